@@ -1,18 +1,19 @@
-"""A checked report as the command line and the export write it: its claims with what a person and a model said."""
+"""A checked report as it is shown, exported and printed: its claims with what a person and a model said about them."""
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from datetime import datetime
+from pathlib import Path
 from typing import Any, Self
 
 import msgspec
 
-from ua_tui.core.claims.decisions import Decision, Decisions
-from ua_tui.core.claims.files import CheckedSource, ReportCheck, SourceKind
-from ua_tui.core.claims.opinion import Opinion, Opinions
-from ua_tui.core.claims.records import Claim
-from ua_tui.core.events.units import quantity
+from ua_tui.core.claims.files import ReportCheck
+from ua_tui.core.claims.ledger import Ledger, ListedClaim
+from ua_tui.core.claims.records import Claim, Source, SourceKind, doubtful_of
+from ua_tui.core.events.units import quantity, signed_of
 
 NOUNS: dict[SourceKind, tuple[str, str]] = {
     "article": ("page", "pages"), "earlier": ("page of an earlier session", "pages of earlier sessions"),
@@ -22,21 +23,15 @@ NOUNS: dict[SourceKind, tuple[str, str]] = {
 """What was compared, by its kind, in the order of its weight; from queries only the addresses count."""
 
 
-class ListedClaim(Claim, frozen=True, kw_only=True, omit_defaults=True):
-    """A claim with the decision and the second opinion about it, if there are any."""
-
-    decision: Decision | None = None
-    opinion: Opinion | None = None
-
-
 class CheckedReport(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The check of one report.
+    """The check of one report, with the decisions and the second opinion about it.
 
     Attributes:
         file: the file as it was given; `report` is its path in its session, or its name.
         session: the name of the session with which it was compared; empty if files were given.
         compared_with: how many sources of each kind there were, in words.
-        signed: how many claims a person decided, in words; `second_opinion` what the model said.
+        signed: how many claims a person decided, in words; `unsigned` why stored decisions do not count.
+        second_opinion: what the model said, in words.
         red: how many claims differ or were never seen.
         claims: in the order of the report; `source` of a passage is an index of `sources`.
     """
@@ -51,28 +46,18 @@ class CheckedReport(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
     checked_at: datetime | None = None
     compared_with: str = ""
     signed: str = ""
+    unsigned: str = ""
     second_opinion: str = ""
     notices: tuple[str, ...] = ()
     claims: tuple[ListedClaim, ...] = ()
-    sources: tuple[CheckedSource, ...] = ()
+    sources: tuple[Source, ...] = ()
 
     @classmethod
-    def of(
-        cls,
-        file: str,
-        session: str,
-        made: ReportCheck,
-        decisions: Decisions | None,
-        opinions: Opinions | None,
-    ) -> Self:
+    def of(cls, made: ReportCheck, ledger: Ledger, *, file: str = "", session: str = "") -> Self:
         """Bring a check together with the decisions and opinions about it."""
-        claims, check = made.claims, made.check
-        decided = decisions.of(claims) if decisions is not None else [None] * len(claims)
-        judged = opinions.of(claims) if opinions is not None else [None] * len(claims)
-        counts = Counter(source.kind for source in made.sources)
-        more = (each.notice for each in (decisions, opinions) if each is not None and each.notice)
+        check, counts = made.check, Counter(source.kind for source in made.sources)
         return cls(
-            file=file,
+            file=file or made.report,
             report=made.report,
             sha256=made.sha256,
             summary=check.summary,
@@ -81,15 +66,32 @@ class CheckedReport(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
             session=session,
             checked_at=made.checked_at,
             compared_with=", ".join(quantity(counts[each], *NOUNS[each]) for each in NOUNS if counts[each]),
-            signed=decisions.summary(claims) if decisions is not None else "",
-            second_opinion=opinions.summary(claims) if opinions is not None else "",
-            notices=(*check.notices, *more),
-            claims=tuple(
-                ListedClaim(**msgspec.structs.asdict(claim), decision=decision, opinion=opinion)
-                for claim, decision, opinion in zip(claims, decided, judged, strict=True)
-            ),
+            notices=check.notices,
             sources=made.sources,
+        ).judged(ledger, made.claims)
+
+    @classmethod
+    def read(cls, made: ReportCheck, session: Path) -> Self:
+        """Bring a check together with what is stored about it in the folder of its session. Blocks."""
+        return cls.of(made, Ledger(session, made.report).read(), session=session.name)
+
+    def judged(self, ledger: Ledger, claims: Sequence[Claim] = ()) -> Self:
+        """The report with the decisions and opinions of a ledger in place of those it has, and with other `claims`."""
+        listed = ledger.listed(claims or self.claims)
+        answers, opinions = Counter(each.answer for each in listed), ledger.opinions
+        accepted, rejected = answers["accepted"], answers["rejected"]
+        return msgspec.structs.replace(
+            self,
+            claims=listed,
+            signed=signed_of(accepted, rejected, answers[None]) if accepted or rejected else "",
+            unsigned=ledger.notice,
+            second_opinion=opinions.summary(each.opinion for each in listed) if opinions is not None else "",
         )
+
+    @property
+    def doubtful(self) -> tuple[ListedClaim, ...]:
+        """The claims that a person should look at, the riskiest first."""
+        return doubtful_of(self.claims)
 
 
 def check_schema() -> dict[str, Any]:

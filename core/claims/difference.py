@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from difflib import SequenceMatcher
 from typing import NamedTuple
 
-from ua_tui.core.claims.places import count_common
+from ua_tui.core.claims.places import find_quotes
 from ua_tui.core.claims.records import Claim, Passage, TextQuote
 from ua_tui.core.text import clean, clean_line
 
@@ -38,35 +38,20 @@ def passage_pieces(claim: Claim, passage: Passage) -> list[Piece]:
 def _pieces(claim: Claim, text: str, quote: TextQuote, other: str) -> Iterator[Piece]:
     """What is near a quote in a text; marked is the quote, or of an altered quotation what `other` lacks."""
     is_altered = bool(other) and claim.kind == "quotation" and claim.state == "differs"
-    begin = _place(text, quote)
-    if begin < 0:
+    (places,) = find_quotes([text.replace("\n", " ")], [quote])
+    if not places:
         yield Piece(clean_line(text, 2 * _AROUND))
         return
-    end = begin + len(quote.exact)
+    begin, end = places[0].start, places[-1].end
     first = max(begin - 2 * _AROUND, text.rfind(" ", 0, begin - _AROUND) + 1) if begin > _AROUND else 0
     last = text.find(" ", end + _AROUND)
     last = last if 0 < last < end + 2 * _AROUND else end + _AROUND
     yield Piece("…" * (first > 0) + _flat(text[first:begin]))
-    if is_altered and max(len(other), len(quote.exact)) <= _LONGEST_COMPARED:
-        yield from _different(quote.exact, other)
+    if is_altered and max(len(other), end - begin) <= _LONGEST_COMPARED:
+        yield from _different(text[begin:end], other)
     else:
-        yield Piece(_flat(quote.exact[:_LONGEST_COMPARED]), True)
+        yield Piece(_flat(text[begin:end][:_LONGEST_COMPARED]), True)
     yield Piece(_flat(text[end:last]) + "…" * (len(text) > last))
-
-
-def _place(text: str, quote: TextQuote) -> int:
-    """Where a quote is in a text, by the characters around it; -1 if it is not there."""
-    if not quote.exact:
-        return -1
-    size = len(quote.exact)
-    places = [match.start() for match in re.finditer(re.escape(quote.exact), text)]
-
-    def same(at: int) -> int:
-        before = text[max(0, at - len(quote.prefix)) : at][::-1]
-        after = text[at + size : at + size + len(quote.suffix)]
-        return count_common(before, quote.prefix[::-1]) + count_common(after, quote.suffix)
-
-    return max(places, key=same, default=-1)
 
 
 def _different(text: str, other: str) -> Iterator[Piece]:

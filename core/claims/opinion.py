@@ -1,4 +1,4 @@
-"""A second opinion on the claims of a report: what a model is asked, how its replies are read, and the file with them.
+"""A second opinion on the claims of a report: what a model is asked, and how its replies are read.
 
 Only a person asks for it, and it never changes the state of a claim. `core/session/opinion.py` calls the model.
 """
@@ -6,7 +6,7 @@ Only a person asks for it, and it never changes the state of a claim. `core/sess
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
 from hashlib import sha256
@@ -14,12 +14,10 @@ from typing import Any, Literal, get_args
 
 import msgspec
 
-from ua_tui.core.claims.files import SealedFile, check_path, load
 from ua_tui.core.claims.records import RISK, Claim, State, TextQuote
 from ua_tui.core.events.types import Usage
 from ua_tui.core.events.units import money
 from ua_tui.core.redaction.redactor import Redactor
-from ua_tui.core.storage.files import Root
 from ua_tui.core.text import clean, clean_line
 
 Verdict = Literal["agrees", "contradicts", "not in the passage", "unclear"]
@@ -67,7 +65,7 @@ class Opinion(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         return f"{self.verdict}: “{words}”" if words else self.verdict
 
 
-class Opinions(SealedFile, kw_only=True, omit_defaults=True):
+class Opinions(msgspec.Struct, kw_only=True, omit_defaults=True):
     """The opinions about the claims of a report, who gave them, and what that cost in US dollars, if it is known.
 
     `notice` says why not all claims have one.
@@ -81,21 +79,19 @@ class Opinions(SealedFile, kw_only=True, omit_defaults=True):
     notice: str = ""
     opinions: tuple[Opinion, ...] = ()
 
-    def of(self, claims: Sequence[Claim]) -> list[Opinion | None]:
-        """The opinion about each claim; None if there is none about it as it is, with its passages."""
-        found = {(each.quote, each.sentence, each.passages): each for each in self.opinions}
-        return [found.get((claim.quote, claim.sentence, _digest(claim))) for claim in claims]
-
-    def summary(self, claims: Sequence[Claim]) -> str:
+    def summary(self, about: Iterable[Opinion | None]) -> str:
         """Say what was found about the claims of a report; empty if there is nothing about them.
 
         Such as "Second opinion of claude-haiku-4-5 ($0.01): 50 agree, 2 contradict, 6 not in the passage".
         """
-        counts = Counter(each.verdict for each in self.of(claims) if each is not None)
+        counts = Counter(each.verdict for each in about if each is not None)
         words = {"agrees": "agree", "contradicts": "contradict"}
         said = ", ".join(f"{counts[each]:,} {words.get(each, each)}" for each in VERDICTS if counts[each])
         cost = f" ({money(self.cost_usd)})" if self.cost_usd else ""
-        return f"Second opinion of {clean_line(self.model, 100)}{cost}: {said}" if said else ""
+        if not said:
+            return ""
+        first = f"Second opinion of {clean_line(self.model, 100)}{cost}: {said}"
+        return f"{first}. {self.notice}" if self.notice else first
 
 
 class Question(msgspec.Struct, frozen=True):
@@ -139,30 +135,16 @@ def read_reply(question: Question, claims: Sequence[Claim], text: str) -> list[O
             words = ""
         elif not words or not any(_squeezed(words) in _squeezed(passage) for passage in passages):
             verdict, words = "unclear", ""
-        quote, sentence, digest = claim.quote, claim.sentence, _digest(claim)
-        found.append(Opinion(quote=quote, sentence=sentence, verdict=verdict, words=words, passages=digest))
+        found.append(
+            Opinion(
+                quote=claim.quote,
+                sentence=claim.sentence,
+                verdict=verdict,
+                words=words,
+                passages=digest(claim),
+            )
+        )
     return found
-
-
-def opinions_path(report: str) -> str:
-    """The path of the opinions about a report, both relative to the session's folder."""
-    return f"{check_path(report).removesuffix('.json')}.opinions.json"
-
-
-def save_opinions(root: Root, opinions: Opinions, redactor: Redactor) -> None:
-    """Write the opinions with secrets masked, in place of earlier ones.
-
-    Raises:
-        WorkspaceError: they cannot be written.
-    """
-    data = msgspec.json.encode(opinions.sealed_in(root.path, redactor))
-    root.write(opinions_path(opinions.report), msgspec.json.format(data, indent=2) + b"\n")
-
-
-def load_opinions(root: Root, report: str) -> Opinions | None:
-    """Read the opinions about a report; None if there are none, or none that this user's program wrote."""
-    found = load(root, opinions_path(report), Opinions)
-    return found if found is not None and found.report == report and found.is_own_in(root.path) else None
 
 
 class _Reply(msgspec.Struct):
@@ -198,5 +180,6 @@ def _squeezed(text: str) -> str:
     return " ".join(text.split()).casefold()
 
 
-def _digest(claim: Claim) -> str:
+def digest(claim: Claim) -> str:
+    """By what the passages of a claim are recognised."""
     return sha256("\0".join(_passages(claim)).encode("utf-8", "replace")).hexdigest()[:16]

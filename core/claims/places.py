@@ -82,14 +82,14 @@ def _find(
 
     def fit(start: int) -> tuple[int, bool, int]:
         end = start + len(exact)
-        same = count_common(texts[max(0, start - len(before)) : start][::-1], before)
-        same += count_common(texts[end : end + len(after)], after)
+        same = _count_common(texts[max(0, start - len(before)) : start][::-1], before)
+        same += _count_common(texts[end : end + len(after)], after)
         return same, start >= last, -start
 
     return max((n for n in candidates if texts[n : n + len(exact)] == exact), key=fit, default=None)
 
 
-def count_common(shown: Iterable[str], quoted: Iterable[str]) -> int:
+def _count_common(shown: Iterable[str], quoted: Iterable[str]) -> int:
     """How many words or characters are the same at the beginning of both."""
     return sum(takewhile(bool, map(eq, shown, quoted)))
 

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
-from typing import Any, Literal, get_args
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from typing import Any, Literal, TypeVar, get_args
 
 import msgspec
 
 from ua_tui.core.events.units import quantity
 
 Kind = Literal["figure", "quotation", "link"]
+SourceKind = Literal["article", "search_row", "run", "result", "file", "query", "earlier"]
+"""What a source is: a page that was read, a row of a search, a run in the sandbox, the result of another tool, a
+local file, what the person wrote, or a page that an earlier session read."""
 State = Literal["found", "calculated", "differs", "not found", "never seen", "not looked at"]
 _MEANINGS: Mapping[State, str] = {
     "found": "It stands in a passage about the same thing.",
@@ -49,21 +53,51 @@ class TextQuote(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Source(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A text that a report is compared with.
+    """Where a text came from that claims are compared with, how others find it, and for the check the text.
 
-    `text` is Markdown, plain text or, with `media_type` "text/html", HTML. `url` and `addresses` are where it was
-    read. `links` are addresses that it names beside those in its text. `was_read` is false for a search result that
-    was only seen. `published` is a date as the source gives it.
+    Attributes:
+        kind: what it is.
+        title: like `author`, `site` and `published`, as the source states it.
+        url: where it was read; `addresses` are others where it was.
+        read_at: when a session read it.
+        sha256: the hash of the text that was read, in hexadecimal.
+        path: the file, relative to the session's folder, or to the current one if it was given.
+        part: the number of a row in the file.
+        tool_use_id: the call that gave it.
+        session: the folder of an earlier session.
+        text: Markdown, or as `media_type` says; it is not stored.
+        links: addresses that it names beside those in its text; they are not stored.
+        was_read: false for a search result that was only seen; it is not stored.
     """
 
-    text: str
+    kind: SourceKind
     title: str = ""
     url: str = ""
+    author: str = ""
+    site: str = ""
+    published: str = ""
+    read_at: datetime | None = None
+    sha256: str = ""
+    path: str = ""
+    part: int = 0
+    tool_use_id: str = ""
+    session: str = ""
+    text: str = ""
+    media_type: str = "text/markdown"
     addresses: tuple[str, ...] = ()
     links: tuple[str, ...] = ()
-    media_type: str = "text/markdown"
-    published: str = ""
     was_read: bool = True
+
+    @property
+    def name(self) -> str:
+        """Its title, else its address, file or kind."""
+        return self.title or self.url or self.path or self.kind.replace("_", " ")
+
+    @property
+    def record(self) -> Source:
+        """What is stored of it."""
+        plain = {"text": "", "media_type": "text/markdown", "addresses": (), "links": (), "was_read": True}
+        return msgspec.structs.replace(self, **plain)
 
 
 class Passage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -125,6 +159,14 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         return self.state in DOUBTFUL
 
 
+_SomeClaim = TypeVar("_SomeClaim", bound=Claim)
+
+
+def doubtful_of(claims: Iterable[_SomeClaim]) -> tuple[_SomeClaim, ...]:
+    """The claims that a person should look at, the riskiest first."""
+    return tuple(sorted((c for c in claims if c.is_doubtful), key=lambda c: RISK.index(c.state)))
+
+
 class Check(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The claims of a report in the order of its text, and sentences about what was not looked at."""
 
@@ -139,7 +181,7 @@ class Check(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     @property
     def doubtful(self) -> tuple[Claim, ...]:
         """The claims that a person should look at, the riskiest first."""
-        return tuple(sorted((c for c in self.claims if c.is_doubtful), key=lambda c: RISK.index(c.state)))
+        return doubtful_of(self.claims)
 
     @property
     def red(self) -> tuple[Claim, ...]:

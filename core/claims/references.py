@@ -15,7 +15,8 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from ua_tui.core.claims.files import Reference, ReportCheck
+from ua_tui.core.claims.files import ReportCheck
+from ua_tui.core.claims.records import Source
 from ua_tui.core.text import clean_line
 
 _LONGEST = 1_000
@@ -38,27 +39,27 @@ _BIBTEX = {
 }  # fmt: skip
 
 
-def cited(check: ReportCheck) -> list[Reference]:
+def cited(check: ReportCheck) -> list[Source]:
     """The pages that a report links to, each once, in its order; without links those that have what it says."""
     linked = [claim for claim in check.claims if claim.kind == "link"]
-    found: dict[str, Reference] = {}
+    found: dict[str, Source] = {}
     for claim in linked or check.claims:
         if claim.state not in ("found", "calculated"):
             continue
         for passage in claim.passages if claim.state == "calculated" else claim.passages[:1]:
             source = check.sources[passage.source]
-            reference = msgspec.convert(source, Reference, from_attributes=True)
+            reference = source
             if linked and not claim.was_read:
                 title = source.title if source.url == claim.url else claim.quote.exact
-                reference = Reference(url=claim.url, title=title)
+                reference = Source(kind=source.kind, url=claim.url, title=title)
             elif source.kind == "search_row":
-                reference = msgspec.structs.replace(reference, read_at=None, sha256="")
+                reference = msgspec.structs.replace(source, read_at=None, sha256="")
             if reference.url.lower().startswith(("http://", "https://")):
                 found.setdefault(reference.url.rstrip("/"), reference)
     return list(found.values())
 
 
-def to_csl(references: Iterable[Reference]) -> str:
+def to_csl(references: Iterable[Source]) -> str:
     """Write references as a CSL JSON array."""
     items = [
         {"type": "webpage"} | {name: _csl(fact, facts[fact]) for fact, name in _CSL.items() if fact in facts}
@@ -67,7 +68,7 @@ def to_csl(references: Iterable[Reference]) -> str:
     return msgspec.json.format(msgspec.json.encode(items), indent=2).decode() + "\n"
 
 
-def to_ris(references: Iterable[Reference]) -> str:
+def to_ris(references: Iterable[Source]) -> str:
     """Write references in the RIS format, one record of the type `ELEC` each."""
     lines: list[str] = []
     for facts in _facts(references):
@@ -78,7 +79,7 @@ def to_ris(references: Iterable[Reference]) -> str:
     return "".join(f"{line}\r\n" for line in lines)
 
 
-def to_bibtex(references: Iterable[Reference]) -> str:
+def to_bibtex(references: Iterable[Source]) -> str:
     """Write references as BibTeX entries of the type `misc`, with `url` and `urldate` as BibLaTeX reads them."""
     entries: list[str] = []
     for facts in _facts(references):
@@ -88,7 +89,7 @@ def to_bibtex(references: Iterable[Reference]) -> str:
     return "\n".join(entries)
 
 
-WRITERS: Mapping[str, Callable[[Iterable[Reference]], str]]
+WRITERS: Mapping[str, Callable[[Iterable[Source]], str]]
 WRITERS = {"csl": to_csl, "ris": to_ris, "bibtex": to_bibtex}
 """The formats by their names."""
 
@@ -110,7 +111,7 @@ def _bibtex(fact: str, text: str) -> str:
     return f"{{{text}}}" if fact in ("title", "author") else text
 
 
-def _facts(references: Iterable[Reference]) -> Iterator[dict[str, str]]:
+def _facts(references: Iterable[Source]) -> Iterator[dict[str, str]]:
     """What is known of each reference, with a key of its own, such as `computewire2026` and `computewire2026-2`."""
     keys: Counter[str] = Counter()
     for each in references:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, closing
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -17,9 +17,17 @@ from ua_tui.core.agent.auth.login_request import LoginRequests
 from ua_tui.core.agent.environment import PrivateFolder
 from ua_tui.core.agent.messages.usage import usage_of
 from ua_tui.core.bus import Bus
-from ua_tui.core.claims.files import ReportCheck
-from ua_tui.core.claims.opinion import PROMPT, Opinions, questions_about, read_reply, save_opinions
-from ua_tui.core.errors import ConnectionFailed, CredentialsError, SettingsError, UniversalAgentError
+from ua_tui.core.claims.checked_report import CheckedReport
+from ua_tui.core.claims.ledger import Ledger
+from ua_tui.core.claims.opinion import PROMPT, Opinions, Question, questions_about, read_reply
+from ua_tui.core.claims.records import Claim
+from ua_tui.core.errors import (
+    ConnectionFailed,
+    CredentialsError,
+    SettingsError,
+    UniversalAgentError,
+    WorkspaceError,
+)
 from ua_tui.core.events.types import Event, OpinionGiven, Usage
 from ua_tui.core.events.units import money, quantity, spent_of
 from ua_tui.core.records.journal import Journal
@@ -50,105 +58,89 @@ class OpinionTerms(msgspec.Struct, frozen=True, kw_only=True):
     publish: Callable[[Event], object] = lambda _event: None
 
 
-class SecondOpinion:
-    """One second opinion; made by `second_opinion`.
+async def ask_opinion(
+    terms: AbstractAsyncContextManager[OpinionTerms],
+    report: CheckedReport,
+    agrees: Callable[[str], Awaitable[bool]],
+) -> Ledger | None:
+    """Ask for a second opinion on a report whose secrets are masked, if a person `agrees` to the price; None if not.
 
-    `questions` are the requests, none if no claim has a passage to be judged by. `price_usd` is what they may cost,
-    rather too much; None if the price is unknown.
+    What the model said is stored, also if a later request fails, and what it cost is recorded.
+
+    Raises:
+        UniversalAgentError: nobody can be asked, a limit would be passed, there was no answer, or it cannot be stored.
     """
-
-    def __init__(self, terms: OpinionTerms, check: ReportCheck, requests: LoginRequests) -> None:
-        self._terms = terms
-        self._check = check
-        self._requests = requests
-        self.questions = questions_about(check.claims, terms.redactor)
-        usage = sum((each.usage for each in self.questions), Usage())
-        self.price_usd = requests.prices.cost_of(requests.model, usage)
-
-    @property
-    def question(self) -> str:
-        """What would be asked and for how much, as a question to a person."""
-        claims = quantity(sum(len(each.passages) for each in self.questions), "claim")
-        cost = "an unknown price" if self.price_usd is None else f"about {money(self.price_usd)}"
-        requests = quantity(len(self.questions), "request")
-        return f"Ask {clean_line(self._requests.model, 100)} about {claims} in {requests}, for {cost}?"
-
-    async def ask(self) -> Opinions:
-        """Ask the model, record what it cost, and store its opinions, also if a later request fails.
-
-        Raises:
-            UniversalAgentError: the model did not answer, or the opinions cannot be stored.
-        """
-        terms = self._terms
-        found = Opinions(
-            report=self._check.report, at=datetime.now(UTC), model=self._requests.model, cost_usd=0.0
-        )
+    async with terms as known, _small_model(known.settings) as model:
+        folder = known.workspace.path if known.workspace is not None else None
+        ledger = await asyncio.to_thread(Ledger(folder, report.report).read)
+        if ledger.notice:
+            raise WorkspaceError(ledger.notice)
+        questions = questions_about(report.claims, known.redactor)
+        if not questions:
+            raise SettingsError(f"no claim has a passage to be judged by in {clean_line(report.report, 300)}")
+        price = model.prices.cost_of(model.model, sum((each.usage for each in questions), Usage()))
+        if known.left_usd is not None:
+            _refuse_beyond(known.left_usd, price, model.model)
+        if not await agrees(_describe_price(model.model, questions, price)):
+            return None
+        found = Opinions(at=datetime.now(UTC), model=model.model, cost_usd=0.0)
         try:
-            if why := await self._ask(found):
-                found.notice = f"Not all claims have a second opinion: {why}."
-            if not found.requests and why:
+            why = await _ask(model, questions, report.claims, known.left_usd, found)
+            if why and not found.requests:
                 raise ConnectionFailed(f"the model gave no second opinion: {why}")
-            if terms.workspace is not None:
-                await asyncio.to_thread(save_opinions, terms.workspace.root, found, terms.redactor)
+            found.notice = f"Not all claims have a second opinion: {why}." if why else ""
+            await asyncio.to_thread(ledger.add, found, known.redactor)
         finally:
             # Also what was cancelled, or cannot be stored, has its price.
             if found.requests:
                 counts = Counter(str(each.verdict) for each in found.opinions)
-                terms.publish(
+                known.publish(
                     OpinionGiven(
-                        report=found.report, model=found.model, counts=dict(counts),
+                        report=report.report, model=found.model, counts=dict(counts),
                         requests=found.requests, usage=found.usage, cost_usd=found.cost_usd,
                     )
                 )  # fmt: skip
-        return found
-
-    async def _ask(self, found: Opinions) -> str:
-        """Send the requests and collect what comes back; returns why not all were answered."""
-        left = self._terms.left_usd
-        for number, question in enumerate(self.questions):
-            # Each may cost as much as those before it did on average.
-            spent = found.cost_usd
-            if left is not None and number and (spent is None or spent * (1 + 1 / number) > left):
-                return "the spending limit would be passed"
-            try:
-                reply = await asyncio.wait_for(self._requests.ask(PROMPT, question.text), _PATIENCE)
-            except (UniversalAgentError, TimeoutError) as error:
-                return clean_line(str(error), 300) or f"there was no answer within {_PATIENCE:g} s"
-            found.model = clean_line(reply.model, 200) or found.model
-            found.requests += 1
-            found.usage += usage_of(reply.usage) or Usage()
-            if found.cost_usd is not None:
-                found.cost_usd = None if reply.cost_usd is None else found.cost_usd + reply.cost_usd
-            found.opinions += tuple(read_reply(question, self._check.claims, reply.text))
-        return ""
+        return ledger
 
 
-async def ask_opinion(
-    terms: AbstractAsyncContextManager[OpinionTerms],
-    check: ReportCheck,
-    agrees: Callable[[str], Awaitable[bool]],
-) -> Opinions | None:
-    """Ask for a second opinion on a check whose secrets are masked, if a person agrees to its price; None if not.
+def _describe_price(model: str, questions: Sequence[Question], price: float | None) -> str:
+    """What would be asked and for how much, as a question to a person."""
+    claims = quantity(sum(len(each.passages) for each in questions), "claim")
+    cost = "an unknown price" if price is None else f"about {money(price)}"
+    return (
+        f"Ask {clean_line(model, 100)} about {claims} in {quantity(len(questions), 'request')}, for {cost}?"
+    )
 
-    Raises:
-        UniversalAgentError: nobody can be asked, a limit would be passed, or there was no answer.
-    """
-    async with terms as known, second_opinion(known, check) as prepared:
-        if not prepared.questions:
-            raise SettingsError(f"no claim has a passage to be judged by in {clean_line(check.report, 300)}")
-        return await prepared.ask() if await agrees(prepared.question) else None
+
+async def _ask(
+    model: LoginRequests,
+    questions: Sequence[Question],
+    claims: Sequence[Claim],
+    left: float | None,
+    found: Opinions,
+) -> str:
+    """Send the requests and collect what comes back in `found`; returns why not all were answered."""
+    for number, question in enumerate(questions):
+        # Each may cost as much as those before it did on average.
+        spent = found.cost_usd
+        if left is not None and number and (spent is None or spent * (1 + 1 / number) > left):
+            return "the spending limit would be passed"
+        try:
+            reply = await asyncio.wait_for(model.ask(PROMPT, question.text), _PATIENCE)
+        except (UniversalAgentError, TimeoutError) as error:
+            return clean_line(str(error), 300) or f"there was no answer within {_PATIENCE:g} s"
+        found.model = clean_line(reply.model, 200) or found.model
+        found.requests += 1
+        found.usage += usage_of(reply.usage) or Usage()
+        if found.cost_usd is not None:
+            found.cost_usd = None if reply.cost_usd is None else found.cost_usd + reply.cost_usd
+        found.opinions += tuple(read_reply(question, claims, reply.text))
+    return ""
 
 
 @asynccontextmanager
-async def second_opinion(terms: OpinionTerms, check: ReportCheck) -> AsyncIterator[SecondOpinion]:
-    """Prepare a second opinion on a check whose secrets are masked; nothing is asked yet.
-
-    Raises:
-        CredentialsError: no model is configured.
-        SettingsError: the spending limit could be passed.
-        UniversalAgentError: the command line cannot be started.
-    """
-    settings = terms.settings
+async def _small_model(settings: Settings) -> AsyncIterator[LoginRequests]:
+    """The model of small requests, with its price."""
     if not settings.has_credentials():
         raise CredentialsError
     has_key = bool(settings.api_key or settings.auth_token or settings.base_url)
@@ -161,10 +153,7 @@ async def second_opinion(terms: OpinionTerms, check: ReportCheck) -> AsyncIterat
         requests = LoginRequests(settings, private.path, os.environ, home=home, model=model)
         stack.push_async_callback(requests.close)
         await requests.read_price_list()
-        prepared = SecondOpinion(terms, check, requests)
-        if prepared.questions and terms.left_usd is not None:
-            _refuse_beyond(terms.left_usd, prepared.price_usd, requests.model)
-        yield prepared
+        yield requests
 
 
 def _refuse_beyond(left: float, price: float | None, model: str) -> None:

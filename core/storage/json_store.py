@@ -114,7 +114,11 @@ class JsonStore(Generic[T]):
         from ua_tui.core.storage.files import Root
 
         data = msgspec.json.format(msgspec.json.encode(value, order="deterministic"), indent=2)
-        Root(self.path.parent, create=True).write(self.path.name, data + b"\n")
+        try:
+            Root(self.path.parent, create=True).write(self.path.name, data + b"\n")
+        except WorkspaceError as error:
+            reason = str(error).rstrip(".")
+            raise WorkspaceError(f"{reason}; check the disk, and the rights on {self.path.parent}") from error
 
     def _empty(self) -> T:
         return msgspec.json.decode(b"{}", type=self._kind)

@@ -50,10 +50,14 @@ def check_document(
     style = style_of(visible)
     corpus = Corpus(sources, stop)
     places = Places(document.blocks)
+    quotations = [*check_quotations(document, corpus, places, style, stop)]
+    altered = [range(at, at + len(each.quote.exact)) for at, each in quotations if each.state == "differs"]
+    figures = check_figures(document, style, corpus, places, stop)
     found = [
         *check_links(document, corpus, places, files),
-        *check_quotations(document, corpus, places, style, stop),
-        *check_figures(document, style, corpus, places, stop),
+        *quotations,
+        # The difference of an altered quotation is shown with it.
+        *(each for each in figures if not any(each[0] in quotation for quotation in altered)),
     ]
     if corpus.is_cut:
         document.notices.append("The sources are so long that only the first ones were read.")

@@ -96,7 +96,7 @@ def _markdown() -> MarkdownIt:
 
 
 def _pdf_text(data: bytes | str, document: Document) -> str:
-    from ua_tui.core.toolkit.sources.pdf import MAX_CHARACTERS, MAX_PAGES, send_pages
+    from ua_tui.core.toolkit.sources.pdf import MAX_CHARACTERS, MAX_PAGES, send_pages, with_paragraphs
 
     parts: list[dict[str, Any]] = []
     try:
@@ -114,7 +114,7 @@ def _pdf_text(data: bytes | str, document: Document) -> str:
         document.notices.append(str(why))
     if failed:
         document.notices.append(f"{failed} of {len(pages)} pages have no text that can be read.")
-    return "\n\n".join(part["text"] for part in pages if not part.get("failed"))
+    return "\n\n".join(with_paragraphs(part["text"]) for part in pages if not part.get("failed"))
 
 
 def _read_text(text: str, document: Document) -> None:

@@ -17,7 +17,7 @@ from urllib.parse import unquote
 import msgspec
 
 from ua_tui.core.claims.files import ReportCheck
-from ua_tui.core.claims.records import Claim
+from ua_tui.core.claims.records import Source
 from ua_tui.core.concurrency.cancellation import NEVER, Stop
 from ua_tui.core.errors import KnowledgeError, WorkspaceError
 from ua_tui.core.redaction.redactor import Redactor
@@ -38,7 +38,6 @@ from ua_tui.observers.check.session_texts import (
     MARKDOWN,
     UNREADABLE,
     SessionTexts,
-    SourceText,
     file_text,
     media_type_of,
     moment,
@@ -125,22 +124,38 @@ def check_against(
     document = read_document(_masked(data, redactor), media_type_of(report), stop)
     cleaner = Cleaner(redactor)
     own = clean_text(cleaner.masked(data.decode("utf-8", "replace")))
+    unread: list[str] = []
     for given in sources:
         if not given.exists():
             raise WorkspaceError(f"There is no file or folder {given}: check the path.")
         paths = list(_paths(given))
-        for session in filter(Path.is_dir, paths):
-            add_session(found, Root(session), read_journal(session, stop), cleaner, stop)
-        texts = _given([path for path in paths if not path.is_dir()], given, cleaner, found.notices)
-        found.add_all(each for each in texts if each.source.text != own)
-    if not any(each.source.text for each in found.texts):
+        if len(paths) > _MOST_GIVEN:
+            found.notices.append(
+                f"Only the first {_MOST_GIVEN:,} of {len(paths):,} files of {given} were compared."
+            )
+        for path in paths[:_MOST_GIVEN]:
+            if path.is_dir():
+                add_session(found, Root(path), read_journal(path, stop), cleaner, stop)
+                continue
+            try:
+                texts = list(_of_file(path, cleaner))
+            except UNREADABLE as error:
+                if path == given:
+                    raise WorkspaceError(f"{given} cannot be read: {clean_line(str(error), 300)}.") from error
+                texts = []
+            found.add_all(each for each in texts if each.text != own)
+            unread += [] if texts else [str(path)]
+    if unread:
+        found.notices.append(f"Not compared, as no text can be read from them: {_list(unread)}.")
+    if not any(each.text for each in found.texts):
         named = _list([str(each) for each in sources])
         raise WorkspaceError(
             f"There is nothing to compare with in {named}: give files or folders with HTML, Markdown, text or PDF."
         )
     checked = found.check(data, report, document)
-    known = any(each.kind == "link" and each.state == "found" for each in checked.claims)
-    return checked if known or any(found.addresses()) else _without_links(checked)
+    states = {each.state for each in checked.claims if each.kind == "link"}
+    is_known = "found" in states or any(found.addresses())
+    return checked if is_known or "never seen" not in states else _without_links(checked)
 
 
 def _masked(data: bytes, redactor: Redactor) -> bytes:
@@ -156,46 +171,44 @@ class Sources:
     """The sources of a report, as far as there is room for them, and sentences about what could not be read."""
 
     def __init__(self, stop: Stop) -> None:
-        self.texts: list[SourceText] = []
+        self.texts: list[Source] = []
         self.notices: list[str] = []
         self._stop = stop
         self._started = time.perf_counter()
         self._length = 0
         self._is_full = False
 
-    def add_all(self, found: Iterable[SourceText]) -> None:
+    def add_all(self, found: Iterable[Source]) -> None:
         """Add sources until there is no more room."""
         for each in () if self._is_full else found:
             self._stop.check()
-            self._length += len(each.source.text)
+            self._length += len(each.text)
             if self._length > LARGEST or len(self.texts) >= _MOST:
                 self._is_full = True
                 self.notices.append(
                     f"Only the first {len(self.texts):,} sources were compared: all together are too long."
                 )
                 return
-            if len(each.source.text) > LONGEST_TEXT - _FIRST_LINES:
-                name = clean_line(each.record.title or each.record.url or each.record.path, 100)
+            if len(each.text) > LONGEST_TEXT - _FIRST_LINES:
+                name = clean_line(each.title or each.url or each.path, 100)
                 self.notices.append(f"Only the beginning of {name} was compared: it is too long.")
             self.texts.append(each)
 
     def addresses(self) -> Iterator[str]:
         """The addresses of what was read."""
         for each in self.texts:
-            if each.source.was_read:
-                yield from filter(None, (each.source.url, *each.source.addresses))
+            if each.was_read:
+                yield from filter(None, (each.url, *each.addresses))
 
     def check(self, data: bytes, report: str, document: Document, files: Iterable[str] = ()) -> ReportCheck:
         """Compare the report with them."""
-        sources = [each.source for each in self.texts]
-        found = check_document(document, sources, files=frozenset(files), stop=self._stop)
-        claims = tuple(_with_session(claim, self.texts) for claim in found.claims)
+        found = check_document(document, self.texts, files=frozenset(files), stop=self._stop)
         return ReportCheck(
             report=report,
             sha256=hashlib.sha256(data).hexdigest(),
             checked_at=datetime.now(UTC),
             duration_ms=round((time.perf_counter() - self._started) * 1_000, 1),
-            check=msgspec.structs.replace(found, claims=claims, notices=(*found.notices, *self.notices)),
+            check=msgspec.structs.replace(found, notices=(*found.notices, *self.notices)),
             sources=tuple(each.record for each in self.texts),
         )
 
@@ -222,7 +235,7 @@ def add_session(
     if journal.problem:
         found.notices.append(f"The journal of the session could not be read: {journal.problem}.")
     for paths, why in (
-        ([page.record.title or page.record.url for page in gone], "as their text is no longer there"),
+        ([page.title or page.url for page in gone], "as their text is no longer there"),
         (texts.problems, "as they cannot be read or were changed after they were saved"),
         (texts.unread, "as no text can be read from them"),
     ):
@@ -246,7 +259,7 @@ def _local_path(url: str, report: str, root: Root, journal: SessionJournal) -> s
 
 def _earlier(
     urls: Sequence[str], base: KnowledgeBase, cleaner: Cleaner, notices: list[str]
-) -> Iterator[SourceText]:
+) -> Iterator[Source]:
     """The newest copies of pages that earlier sessions read."""
     try:
         for url in urls:
@@ -284,38 +297,19 @@ def _paths(given: Path) -> Iterator[Path]:
         yield from (path for path in paths if not path.is_symlink())
 
 
-def _given(files: Sequence[Path], given: Path, cleaner: Cleaner, notices: list[str]) -> Iterator[SourceText]:
-    """Read files that the user gave, one by one or as a folder.
+def _of_file(path: Path, cleaner: Cleaner) -> Iterator[Source]:
+    """The sources in a file, if it has text: the page that a crawler saved, or the text with what it states of itself.
 
     Raises:
-        WorkspaceError: the only file cannot be read.
+        WorkspaceError: it cannot be read.
     """
-    unread = []
-    for path in files[:_MOST_GIVEN]:
-        try:
-            real = path.resolve()
-            text, media_type = file_text(Root(real.parent), real.name, cleaner)
-        except UNREADABLE as error:
-            if path == given:
-                raise WorkspaceError(f"{given} cannot be read: {clean_line(str(error), 300)}.") from error
-            text = ""
-        if text:
-            yield from _of_file(path, text, media_type, cleaner)
-        else:
-            unread.append(str(path))
-    if unread:
-        notices.append(f"Not compared, as no text can be read from them: {_list(unread)}.")
-    if len(files) > _MOST_GIVEN:
-        notices.append(f"Only the first {_MOST_GIVEN:,} of {len(files):,} files of {given} were compared.")
-
-
-def _of_file(path: Path, text: str, media_type: str, cleaner: Cleaner) -> Iterator[SourceText]:
-    """The sources in a file: the page that a crawler saved, or its text with what it states of itself."""
+    real = path.resolve()
+    text, media_type = file_text(Root(real.parent), real.name, cleaner)
     file = SavedFile(path=str(path), kind="article", at=path.stat().st_mtime)
     pages = list(page_documents(file, text, cleaner)) if path.suffix in (".json", ".md") else []
     for page in pages:
-        yield of_document("article", page, media_type=MARKDOWN)
-    if not pages:
+        yield of_document("article", page, page.title, page.title, media_type=MARKDOWN)
+    if text and not pages:
         stated = _stated(text) if media_type == HTML else {}
         url = cleaner.address(stated.get("url"), stated.get("url"))
         stated |= {"title": stated.get("title") or path.name, "url": url or _address_above(text)}
@@ -345,23 +339,12 @@ def _stated(text: str) -> dict[str, Any]:
 def _without_links(checked: ReportCheck) -> ReportCheck:
     """The check without what it says of links: nobody knows what the given files are copies of."""
     why = "The given files do not state their addresses."
-    if not any(each.state == "never seen" for each in checked.claims):
-        return checked
     claims = [
         each.as_state("not looked at", why) if each.state == "never seen" else each for each in checked.claims
     ]
     notices = (*checked.check.notices, f"Links were not looked at: {why[0].lower()}{why[1:]}")
     check = msgspec.structs.replace(checked.check, claims=tuple(claims), notices=notices)
     return msgspec.structs.replace(checked, check=check)
-
-
-def _with_session(claim: Claim, texts: Sequence[SourceText]) -> Claim:
-    """A link to a page that an earlier session read, with when that was."""
-    record = texts[claim.passages[0].source].record if claim.kind == "link" and claim.passages else None
-    if record is None or record.kind != "earlier":
-        return claim
-    at = f" on {record.read_at.day} {record.read_at:%B %Y}" if record.read_at is not None else ""
-    return claim.as_state(claim.state, f"Read{at} by {record.session}.", claim.passages)
 
 
 def _list(names: Sequence[str]) -> str:

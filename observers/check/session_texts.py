@@ -16,8 +16,8 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from ua_tui.core.agent.permissions.arguments import leaves
-from ua_tui.core.claims.files import CheckedSource, SourceKind, report_format
-from ua_tui.core.claims.records import Source
+from ua_tui.core.claims.files import report_format
+from ua_tui.core.claims.records import Source, SourceKind
 from ua_tui.core.concurrency.cancellation import Stop
 from ua_tui.core.errors import UniversalAgentError
 from ua_tui.core.events.codec import from_json
@@ -45,8 +45,7 @@ from ua_tui.observers.knowledge.artifacts import (
     workbench_documents,
 )
 from ua_tui.observers.knowledge.cleaning import Cleaner, clean_text, clean_title
-from ua_tui.observers.knowledge.contents import LARGEST, Content, opened, read_content
-from ua_tui.observers.knowledge.json_items import read_object
+from ua_tui.observers.knowledge.contents import LARGEST, Content, opened, read_content, read_object
 from ua_tui.observers.search.tool_names import reads_pages, runs_of, short_name
 
 UNREADABLE = (UniversalAgentError, OSError, ValueError)
@@ -67,39 +66,22 @@ _TITLE_IS_NEAR = 2_000
 _LONG_INPUT = 80
 
 
-@dataclass(frozen=True)
-class SourceText:
-    """A source: its record, and what the check is given of it."""
-
-    record: CheckedSource
-    source: Source
-
-
 def source_text(
-    kind: SourceKind,
-    text: str,
-    *,
-    title: str = "",
-    media_type: str = PLAIN,
-    addresses: Iterable[str] = (),
-    links: Iterable[str] = (),
-    was_read: bool = True,
-    **more: Any,
-) -> SourceText:
-    """Make a source of a text without secrets; `more` are other fields of its record."""
+    kind: SourceKind, text: str, *, title: str = "", media_type: str = PLAIN, **more: Any
+) -> Source:
+    """Make a source of a text without secrets; `more` are other fields of it."""
     digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest() if text else ""
-    record = CheckedSource(kind=kind, title=clean_title(title), sha256=digest, **more)
-    source = Source(
-        text=text, title=record.title, url=record.url, published=record.published, media_type=media_type,
-        was_read=was_read, addresses=tuple(addresses), links=tuple(links),
-    )  # fmt: skip
-    return SourceText(record, source)
+    return Source(
+        kind=kind, text=text, title=clean_title(title), media_type=media_type, sha256=digest, **more
+    )
 
 
-def of_document(kind: SourceKind, document: KnowledgeDocument, title: str = "", **more: Any) -> SourceText:
-    """Make a source of a document as the knowledge base has it; without a `title` it has its own, above its text."""
+def of_document(
+    kind: SourceKind, document: KnowledgeDocument, title: str, heading: str, **more: Any
+) -> Source:
+    """Make a source of a document as the knowledge base has it, below a `heading` unless that is empty."""
     return source_text(
-        kind, document.text if title else with_title(document.title, document.text), title=title or document.title,
+        kind, with_title(heading, document.text), title=title,
         url=document.url, path=document.path, part=document.part, tool_use_id=document.tool_use_id or "",
         published=document.date, read_at=moment(document.made_at), **more,
     )  # fmt: skip
@@ -166,7 +148,7 @@ class SessionTexts:
     problems: list[str] = field(default_factory=list)
     unread: list[str] = field(default_factory=list)
 
-    def artifacts(self) -> Iterator[SourceText]:
+    def artifacts(self) -> Iterator[Source]:
         """Give the pages that were read, then what searches found, then what runs returned."""
         yield from self._pages()
         yield from self._rows()
@@ -174,7 +156,7 @@ class SessionTexts:
             # The code is the agent's own text.
             for run in workbench_documents(file, content.text, self.cleaner, with_code=False):
                 if run.text:
-                    yield of_document("run", run, "Run in the sandbox")
+                    yield of_document("run", run, "Run in the sandbox", "")
         for file, content in self._read("search_results/unparsed", "unparsed", "*.txt"):
             if text := clean_text(self.cleaner.masked(content.text.partition("\n\n")[2])):
                 yield source_text(
@@ -182,7 +164,7 @@ class SessionTexts:
                     tool_use_id=file.tool_use_id or "", was_read=False,
                 )  # fmt: skip
 
-    def gone(self, known: Iterable[str]) -> Iterator[SourceText]:
+    def gone(self, known: Iterable[str]) -> Iterator[Source]:
         """Give the pages that were read, as the journal says, and whose files are no longer there or not as saved.
 
         `known` are the addresses of the pages that are there.
@@ -207,7 +189,7 @@ class SessionTexts:
                     published=clean_title(date, 40),
                 )  # fmt: skip
 
-    def results(self) -> Iterator[SourceText]:
+    def results(self) -> Iterator[Source]:
         """Give the results of calls that are sources."""
         for result in self.journal.results:
             self.stop.check()
@@ -222,7 +204,7 @@ class SessionTexts:
                     tool_use_id=clean_title(self.cleaner.masked(call.tool_use_id)), read_at=result.at,
                 )  # fmt: skip
 
-    def files(self, cited: Iterable[str]) -> Iterator[SourceText]:
+    def files(self, cited: Iterable[str]) -> Iterator[Source]:
         """Give the files that the agent read, that a person added and that are cited, but those of the agent."""
         parts: dict[str, list[Result]] = {path: [] for path in (*self.journal.attached, *cited)}
         for result in self.journal.results:
@@ -233,20 +215,20 @@ class SessionTexts:
             if not self.journal.is_own(path) and path.partition("/")[0] not in _ARTIFACTS:
                 yield from self._file(path, results)
 
-    def addresses(self) -> Iterator[SourceText]:
+    def addresses(self) -> Iterator[Source]:
         """Give the addresses that a person wrote, and that searches found, also those whose rows have been deleted."""
         for event in self.journal.queries:
             # A custom command, or a resource of a server, is in the text that was sent.
             text = self.cleaner.masked(getattr(event, "prompt", "") or event.text)
-            if links := [match[0] for match in addresses_in(text)]:
+            if links := tuple(match[0] for match in addresses_in(text)):
                 yield source_text(
                     "query", "", title="What you wrote", part=event.seq, read_at=event.at, links=links, was_read=False
                 )  # fmt: skip
         if (content := self._content(_FOUND)) is not None:
-            links, title = self.cleaner.masked(content.text).split(), "Addresses that searches found"
+            links, title = tuple(self.cleaner.masked(content.text).split()), "Addresses that searches found"
             yield source_text("search_row", "", title=title, path=_FOUND, links=links, was_read=False)
 
-    def _pages(self) -> Iterator[SourceText]:
+    def _pages(self) -> Iterator[Source]:
         """Give the pages that were read, each text of a page once."""
         known: set[tuple[str, str]] = set()
         crawled: set[str] = set()
@@ -269,28 +251,36 @@ class SessionTexts:
                     final = (article and article.final_url) or ""
                     asked = self.journal.address_of(page.tool_use_id or "")
                     yield of_document(
-                        "article", page, media_type=MARKDOWN, links=_named(content.text), author=page.author,
-                        addresses=filter(None, [self.cleaner.address(final, self.cleaner.masked(final)), asked]),
+                        "article", page, page.title, page.title, media_type=MARKDOWN,
+                        links=_named(content.text), author=page.author,
+                        addresses=tuple(filter(None, [self.cleaner.address(final, self.cleaner.masked(final)), asked])),
                         site=clean_title(self.cleaner.masked(site) if isinstance(site, str) else ""),
                     )  # fmt: skip
 
-    def _rows(self) -> Iterator[SourceText]:
+    def _rows(self) -> Iterator[Source]:
         """Give the rows of searches, each once, and the providers' own answers."""
-        known: set[tuple[str, str]] = set()
+        rows: list[tuple[KnowledgeDocument, tuple[str, ...]]] = []
         for file, content in self._read(ARTICLE_FOLDER, "search_results", "*.json"):
             # The addresses that the agent itself searched for were not found by it.
             call = self.journal.calls.get(file.tool_use_id or "")
             given = f"{call and call.input} {read_object(content.text, 'results')[0].get('query')}"
             asked = {address_key(match[0]) for match in addresses_in(given)}
-            named = [url for url in _named(content.text) if address_key(url) not in asked]
+            named = tuple(url for url in _named(content.text) if address_key(url) not in asked)
             for row in search_documents(file, content.text, self.cleaner):
+                rows.append((row, named))
+                named = ()
+        # Of a row without a title another one of the same page may have it.
+        titles = {row.url: row.title for row, _ in rows if row.url and not _is_beginning(row)}
+        known: set[tuple[str, str]] = set()
+        for row, named in rows:
+            title = heading = titles.get(row.url, "") if _is_beginning(row) else row.title
+            if row.part == ANSWER_PART:
                 # What was searched for is the agent's own text.
-                title = "Answer to a search" if row.part == ANSWER_PART else ""
-                found = of_document("search_row", row, title, links=named, was_read=False)
-                if (row.url, found.source.text) not in known:
-                    known.add((row.url, found.source.text))
-                    yield found
-                    named = []
+                title, heading = "Answer to a search", ""
+            found = of_document("search_row", row, title, heading, links=named, was_read=False)
+            if (row.url, found.text) not in known:
+                known.add((row.url, found.text))
+                yield found
 
     def _read(self, folder: str, kind: str, pattern: str) -> Iterator[tuple[SavedFile, Content]]:
         """Give the files of a folder with their contents, one by one."""
@@ -341,7 +331,7 @@ class SessionTexts:
             text = "\n".join(line for line in text.split("\n") if not self.journal.own_paths.match(line))
         return clean_text(self.cleaner.masked(text))
 
-    def _file(self, path: str, results: Sequence[Result]) -> Iterator[SourceText]:
+    def _file(self, path: str, results: Sequence[Result]) -> Iterator[Source]:
         text, media_type = "", PLAIN
         if is_inside := self.journal.inside(path) == path:
             with suppress(*UNREADABLE):
@@ -375,6 +365,13 @@ class SessionTexts:
         return [str(each) for path, each in leaves(blocks) if path[-1:] == ("text",)] or shown
 
 
-def _named(data: str) -> Sequence[str]:
+def _is_beginning(row: KnowledgeDocument) -> bool:
+    """Whether a row has no title, or only the beginning of its text as one."""
+    return row.text.startswith(row.title.removesuffix("…")) and (
+        row.title[-1:] in ("", "…") or row.title == row.text
+    )
+
+
+def _named(data: str) -> tuple[str, ...]:
     plain = data.replace("\\/", "/").replace("\\u0026", "&")
-    return list(dict.fromkeys(match[0] for match in addresses_in(plain)))[:_MOST_NAMED]
+    return tuple(dict.fromkeys(match[0] for match in addresses_in(plain)))[:_MOST_NAMED]

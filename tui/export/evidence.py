@@ -5,19 +5,22 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from ua_tui.core.claims.checked_report import ListedClaim
 from ua_tui.core.claims.difference import Piece, passage_pieces, sentence_pieces
-from ua_tui.core.claims.files import CheckedSource, Reference
-from ua_tui.core.claims.records import Claim, Passage
+from ua_tui.core.claims.ledger import ListedClaim
+from ua_tui.core.claims.records import Claim, Passage, Source
 from ua_tui.core.text import clean_line
+from ua_tui.observers.decoding.urls import host_of
 from ua_tui.tui.export.marks import noted
 from ua_tui.tui.export.markup import element, escaped, facts, link
 from ua_tui.tui.export.prose import Look
 from ua_tui.tui.export.records import Export
-from ua_tui.tui.viewers.articles.page import host_of
 from ua_tui.tui.viewers.claims.signs import count_states, sign_of
 
 _LONGEST_TIP = 400
+_MARKS = (
+    "In the margin of the report: ✗ a source has something else, or the link was never seen; ? nothing that was read "
+    "has it. The number is that of the list below."
+)
 _PASSAGES, _MANY = 4, 500
 """How many passages a claim has in the list, and from how many claims on there is only one."""
 
@@ -31,10 +34,14 @@ class Evidence:
         others: the numbers of the others, in the order of the report.
         places: the numbers from 1 by which marks of doubtful claims lead to the list; 0 for other claims.
         doubts: how many claims are doubtful: "1 differs, 2 not found"; empty if none is.
+        notices: sentences about what is missing or cut, and what limits the check.
     """
 
     def __init__(self, export: Export) -> None:
-        self.claims: Sequence[ListedClaim] = export.check.claims if export.check is not None else ()
+        check = export.check
+        self.claims: Sequence[ListedClaim] = check.claims if check is not None else ()
+        limits = (*check.notices, check.unsigned) if check is not None else ()
+        self.notices = [each for each in dict.fromkeys((*export.notices, *limits)) if each]
         self._export = export
         shown = noted(self.claims)
         self.listed = [number for number in shown if _is_listed(self.claims[number])]
@@ -59,7 +66,7 @@ class Evidence:
             words = "".join(piece.text for piece in passage_pieces(claim, first))
             source = self._export.sources[first.source]
             parts.append(f"“{clean_line(words, _LONGEST_TIP - 150)}”")
-            parts.append(", ".join(filter(None, (source.title or source.path, host_of(source.url)))))
+            parts.append(", ".join(filter(None, (source.name, host_of(source.url)))))
         mark = f"{sign.character} {self.places[number]}" if claim.is_doubtful else ""
         return Look(sign.style, clean_line(" — ".join(parts), _LONGEST_TIP), mark)
 
@@ -72,10 +79,11 @@ class Evidence:
         if check.signed:
             parts.append(element("p", f"<b>{escaped(check.signed)}</b> · {escaped(self.signers())}"))
         if check.second_opinion:
-            parts.append(element("p", f"{escaped(check.second_opinion)}. It changes no state."))
+            parts.append(element("p", f"{escaped(check.second_opinion)}. Opinions change no state."))
         if self.listed:
             heading = f"To look at: {self.doubts}" if self.doubts else "Rejected, or with a note"
             parts.append(element("h3", escaped(heading)))
+            parts.append(_from(_MARKS) if self.doubts else "")
             parts.append(self._list(self.listed, placed))
         else:
             parts.append("<p>No claim is doubtful.</p>")
@@ -121,12 +129,11 @@ class Evidence:
         return headers + text + _from(_source_line(self._export.sources[passage.source]))
 
 
-def _source_line(source: CheckedSource) -> str:
+def _source_line(source: Source) -> str:
     """Name a source in a line: its title as a link, its host, and when it was published or read."""
-    title = source.title or source.url or source.path or source.kind.replace("_", " ")
     dated = f"published {escaped(source.published[:10])}" if source.published else ""
     read = f"read {source.read_at:%Y-%m-%d}" if source.read_at else ""
-    return facts([link(source.url, title), escaped(host_of(source.url)), dated or read])
+    return facts([link(source.url, source.name), escaped(host_of(source.url)), dated or read])
 
 
 def _from(content: str) -> str:
@@ -159,7 +166,7 @@ def judged_of(claim: ListedClaim) -> list[str]:
     return found
 
 
-def facts_of(reference: Reference) -> list[str]:
+def facts_of(reference: Source) -> list[str]:
     """Who wrote a cited source, where and when, and when it was read; what is not known is left out."""
     site = reference.site or host_of(reference.url)
     published = f"published {reference.published[:10]}" if reference.published else ""
@@ -167,7 +174,7 @@ def facts_of(reference: Reference) -> list[str]:
     return list(filter(None, (reference.author, site, published, read)))
 
 
-def references_list(references: Sequence[Reference]) -> str:
+def references_list(references: Sequence[Source]) -> str:
     """The cited sources, numbered; empty if there are none."""
     items = ""
     for each in references:

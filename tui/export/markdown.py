@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from ua_tui.core.claims.difference import Piece, passage_pieces, sentence_pieces
-from ua_tui.core.claims.files import CheckedSource, Reference
+from ua_tui.core.claims.records import Source
 from ua_tui.core.concurrency.cancellation import NEVER, Stop
 from ua_tui.core.concurrency.conversions import ConversionFailed
 from ua_tui.core.events.units import money, size
@@ -42,10 +42,9 @@ def _parts(export: Export, redaction: Redaction, stop: Stop) -> Iterator[str]:
     session = export.session
     title = export.report.title if export.report is not None else ""
     yield f"# {_plain(title or session.title or session.id)}"
-    notices = [*export.notices, *(export.check.notices if export.check is not None else ())]
-    if notices:
-        yield _list(dict.fromkeys(notices))
     evidence = Evidence(export)
+    if evidence.notices:
+        yield _list(evidence.notices)
     if export.report is not None:
         yield f"## Report\n\n{_report(export, evidence, redaction, stop)}"
     yield from _evidence(export, evidence)
@@ -96,7 +95,7 @@ def _evidence(export: Export, evidence: Evidence) -> Iterator[str]:
     if check.signed:
         yield f"**{_plain(check.signed)}**, {_plain(evidence.signers())}"
     if check.second_opinion:
-        yield f"{_plain(check.second_opinion)}. It changes no state."
+        yield f"{_plain(check.second_opinion)}. Opinions change no state."
     if not evidence.listed:
         yield "No claim is doubtful."
         return
@@ -123,7 +122,7 @@ def _pieces(pieces: Sequence[Piece]) -> str:
     )
 
 
-def _reference(reference: Reference) -> str:
+def _reference(reference: Source) -> str:
     parts = [
         _linked(reference.url, _plain(reference.title or reference.url)),
         *map(_plain, facts_of(reference)),
@@ -133,8 +132,8 @@ def _reference(reference: Reference) -> str:
     return ", ".join(parts)
 
 
-def _named(source: CheckedSource) -> str:
-    title = _plain(source.title or source.url or source.path or source.kind)
+def _named(source: Source) -> str:
+    title = _plain(source.name)
     dated = f", published {_plain(source.published[:10])}" if source.published else ""
     return f"{_linked(source.url, title)}{dated}"
 

@@ -3,27 +3,83 @@
 from __future__ import annotations
 
 import base64
+import binascii
 import hashlib
+import posixpath
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from urllib.parse import unquote
 
 from ua_tui.core.concurrency.cancellation import NEVER, Stop
 from ua_tui.core.concurrency.conversions import ConversionFailed
+from ua_tui.core.errors import PathRefused, WorkspaceError
 from ua_tui.core.events.continuation import is_own
 from ua_tui.core.events.units import money, quantity, size
+from ua_tui.core.media_types import HEAD_SIZE, media_suffix
+from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.core.storage.files import Root
 from ua_tui.core.text import clean_line
-from ua_tui.tui.export.convert import convert, plain_html
+from ua_tui.observers.decoding.urls import host_of
+from ua_tui.tui.export.convert import PICTURE, convert, plain_html
 from ua_tui.tui.export.evidence import Evidence, references_list
 from ua_tui.tui.export.markup import element, escaped, facts, link, moment, spoken
-from ua_tui.tui.export.pictures import embedded_pictures
 from ua_tui.tui.export.prose import write_prose
 from ua_tui.tui.export.records import Export, Message, Query
 from ua_tui.tui.export.redaction import Redaction
 from ua_tui.tui.export.waterfall import waterfall
-from ua_tui.tui.viewers.articles.page import host_of
+
+LARGEST = 1 << 20
+"""Bytes of a picture that is embedded."""
+MOST = 200
+_TYPES = {".png": "image/png", ".jpg": "image/jpeg", ".gif": "image/gif", ".webp": "image/webp"}
+_REFERENCE = re.compile(rf'\bsrc="{re.escape(PICTURE)}([^"]*)"')
+_DATA = re.compile(r"data:image/[a-z]+;base64,([A-Za-z0-9+/=\s]+)\Z", re.IGNORECASE)
+
+
+def embedded_pictures(text: str, report: str, root: Root, redactor: Redactor) -> tuple[dict[str, str], int]:
+    """Read the pictures that converted HTML refers to; returns data addresses by theirs, and how many are left out."""
+    found: dict[str, str] = {}
+    total = left_out = 0
+    for address in dict.fromkeys(_addresses(text)):
+        data = _data(address, report, root) if len(found) < MOST else b""
+        kind = _TYPES.get(media_suffix(data[:HEAD_SIZE]), "")
+        # The text in a picture, such as its description, may hold a secret.
+        is_safe = kind and redactor.redact(plain := data.decode("latin-1")) == plain
+        if not is_safe or total + len(data) > (3 << 20):
+            left_out += 1
+            continue
+        total += len(data)
+        found[address] = f"data:{kind};base64,{base64.b64encode(data).decode()}"
+    return found, left_out
+
+
+def _addresses(text: str) -> Iterator[str]:
+    for match in _REFERENCE.finditer(text):
+        yield unquote(match[1])
+
+
+def _data(address: str, report: str, root: Root) -> bytes:
+    if embedded := _DATA.match(address):
+        try:
+            data = base64.b64decode(embedded[1], validate=False)
+        except (binascii.Error, ValueError):
+            return b""
+        return data if len(data) <= LARGEST else b""
+    if ":" in address or address.startswith("/"):
+        return b""
+    path = unquote(address.partition("?")[0].partition("#")[0])
+    for base in (posixpath.dirname(report), ""):
+        inside = posixpath.normpath(posixpath.join(base, path))
+        try:
+            data = root.read(inside, LARGEST + 1)
+        except (PathRefused, WorkspaceError, ValueError):
+            continue
+        return data if len(data) <= LARGEST else b""
+    return b""
+
 
 _SHORT_HASH = 16
 _LONGEST_TITLE = 200
@@ -105,12 +161,8 @@ def _header(export: Export, evidence: Evidence, report: _Report, title: str) -> 
         doubts = f"To look at: {evidence.doubts}" if evidence.doubts else "No claim is doubtful"
         checked = facts([element("a", escaped(doubts), href="#evidence"), escaped(export.check.signed)])
         checked = element("p", checked, class_="facts")
-    notices = [
-        *export.notices,
-        *report.notices,
-        *(export.check.notices if export.check is not None else ()),
-    ]
-    items = "".join(element("li", escaped(each)) for each in dict.fromkeys(notices))
+    notices = dict.fromkeys((*evidence.notices, *report.notices))
+    items = "".join(element("li", escaped(each)) for each in notices)
     about = element("ul", items, class_="notices") if items else ""
     has_own = "<h3" in report.html[:_BEGINNING]
     heading = element("h1", escaped(title), class_="unseen" if has_own else "")

@@ -8,7 +8,8 @@ from typing import Any, Literal
 import msgspec
 
 from ua_tui.core.claims.checked_report import CheckedReport
-from ua_tui.core.claims.files import CheckedSource, Reference, ReportFormat
+from ua_tui.core.claims.files import ReportFormat
+from ua_tui.core.claims.records import Source
 from ua_tui.core.events.types import Usage
 
 VERSION = 2
@@ -148,10 +149,10 @@ class Export(msgspec.Struct, frozen=True, kw_only=True):
     session: SessionFacts
     report: ReportText | None = None
     check: CheckedReport | None = None
-    references: tuple[Reference, ...] = ()
+    references: tuple[Source, ...] = ()
     queries: tuple[Query, ...] = ()
     calls: tuple[Call, ...] = ()
-    sources: tuple[CheckedSource, ...] = ()
+    sources: tuple[Source, ...] = ()
     artifacts: tuple[Artifact, ...] = ()
     costs: Costs = Costs()
     notices: tuple[str, ...] = ()

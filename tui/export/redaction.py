@@ -10,10 +10,10 @@ from typing import Any, TypeVar, get_args
 
 import msgspec
 
-from ua_tui.core.claims.decisions import Answer
-from ua_tui.core.claims.files import ReportFormat, SourceKind
+from ua_tui.core.claims.files import ReportFormat
+from ua_tui.core.claims.ledger import Answer
 from ua_tui.core.claims.opinion import Verdict
-from ua_tui.core.claims.records import Kind, State
+from ua_tui.core.claims.records import Kind, SourceKind, State
 from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.core.text import clean
 from ua_tui.tui.export.records import SenderKind, SessionState

@@ -12,17 +12,13 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from ua_tui.core.claims.checked_report import CheckedReport
-from ua_tui.core.claims.decisions import Decisions
 from ua_tui.core.claims.files import (
     LARGEST_REPORT,
-    CheckedSource,
-    Reference,
     ReportCheck,
-    decisions_path,
     load_check,
     report_format,
 )
-from ua_tui.core.claims.opinion import load_opinions
+from ua_tui.core.claims.records import Source
 from ua_tui.core.claims.references import cited
 from ua_tui.core.concurrency.cancellation import NEVER, Stop, Stopped
 from ua_tui.core.errors import PathRefused, SettingsError, WorkspaceError
@@ -50,8 +46,8 @@ class Reported:
 
     report: ReportText | None = None
     check: CheckedReport | None = None
-    references: tuple[Reference, ...] = ()
-    sources: tuple[CheckedSource, ...] = ()
+    references: tuple[Source, ...] = ()
+    sources: tuple[Source, ...] = ()
     notices: tuple[str, ...] = ()
 
 
@@ -116,12 +112,9 @@ def read_reported(
     )
     if check is None:
         return Reported(report=report, notices=notices)
-    decisions = Decisions(root.path / decisions_path(inner), inner)
-    decisions.read()
-    listed = CheckedReport.of(inner, root.path.name, check, decisions, load_opinions(root, inner))
     return Reported(
         report=report,
-        check=msgspec.structs.replace(listed, sources=()),
+        check=msgspec.structs.replace(CheckedReport.read(check, root.path), sources=()),
         references=tuple(cited(check)),
         sources=check.sources,
         notices=notices,

@@ -11,7 +11,7 @@ from ua_tui.core.concurrency.cancellation import NEVER, Stop
 from ua_tui.core.errors import WorkspaceError
 from ua_tui.core.storage import regular_file
 from ua_tui.core.storage.compression import LARGEST, SUFFIX, SUFFIXES, Unpacked, inner_name
-from ua_tui.core.text import clean
+from ua_tui.core.text import SOFT_HYPHEN, clean
 
 BINARY_SUFFIXES = frozenset(
     {".png", ".jpg", ".jpeg", ".gif", ".webp", ".bmp", ".tif", ".tiff", ".avif", ".heic", ".ico"}
@@ -205,9 +205,12 @@ def looks_binary(data: bytes) -> bool:
 
 
 def decode(data: bytes) -> str:
-    """Decode bytes as text for the screen: UTF-8, or UTF-16 with a byte order mark; cleaned, tabs as spaces."""
+    """Decode bytes as text for the screen: UTF-8, or UTF-16 with a byte order mark; cleaned, tabs as spaces.
+
+    Soft hyphens are left out: no line is broken at them.
+    """
     encoding = next((name for name, bom in _BOMS if data.startswith(bom)), "utf-8")
-    text = data.decode(encoding, "replace").replace("\r\n", "\n").replace("\r", "\n")
+    text = data.decode(encoding, "replace").replace("\r\n", "\n").replace("\r", "\n").replace(SOFT_HYPHEN, "")
     # Cleaning a long text at once would block every other thread, including the event loop.
     text = "".join(clean(text[at : at + _CLEANED_AT_ONCE]) for at in range(0, len(text), _CLEANED_AT_ONCE))
     return text.expandtabs(4)

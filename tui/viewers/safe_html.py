@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ua_tui.core.concurrency.cancellation import NEVER, Stop
-from ua_tui.core.text import clean
+from ua_tui.core.text import SOFT_HYPHEN, clean
 from ua_tui.core.toolkit.html_text import separate, write_indices
 from ua_tui.tui.viewers.conversion import conversions
 
@@ -88,7 +88,8 @@ def to_markdown(source: str) -> str:
         url_relative="deny",
         link_rel=None,
     )
-    return clean(convert(safe, ConversionOptions(extract_metadata=False)).content or "").strip()
+    text = convert(safe, ConversionOptions(extract_metadata=False)).content or ""
+    return clean(text.replace(SOFT_HYPHEN, "")).strip()
 
 
 def browser_copy(source: str) -> str:

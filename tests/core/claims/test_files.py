@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from ua_tui.core.claims.files import check_path, decisions_path, load_check, report_format
+from ua_tui.core.claims.files import check_path, ledger_path, load_check, report_format
 from ua_tui.core.storage.files import Root
 
 REPORT = "work_products/a.html"
@@ -81,4 +81,4 @@ def test_the_format_of_a_report_is_that_of_its_name() -> None:
 
 def test_the_decisions_are_beside_the_check_of_their_report() -> None:
     assert check_path("work_products/media_a.html") == "report_checks/media_a.html.json"
-    assert decisions_path("work_products/media_a.html") == "report_checks/media_a.html.claims.json"
+    assert ledger_path("work_products/media_a.html") == "report_checks/media_a.html.claims.json"

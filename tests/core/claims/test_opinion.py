@@ -1,8 +1,6 @@
 from __future__ import annotations
 
 import json
-from datetime import UTC, datetime
-from pathlib import Path
 
 import msgspec
 import pytest
@@ -10,20 +8,14 @@ import pytest
 from ua_tui.core.claims import opinion
 from ua_tui.core.claims.opinion import (
     PROMPT,
-    Opinions,
     Question,
-    load_opinions,
-    opinions_path,
     questions_about,
     read_reply,
-    save_opinions,
 )
 from ua_tui.core.claims.records import Claim, Kind, Passage, State, TextQuote
 from ua_tui.core.demo.model.script import OPINION_MARK
 from ua_tui.core.redaction.redactor import Redactor
-from ua_tui.core.storage.files import Root
 
-REPORT = "work_products/brief.md"
 REDACTOR = Redactor(["s3cret-s3cret"])
 PASSAGE = "Prices rose by\n  nine percent in the quarter, the sixth increase in a row."
 
@@ -123,49 +115,6 @@ def test_many_claims_are_few_requests_of_bounded_length() -> None:
     assert all(each.usage.input_tokens > len(each.text) // 4 for each in questions)
     # Short ones are bounded by the length of the reply.
     assert [len(each.passages) for each in questions_about([claim()] * 90, REDACTOR)] == [40, 40, 10]
-
-
-def opinions_about(*claims: Claim, verdict: str = "agrees") -> Opinions:
-    (question,) = questions_about(claims, REDACTOR)
-    text = json.dumps({"opinions": [entry(verdict, "nine percent", n) for n in range(len(claims))]})
-    found = tuple(read_reply(question, claims, text))
-    return Opinions(report=REPORT, at=datetime.now(UTC), model="haiku", cost_usd=0.02, opinions=found)
-
-
-def test_an_opinion_is_about_a_sentence_and_its_passages() -> None:
-    opinions = opinions_about(claim(), claim("nine", "It rose by nine."))
-    assert opinions.summary([claim()]) == "Second opinion of haiku ($0.02): 1 agree"
-    changed = [
-        claim(sentence="Prices fell by 23 percent."), claim("23 percent", claim().sentence, "Another."),
-        claim("24 percent"),
-    ]  # fmt: skip
-    assert opinions.of(changed) == [None, None, None]
-    assert opinions.summary(changed) == ""
-
-
-def test_opinions_are_stored_masked_and_only_ones_own_are_read(tmp_path: Path) -> None:
-    root = Root(tmp_path)
-    secret = claim(sentence="It rose by 23 percent (s3cret-s3cret).")
-    assert load_opinions(root, REPORT) is None
-    save_opinions(root, opinions_about(claim(), secret), REDACTOR)
-    found = load_opinions(root, REPORT)
-    assert found is not None
-    assert [each.verdict for each in found.opinions] == ["agrees", "agrees"]
-    file = tmp_path / opinions_path(REPORT)
-    assert file.name == "brief.md.opinions.json"
-    text = file.read_text()
-    assert "s3cret" not in text
-    planted = (text.replace('"agrees"', '"contradicts"'), text.replace(REPORT, "x.md"), "{", "[" * 9_999, "")
-    for other in planted:
-        file.write_text(other)
-        assert load_opinions(root, REPORT) is None
-    file.write_text(text)
-    assert load_opinions(root, "work_products/other.md") is None
-    # A copy elsewhere is not one's own either.
-    elsewhere = tmp_path / "elsewhere"
-    (elsewhere / "report_checks").mkdir(parents=True)
-    (elsewhere / opinions_path(REPORT)).write_text(text)
-    assert load_opinions(Root(elsewhere), REPORT) is None
 
 
 def test_the_demo_knows_the_question() -> None:

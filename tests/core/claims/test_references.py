@@ -3,12 +3,13 @@ from __future__ import annotations
 import json
 from datetime import UTC, datetime
 
-from ua_tui.core.claims.files import CheckedSource, Reference, ReportCheck
-from ua_tui.core.claims.records import Check, Claim, Kind, Passage, State, TextQuote
+from ua_tui.core.claims.files import ReportCheck
+from ua_tui.core.claims.records import Check, Claim, Kind, Passage, Source, State, TextQuote
 from ua_tui.core.claims.references import cited, to_bibtex, to_csl, to_ris
 
 READ = datetime(2026, 11, 21, 7, 42, tzinfo=UTC)
-FULL = Reference(
+FULL = Source(
+    kind="article",
     url="https://www.computewire.example/yield?a=1&b={2}",
     title="Yield & cost: 84 % of {stacks}",
     author="Mira de Sá",
@@ -17,8 +18,8 @@ FULL = Reference(
     read_at=READ,
     sha256="ab12",
 )
-BARE = Reference(url="https://computewire.example/", published="autumn 2025")
-SAME_NAME = Reference(url="https://computewire.example/two", published="2026-01-02")
+BARE = Source(kind="article", url="https://computewire.example/", published="autumn 2025")
+SAME_NAME = Source(kind="article", url="https://computewire.example/two", published="2026-01-02")
 
 
 def test_csl_json_has_every_field_and_leaves_out_what_is_unknown() -> None:
@@ -78,7 +79,7 @@ def test_bibtex_escapes_what_is_special_and_keeps_the_address_readable() -> None
 
 
 def test_a_line_break_in_a_title_begins_no_field() -> None:
-    planted = Reference(url="https://a.example/", title="One\r\nER  - \r\nTY  - JOUR\x1b[2J")
+    planted = Source(kind="article", url="https://a.example/", title="One\r\nER  - \r\nTY  - JOUR\x1b[2J")
     lines = to_ris([planted]).split("\r\n")
     assert [line[:2] for line in lines] == ["TY", "ID", "TI", "UR", "ER", "", ""]
     assert "\x1b" not in to_ris([planted]) + to_bibtex([planted])
@@ -93,14 +94,12 @@ def claim(kind: Kind, state: State, source: int, url: str = "", *, was_read: boo
 
 def test_cited_are_the_pages_of_links_else_those_with_the_figures() -> None:
     page, row = "https://a.example/page", "https://b.example/row"
+    whole = Source(kind="article", url=page, title="Page", author="Jo", site="A", sha256="ab", read_at=READ)
     sources = (
-        CheckedSource(
-            kind="article", url=page, title="Page", author="Jo", site="A", sha256="ab", read_at=READ
-        ),
-        CheckedSource(kind="search_row", url=row, title="Row", sha256="cd", read_at=READ),
-        CheckedSource(kind="file", path="notes.md", title="Notes", sha256="ef"),
+        whole,
+        Source(kind="search_row", url=row, title="Row", sha256="cd", read_at=READ),
+        Source(kind="file", path="notes.md", title="Notes", sha256="ef"),
     )
-    whole = Reference(url=page, title="Page", author="Jo", site="A", sha256="ab", read_at=READ)
     links = (
         claim("link", "found", 1, row, was_read=False), claim("link", "found", 0, f"{page}/#top"),
         claim("link", "found", 0, page), claim("link", "found", 1, "https://b.example/other", was_read=False),
@@ -108,7 +107,8 @@ def test_cited_are_the_pages_of_links_else_those_with_the_figures() -> None:
     )  # fmt: skip
     figures = (claim("figure", "differs", 1), claim("figure", "calculated", 0), claim("figure", "found", 2))
     expected = [
-        Reference(url=row, title="Row"), whole, Reference(url="https://b.example/other", title="the words"),
+        Source(kind="search_row", url=row, title="Row"), whole,
+        Source(kind="search_row", url="https://b.example/other", title="the words"),
     ]  # fmt: skip
     for claims, references in (((*figures, *links), expected), (figures, [whole]), ((), [])):
         assert (

@@ -1,7 +1,9 @@
 from __future__ import annotations
 
 import json
+from contextlib import nullcontext
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -9,8 +11,10 @@ from tests.core.claims.test_opinion import claim
 from tests.observers.knowledge.recorded import Recorded
 from ua_tui.core.agent.auth.login_request import LoginRequests
 from ua_tui.core.agent.messages.usage import Prices
-from ua_tui.core.claims.files import ReportCheck
-from ua_tui.core.claims.opinion import load_opinions
+from ua_tui.core.claims.checked_report import CheckedReport
+from ua_tui.core.claims.files import ReportCheck, ledger_path
+from ua_tui.core.claims.ledger import Ledger
+from ua_tui.core.claims.opinion import Opinions
 from ua_tui.core.claims.records import Check, Claim
 from ua_tui.core.errors import ConnectionFailed, CredentialsError, SettingsError, WorkspaceError
 from ua_tui.core.events import types as ev
@@ -19,10 +23,9 @@ from ua_tui.core.history.stats import SessionStats
 from ua_tui.core.provider.request import SmallReply
 from ua_tui.core.records.journal_reader import read_events
 from ua_tui.core.redaction.redactor import Redactor
-from ua_tui.core.session.opinion import OpinionTerms, second_opinion, terms_of_past_session
+from ua_tui.core.session.opinion import OpinionTerms, ask_opinion, terms_of_past_session
 from ua_tui.core.settings.model import Settings
 from ua_tui.core.settings.prices import ModelPrice
-from ua_tui.core.storage.files import Root
 from ua_tui.core.storage.workspace import Workspace
 
 REPORT = "work_products/brief.md"
@@ -61,19 +64,39 @@ def model(monkeypatch: pytest.MonkeyPatch) -> FakeModel:
     return FakeModel(monkeypatch)
 
 
-def check_of(*claims: Claim) -> ReportCheck:
-    return ReportCheck(report=REPORT, sha256="0", check=Check(claims=claims or (claim(),)))
+def report_of(*claims: Claim) -> CheckedReport:
+    made = ReportCheck(report=REPORT, sha256="0", check=Check(claims=claims or (claim(),)))
+    return CheckedReport.of(made, Ledger(None, REPORT))
 
 
-MANY = check_of(*[claim()] * 90)
+MANY = report_of(*[claim()] * 90)
 
 
-async def test_the_price_is_known_before_and_nothing_is_asked_until_then(model: FakeModel) -> None:
-    terms = OpinionTerms(settings=SETTINGS, redactor=Redactor())
-    async with second_opinion(terms, MANY) as prepared:
-        assert prepared.question.startswith("Ask small about 90 claims in 3 requests, for about $0.0")
-        assert model.asked == []
-        found = await prepared.ask()
+async def ask(
+    terms: OpinionTerms, report: CheckedReport, *, agreed: bool = True, questions: list[str] | None = None
+) -> Opinions | None:
+    """What the model says, if the person agreed; their question is added to `questions`."""
+
+    async def agrees(question: str) -> bool:
+        if questions is not None:
+            questions.append(question)
+        return agreed
+
+    ledger = await ask_opinion(nullcontext(terms), report, agrees)
+    return ledger.opinions if ledger is not None else None
+
+
+def terms(**more: Any) -> OpinionTerms:
+    return OpinionTerms(settings=more.pop("settings", SETTINGS), redactor=Redactor(), **more)
+
+
+async def test_the_price_is_known_before_and_nothing_is_asked_without_a_yes(model: FakeModel) -> None:
+    questions: list[str] = []
+    assert await ask(terms(), MANY, agreed=False, questions=questions) is None
+    assert questions[0].startswith("Ask small about 90 claims in 3 requests, for about $0.0")
+    assert model.asked == []
+    found = await ask(terms(), MANY)
+    assert found is not None
     assert len(model.asked) == found.requests == 3
     assert found.cost_usd == pytest.approx(0.03)
     assert found.usage.total == 3_300
@@ -89,49 +112,38 @@ async def test_the_price_is_known_before_and_nothing_is_asked_until_then(model: 
 async def test_the_model_is_that_of_small_requests(
     model: FakeModel, settings: Settings, expected: str
 ) -> None:
-    async with second_opinion(OpinionTerms(settings=settings, redactor=Redactor()), check_of()):
-        assert model.models == [expected]
+    await ask(terms(settings=settings), report_of())
+    assert model.models == [expected]
 
 
-async def test_without_a_model_or_a_passage_nothing_is_asked(model: FakeModel) -> None:
-    with pytest.raises(CredentialsError):
-        async with second_opinion(OpinionTerms(settings=Settings(), redactor=Redactor()), check_of()):
-            pass
-    terms = OpinionTerms(settings=SETTINGS, redactor=Redactor(), left_usd=0.0)
-    async with second_opinion(terms, check_of(claim(kind="link"))) as prepared:
-        assert prepared.questions == []
-
-
-@pytest.mark.parametrize(("price", "problem"), [
-    (PRICE, r"may cost \$0\.00\d\d, and \$0\.0000 of the spending limit is left"),
-    (None, "a spending limit needs the price of small"),
+@pytest.mark.parametrize(("price", "more", "claims", "problem"), [
+    (PRICE, {"settings": Settings()}, 1, "No API key|credential|login"),
+    (PRICE, {}, 0, "no claim has a passage to be judged by"),
+    (PRICE, {"left_usd": 0.0}, 1, r"may cost \$0\.00\d\d, and \$0\.0000 of the spending limit is left"),
+    (None, {"left_usd": 0.0}, 1, "a spending limit needs the price of small"),
 ])  # fmt: skip
-async def test_what_would_pass_the_limit_is_refused(
-    monkeypatch: pytest.MonkeyPatch, price: ModelPrice | None, problem: str
+async def test_what_cannot_be_asked_or_paid_is_refused(
+    monkeypatch: pytest.MonkeyPatch, price: ModelPrice | None, more: dict[str, Any], claims: int, problem: str
 ) -> None:
     model = FakeModel(monkeypatch, price=price)
-    terms = OpinionTerms(settings=SETTINGS, redactor=Redactor(), left_usd=0.0)
-    with pytest.raises(SettingsError, match=problem):
-        async with second_opinion(terms, check_of()):
-            pass
+    with pytest.raises((CredentialsError, SettingsError), match=problem):
+        await ask(terms(**more), report_of() if claims else report_of(claim(kind="link")))
     assert model.asked == []
 
 
 async def test_what_was_answered_is_kept_when_the_limit_comes_or_a_request_fails(model: FakeModel) -> None:
     events: list[ev.Event] = []
     model.cost = 0.5
-    terms = OpinionTerms(settings=SETTINGS, redactor=Redactor(), left_usd=0.6, publish=events.append)
-    async with second_opinion(terms, MANY) as prepared:
-        found = await prepared.ask()
+    found = await ask(terms(left_usd=0.6, publish=events.append), MANY)
+    assert found is not None
     assert (found.requests, len(found.opinions)) == (1, 40)
     assert "the spending limit would be passed" in found.notice
     model.fails_at = 3
-    terms = OpinionTerms(settings=SETTINGS, redactor=Redactor(), publish=events.append)
-    async with second_opinion(terms, MANY) as prepared:
-        found = await prepared.ask()
-        assert "it is overloaded" in found.notice
-        with pytest.raises(ConnectionFailed, match="no second opinion: it is overloaded"):
-            await prepared.ask()
+    found = await ask(terms(publish=events.append), MANY)
+    assert found is not None
+    assert "it is overloaded" in found.notice
+    with pytest.raises(ConnectionFailed, match="no second opinion: it is overloaded"):
+        await ask(terms(publish=events.append), MANY)
     assert [each.cost_usd for each in events if isinstance(each, ev.OpinionGiven)] == [0.5, 1.0]
 
 
@@ -148,26 +160,32 @@ async def test_a_past_session_pays_and_has_the_opinions(tmp_path: Path, model: F
     session.add(ev.QueryFinished(query_id="q1", status="success", cost_usd=0.2, usage=usage))
     session.add(ev.SessionFinished(reason="finished", cost_usd=0.2, queries=1, duration_ms=5.0))
     folder = session.folder
-    async with terms_of_past_session(folder, SETTINGS, Redactor()) as terms:
-        assert terms.left_usd is None
-        async with second_opinion(terms, check_of()) as prepared:
-            await prepared.ask()
+    async with terms_of_past_session(folder, SETTINGS, Redactor()) as known:
+        assert known.left_usd is None
+        await ask(known, report_of())
     given, end = list(read_events(folder))[-2:]
     assert isinstance(given, ev.OpinionGiven)
     assert (given.report, given.model, given.counts) == (REPORT, "small-1", {"agrees": 1})
     assert isinstance(end, ev.SessionFinished)
     assert (end.queries, end.duration_ms, end.seq) == (1, 5.0, given.seq + 1)
     assert spent(folder) == [pytest.approx(0.21)] * 3
-    assert load_opinions(Root(folder), REPORT) is not None
+    assert Ledger(folder, REPORT).read().opinions is not None
     # What was chosen in the session counts, and what was spent.
     session.seq = end.seq
     session.add(ev.BudgetRaised(spent_usd=0.21, limit_usd=0.22), ev.ModelChosen(model="other"))
-    async with terms_of_past_session(folder, Settings(api_key="k"), Redactor()) as terms:
-        assert terms.left_usd == pytest.approx(0.01)
-        assert terms.settings.model == "other"
+    async with terms_of_past_session(folder, Settings(api_key="k"), Redactor()) as known:
+        assert known.left_usd == pytest.approx(0.01)
+        assert known.settings.model == "other"
         with pytest.raises(SettingsError, match="of the spending limit is left"):
-            async with second_opinion(terms, MANY):
-                pass
+            await ask(known, MANY)
+    # What somebody else said is not replaced, and nothing is paid for it.
+    path = folder / ledger_path(REPORT)
+    path.write_text(path.read_text().replace("agrees", "contradicts"))
+    asked = len(model.asked)
+    async with terms_of_past_session(folder, SETTINGS, Redactor()) as known:
+        with pytest.raises(WorkspaceError, match="sign nothing"):
+            await ask(known, report_of())
+    assert len(model.asked) == asked
 
 
 async def test_a_running_session_and_that_of_others_do_not_pay(tmp_path: Path, model: FakeModel) -> None:

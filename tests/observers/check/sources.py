@@ -12,7 +12,7 @@ URL = "https://source.example/{}"
 
 def checked(report: str, *texts: str, media_type: str = "text/markdown") -> Check:
     """The check of a report against sources, which have the addresses https://source.example/0, 1, …"""
-    sources = [Source(text=text, url=URL.format(number)) for number, text in enumerate(texts)]
+    sources = [Source(kind="file", text=text, url=URL.format(number)) for number, text in enumerate(texts)]
     return check(report, media_type, sources)
 
 

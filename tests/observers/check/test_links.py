@@ -9,10 +9,11 @@ from ua_tui.observers.check.link_claims import address_key
 PAGE = "https://www.news.example/a/story?id=7"
 SOURCES = [
     Source(
+        kind="article",
         text="A story that names https://other.example/page and [more](https://third.example/x_(y)).",
         url=PAGE,
     ),
-    Source(text="", url="https://found.example/row", was_read=False),
+    Source(kind="article", text="", url="https://found.example/row", was_read=False),
 ]
 
 

@@ -53,3 +53,10 @@ def test_quotations_in_elements() -> None:
     assert [(claim.state, claim.quote.exact) for claim in quotations(report, "text/html")] == [
         ("found", "Every new line that we open is full within a month"), ("found", "it isn’t clear why"),
     ]  # fmt: skip
+
+
+def test_a_figure_in_an_altered_quotation_is_listed_once() -> None:
+    source = "“We sold 48 new boats in the spring of this year,” said the owner of the yard in Oldham."
+    report = "“We sold 84 new boats in the spring of this year,” said the owner. In all they sold 84 boats."
+    found = [(claim.kind, claim.quote.exact) for claim in checked(report, source).claims if claim.is_doubtful]
+    assert [kind for kind, _ in found] == ["quotation", "figure"]

@@ -146,7 +146,7 @@ def test_splits_sentences(text: str, count: int) -> None:
 def test_hostile_reports_are_read_in_bounded_time(data: bytes | str, media_type: str) -> None:
     began = time.process_time()
     source = data if isinstance(data, str) else data.decode("utf-8", "replace")
-    found = check(data, media_type, [Source(text=source[:20_000], url="https://a.example/")])
+    found = check(data, media_type, [Source(kind="file", text=source[:20_000], url="https://a.example/")])
     assert isinstance(found, Check)
     assert time.process_time() - began < 20
 
@@ -161,7 +161,7 @@ def test_stops() -> None:
     stop = Stop()
     stop.set()
     with pytest.raises(Stopped):
-        check("It is 5 km.", "text/plain", [Source(text="It is 5 km.")], stop=stop)
+        check("It is 5 km.", "text/plain", [Source(kind="file", text="It is 5 km.")], stop=stop)
 
 
 def test_the_summary_says_what_was_compared_and_what_was_not() -> None:
@@ -196,7 +196,9 @@ def test_nothing_hidden_is_claimed() -> None:
 
 def test_reads_a_pdf_file() -> None:
     data = pdf_file(["The plant in Oldham employs 4,812 people.", ""])
-    found = check(data, "application/pdf", [Source(text="The plant in Oldham employs 4,812 people.")])
+    found = check(
+        data, "application/pdf", [Source(kind="file", text="The plant in Oldham employs 4,812 people.")]
+    )
     assert [(claim.quote.exact, claim.state) for claim in found.claims] == [("4,812", "found")]
     assert found.notices == ("1 of 2 pages have no text that can be read.",)
     locked = check(protected(data, "secret"), "application/pdf", [])
@@ -207,9 +209,9 @@ def test_an_address_that_a_pdf_file_may_have_cut_is_not_accused() -> None:
     data = pdf_file(
         ["Read at https://oldham.example/plant-\nhistory and https://oldham.example/staff today."]
     )
-    source = Source(text="It employs 4,812 people.", url="https://oldham.example/staff")
+    source = Source(kind="file", text="It employs 4,812 people.", url="https://oldham.example/staff")
     found = check(data, "application/pdf", [source])
     assert [(claim.url, claim.state) for claim in found.claims] == [
-        ("https://oldham.example/plant-", "not looked at"),
+        ("https://oldham.example/planthistory", "not looked at"),
         ("https://oldham.example/staff", "found"),
     ]

@@ -9,7 +9,8 @@ import pytest
 
 from tests.bench.knowledge.sessions import invent_sessions, write_session
 from tests.observers.check.sessions import REPORT, SEARCH, ReadSession, crawled_page
-from ua_tui.core.claims.files import ReportCheck, SourceKind
+from ua_tui.core.claims.files import ReportCheck
+from ua_tui.core.claims.records import Source, SourceKind
 from ua_tui.core.concurrency.cancellation import NEVER, Stop, Stopped
 from ua_tui.core.events import types as ev
 from ua_tui.core.knowledge.index.database_file import FILE
@@ -29,7 +30,6 @@ from ua_tui.core.toolkit.articles import Article, Reference, article_path, encod
 from ua_tui.observers.check import session as session_check
 from ua_tui.observers.check.session import Sources, add_session, check_in_session
 from ua_tui.observers.check.session_journal import read_journal
-from ua_tui.observers.check.session_texts import SourceText
 from ua_tui.observers.knowledge.catch_up import index_piece
 from ua_tui.observers.knowledge.cleaning import Cleaner
 
@@ -55,12 +55,12 @@ def native(session: ReadSession, tool: str, given: dict[str, str], text: str) ->
     session.call(tool, given, text, kind=NativeObservation)
 
 
-def of(found: Sources, kind: SourceKind) -> list[SourceText]:
-    return [each for each in found.texts if each.record.kind == kind]
+def of(found: Sources, kind: SourceKind) -> list[Source]:
+    return [each for each in found.texts if each.kind == kind]
 
 
 def texts(found: Sources, kind: SourceKind) -> list[str]:
-    return [each.source.text for each in of(found, kind)]
+    return [each.text for each in of(found, kind)]
 
 
 def checked(folder: Path, report: str, knowledge: Path | None = None) -> ReportCheck:
@@ -100,7 +100,7 @@ def test_a_session_of_the_program_is_read(tmp_path: Path) -> None:
     assert check.check.notices == ()
     found = Sources(NEVER)
     add_session(found, Root(folder), read_journal(folder), Cleaner(REDACTOR), NEVER)
-    everything = "\n".join(each.source.text for each in found.texts)
+    everything = "\n".join(each.text for each in found.texts)
     assert invented.report_title not in everything
     for page in invented.pages:
         words = page.text if page.read else page.snippet
@@ -110,7 +110,7 @@ def test_a_session_of_the_program_is_read(tmp_path: Path) -> None:
 def test_nothing_read_is_a_notice(session: ReadSession) -> None:
     found = sources(session)
     assert found.notices == [NONE]
-    assert not any(each.source.text for each in found.texts)
+    assert not any(each.text for each in found.texts)
     assert "No source has a text to compare with." in checked(session.folder, "<p>9 otters</p>").check.notices
 
 
@@ -142,7 +142,7 @@ def test_what_the_agent_wrote_is_no_source(session: ReadSession) -> None:
     session.call("Agent", {"prompt": "x"}, "Otters weigh 77 kilograms.", kind=SubagentObservation, agent="a")
     session.answer("Otters weigh 77 kilograms.")
     found = sources(session)
-    assert not [each.record for each in found.texts if "77" in each.source.text]
+    assert not [each.record for each in found.texts if "77" in each.text]
     assert "facts.csv:2:Otters eat fish" in texts(found, "result")
     assert known(session, PAGE) == "read"
 
@@ -154,13 +154,13 @@ def test_pages_have_their_records(session: ReadSession) -> None:
     )
     session.save("extracted_articles/a.json", page, "article", use)
     (found,) = of(sources(session), "article")
-    record = found.record
+    record = found
     assert (record.title, record.url, record.published) == ("A page", PAGE, "2026-03-01")
     assert (record.author, record.site) == ("A. Author", "The Site")
     assert (record.path, record.tool_use_id) == ("extracted_articles/a.json", "toolu_crawl")
     assert (str(record.read_at), len(record.sha256)) == ("2026-03-10 12:00:30+00:00", 64)
-    assert found.source.text.startswith("A page\n\nOtters smile.")
-    assert "planted-secret-value" not in found.source.text
+    assert found.text.startswith("A page\n\nOtters smile.")
+    assert "planted-secret-value" not in found.text
 
 
 def test_pages_of_the_crawler_are_read_before_the_observer_has_saved_them(session: ReadSession) -> None:
@@ -248,15 +248,26 @@ def test_rows_panels_answers_and_their_addresses_are_seen(session: ReadSession) 
         query="what of https://asked.example/x",
     )  # fmt: skip
     found = sources(session)
-    row = next(each for each in found.texts if each.record.url == PAGE)
-    assert row.source.text == "Otters\n\nThey smile.\n\nIt is a longer text of it."
-    assert (row.record.part, row.record.published) == (1, "2026-02")
+    row = next(each for each in found.texts if each.url == PAGE)
+    assert row.text == "Otters\n\nThey smile.\n\nIt is a longer text of it."
+    assert (row.part, row.published) == (1, "2026-02")
     assert "Nine animals smile." in texts(found, "search_row")
     urls = (PAGE, extra["pdf"], "https://wiki.example/Otter", "https://asked.example/x")
     assert links(session, *urls) == ["found"] * 3 + ["never seen"]
-    assert not any("smiling animals" in each.source.text for each in found.texts)
+    assert not any("smiling animals" in each.text for each in found.texts)
     # The result itself says nothing else.
     assert texts(found, "result") == []
+
+
+def test_a_row_without_a_title_has_that_of_another_row_of_its_page(session: ReadSession) -> None:
+    said = "They smile at nine people in a row. " * 20
+    session.search(
+        {"position": 1, "title": None, "url": PAGE, "snippet": said},
+        {"position": 2, "title": None, "url": f"{PAGE}/2", "snippet": said},
+    )
+    session.search({"position": 1, "title": "Otters", "url": PAGE, "snippet": "They smile."})
+    titles = [(each.url, each.title) for each in of(sources(session), "search_row") if each.url]
+    assert titles == [(PAGE, "Otters"), (f"{PAGE}/2", ""), (PAGE, "Otters")]
 
 
 def test_the_addresses_of_deleted_searches_are_seen(session: ReadSession) -> None:
@@ -272,7 +283,7 @@ def test_what_runs_returned_is_a_source_without_their_code(session: ReadSession)
     session.save("workbench_activity/w.json", run, "workbench_activity", use)
     found = sources(session)
     assert texts(found, "run") == ["answer 42"]
-    assert not any("77" in each.source.text + each.record.title for each in found.texts)
+    assert not any("77" in each.text + each.title for each in found.texts)
 
 
 def test_results_of_other_tools_are_sources_as_a_person_reads_them(session: ReadSession) -> None:
@@ -284,8 +295,8 @@ def test_results_of_other_tools_are_sources_as_a_person_reads_them(session: Read
     session.call("TodoWrite", {}, "77", kind=NativeObservation)
     found = sources(session)
     (result,) = of(found, "result")
-    assert result.source.text == "subject: Otters\nbody: They “smile”\nat 9 people\nsize: 12.5"
-    assert (result.record.tool_use_id, result.record.title) == (use, "list_messages")
+    assert result.text == "subject: Otters\nbody: They “smile”\nat 9 people\nsize: 12.5"
+    assert (result.tool_use_id, result.title) == (use, "list_messages")
 
 
 def test_a_large_result_is_read_from_its_file(session: ReadSession) -> None:
@@ -324,7 +335,7 @@ def test_files_that_the_agent_read_are_sources(session: ReadSession) -> None:
     native(session, "Read", {"file_path": "/data/facts.txt"}, "     1→otters 9\n     2→seals 12")
     found = sources(session)
     page = "<title>T</title><p>Nine &amp; more</p>"
-    assert {each.record.title: (each.source.text, each.source.media_type) for each in of(found, "file")} == {
+    assert {each.title: (each.text, each.media_type) for each in of(found, "file")} == {
         "data.csv": ("| otters | 9 |\n| --- | --- |\n| seals | 12 |", "text/markdown"),
         "page.html": (page, "text/html"),
         "facts.txt": ("otters 9\nseals 12", "text/plain"),
@@ -378,7 +389,7 @@ def test_compressed_artifacts_are_read(session: ReadSession) -> None:
     session.save("extracted_articles/a.json.zst", data, "article")
     found = sources(session)
     assert known(session, PAGE) == "read"
-    assert found.texts[0].record.path == "extracted_articles/a.json.zst"
+    assert found.texts[0].path == "extracted_articles/a.json.zst"
 
 
 def test_a_session_is_read_as_far_as_its_journal_goes_and_else_from_its_files(session: ReadSession) -> None:
@@ -407,7 +418,7 @@ def test_damaged_and_hostile_files_are_notices(session: ReadSession, tmp_path: P
         file.write(b'{"url":"https://long.example/","title":"Long","content":"')
         file.truncate(50 << 20)
     found = sources(session)
-    assert [each.record.url for each in found.texts if each.record.kind == "article"] == [PAGE]
+    assert [each.url for each in found.texts if each.kind == "article"] == [PAGE]
     assert "a.json.zst" in found.notices[0]
     assert known(session, "https://outside.example/") == "never seen"
 
@@ -417,7 +428,7 @@ def test_the_sources_are_bounded(session: ReadSession, monkeypatch: pytest.Monke
     session.crawl(*((f"{PAGE}/{number}", "Otters smile at you.") for number in range(20)))
     found = sources(session)
     assert 1 <= len(found.texts) < 20
-    assert sum(len(each.source.text) for each in found.texts) <= 100
+    assert sum(len(each.text) for each in found.texts) <= 100
     assert "were compared: all together are too long" in found.notices[0]
 
 
@@ -460,7 +471,7 @@ def test_pages_of_earlier_sessions_are_found(session: ReadSession, earlier: Read
     check = checked(session.folder, f'<p><a href="{url}">Otters smiled then</a></p>', database)
     (record,) = check.sources
     assert (record.kind, record.session) == ("earlier", earlier.folder.name)
-    assert check.claims[0].note == "Read on 10 March 2026 by session_20260301_080000."
+    assert str(record.read_at) == "2026-03-10 12:00:30+00:00"
     assert "planted-secret-value" not in check.claims[0].passages[0].text
 
 

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from tests.observers.knowledge.recorded import Recorded
-from ua_tui.core.claims.decisions import Decisions, count_decisions
-from ua_tui.core.claims.files import decisions_path
+from ua_tui.core.claims.files import ledger_path
+from ua_tui.core.claims.ledger import Ledger, read_content
 from ua_tui.core.claims.records import Claim, TextQuote
 from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.core.storage.files import Root
@@ -22,11 +22,11 @@ CLAIM = Claim(kind="figure", state="found", quote=TextQuote("84"), sentence="The
 def planted(tmp_path: Path) -> Path:
     """The decisions that somebody else put into a session."""
     session = Recorded(tmp_path).folder
-    path = session / decisions_path(REPORT)
+    path = session / ledger_path(REPORT)
     path.parent.mkdir()
-    Decisions(path, REPORT).decide([CLAIM], [0], "accepted", Redactor(), by="somebody else")
+    Ledger(session, REPORT).decide([CLAIM], [0], "accepted", Redactor(), by="somebody else")
     path.write_text(json.dumps(json.loads(path.read_text()) | {"seal": "0" * 64}))
-    assert count_decisions(path) == (1, False)
+    assert read_content(path) == (1, 0, False)
     return path
 
 
@@ -39,13 +39,12 @@ def test_decisions_are_adopted(
         seal_session(Root(session))
     place = {"the file": planted, "the session": session}.get(given, tmp_path)
     assert adopt(place, yes=False) == 2
-    assert count_decisions(planted) == (1, False)
+    assert read_content(planted) == (1, 0, False)
     assert adopt(place, yes=True) == 0
-    assert count_decisions(planted) == (1, True)
+    assert read_content(planted) == (1, 0, True)
     assert "1 decision about claims" in capsys.readouterr().out
-    decisions = Decisions(planted, REPORT)
-    decisions.read()
-    assert decisions.summary([CLAIM]) == "Signed: 1 of 1 accepted"
+    (listed,) = Ledger(session, REPORT).read().listed([CLAIM])
+    assert listed.answer == "accepted"
 
 
 def test_own_and_damaged_decisions_are_not_listed(planted: Path, tmp_path: Path) -> None:

@@ -19,11 +19,11 @@ from hypothesis import strategies as st
 
 from tests.observers.knowledge.recorded import Recorded
 from tests.tui.fixture_types import Output, Patch
-from ua_tui.core.claims.checked_report import CheckedReport, ListedClaim, check_schema
-from ua_tui.core.claims.decisions import Decision
-from ua_tui.core.claims.files import CheckedSource, ReportCheck
-from ua_tui.core.claims.opinion import Opinion, Opinions, _digest
-from ua_tui.core.claims.records import Check, Claim, Passage, State, TextQuote
+from ua_tui.core.claims.checked_report import CheckedReport, check_schema
+from ua_tui.core.claims.files import ReportCheck
+from ua_tui.core.claims.ledger import Decision, Ledger, ListedClaim
+from ua_tui.core.claims.opinion import Opinion, Opinions, digest
+from ua_tui.core.claims.records import Check, Claim, Passage, Source, State, TextQuote
 from ua_tui.core.storage.folders import SAVED_REPORTS
 from ua_tui.core.text import clean
 from ua_tui.tui.cli import main
@@ -32,9 +32,9 @@ from ua_tui.tui.render.layout import width_of
 
 NOON = datetime(2026, 3, 10, 12, tzinfo=UTC)
 SOURCES = (
-    CheckedSource(kind="article", title="Cats at work", url="https://cats.example/work"),
-    *[CheckedSource(kind="search_row", url="https://dogs.example/")] * 2,
-    CheckedSource(kind="query"),
+    Source(kind="article", title="Cats at work", url="https://cats.example/work"),
+    *[Source(kind="search_row", url="https://dogs.example/")] * 2,
+    Source(kind="query"),
 )
 DIFFERS = Claim(
     kind="figure", state="differs", quote=TextQuote("23 percent"), sentence="It used 23 percent.", section="Power",
@@ -50,9 +50,9 @@ FOUND = Claim(kind="figure", state="found", quote=TextQuote("41 percent"), sente
 def listed(*claims: Claim, **more: Any) -> CheckedReport:
     check = Check(claims=claims, title=more.pop("title", ""), notices=more.pop("notices", ()))
     made = ReportCheck(report="a.md", sha256="0", check=check, sources=SOURCES)
-    return CheckedReport.of(
-        "here/a.md", more.pop("session", "session_1"), made, None, more.pop("opinions", None)
-    )
+    ledger = Ledger(None, "a.md")
+    ledger.opinions = more.pop("opinions", None)
+    return CheckedReport.of(made, ledger, file="here/a.md", session="session_1")
 
 
 def page(report: CheckedReport, width: int | None = None, *, is_table: bool = False) -> list[str]:
@@ -97,8 +97,8 @@ def test_a_long_passage_is_shown_around_what_matters() -> None:
 
 def test_the_table_has_all_claims_with_what_was_decided_and_what_the_model_said() -> None:
     opinion = Opinion(quote=AMBER.quote, sentence=AMBER.sentence, verdict="contradicts", words="two GW",
-                      passages=_digest(AMBER))  # fmt: skip
-    opinions = Opinions(report="a.md", at=NOON, model="small", cost_usd=0.01, opinions=(opinion,))
+                      passages=digest(AMBER))  # fmt: skip
+    opinions = Opinions(at=NOON, model="small", cost_usd=0.01, opinions=(opinion,))
     report = listed(FOUND, AMBER, DIFFERS, opinions=opinions)
     table = page(report, is_table=True)
     assert "Second opinion of small ($0.01): 1 contradict." in table
@@ -139,7 +139,7 @@ def test_nothing_steers_the_terminal(
     )  # fmt: skip
     report = CheckedReport(
         file=text, report=text, sha256="0", title=other, session=text, summary="x", red=1, notices=(text,),
-        claims=(claim,), sources=(CheckedSource(kind="article", title=text, url=other),) * 6,
+        claims=(claim,), sources=(Source(kind="article", title=text, url=other),) * 6,
     )  # fmt: skip
     shown = "\n".join(page(report, width, is_table=is_table))
     assert shown == clean(shown)

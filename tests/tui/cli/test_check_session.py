@@ -11,8 +11,8 @@ from tests.core.session.test_opinion import FakeModel
 from tests.observers.check.sessions import ReadSession
 from tests.pdf_files import pdf_file
 from tests.tui.fixture_types import Output, Patch
-from ua_tui.core.claims.decisions import Decisions
-from ua_tui.core.claims.files import decisions_path
+from ua_tui.core.claims.files import ledger_path
+from ua_tui.core.claims.ledger import Ledger
 from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.observers.check.session import check_in_session
 from ua_tui.tui.cli import main
@@ -95,9 +95,9 @@ def test_decisions_are_shown_and_those_of_others_sign_nothing(session: ReadSessi
     file = session.write(report, WRONG)
     check = check_in_session(file.read_bytes(), report, session.folder, Redactor())
     number = next(n for n, claim in enumerate(check.claims) if claim.state == "differs")
-    path = session.folder / decisions_path(report)
+    path = session.folder / ledger_path(report)
     path.parent.mkdir()
-    Decisions(path, report).decide(check.claims, [number], "rejected", Redactor(), note="wrong year")
+    Ledger(session.folder, report).decide(check.claims, [number], "rejected", Redactor(), note="wrong year")
     assert main(["check", str(file)]) == 1
     shown = capsys.readouterr().out
     for part in (

@@ -12,15 +12,15 @@ import msgspec
 from lxml import html  # type: ignore[import-untyped]
 
 from tests.observers.knowledge.recorded import Recorded
-from ua_tui.core.claims.files import CheckedSource, ReportCheck, check_path
-from ua_tui.core.claims.records import Check, Claim, Passage, State, TextQuote
+from ua_tui.core.claims.files import ReportCheck, check_path
+from ua_tui.core.claims.records import Check, Claim, Passage, Source, State, TextQuote
 from ua_tui.core.events.types import ArtifactSaved, MessageFinished, QueryFinished, TokensSpent, Usage
 from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.tui.export.formats import ExportFormat, export_bytes
 
 NOW = datetime(2026, 3, 11, tzinfo=UTC)
 PASSAGE = "About 41 percent of the cats in the survey smile."
-SOURCE = CheckedSource(
+SOURCE = Source(
     kind="article", title="Cats & their smiles", url="https://cats.example/smiles", author="Jo",
     published="2026-03-09T10:00:00", read_at=datetime(2026, 3, 10, 12, tzinfo=UTC), sha256="ab" * 32,
 )  # fmt: skip
@@ -44,7 +44,7 @@ def claim(exact: str, state: State = "differs", prefix: str = "", suffix: str = 
     return Claim(state=state, quote=TextQuote(exact, prefix, suffix), **fields | more)
 
 
-def checked(session: Recorded, path: str, *claims: Claim, source: CheckedSource = SOURCE) -> ReportCheck:
+def checked(session: Recorded, path: str, *claims: Claim, source: Source = SOURCE) -> ReportCheck:
     """Save a check of a report."""
     data = (session.folder / path).read_bytes()
     check = ReportCheck(

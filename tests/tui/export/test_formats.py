@@ -11,13 +11,11 @@ import pytest
 from tests.observers.knowledge.recorded import Recorded
 from tests.tui.export.exported import NOW, answered, checked, claim, exported, reported
 from tests.tui.fixture_types import Output
-from ua_tui.core.claims.decisions import Decisions
-from ua_tui.core.claims.files import decisions_path
-from ua_tui.core.claims.opinion import Opinions, questions_about, read_reply, save_opinions
+from ua_tui.core.claims.ledger import Ledger
+from ua_tui.core.claims.opinion import Opinions, questions_about, read_reply
 from ua_tui.core.errors import SettingsError
 from ua_tui.core.events.types import SessionStarted
 from ua_tui.core.redaction.redactor import Redactor
-from ua_tui.core.storage.files import Root
 from ua_tui.core.storage.workspace import JOURNAL
 from ua_tui.tui.cli import main
 from ua_tui.tui.export.formats import ExportFormat, write_export
@@ -35,14 +33,12 @@ def session(tmp_path: Path) -> Recorded:
     path = reported(session, REPORT)
     url = "https://cats.example/smiles"
     check = checked(session, path, claim("41 %"), claim(url, "found", kind="link", url=url))
-    decisions = Decisions(session.folder / decisions_path(path), path)
-    decisions.decide(check.claims, [0], "rejected", Redactor(), by="Jo", at=NOW, note="Ask *them*.")
-    decisions.decide(check.claims, [1], "accepted", Redactor(), by="Jo", at=NOW)
+    ledger = Ledger(session.folder, path)
+    ledger.decide(check.claims, [0], "rejected", Redactor(), by="Jo", at=NOW, note="Ask *them*.")
+    ledger.decide(check.claims, [1], "accepted", Redactor(), by="Jo", at=NOW)
     (question,) = questions_about(check.claims, Redactor())
     said = tuple(read_reply(question, check.claims, REPLY))
-    save_opinions(
-        Root(session.folder), Opinions(report=path, at=NOW, model="small", opinions=said), Redactor()
-    )
+    ledger.add(Opinions(at=NOW, model="small", opinions=said), Redactor())
     answered(session)
     return session
 

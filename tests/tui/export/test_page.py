@@ -18,8 +18,8 @@ from tests.tui.export.exported import (
     reported,
     select,
 )
-from ua_tui.core.claims.decisions import Decisions
-from ua_tui.core.claims.files import decisions_path
+from ua_tui.core.claims.files import ledger_path
+from ua_tui.core.claims.ledger import Ledger
 from ua_tui.core.claims.records import Passage, TextQuote
 from ua_tui.core.events.types import MessageFinished, SessionFinished, ToolCallFinished, ToolCallStarted
 from ua_tui.core.redaction.redactor import Redactor
@@ -113,12 +113,13 @@ def test_the_evidence_has_both_texts_with_what_differs(session: Recorded) -> Non
         session, path, claim("41 %"), altered, claim("this", "never seen", kind="link", url=url, passages=()),
         claim("41", "found"),
     )  # fmt: skip
-    decisions = Decisions(session.folder / decisions_path(path), path)
+    decisions = Ledger(session.folder, path)
     decisions.decide(check.claims, [0, 3], "accepted", Redactor(), by="Jo")
     decisions.decide(check.claims, [1], "rejected", Redactor(), by="Jo", note="No <b>")
     page = page_of(exported(session.folder))
     listed = page.xpath("//section[@id='evidence']/ol/li")
     assert [each.get("id") for each in listed] == ["e0", "e1", "e2"]
+    assert "In the margin of the report: ✗ a source has something else" in page.text_content()
     assert [[mark.text for mark in select(each, "mark")] for each in listed] == [
         ["41 %", "41 percent"], ["Cats", "a", "cats", "the"], ["this"],
     ]  # fmt: skip
@@ -133,7 +134,7 @@ def test_the_evidence_has_both_texts_with_what_differs(session: Recorded) -> Non
         assert "Signed: 2 of 4 accepted, 1 rejected, 1 open" in select(page, part)[0].text_content()
     # A check of another version is not used, decisions of somebody else sign nothing, and nothing is written.
     before = sorted(session.folder.rglob("*"))
-    file = session.folder / decisions_path(path)
+    file = session.folder / ledger_path(path)
     file.write_text(file.read_text().replace("No <b>", "Yes"))
     page = page_of(exported(session.folder))
     assert "Signed" not in page.text_content()

@@ -7,7 +7,7 @@ import pytest
 
 from tests.observers.knowledge.recorded import Recorded
 from tests.tui.export.exported import checked, claim, reported
-from ua_tui.core.claims.files import CheckedSource
+from ua_tui.core.claims.records import Source
 from ua_tui.tui.export.formats import FORMATS, ExportFormat
 
 KNOWN = "correct-horse-battery-9"
@@ -26,7 +26,7 @@ def test_no_secret_is_in_an_export(session: Recorded, form: ExportFormat) -> Non
     text = f"<p title='{KNOWN}'>The key is {KNOWN} or {PATTERN.replace('-', '&#45;', 1)}, 41 %.</p>"
     path = reported(session, text, f"cats {KNOWN}.html")
     evil = f"{KNOWN} {PATTERN} {LINK} {FORM}"
-    source = CheckedSource(
+    source = Source(
         kind="article", title=evil, author=evil, site=evil, url=f"https://cats.example/?token={KNOWN}"
     )
     more: dict[str, Any] = {"note": evil, "sentence": evil, "section": evil, "formula": evil, "url": evil}

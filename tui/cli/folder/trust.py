@@ -5,15 +5,16 @@ from __future__ import annotations
 import argparse
 import sqlite3
 import sys
+from collections.abc import Sequence
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from msgspec.structs import asdict, replace
 
-from ua_tui.core.claims.decisions import adopt as adopt_decisions
-from ua_tui.core.claims.decisions import count_decisions, find_decisions
-from ua_tui.core.claims.files import DECISIONS
+from ua_tui.core.claims.files import LEDGER
+from ua_tui.core.claims.ledger import adopt as adopt_ledger
+from ua_tui.core.claims.ledger import find_ledgers, read_content
 from ua_tui.core.errors import UniversalAgentError
 from ua_tui.core.events.units import quantity
 from ua_tui.core.history.headline import read_heading
@@ -75,29 +76,27 @@ def _find(path: Path) -> list[Path]:
     found = [each for each in (folder / JOBS, folder / FILE) if each.is_file()]
     for session in sorted(filter(is_session, folder.glob("session_*"))):
         # Somebody may have put decisions into a session of the user.
-        found += [session] if not is_own_session(session) else _foreign_decisions(session)
+        found += [session] if not is_own_session(session) else _foreign_ledgers(session)
     return found
 
 
-def _foreign_decisions(session: Path) -> list[Path]:
+def _foreign_ledgers(session: Path) -> list[Path]:
     found = []
-    for path in find_decisions(session):
+    for path in find_ledgers(session):
         with suppress(UniversalAgentError):
-            found += [] if count_decisions(path)[1] else [path]
+            found += [] if read_content(path).is_own else [path]
     return found
 
 
 def _content(path: Path) -> str:
     if path.is_dir():
-        waiting = decided = 0
+        waiting = 0
         with suppress(UniversalAgentError):
             waiting = len(read_queue(Root(path), foreign=True))
-        with suppress(UniversalAgentError):
-            decided = sum(count_decisions(each)[0] for each in find_decisions(path))
         queries = quantity(waiting, "waiting query", "waiting queries")
-        return f"{read_heading(path).line}; {queries}, {quantity(decided, 'decision')} about claims"
-    if path.name.endswith(DECISIONS):
-        return f"{quantity(count_decisions(path)[0], 'decision')} about claims"
+        return f"{read_heading(path).line}; {queries}, {_said(find_ledgers(path))}"
+    if path.name.endswith(LEDGER):
+        return _said([path])
     if path.name != JOBS:
         return quantity(read_status(path).sessions, "session")
     with closing(connect(path, "ro")) as db:
@@ -105,15 +104,27 @@ def _content(path: Path) -> str:
     return f"{quantity(jobs, 'job')}, {int(rights):,} with rights"
 
 
+def _said(ledgers: Sequence[Path]) -> str:
+    """How many decisions and opinions about claims are in files; those that cannot be read have none."""
+    decisions = opinions = 0
+    for each in ledgers:
+        with suppress(UniversalAgentError):
+            content = read_content(each)
+            decisions += content.decisions
+            opinions += content.opinions
+    more = f" and {quantity(opinions, 'opinion')} of a model" if opinions else ""
+    return f"{quantity(decisions, 'decision')}{more} about claims"
+
+
 def _adopt(path: Path) -> None:
     if path.is_dir():
         root = Root(path)
         write_queue(root, read_queue(root, foreign=True), Redactor())
         seal_session(root)
-        for each in find_decisions(path):
-            adopt_decisions(each)
-    elif path.name.endswith(DECISIONS):
-        adopt_decisions(path)
+        for each in find_ledgers(path):
+            adopt_ledger(each)
+    elif path.name.endswith(LEDGER):
+        adopt_ledger(path)
     elif path.name == JOBS:
         adopt_jobs(path)
     else:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from ua_tui.core.claims.files import FORMATS, LARGEST_REPORT, ReportCheck, decisions_path, report_format
+from ua_tui.core.claims.files import FORMATS, LARGEST_REPORT, ReportCheck, report_format
 from ua_tui.core.errors import SettingsError, UniversalAgentError
 from ua_tui.core.redaction.redactor import Redactor, seal_json
 from ua_tui.core.storage.compression import inner_name
@@ -29,7 +29,7 @@ from ua_tui.tui.terminal.exit_codes import EXIT_FAILED, EXIT_USAGE
 
 if TYPE_CHECKING:
     from ua_tui.core.claims.checked_report import CheckedReport
-    from ua_tui.core.claims.opinion import Opinions
+    from ua_tui.core.claims.ledger import Ledger
     from ua_tui.core.settings.model import Settings
 
 _INPUT = "-"
@@ -104,37 +104,34 @@ def run(args: argparse.Namespace) -> int:
 def _check(file: str, args: argparse.Namespace, settings: Settings) -> tuple[CheckedReport, str]:
     """Check one report; gives it, and why there is no second opinion although one was wanted."""
     from ua_tui.core.claims.checked_report import CheckedReport
-    from ua_tui.core.claims.decisions import Decisions
-    from ua_tui.core.claims.opinion import load_opinions
+    from ua_tui.core.claims.ledger import Ledger
     from ua_tui.core.knowledge.place import place_of
-    from ua_tui.core.storage.files import Root
     from ua_tui.observers.check.session import check_against, check_in_session
 
     data, name = _read(file)
     session, report = _place(file, name, args, settings)
     redactor = redactor_of(settings)
-    decisions = opinions = None
     if session is None:
         made = check_against(data, report, [Path(each) for each in args.sources], redactor)
     else:
         made = check_in_session(data, report, session, redactor, place_of(settings))
-        decisions = Decisions(session / decisions_path(report), report)
-        decisions.read()
-        opinions = load_opinions(Root(session), report)
     # What is printed, and what a model is asked, has no secrets.
     made = msgspec.json.decode(seal_json(msgspec.json.encode(made).decode(), redactor), type=ReportCheck)
-    problem = ""
+    found = CheckedReport.of(
+        made, Ledger(session, report).read(), file=file, session=session.name if session else ""
+    )
     if args.ask_model:
         try:
-            opinions = _ask(made, session, settings, redactor, is_agreed=args.yes) or opinions
+            ledger = _ask(found, session, settings, redactor, is_agreed=args.yes)
+            found = found if ledger is None else found.judged(ledger)
         except UniversalAgentError as error:
-            problem = str(error)
-    return CheckedReport.of(file, session.name if session else "", made, decisions, opinions), problem
+            return found, str(error)
+    return found, ""
 
 
 def _ask(
-    check: ReportCheck, session: Path | None, settings: Settings, redactor: Redactor, *, is_agreed: bool
-) -> Opinions | None:
+    report: CheckedReport, session: Path | None, settings: Settings, redactor: Redactor, *, is_agreed: bool
+) -> Ledger | None:
     """Ask the model if the person agrees to the price."""
     import asyncio
 
@@ -150,7 +147,7 @@ def _ask(
         else terms_of_past_session(session, settings, redactor)
     )
     with quiet_libraries(settings.log_level):
-        return asyncio.run(ask_opinion(terms, check, agrees_to))
+        return asyncio.run(ask_opinion(terms, report, agrees_to))
 
 
 def _place(file: str, name: str, args: argparse.Namespace, settings: Settings) -> tuple[Path | None, str]:

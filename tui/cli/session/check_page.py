@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from ua_tui.core.claims.checked_report import CheckedReport, ListedClaim
+from ua_tui.core.claims.checked_report import CheckedReport
 from ua_tui.core.claims.difference import passage_pieces
+from ua_tui.core.claims.ledger import ListedClaim
 from ua_tui.core.claims.records import Passage
 from ua_tui.core.text import clean_line
 from ua_tui.tui.cli.output import wrapped
@@ -29,13 +30,13 @@ class CheckPage:
         """Give the lines of a report: what was found, then its doubtful claims, or all of them as a table."""
         title, file = clean_line(report.title, 200), clean_line(report.file, _ADDRESS)
         of_session = f" of {clean_line(report.session, 200)}" if report.session else ""
-        facts = [f"{fact}." for fact in (report.signed, report.second_opinion) if fact]
+        facts = [f"{fact.rstrip('.')}." for fact in (report.signed, report.second_opinion) if fact]
         for text in (
             f"{title} ({file})" if title else file,
             report.summary,
             f"Compared with {report.compared_with or 'nothing'}{of_session}.",
             *facts,
-            *(clean_line(notice, _SENTENCE) for notice in report.notices),
+            *(clean_line(each, _SENTENCE) for each in (*report.notices, report.unsigned) if each),
         ):
             yield from self._paragraph(text)
         claims = sorted(report.claims, key=risk_of)
@@ -107,7 +108,7 @@ def _state(claim: ListedClaim) -> str:
 
 
 def _decision(claim: ListedClaim) -> str:
-    return (claim.decision and claim.decision.answer) or "open"
+    return claim.answer or "open"
 
 
 def _source_of(report: CheckedReport, claim: ListedClaim) -> str:

@@ -24,6 +24,7 @@ from ua_tui.tui.viewers.articles.session import find_article
 from ua_tui.tui.viewers.bodies.json_text import json_body
 from ua_tui.tui.viewers.bodies.page import PageBody
 from ua_tui.tui.viewers.cursor_body import OpenArticle
+from ua_tui.tui.viewers.passage import Passage
 from ua_tui.tui.viewers.view.chrome import KeyLine, TitleLine
 from ua_tui.tui.viewers.view.document_view import DocumentView
 from ua_tui.tui.workers import start_job
@@ -32,7 +33,13 @@ _NOT_READ = "The session has not read this page."
 
 
 class ArticleScreen(DocumentScreen[None]):
-    """Shows an article that is part of another document, such as an entry of the corpus."""
+    """Shows an article that is part of another document, such as an entry of the corpus.
+
+    Args:
+        article: what is shown.
+        kind: what it is.
+        passage: the passage to show first, if it is there.
+    """
 
     PLACE: ClassVar[KeyPlace] = KeyPlace(
         "In an article",
@@ -46,14 +53,27 @@ class ArticleScreen(DocumentScreen[None]):
         key_binding("file.copy_text", "Y", "copy_text", "copy the text", COPY_FILE),
     ]
 
-    def __init__(self, article: Article) -> None:
+    def __init__(self, article: Article, kind: str = "Article", *, passage: Passage | None = None) -> None:
         super().__init__()
         self.article = article
         self.raw = False
+        self._kind = kind
+        self._passage = passage
 
     def on_mount(self) -> None:
         """Show the article."""
         self._show()
+
+    def on_document_view_laid_out(self, event: DocumentView.LaidOut) -> None:
+        """Go to the passage."""
+        event.stop()
+        if self._passage is not None and self.view.is_laid_out:
+            start_job(self, partial(self._go_to_passage, self._passage), "passage")
+            self._passage = None
+
+    async def _go_to_passage(self, passage: Passage) -> None:
+        await self.view.show_passage(passage)
+        self.update_chrome()
 
     def _show(self, place: float = 0.0) -> None:
         body = (
@@ -65,7 +85,7 @@ class ArticleScreen(DocumentScreen[None]):
     def update_chrome(self) -> None:
         """Update the title and the keys."""
         title = clean_line(self.article.title or self.article.url, 200)
-        facts = [*self.search_facts(), "Article", *(["raw"] if self.raw else [])]
+        facts = [*self.search_facts(), self._kind, *(["raw"] if self.raw else [])]
         self.query_one(TitleLine).show(title, facts=" · ".join(facts))
         keys = [
             ("Esc", "close", "screen.close"),

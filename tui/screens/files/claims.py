@@ -5,21 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import ClassVar, NamedTuple
 
+from msgspec import UNSET, UnsetType
 from rich.style import Style
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.widgets import Input, Static
 
-from ua_tui.core.claims.decisions import Answer
-from ua_tui.core.claims.records import Claim
+from ua_tui.core.claims.checked_report import CheckedReport
+from ua_tui.core.claims.ledger import Answer, ListedClaim
+from ua_tui.core.claims.records import Source
 from ua_tui.core.errors import UniversalAgentError
 from ua_tui.core.events.units import quantity
 from ua_tui.core.text import clean_line
 from ua_tui.tui.keys.keymap import keys_of
 from ua_tui.tui.keys.places import TO_PROMPT, KeyPlace, key_binding
 from ua_tui.tui.screens.files.signing import Signing
-from ua_tui.tui.viewers.claims.checked import CheckedFile
+from ua_tui.tui.screens.session.confirm import ConfirmScreen
 from ua_tui.tui.viewers.claims.panel import claim_body
 from ua_tui.tui.viewers.claims.signs import risk_of, sign_of
 from ua_tui.tui.viewers.claims.view import EvidencePanel
@@ -31,6 +33,10 @@ from ua_tui.tui.workers import start_job
 _DECIDE = Binding.Group("accept, reject, open again: the claim or the chosen ones")
 _CHOOSE = Binding.Group("choose several claims, downwards, upwards")
 _SCROLL = Binding.Group("scroll the evidence")
+_ASKED = (
+    "The model reads the sentences with their passages and says of each whether they agree, without tools. "
+    "No state of a claim changes."
+)
 _SHORT = {"not in the passage": "not in it"}
 """What a model says in the width of a column."""
 
@@ -39,7 +45,7 @@ class ClaimRow(NamedTuple):
     """A claim, and its number in the report, from 0."""
 
     number: int
-    claim: Claim
+    claim: ListedClaim
 
 
 class ClaimsList(ColumnList[ClaimRow]):
@@ -53,10 +59,10 @@ class ClaimsList(ColumnList[ClaimRow]):
         for name in ("wrong", "doubtful", "found", "accepted", "rejected", "selected", "claim")
     }
 
-    def __init__(self, file: CheckedFile) -> None:
+    def __init__(self, report: CheckedReport) -> None:
         super().__init__(id="claims-list")
-        self.file = file
-        """The checked report with what is decided and said by now."""
+        self.report = report
+        """The report with what is decided and said by now."""
         self.selected: set[int] = set()
         """The numbers of the claims that are chosen together."""
 
@@ -74,7 +80,7 @@ class ClaimsList(ColumnList[ClaimRow]):
         if width >= 110:
             columns.insert(1, Column("kind", 9, lambda row: row.claim.kind, muted))
         last: list[Column[ClaimRow]] = [Column("decision", 10, self._decided, self._style_of_decision)]
-        if self.file.opinions:
+        if self.report.second_opinion:
             last.insert(0, Column("opinion", 11, self._said, muted))
         if width >= 130:
             last = [Column("source", 28, self._title, muted), Column("read", 10, self._read, muted), *last]
@@ -103,23 +109,29 @@ class ClaimsList(ColumnList[ClaimRow]):
         return self._style(sign_of(row.claim).style)
 
     def _style_of_decision(self, row: ClaimRow) -> Style:
-        answer = self.file.answer(row.number)
+        answer = self._now(row).answer
         return self._style(answer) if answer is not None else self.muted
 
     def _decided(self, row: ClaimRow) -> str:
-        decision = self.file.decision(row.number)
-        return (self.file.answer(row.number) or "open") + " +" * bool(decision and decision.note)
+        claim = self._now(row)
+        return (claim.answer or "open") + " +" * bool(claim.decision and claim.decision.note)
 
     def _said(self, row: ClaimRow) -> str:
-        opinion = self.file.opinion_on(row.number)
+        opinion = self._now(row).opinion
         return _SHORT.get(opinion.verdict, opinion.verdict) if opinion is not None else ""
 
+    def _now(self, row: ClaimRow) -> ListedClaim:
+        return self.report.claims[row.number]
+
+    def _source(self, row: ClaimRow) -> Source | None:
+        return self.report.sources[row.claim.passages[0].source] if row.claim.passages else None
+
     def _title(self, row: ClaimRow) -> str:
-        source = self.file.source_of(row.claim)
-        return clean_line(source.title or source.url or source.path, 200) if source is not None else ""
+        source = self._source(row)
+        return clean_line(source.name, 200) if source is not None else ""
 
     def _read(self, row: ClaimRow) -> str:
-        source = self.file.source_of(row.claim)
+        source = self._source(row)
         return f"{source.read_at:%Y-%m-%d}" if source is not None and source.read_at is not None else ""
 
 
@@ -163,12 +175,11 @@ class ClaimsScreen(Modal[None]):
 
     def __init__(self, signing: Signing, show: Callable[[int], None], at: int = -1) -> None:
         super().__init__()
-        assert signing.file is not None
         self._first = at
-        self._asking = False
+        self._activity = ""
         self._signing = signing
         self._show = show
-        self._list = ClaimsList(signing.file)
+        self._list = ClaimsList(signing.report)
 
     def compose(self) -> ComposeResult:
         """Create the claims, what keeps decisions from counting, the evidence for a claim, and the keys."""
@@ -186,7 +197,7 @@ class ClaimsScreen(Modal[None]):
         """Show the claims, and what is decided from now on."""
         self.query_one(Input).display = False
         self.query_one(TitleLine).show("Claims")
-        rows = [ClaimRow(number, claim) for number, claim in enumerate(self._list.file.claims)]
+        rows = [ClaimRow(number, claim) for number, claim in enumerate(self._list.report.claims)]
         rows.sort(key=lambda row: risk_of(row.claim))
         first = self._signing.next_open([row.number for row in rows], -1) if self._first < 0 else self._first
         self._list.show(rows, None if first is None else str(first))
@@ -217,11 +228,17 @@ class ClaimsScreen(Modal[None]):
 
     def show_changes(self) -> None:
         """Show what is decided and said by now."""
-        file = self._list.file = self._signing.file or self._list.file
-        facts = file.signed or f"{quantity(len(self._list.rows), 'claim')}, none decided"
-        self.query_one(TitleLine).show(facts=f"{'asking the model… Esc stops · ' * self._asking}{facts}")
+        report = self._list.report = self._signing.report
+        facts = report.signed or f"{quantity(len(self._list.rows), 'claim')}, none decided"
+        self.query_one(TitleLine).show(
+            facts=f"{self._activity} Esc stops · {facts}" if self._activity else facts
+        )
         empty = "" if self._list.rows else "The report has no figures, quotations or links."
-        texts = ((empty, "$text-muted"), (file.opinion, "$text-muted"), (file.notice, "$warning"))
+        texts = (
+            (empty, "$text-muted"),
+            (report.second_opinion, "$text-muted"),
+            (report.unsigned, "$warning"),
+        )
         shown = [Content.styled(clean_line(text, 2_000), style) for text, style in texts if text]
         notice = self.query_one("#claims-notice", Static)
         notice.update(Content("\n").join(shown))
@@ -231,7 +248,7 @@ class ClaimsScreen(Modal[None]):
 
     def _show_evidence(self) -> None:
         row = self._list.chosen
-        body = claim_body(self._list.file, row.number) if row is not None else None
+        body = claim_body(self._list.report, row.number) if row is not None else None
         self.query_one(EvidencePanel).show_evidence(body)
 
     # -- decisions ------------------------------------------------------------------------------------
@@ -248,7 +265,7 @@ class ClaimsScreen(Modal[None]):
     def action_note(self) -> None:
         """Ask for a note on the chosen claims."""
         if (row := self._list.chosen) is not None:
-            line, decision = self.query_one(Input), self._list.file.decision(row.number)
+            line, decision = self.query_one(Input), self._list.report.claims[row.number].decision
             line.value = decision.note if decision is not None and not self._list.selected else ""
             line.display = True
             line.focus()
@@ -256,10 +273,12 @@ class ClaimsScreen(Modal[None]):
     def on_input_submitted(self, event: Input.Submitted) -> None:
         """Store the note."""
         event.stop()
-        self._decide(self._targets(), None, event.value)
+        self._decide(self._targets(), UNSET, event.value)
         self._hide_note()
 
-    def _decide(self, numbers: Sequence[int], answer: Answer | None, note: str | None = None) -> None:
+    def _decide(
+        self, numbers: Sequence[int], answer: Answer | UnsetType | None, note: str | None = None
+    ) -> None:
         self._signing.decide(numbers, answer, note)
         self._list.selected.clear()
         self._list.refresh()
@@ -268,7 +287,7 @@ class ClaimsScreen(Modal[None]):
         """Close the line for a note, then stop the model, then choose no claims, then close the screen."""
         if self.query_one(Input).display:
             self._hide_note()
-        elif self._asking:
+        elif self._activity:
             self.workers.cancel_group(self, "opinion")
         elif self._list.selected:
             self._list.selected.clear()
@@ -295,20 +314,29 @@ class ClaimsScreen(Modal[None]):
 
     def action_opinion(self) -> None:
         """Ask a model for a second opinion, after the person agreed to the price."""
-        if self._list.rows and not self._asking:
+        if self._list.rows and not self._activity:
             start_job(self, self._ask, "opinion")
 
     async def _ask(self) -> None:
-        self._asking = True
-        self.show_changes()
+        self._show_activity("reading the price…")
         try:
-            await self._signing.ask_model()
+            await self._signing.ask_model(self._agrees)
         except UniversalAgentError as error:
             self.warn(f"No second opinion: {clean_line(str(error), 600)}")
         finally:
-            self._asking = False
-            if self.is_attached:
-                self.show_changes()
+            self._show_activity("")
+
+    async def _agrees(self, question: str) -> bool:
+        self._show_activity("")
+        dialog = ConfirmScreen("Second opinion", question, _ASKED, yes="Ask", no="Do not ask")
+        is_agreed = await self.app.push_screen_wait(dialog)
+        self._show_activity("asking the model…" if is_agreed else "")
+        return is_agreed
+
+    def _show_activity(self, text: str) -> None:
+        self._activity = text
+        if self.is_attached:
+            self.show_changes()
 
     # -- moving ---------------------------------------------------------------------------------------
 

@@ -10,19 +10,20 @@ from pathlib import Path, PurePath
 from textual.content import Content
 from textual.widgets import Static
 
-from ua_tui.core.claims.decisions import Answer
-from ua_tui.core.claims.files import CheckedSource, ReportCheck
-from ua_tui.core.claims.records import Claim
+from ua_tui.core.claims.checked_report import CheckedReport
+from ua_tui.core.claims.ledger import Answer, ListedClaim
 from ua_tui.core.claims.records import Passage as SourcePassage
+from ua_tui.core.claims.records import Source
 from ua_tui.core.concurrency.cancellation import in_thread
 from ua_tui.core.errors import UniversalAgentError
 from ua_tui.core.events.units import quantity
+from ua_tui.core.history.versions import TextOrigin
 from ua_tui.core.storage.folders import WORKSPACES
 from ua_tui.core.text import clean_line
 from ua_tui.tui.screens.files.document import DocumentScreen
 from ua_tui.tui.screens.files.signing import Signing
 from ua_tui.tui.viewers.articles.session import article_path
-from ua_tui.tui.viewers.claims.checked import CheckedFile, check_again, find_check, has_format
+from ua_tui.tui.viewers.claims.checked import FoundCheck, check_again, find_check, has_format
 from ua_tui.tui.viewers.claims.marks import MarkedBody
 from ua_tui.tui.viewers.claims.panel import claim_body, opened_source, summary_line
 from ua_tui.tui.viewers.claims.view import EvidencePanel, ReportView
@@ -73,18 +74,18 @@ class ReportEvidence:
         return Signing(self._screen.app, self._on_decided)
 
     @property
-    def _file(self) -> CheckedFile | None:
+    def _file(self) -> FoundCheck | None:
         return self.signing.file
 
     @property
-    def check(self) -> ReportCheck | None:
+    def check(self) -> CheckedReport | None:
         """The check of the file as it is; None if there is none."""
-        return self._file.check if self._file is not None and self._file.is_current else None
+        return self._file.report if self._file is not None and self._file.is_current else None
 
     @property
-    def origin(self) -> tuple[Path, str] | None:
-        """The folder of the session whose report the file is, and the report's path in it; None if unknown."""
-        return (self._file.session, self._file.report) if self._file is not None else None
+    def origin(self) -> TextOrigin | None:
+        """Which report of which session the file is; None if unknown."""
+        return self._file.origin if self._file is not None else None
 
     @property
     def can_check(self) -> bool:
@@ -104,18 +105,19 @@ class ReportEvidence:
     def _view(self) -> ReportView:
         return self._screen.query_one(ReportView)
 
-    def _current(self) -> tuple[CheckedFile | None, int]:
-        """The checked file and the number of the claim that the reader is at; None if at none."""
-        number, file = self._view.claim, self._file if self.check is not None else None
-        return (file if file is not None and 0 <= number < len(file.claims) else None), number
+    @property
+    def _claim(self) -> ListedClaim | None:
+        """The claim that the reader is at; None if at none."""
+        number, claims = self._view.claim, self.check.claims if self.check is not None else ()
+        return claims[number] if 0 <= number < len(claims) else None
 
     def fact(self) -> str:
         """Which claim the reader is at and what was decided about it, for the line of facts."""
-        file, number = self._current()
-        if file is None:
+        if (claim := self._claim) is None:
             return ""
+        number = self._view.claim
         what, numbers = self._alike(number)
-        decided = f", {answer}" if (answer := file.answer(number)) else ""
+        decided = f", {claim.answer}" if claim.answer else ""
         return f"{what} {numbers.index(number) + 1:,} of {len(numbers):,}{decided}"
 
     def _alike(self, number: int) -> tuple[str, Sequence[int]]:
@@ -133,7 +135,7 @@ class ReportEvidence:
     async def _read(self) -> None:
         self._use(await in_thread(partial(find_check, self._path)))
 
-    def _use(self, found: CheckedFile | None) -> None:
+    def _use(self, found: FoundCheck | None) -> None:
         had_marks = self.check is not None
         self.signing.file = found
         claims = self.check.claims if self.check is not None else ()
@@ -156,11 +158,10 @@ class ReportEvidence:
         text = Content("")
         if self._checking:
             text = Content("Checking the report… Esc stops.")
-        elif file is not None and file.check is not None:
+        elif self.check is not None:
+            text = summary_line(self.check, brief=self._screen.size.width < _WIDE_FROM)
+        elif file is not None and file.report is not None:
             text = Content.styled(f"– {_OLD}", "$warning")
-            if file.is_current:
-                is_brief = self._screen.size.width < _WIDE_FROM
-                text = summary_line(file.check, file.signed, file.notice, brief=is_brief)
         line.update(text)
         line.display = bool(text)
 
@@ -220,10 +221,10 @@ class ReportEvidence:
         """
         if not (claims := self._claims()):
             return
-        file, number = self._current()
-        if self.is_open and file is not None and file.check is not None:
-            if source := opened_source(file.check, claims[number]):
-                start_job(self._screen, partial(self._show_source, file.session, *source), "source")
+        number, origin = self._view.claim, self.origin
+        if self.is_open and self.check is not None and self._claim is not None and origin is not None:
+            if source := opened_source(self.check, self._claim):
+                start_job(self._screen, partial(self._show_source, origin.session, *source), "source")
             else:
                 self._screen.notify("This claim has no source that can be opened.", markup=False)
             return
@@ -232,7 +233,7 @@ class ReportEvidence:
         found = next((each for each in wanted if self._is_visible(each)), None)
         self.choose(self._next(self.doubtful or every, 1, "claim") if found is None else found)
 
-    async def _show_source(self, session: Path, source: CheckedSource, passage: SourcePassage) -> None:
+    async def _show_source(self, session: Path, source: Source, passage: SourcePassage) -> None:
         folder = _session_of(source, session)
         path = await asyncio.to_thread(article_path, folder, source.path)
         if path is None:
@@ -243,11 +244,10 @@ class ReportEvidence:
         self._open_file(path, folder, Passage(passage.text, at=at, word=exact.strip(), row=row))
 
     def _show_panel(self) -> None:
-        file, number = self._current()
-        if file is None:
+        if self.check is None or self._claim is None:
             return
-        was_open = self.is_open
-        self._panel.show_evidence(claim_body(file, number))
+        was_open, number = self.is_open, self._view.claim
+        self._panel.show_evidence(claim_body(self.check, number))
         if not was_open:
             # The report gets less room: the claim may be outside of it.
             self._view.call_after_refresh(self._view.select_claim, number)
@@ -260,7 +260,7 @@ class ReportEvidence:
         self._screen.update_chrome()
         return True
 
-    def _claims(self) -> Sequence[Claim]:
+    def _claims(self) -> Sequence[ListedClaim]:
         """The claims of the check; if there are none it is said why."""
         if self.check is None or not self.check.claims:
             self._say_why_not()
@@ -271,7 +271,7 @@ class ReportEvidence:
         if file is None:
             why = _NO_SESSION if has_format(self._path) else _NO_REPORT
         else:
-            why = _EMPTY if self.check is not None else _NONE if file.check is None else _OLD
+            why = _EMPTY if self.check is not None else _NONE if file.report is None else _OLD
         if not self._checking:
             self._screen.notify(why, markup=False)
 
@@ -282,9 +282,9 @@ class ReportEvidence:
         if self._file is None:
             self._say_why_not()
         elif not self._checking:
-            start_job(self._screen, partial(self._check_again, self._file), "evidence")
+            start_job(self._screen, partial(self._check_again, self._file.origin), "evidence")
 
-    async def _check_again(self, known: CheckedFile) -> None:
+    async def _check_again(self, origin: TextOrigin) -> None:
         from ua_tui.core.knowledge.place import place_of
 
         self._checking = True
@@ -292,7 +292,7 @@ class ReportEvidence:
         try:
             settings = getattr(self._screen.app, "settings", None)
             knowledge = place_of(settings) if settings is not None else None
-            found = await in_thread(partial(check_again, self._path, known, knowledge=knowledge))
+            found = await in_thread(partial(check_again, self._path, origin, knowledge=knowledge))
         except (UniversalAgentError, OSError) as error:
             self._screen.warn(f"The report could not be checked: {clean_line(str(error), 300)}")
             return
@@ -352,7 +352,7 @@ class ReportEvidence:
             self._screen.update_chrome()
 
 
-def _session_of(source: CheckedSource, session: Path) -> Path:
+def _session_of(source: Source, session: Path) -> Path:
     """The folder of the session that a source is of."""
     name = source.session
     is_plain = name not in {"", ".", ".."} and "\0" not in name and PurePath(name).name == name

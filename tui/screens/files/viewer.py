@@ -15,7 +15,7 @@ from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.widgets import Input, OptionList, Static
 
-from ua_tui.core.claims.decisions import Answer
+from ua_tui.core.claims.ledger import Answer
 from ua_tui.core.concurrency.cancellation import in_thread
 from ua_tui.core.errors import UniversalAgentError
 from ua_tui.core.events.units import size
@@ -565,7 +565,7 @@ class ViewerScreen(DocumentScreen[None]):
         if (origin := self.evidence.origin) is None:
             self.warn("Only a report that its session wrote can be exported.")
         else:
-            export_session(self.app, *origin)
+            export_session(self.app, origin.session, origin.source)
 
     def action_edit(self) -> None:
         """Open the file in the person's editor, then read it again."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from typing import Any
-from urllib.parse import urlsplit
 
 from ua_tui.core.events.units import quantity
 from ua_tui.core.text import clean, clean_line
 from ua_tui.core.toolkit.articles import Article, Reference, count_words, reference_lines
+from ua_tui.observers.decoding.urls import host_of
 from ua_tui.tui.render.format import middle_cut
 from ua_tui.tui.viewers.bodies.markdown import RENDERED_CHARACTERS, MarkdownBody
 
@@ -95,14 +95,6 @@ def text_in(value: Mapping[str, Any], *keys: str, limit: int = 400) -> str:
     """Return the first of several fields that is a text or a number, on one line; empty if there is none."""
     found = next((value[key] for key in keys if isinstance(value.get(key), str | int | float)), "")
     return clean_line(str(found), limit)
-
-
-def host_of(url: str) -> str:
-    """Return the host of an address; empty if it has none."""
-    try:
-        return (urlsplit(url).hostname or "").removeprefix("www.")
-    except ValueError:
-        return ""
 
 
 def bare(url: str) -> str:

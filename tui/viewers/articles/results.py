@@ -16,6 +16,7 @@ from ua_tui.core.events.tool_names import tool_name
 from ua_tui.core.events.units import quantity
 from ua_tui.core.text import clean, clean_line
 from ua_tui.core.toolkit.articles import Article
+from ua_tui.observers.decoding.urls import host_of
 from ua_tui.tui.render.format import middle_cut, tail_cut
 from ua_tui.tui.render.markdown.renderer import MarkdownTheme
 from ua_tui.tui.viewers.articles.page import (
@@ -23,7 +24,6 @@ from ua_tui.tui.viewers.articles.page import (
     bare,
     beginning_of,
     facts_of,
-    host_of,
     literal,
     text_in,
 )

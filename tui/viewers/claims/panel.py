@@ -9,16 +9,14 @@ from itertools import zip_longest
 
 from textual.content import Content, Span
 
-from ua_tui.core.claims.checked_report import NOUNS
+from ua_tui.core.claims.checked_report import NOUNS, CheckedReport
 from ua_tui.core.claims.difference import Piece, passage_pieces, sentence_pieces
-from ua_tui.core.claims.files import CheckedSource, ReportCheck
-from ua_tui.core.claims.records import Claim, Passage
+from ua_tui.core.claims.records import Claim, Passage, Source
 from ua_tui.core.concurrency.cancellation import NEVER, Stop
 from ua_tui.core.events.units import quantity
 from ua_tui.core.text import clean_line
 from ua_tui.tui.render.markdown.renderer import MarkdownTheme
 from ua_tui.tui.viewers.bodies.text import TextBody
-from ua_tui.tui.viewers.claims.checked import CheckedFile
 from ua_tui.tui.viewers.claims.signs import SIGNS, count_states, sign_of
 from ua_tui.tui.viewers.document import Body, JoinedBody, ListRows, Rows, joined
 
@@ -36,42 +34,40 @@ Styled = tuple[str, str]
 """A text and its roles, separated by spaces."""
 
 
-def summary_body(check: ReportCheck, signed: str = "") -> TextBody:
+def summary_body(report: CheckedReport) -> TextBody:
     """The line as the beginning of a document, with an empty line below it."""
-    doubtful = check.check.doubtful
+    doubtful = report.doubtful
     role = SIGNS[doubtful[0].state].role if doubtful else "dim"
-    text = summary_line(check, signed).plain
+    text = summary_line(report).plain
     return TextBody(f"{text}\n\n", style=lambda number, line: [Span(0, 1, role), Span(1, len(line), "dim")])
 
 
-def summary_line(check: ReportCheck, signed: str = "", notice: str = "", *, brief: bool = False) -> Content:
-    """Say what a check found, how many claims are decided (`signed`), and what limits the check or the decisions.
+def summary_line(report: CheckedReport, *, brief: bool = False) -> Content:
+    """Say what a check found, how many claims are decided, and what limits the check or the decisions.
 
     If `brief`, only doubtful claims are broken down.
     """
-    doubtful = check.check.doubtful
+    doubtful = report.doubtful
     sign = SIGNS[doubtful[0].state if doubtful else "found"]
-    short = f"{len(doubtful):,} of {quantity(len(check.claims), 'claim')} doubtful: {count_states(doubtful)}"
+    short = f"{len(doubtful):,} of {quantity(len(report.claims), 'claim')} doubtful: {count_states(doubtful)}"
     parts: list[tuple[str, str]] = [
         (f"{sign.character} ", f"bold {_COLOURS[sign.style]}"),
-        (short if brief and doubtful else check.check.summary, ""),
+        (short if brief and doubtful else report.summary, ""),
     ]
-    if signed:
+    if report.signed:
         # The summary ends with a full stop, the short one without.
-        parts.append((f"{' · ' if brief and doubtful else '  '}{signed}", "$accent"))
-    notes = [clean_line(notice, 200).rstrip(".") for notice in check.check.notices[:2]]
+        parts.append((f"{' · ' if brief and doubtful else '  '}{report.signed}", "$accent"))
+    notes = [clean_line(notice, 200).rstrip(".") for notice in report.notices[:2]]
     parts += [(f" · {note}", "$text-muted") for note in notes]
-    if notice:
-        parts.append((f"\n{clean_line(notice, 1_000)}", "$warning"))
+    if report.unsigned:
+        parts.append((f"\n{clean_line(report.unsigned, 1_000)}", "$warning"))
     return Content.assemble(*parts)
 
 
-def claim_body(file: CheckedFile, number: int) -> Body:
+def claim_body(report: CheckedReport, number: int) -> Body:
     """Describe the claim of this number, from 0; where there is room the sources are beside the report."""
-    check, decision, opinion = file.check, file.decision(number), file.opinion_on(number)
-    assert check is not None
-    claim = check.claims[number]
-    sign = sign_of(claim)
+    claim = report.claims[number]
+    decision, opinion, sign = claim.decision, claim.opinion, sign_of(claim)
     state = (f"{sign.character} {claim.state}", f"{sign.role} strong")
     head = [[state, (f" · {claim.kind}  ", "dim"), (clean_line(claim.meaning, 600), "")]]
     if claim.formula:
@@ -82,12 +78,12 @@ def claim_body(file: CheckedFile, number: int) -> Body:
         head.append([(who, role), (f"  {clean_line(decision.note, 300)}".rstrip(), "")])
     if opinion is not None:
         head.append([("Second opinion: ", "dim"), (opinion.text, "")])
-    return _Evidence(_body(head), _body([*_report(claim)]), _body([*_sources(check, claim)]))
+    return _Evidence(_body(head), _body([*_report(claim)]), _body([*_sources(report, claim)]))
 
 
-def opened_source(check: ReportCheck, claim: Claim) -> tuple[CheckedSource, Passage] | None:
+def opened_source(report: CheckedReport, claim: Claim) -> tuple[Source, Passage] | None:
     """The source that is opened for a claim, and its passage: the first that has a file; None if there is none."""
-    found = ((check.sources[passage.source], passage) for passage in claim.passages)
+    found = ((report.sources[passage.source], passage) for passage in claim.passages)
     return next(((source, passage) for source, passage in found if source.path), None)
 
 
@@ -133,15 +129,15 @@ def _report(claim: Claim) -> Iterator[list[Styled]]:
         yield [(clean_line(claim.url, 400), "link")]
 
 
-def _sources(check: ReportCheck, claim: Claim) -> Iterator[list[Styled]]:
+def _sources(report: CheckedReport, claim: Claim) -> Iterator[list[Styled]]:
     passages = claim.passages[:_MOST_PASSAGES]
     for count, passage in enumerate(passages):
-        source = check.sources[passage.source]
+        source = report.sources[passage.source]
         if count:
             yield []
         heading = "Nearest passage" if claim.state == "not found" else "In the source"
         of = f" {count + 1} of {len(passages)}" if len(passages) > 1 else ""
-        title = clean_line(source.title or source.url or source.path or _KINDS[source.kind], 300)
+        title = clean_line(source.name, 300)
         yield [(heading + of, "heading"), ("  ", ""), (title, "strong")]
         if passage.headers:
             yield [(clean_line(passage.headers, 300), "dim")]
@@ -164,7 +160,7 @@ def _in_roles(pieces: Sequence[Piece], role: str) -> list[Styled]:
     return [(each.text, role if each.is_marked else "") for each in pieces]
 
 
-def _facts(source: CheckedSource) -> str:
+def _facts(source: Source) -> str:
     facts = [_KINDS[source.kind]]
     if source.published:
         facts.append(f"published {clean_line(source.published, 40).partition('T')[0]}")

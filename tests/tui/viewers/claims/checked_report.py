@@ -10,9 +10,9 @@ from pathlib import Path
 
 import msgspec
 
-from ua_tui.core.claims.decisions import Answer, Decisions
-from ua_tui.core.claims.files import CheckedSource, ReportCheck, check_path, decisions_path
-from ua_tui.core.claims.records import Check, Claim, Passage, TextQuote
+from ua_tui.core.claims.files import ReportCheck, check_path
+from ua_tui.core.claims.ledger import Answer, Ledger
+from ua_tui.core.claims.records import Check, Claim, Passage, Source, TextQuote
 from ua_tui.core.redaction.redactor import Redactor
 
 REPORT = "work_products/report.html"
@@ -72,7 +72,7 @@ CLAIMS = (
         formula="192 − 141 = 51",
     ),
 )
-SOURCE = CheckedSource(
+SOURCE = Source(
     kind="article",
     title="H200 in detail",
     url="https://news.example/h200",
@@ -99,14 +99,13 @@ def write_session(
 
 def decisions_in(session: Path, claims: Sequence[Claim] = CLAIMS) -> list[tuple[Answer | None, str]]:
     """The answer and the note of each claim, as they are stored."""
-    decisions = Decisions(session / decisions_path(REPORT), REPORT)
-    decisions.read()
-    return [(each.answer, each.note) if each is not None else (None, "") for each in decisions.of(claims)]
+    listed = Ledger(session, REPORT).read().listed(claims)
+    return [(each.answer, each.decision.note if each.decision is not None else "") for each in listed]
 
 
 def decide(session: Path, numbers: Sequence[int], answer: Answer) -> None:
     """Store an answer about some claims."""
-    Decisions(session / decisions_path(REPORT), REPORT).decide(CLAIMS, numbers, answer, Redactor(), by="ada")
+    Ledger(session, REPORT).decide(CLAIMS, numbers, answer, Redactor(), by="ada")
 
 
 def save_copy(session: Path) -> Path:

@@ -1,9 +1,9 @@
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from tests.tui.viewers.claims.checked_report import (
     CLAIMS,
@@ -14,14 +14,16 @@ from tests.tui.viewers.claims.checked_report import (
     save_copy,
     write_session,
 )
+from ua_tui.core.claims.checked_report import CheckedReport
 from ua_tui.core.claims.files import ReportCheck, check_path
+from ua_tui.core.claims.ledger import Ledger
 from ua_tui.core.claims.records import DOUBTFUL, RISK, Check, Claim, Passage, TextQuote
 from ua_tui.core.concurrency.cancellation import Stop, Stopped
 from ua_tui.tui.render.markdown.renderer import MarkdownTheme
 from ua_tui.tui.viewers.bodies.markdown import MarkdownBody
 from ua_tui.tui.viewers.bodies.page import PageBody
 from ua_tui.tui.viewers.bodies.text import TextBody
-from ua_tui.tui.viewers.claims.checked import CheckedFile, find_check
+from ua_tui.tui.viewers.claims.checked import FoundCheck, find_check
 from ua_tui.tui.viewers.claims.marks import MarkedBody, MarkedRows
 from ua_tui.tui.viewers.claims.panel import claim_body, opened_source, summary_line
 from ua_tui.tui.viewers.claims.signs import SIGNS
@@ -30,7 +32,13 @@ from ua_tui.tui.viewers.safe_html import to_markdown
 
 THEME = MarkdownTheme()
 CHECK = ReportCheck(report=REPORT, sha256="", check=Check(claims=CLAIMS), sources=(SOURCE,))
-FILE = CheckedFile(Path("session"), REPORT, CHECK, True)
+
+
+def shown(check: ReportCheck = CHECK) -> CheckedReport:
+    return CheckedReport.of(check, Ledger(None, REPORT))
+
+
+FILE = shown()
 
 
 def report_rows(width: int) -> MarkedRows:
@@ -117,12 +125,11 @@ def test_doubtful_states_share_no_sign_and_no_style_with_others() -> None:
 
 
 def test_the_summary_says_what_was_found_decided_and_not_counted() -> None:
-    text = summary_line(CHECK, "Signed: 1 of 8 accepted, 7 open", "not yours").plain
+    text = summary_line(replace(FILE, signed="Signed: 1 of 8 accepted, 7 open", unsigned="not yours")).plain
     assert text.startswith("✗ 6 figures: 2 found, 1 calculated, 2 not found, 1 differs")
     assert text.index("Sentences were not judged.") < text.index("Signed: 1 of 8") < text.index("not yours")
     assert (
-        "5 of 8 claims doubtful: 2 differs, 1 never seen, 2 not found"
-        in summary_line(CHECK, brief=True).plain
+        "5 of 8 claims doubtful: 2 differs, 1 never seen, 2 not found" in summary_line(FILE, brief=True).plain
     )
 
 
@@ -145,7 +152,7 @@ def test_a_claim_without_a_passage_says_what_was_looked_for() -> None:
     assert "No page that was read mentions 71 percent." in panel_text(claim_body(FILE, 2))
     link = " ".join(panel_text(claim_body(FILE, 4)).split())
     assert "No page that was read has the address https://invented.example/r." in link
-    assert opened_source(CHECK, CLAIMS[2]) is None
+    assert opened_source(FILE, CLAIMS[2]) is None
 
 
 def test_the_panel_has_both_texts_in_columns_or_below_each_other() -> None:
@@ -164,7 +171,7 @@ def test_the_words_around_a_claim_tell_which_of_equal_ones_is_marked() -> None:
         sentence="In 2019 and with 9 more it rose by 9 percent.",
     )  # fmt: skip
     check = ReportCheck(report=REPORT, sha256="", check=Check(claims=(claim,)))
-    body = claim_body(replace(FILE, check=check), 0)
+    body = claim_body(shown(check), 0)
     rows = body.lay_out(90, THEME)
     (row,) = [rows.row(y) for y in range(len(rows)) if "2019" in row_text(rows.row(y))]
     (start,) = {span.start for span in getattr(row, "spans", ()) if span.style == "strong"}
@@ -183,16 +190,16 @@ def test_text_from_a_check_is_shown_literally_and_a_huge_one_in_part() -> None:
         check = ReportCheck(
             report=REPORT, sha256="", check=Check(claims=(claim,), notices=(text,)), sources=(SOURCE,)
         )
-        shown = panel_text(claim_body(replace(FILE, check=check), 0)) + summary_line(check).plain
-        assert len(shown) < 50_000
-        assert not set(shown) & {"\x1b", "\x07", "\u202e"}
-        assert ("[red]x[/red]" in shown) == (text == evil)
+        text_shown = panel_text(claim_body(shown(check), 0)) + summary_line(shown(check)).plain
+        assert len(text_shown) < 50_000
+        assert not set(text_shown) & {"\x1b", "\x07", "\u202e"}
+        assert ("[red]x[/red]" in text_shown) == (text == evil)
 
 
 # The check of a file
 
 
-def check_of(path: Path) -> CheckedFile:
+def check_of(path: Path) -> FoundCheck:
     found = find_check(path)
     assert found is not None
     return found
@@ -205,21 +212,22 @@ def test_the_check_and_the_decisions_are_found_for_the_report_and_its_saved_copy
     for path in (session / REPORT, copy):
         found = check_of(path)
         assert found.is_current
-        assert found.session == session
-        assert found.signed == "Signed: 0 of 8 accepted, 1 rejected, 7 open"
-        assert [found.answer(number) for number in range(3)] == [None, "rejected", None]
+        assert found.origin.session == session
+        assert found.report is not None
+        assert found.report.signed == "Signed: 0 of 8 accepted, 1 rejected, 7 open"
+        assert [claim.answer for claim in found.report.claims[:3]] == [None, "rejected", None]
     copy.write_text(HTML + "<p>changed", encoding="utf-8")
     assert not check_of(copy).is_current
-    assert check_of(copy).check is not None
+    assert check_of(copy).report is not None
 
 
 def test_files_without_a_check_and_of_no_session_have_none(tmp_path: Path) -> None:
     session = write_session(tmp_path)
     other = session / "work_products" / "other.md"
     other.write_text("# other", encoding="utf-8")
-    assert check_of(other).check is None
+    assert check_of(other).report is None
     (tmp_path / "alone.md").write_text("x", encoding="utf-8")
     assert find_check(tmp_path / "alone.md") is None
     assert find_check(session / "journal.jsonl") is None
     (session / check_path("work_products/other.md")).write_text("{", encoding="utf-8")
-    assert check_of(other).check is None
+    assert check_of(other).report is None
