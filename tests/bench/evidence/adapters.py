@@ -13,7 +13,8 @@ from ua_tui.observers.check.check import check
 def full_check(text: str, media_type: str, sources: Sequence[SourceText]) -> Check:
     """The check of a case."""
     return check(text, media_type, [
-        Source(text=each.text, title=each.title, url=each.url, media_type=each.media_type) for each in sources
+        Source(kind="article", text=each.text, title=each.title, url=each.url, media_type=each.media_type)
+        for each in sources
     ])  # fmt: skip
 
 

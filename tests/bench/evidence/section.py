@@ -44,7 +44,8 @@ def evidence(base: Path, _runs: int) -> Section:
     opening = _passages(doubtful)
     some, together = (measure(new, reports, pool=pool, every=_EVERY) for pool in (False, True))
     quick = speed(base)
-    rows = [*_rows("dev", alone), *_rows("held out", aside), opening, *_pooled(some, together), *quick.rows]
+    held_out = _rows("held out", aside) if kept else ()
+    rows = [*_rows("dev", alone), *held_out, opening, *_pooled(some, together), *quick.rows]
     details = [
         *lines(alone),
         "held out:",
