@@ -11,8 +11,8 @@ import msgspec
 
 from ua_tui.core.agent.definitions.rules import SubagentRule, matching_files
 from ua_tui.core.agent.definitions.subagents import shipped_subagents
-from ua_tui.core.claims.files import CheckedSource, ReportCheck, check_path, load_check
-from ua_tui.core.claims.records import Claim
+from ua_tui.core.claims.files import ReportCheck, check_path, load_check
+from ua_tui.core.claims.records import Claim, Source
 from ua_tui.core.errors import WorkspaceError
 from ua_tui.core.events.units import quantity
 from ua_tui.core.observation import ToolCall, ToolResult
@@ -104,7 +104,7 @@ def _findings(check: ReportCheck) -> Iterator[str]:
     yield f"What the sources have instead is in {check_path(check.report)}."
 
 
-def _described(claim: Claim, sources: Sequence[CheckedSource]) -> str:
+def _described(claim: Claim, sources: Sequence[Source]) -> str:
     # The message is taken for one of the program: nothing that a page or a tool wrote is in it but the page's address.
     section = f" in '{clean_line(claim.section, 80)}'" if claim.section else ""
     words = f"{claim.kind} '{clean_line(claim.quote.exact, 200)}'{section}"

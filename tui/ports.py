@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from ua_tui.core.concurrency.spawn import Spawn
-from ua_tui.core.events.types import McpServer
-from ua_tui.core.provider.models import KnownModel, ModelChoice
 
 if TYPE_CHECKING:
-    from ua_tui.core.agent.attachments.places import AttachmentPlaces
-    from ua_tui.core.agent.definitions.commands import CustomCommand
-    from ua_tui.core.agent.mcp.references import ServerReferences
-    from ua_tui.core.agent.messages.context_usage import ContextUsage
-    from ua_tui.core.agent.permissions.rule_set import RuleSet
     from ua_tui.core.bus import Bus
-    from ua_tui.core.settings.model import PermissionMode, Settings
+    from ua_tui.core.session.session import Session
+    from ua_tui.core.settings.model import Settings
     from ua_tui.core.telemetry.tracer import Trace
 
 
@@ -27,38 +21,6 @@ class WorkspacePort(Protocol):
     @property
     def path(self) -> Path:
         """The session's folder."""
-
-
-class ServersPort(Protocol):
-    """The MCP servers. A command returns immediately; its effects are reported as events."""
-
-    @property
-    def known(self) -> Sequence[McpServer]:
-        """Every server in its last known state."""
-
-    def refresh(self) -> None:
-        """Ask for their current state."""
-
-    def reconnect(self, name: str) -> str:
-        """Reconnect a server; returns the reason if that is impossible."""
-
-    def switch(self, name: str, *, on: bool) -> str:
-        """Enable or disable the tools of a server; returns the reason if that is impossible."""
-
-
-class ModelsPort(Protocol):
-    """The choice of the model for the next queries, and the models that the agent lists."""
-
-    @property
-    def choice(self) -> ModelChoice:
-        """The current choice."""
-
-    @property
-    def known(self) -> Sequence[KnownModel]:
-        """The models that the agent lists."""
-
-    def choose(self, choice: ModelChoice) -> object:
-        """Choose another model. Raises a `SettingsError` if that is impossible."""
 
 
 class Inbox(Protocol):
@@ -97,75 +59,6 @@ class Inbox(Protocol):
         """Answer an `elicitation_asked`; `values` fill in the form. Raises a `FormError` if one does not fit."""
 
 
-class Controls(Protocol):
-    """What a person can control in a session that this program runs: its parts, its queue, its limits."""
-
-    @property
-    def models(self) -> ModelsPort:
-        """The choice of the model."""
-
-    @property
-    def custom_commands(self) -> Sequence[CustomCommand]:
-        """The custom commands, which a query may begin with."""
-
-    @property
-    def commands(self) -> Collection[str]:
-        """The names of the agent's own slash commands; none before it is connected."""
-
-    @property
-    def servers(self) -> ServersPort:
-        """The MCP servers of the session."""
-
-    @property
-    def references(self) -> ServerReferences:
-        """The resources and prompts of the user's own servers."""
-
-    @property
-    def rules(self) -> RuleSet:
-        """The permission rules of the session."""
-
-    @property
-    def places(self) -> AttachmentPlaces:
-        """Where the names of files in a query lead."""
-
-    async def attach(self, file: Path) -> str:
-        """Copy a file into the session's folder; returns what names it in a query. Raises a `WorkspaceError`."""
-
-    async def prepare(self, text: str) -> None:
-        """Fetch the resources that a query mentions, before it is submitted. Raises a `UniversalAgentError`."""
-
-    @property
-    def queue_paused(self) -> bool:
-        """Whether the waiting queries stay until `resume_queue` or the next `submit`."""
-
-    def unqueue(self) -> str | None:
-        """Remove the newest queued query and return it."""
-
-    def change_queue(self, seen: Sequence[str], wanted: Sequence[str]) -> bool:
-        """Replace the queue `seen` with `wanted`; returns False if the queue is no longer `seen`."""
-
-    def resume_queue(self) -> None:
-        """Send the paused queries."""
-
-    def raise_budget(self, limit_usd: float) -> None:
-        """Raise the spending limit, in US dollars. Raises a `SettingsError` if that much is spent already."""
-
-    async def context_usage(self) -> ContextUsage | None:
-        """What fills the context; None before the agent is connected. Raises a `ConnectionFailed`."""
-
-    async def stop_subagent(self, tool_use_id: str) -> bool:
-        """Stop one sub-agent; returns False if it does not run. Raises a `ConnectionFailed` if the agent refuses."""
-
-    async def set_permission_mode(self, mode: PermissionMode) -> None:
-        """Change the permission mode, also for calls that wait. Raises a `SettingsError` if it is refused."""
-
-    def finish_auth(self, outcome: Literal["completed", "cancelled", "expired"]) -> None:
-        """Report that the person came back from the link, or gave up."""
-
-    async def restart(self) -> None:
-        """Reconnect after the agent died, with the previous conversation."""
-
-
 class SessionPort(Protocol):
     """What is shown of a session; `state` is one of starting, idle, running, stopping, failed, closed."""
 
@@ -198,7 +91,7 @@ class SessionPort(Protocol):
         """Accepts queries and answers; None if the session is only shown."""
 
     @property
-    def controls(self) -> Controls | None:
+    def controls(self) -> Session | None:
         """Controls the session; None if it is over, or another program runs it."""
 
     async def start(self) -> None:

@@ -87,14 +87,11 @@ def make_private(folder: Path) -> None:
 def _sweep(base: Path) -> None:
     # Once in a process, and without `glob`: a folder for temporary files may have ten thousands.
     try:
-        names = os.listdir(base)
+        names = [name for name in os.listdir(base) if name.startswith("ua-tui-") and name.count("-") >= 3]
     except OSError:
         return
     for name in names:
-        if not name.startswith("ua-tui-") or name.count("-") < 3:
-            continue
-        path = base / name
-        pid = path.name.split("-")[2]
+        path, pid = base / name, name.split("-")[2]
         try:
             if (
                 pid.isdecimal()

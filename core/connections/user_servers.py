@@ -270,15 +270,15 @@ def _failure(problem: str, server: UserServer, value: str) -> ConnectionFailed:
 
 def _servers_of(table: Mapping[Any, Any], name: str, source: str, *, in_folder: bool) -> _Found:
     """The servers of a table; no more than a person could be asked about."""
-    enabled = [(key, how) for key, how in table.items() if not _is_disabled(how)]
+    enabled = [
+        (key, how)
+        for key, how in table.items()
+        if not (isinstance(how, Mapping) and how.get("disabled") is True)
+    ]
     found = [_checked(str(key), how, source, in_folder=in_folder) for key, how in enabled[:_MOST]]
     if len(enabled) > _MOST:
         found += _unusable_file(name, "too_many", source, count=len(enabled), limit=_MOST)
     return found
-
-
-def _is_disabled(how: Any) -> bool:
-    return isinstance(how, Mapping) and how.get("disabled") is True
 
 
 def _is_plain(name: str, value: str) -> bool:

@@ -10,7 +10,8 @@ from typing import Any
 import msgspec
 
 from ua_tui.core.events import types
-from ua_tui.core.events.types import Event, PlacedEvent, ToolCallFinished, UnknownEvent
+from ua_tui.core.events.types import Event, PlacedEvent, UnknownEvent
+from ua_tui.core.observation import Observation
 
 EVENT_TYPES: tuple[type[Event], ...] = tuple(
     kind
@@ -32,8 +33,8 @@ _DECODER = msgspec.json.Decoder(ANY_EVENT)
 
 def encode_event(event: Event) -> bytes:
     """Encode an event as one JSON object, without a line break."""
-    if isinstance(event, ToolCallFinished) and event.observation is not None:
-        event = msgspec.structs.replace(event, observation=event.observation.without_output())
+    if isinstance(found := getattr(event, "observation", None), Observation):
+        event = msgspec.structs.replace(event, observation=found.without_output())
     return _ENCODER.encode(event)
 
 

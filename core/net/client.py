@@ -17,16 +17,52 @@ from functools import partial
 
 import httpx
 
-from ua_tui.core.errors import ConnectionFailed, FetchRefused
+from ua_tui.core.errors import ConnectionFailed, FetchRefused, advice_code, advise
 from ua_tui.core.events import units
 from ua_tui.core.net.addresses import Routes, parse_endpoints
 from ua_tui.core.net.bodies import Inflater, content_type, declared_encoding
 from ua_tui.core.net.dialer import GuardedBackend, Resolver, guarded_transport, resolve_host
 from ua_tui.core.net.readable_types import check_type, is_unspecific, recognised_type
-from ua_tui.core.net.refusals import bot_check, status_error
 from ua_tui.core.net.retries import Retryable, retry_after, with_retries
 from ua_tui.core.net.robots import RobotsCache
 from ua_tui.core.text import clean_line, is_unsafe
+
+# What the services in front of sites send when they test whether a person visits.
+_CHALLENGES = (
+    ("cf-mitigated", {"challenge"}, "Cloudflare"),
+    ("x-amzn-waf-action", {"challenge", "captcha"}, "AWS"),
+    ("x-vercel-mitigated", {"challenge"}, "Vercel"),
+)
+# It is sent with pages, too.
+_DATADOME = "x-datadome"
+
+
+def bot_check(status: int, headers: httpx.Headers) -> ConnectionFailed | None:
+    """Return the error of an answer that only checks whether a person visits; None if it is something else."""
+    services = [
+        name for header, values, name in _CHALLENGES if headers.get(header, "").strip().lower() in values
+    ]
+    if status in {403, 429} and _DATADOME in headers:
+        services.append("DataDome")
+    if services:
+        return ConnectionFailed(
+            advise("site.bot_check", status=status, service=services[0]),
+            code=f"http_{status}" if status >= 300 else "not_readable",
+            reason="bot_check",
+        )
+    return None
+
+
+def status_error(status: int, headers: httpx.Headers) -> ConnectionFailed:
+    """Return the error of an answer with a status other than 2xx."""
+    found = bot_check(status, headers)
+    if found is not None:
+        return found
+    code = advice_code("site", str(status)) or "site.other"
+    phrase = httpx.codes.get_reason_phrase(status) or "no page"
+    reason = code.removeprefix("site.") if code in ("site.login", "site.paywall") else ""
+    return ConnectionFailed(advise(code, status=f"{status} {phrase}"), code=f"http_{status}", reason=reason)
+
 
 USER_AGENT = "ua-tui/0.1"
 MAX_REDIRECTS = 5

@@ -32,6 +32,7 @@ from ua_tui.core.events.describe import describe
 from ua_tui.core.redaction.redactor import Redactor, mask_link, preview
 from ua_tui.core.storage.append_file import AppendFile
 from ua_tui.core.text import clean, clean_line, middle_truncate
+from ua_tui.core.view.calls import OpenCalls
 
 _KIND_WIDTH = 11
 _INDENT = " " * (25 + _KIND_WIDTH)
@@ -114,6 +115,7 @@ class SessionLog:
     def __init__(self, log: LogFile) -> None:
         self._log = log
         self._unfinished: dict[tuple[str, str], list[str]] = {}
+        self._calls = OpenCalls()
 
     def __call__(self, event: ev.Event) -> None:
         """Handle one event of the bus."""
@@ -141,25 +143,21 @@ class SessionLog:
                 self._write_description(event)
 
     def _write_description(self, event: ev.Event) -> None:
-        description = describe(event)
-        text = f"{description.sentence} {self._data(event)}".rstrip()
-        details = (
-            ""
-            if isinstance(event, ev.ToolCallFinished)
-            else "".join(f"\n{each}" for each in description.details)
-        )
-        self._write(event, description.kind, text + details)
+        description, details = describe(event), ""
+        if (ended := self._calls.ended_by(event)) is not None:
+            found = ended.finished.observation
+            data = f"[{ended.started.tool_use_id}]\n{self._log.cut(found.text if found is not None else '')}"
+        else:
+            data, details = self._data(event), "".join(f"\n{each}" for each in description.details)
+        self._write(event, description.kind, f"{description.sentence} {data}".rstrip() + details)
 
     def _data(self, event: ev.Event) -> str:
-        """What only the log has: the ids, arguments and results of calls, cut to a preview."""
+        """What only the log has: the ids and arguments of calls, cut to a preview."""
         match event:
             case ev.ToolCallStarted():
                 return f"[{event.tool_use_id}] {self._log.cut(to_json(event.input, '{…}'))}"
             case ev.PermissionAnswered(input=dict() as changed) if event.changes:
                 return f"[{event.tool_use_id}] {self._log.cut(to_json(changed, '{…}'))}"
-            case ev.ToolCallFinished():
-                text = event.observation.text if event.observation is not None else ""
-                return f"[{event.tool_use_id}]\n{self._log.cut(text)}"
             case ev.PermissionAsked():
                 return self._log.cut(to_json(event.input, "{…}"))
             case ev.UnknownEvent():

@@ -10,12 +10,13 @@ from ua_tui.core.redaction.redactor import Redactor
 
 _PIECE = 1 << 20
 # The mark of UTF-32 begins as that of UTF-16 does.
-_MARKS = (
+ENCODING_MARKS = (
     (codecs.BOM_UTF32_LE, "utf-32-le"),
     (codecs.BOM_UTF32_BE, "utf-32-be"),
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
+"""The first bytes of a text file by which its encoding is known, apart from UTF-8."""
 
 
 def masked_file(file: IO[bytes], redactor: Redactor) -> IO[bytes]:
@@ -37,7 +38,7 @@ def masked_file(file: IO[bytes], redactor: Redactor) -> IO[bytes]:
 
 def _text(data: bytes) -> tuple[str, str]:
     """The text of a file and its encoding; empty if it is not text."""
-    marked = next((encoding for mark, encoding in _MARKS if data.startswith(mark)), None)
+    marked = next((encoding for mark, encoding in ENCODING_MARKS if data.startswith(mark)), None)
     for encoding in (marked,) if marked else () if b"\0" in data else ("utf-8", "latin-1"):
         try:
             return data.decode(encoding), encoding

@@ -186,20 +186,10 @@ class PreviousState(msgspec.Struct):
 
 def _is_later(event: Event) -> bool:
     """Whether an event may have been added when the session was resumed, so that no run lasted until then."""
-    match event:
-        case SessionStarted():
-            return True
-        case ToolCallFinished(status="cancelled") | SubagentFinished(status="cancelled"):
-            return True
-        case (
-            QueryFinished(error=why)
-            | ObserverFinished(error=why)
-            | PermissionAnswered(reason=why)
-            | ElicitationAnswered(reason=why)
-        ):
-            return why == ENDED
-        case _:
-            return False
+    return isinstance(event, SessionStarted) or any(
+        isinstance(event, span.end) and all(getattr(event, name) == why for name, why in span.why.items())
+        for span in _SPANS
+    )
 
 
 def read_previous_state(workspace: Workspace) -> PreviousState:

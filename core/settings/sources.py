@@ -38,7 +38,8 @@ class SourcedValue(msgspec.Struct, frozen=True):
         if self.place == "file":
             return _toml_line(self.text, self.name)
         if self.place == ".env":
-            return _dotenv_line(self.text, self.name)
+            lines = [line for name, _, line, _ in _bindings(self.text) if name == self.name]
+            return lines[-1] if lines else None
         return None
 
     @property
@@ -267,10 +268,6 @@ def _bindings(content: str) -> Iterable[tuple[str | None, str, int, str]]:
         if binding.error or binding.key is not None:
             name = None if binding.error else binding.key
             yield name, binding.value or "", binding.original.line, binding.original.string
-
-
-def _dotenv_line(content: str, name: str) -> int | None:
-    return next((line for found, _, line, _ in reversed(list(_bindings(content))) if found == name), None)
 
 
 def _toml_line(content: str, name: str) -> int | None:

@@ -114,6 +114,10 @@ class SessionView:
         found = self.entries.get(("t", tool_use_id or ""))
         return found if isinstance(found, Call) else None
 
+    def ended_by(self, event: ev.Event) -> Call | None:
+        """Find the call that an event ended, if it did; this view has the event already."""
+        return self.call(event.tool_use_id) if isinstance(event, ev.ToolCallFinished) else None
+
     def lineage(self, tool_use_id: str | None) -> Iterator[Call]:
         """Yield a call, and those of the sub-agents that it is below."""
         seen: set[str] = set()
@@ -488,6 +492,7 @@ _NOTES = Steps(
             ev.ErrorRaised,
             ev.ContextCompaction,
             ev.ReportChecked,
+            ev.OpinionGiven,
             ev.ConversationCleared,
             ev.PlanLimit,
         ),

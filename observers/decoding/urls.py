@@ -77,3 +77,11 @@ def normal_form(url: str) -> str:
     if query and _TRACKING.search(query):
         query = "&".join(pair for pair in query.split("&") if not _TRACKING.match(pair))
     return f"{host}{parts.path.rstrip('/')}?{query}" if query else f"{host}{parts.path.rstrip('/')}"
+
+
+def host_of(url: str) -> str:
+    """Return the host of an address, without `www.`; empty if it has none."""
+    try:
+        return (urlsplit(url).hostname or "").removeprefix("www.")
+    except ValueError:
+        return ""

@@ -14,8 +14,8 @@ from msgspec.structs import replace
 from tests.observers.check.sessions import ReadSession
 from ua_tui.core.agent.definitions.rules import SubagentRule, read_rules
 from ua_tui.core.agent.definitions.subagents import read_subagent
-from ua_tui.core.claims.files import CheckedSource, ReportCheck, save_check
-from ua_tui.core.claims.records import Check, Claim, Passage, State, TextQuote
+from ua_tui.core.claims.files import ReportCheck, save_check
+from ua_tui.core.claims.records import Check, Claim, Passage, Source, State, TextQuote
 from ua_tui.core.errors import SettingsError
 from ua_tui.core.observation import ToolCall, ToolResult
 from ua_tui.core.redaction.redactor import Redactor
@@ -189,8 +189,8 @@ def _saved_check(workspace: Workspace, report: str, *claims: Claim) -> None:
     workspace.write(report, text)
     digest = hashlib.sha256(text.encode()).hexdigest()
     sources = (
-        CheckedSource(kind="article", url="https://chips.example/a"),
-        CheckedSource(kind="run", path="workbench_activity/a.json"),
+        Source(kind="article", url="https://chips.example/a"),
+        Source(kind="run", path="workbench_activity/a.json"),
     )
     save_check(
         workspace, ReportCheck(report=report, sha256=digest, check=Check(claims=claims), sources=sources)

@@ -112,7 +112,7 @@ class FakeSession:
         return self
 
     @property
-    def controls(self) -> FakeSession:
+    def controls(self) -> Any:
         return self
 
     @property

@@ -53,15 +53,10 @@ NOTE_SECONDS = 3.0
 
 
 class ShownSource(Protocol):
-    """Where the shown session comes from, as far as the frame needs to know."""
+    """Where the shown session comes from: the text of the empty prompt, and whether anything can be typed into it."""
 
-    @property
-    def placeholder(self) -> str:
-        """The text of the empty prompt."""
-
-    @property
-    def has_prompt(self) -> bool:
-        """Whether something can be typed into the prompt."""
+    placeholder: str
+    has_prompt: bool
 
 
 class PaneColumn(Vertical):

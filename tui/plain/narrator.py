@@ -15,7 +15,6 @@ from ua_tui.core.events.types import (
     QueryFinished,
     QueryReceived,
     ReportChecked,
-    ToolCallFinished,
 )
 from ua_tui.core.events.units import quantity
 from ua_tui.core.text import clean, clean_line
@@ -71,8 +70,6 @@ class Narrator:
                 self.flush()
                 self._write_line(self._lines.of(event))
                 self._end_query(event)
-            case ToolCallFinished(status="success"):
-                self._delay(event)
             case ObserverStarted(observer=name) | ObserverFinished(observer=name) if name == KNOWLEDGE:
                 pass
             case ObserverStarted() if event.tool_use_id in self._delayed:
@@ -84,7 +81,12 @@ class Narrator:
             case ObserverFinished() if event.tool_use_id in self._delayed:
                 self._finish_observer(event)
             case _:
-                self._write_line(self._lines.of(event))
+                line = self._lines.of(event)
+                ended = self._lines.view.ended_by(event)
+                if line and ended is not None and ended.status == "success":
+                    self._delay(ended.id, line)
+                else:
+                    self._write_line(line)
 
     def flush(self) -> None:
         """Write the lines that are still delayed."""
@@ -113,12 +115,10 @@ class Narrator:
         end = self._lines.end_of_query(event)
         self._write(clean_line(end.sentence, 500))
 
-    def _delay(self, event: ToolCallFinished) -> None:
-        line = self._lines.of(event)
-        if line:
-            self._delayed[event.tool_use_id] = _DelayedLine(line)
-            self._later(OBSERVER_START_SECONDS, lambda: self._release_unobserved(event.tool_use_id))
-            self._later(OBSERVER_END_SECONDS, lambda: self._release(event.tool_use_id))
+    def _delay(self, call: str, line: str) -> None:
+        self._delayed[call] = _DelayedLine(line)
+        self._later(OBSERVER_START_SECONDS, lambda: self._release_unobserved(call))
+        self._later(OBSERVER_END_SECONDS, lambda: self._release(call))
 
     def _finish_observer(self, event: ObserverFinished) -> None:
         delayed = self._delayed[event.tool_use_id]

@@ -24,6 +24,7 @@ from ua_tui.core.events.types import (
     McpServer,
     McpStatus,
     ObserverFinished,
+    OpinionGiven,
     PathFellBack,
     PermissionAnswered,
     PermissionModeChanged,
@@ -37,7 +38,6 @@ from ua_tui.core.events.types import (
     SessionStarted,
     SubagentFinished,
     SubagentStarted,
-    ToolCallFinished,
     ToolCallStarted,
     TracingFailed,
 )
@@ -77,6 +77,7 @@ _SHOWN = (
     | PipelineFailed
     | PlanLimit
     | QueryClassified
+    | OpinionGiven
     | ReportChecked
     | SessionStarted
     | SubagentFinished
@@ -99,13 +100,13 @@ class EventLines:
     def __init__(self, *, marks: bool) -> None:
         self._marks = marks
         self._servers = ServerChanges()
-        self._view = SessionView()
+        self.view = SessionView()
         self._is_answering = False
         self._failure: ErrorRaised | None = None
 
     def of(self, event: Event) -> str | None:
         """Return the line of an event, or its lines, cleaned and without the last line break."""
-        self._view.add(event)
+        self.view.add(event)
         if isinstance(event, ErrorRaised):
             self._servers.note_failure(event)
         match event:
@@ -132,8 +133,6 @@ class EventLines:
             case ToolCallStarted():
                 hints = Hints(tool=tool_label(event.name, event.input))
                 return self._line(describe(event, hints), main_argument(event.name, event.input))
-            case ToolCallFinished():
-                return self._finished_call(event)
             case AuthRequired():
                 description = describe(event)
                 return f"{self._line(description)} {clean_line(description.details[0], _LONGEST_LINK)}"
@@ -148,12 +147,15 @@ class EventLines:
                 | ElicitationAnswered(action="decline" | "cancel")
             ):
                 return self._line(describe(event))
+            case _ if (call := self.view.ended_by(event)) is not None:
+                description = describe(event, _hints(call.wait, call.duration_ms, call.label))
+                return self._line(description, *description.details)
             case _:
                 return self._other(event) if isinstance(event, _SHOWN) else None
 
     def end_of_query(self, event: QueryFinished) -> Description:
         """Describe the end of a query, and how much of its time was spent waiting for the person."""
-        query = self._view.query(event.query_id)
+        query = self.view.query(event.query_id)
         return describe(event, _hints(query.wait if query is not None else Wait(), event.duration_ms))
 
     def _line(self, description: Description, detail: str = "", label: str | None = None) -> str:
@@ -178,12 +180,6 @@ class EventLines:
         # What a check found, below; before it is the name of the rule.
         findings = (clean_line(finding, _LONGEST_DETAIL) for finding in description.details[1:])
         return "\n".join([line, *(f"    {finding}" for finding in findings)])
-
-    def _finished_call(self, event: ToolCallFinished) -> str:
-        call = self._view.call(event.tool_use_id)
-        wait, label = (call.wait, call.label) if call is not None else (Wait(), event.tool_use_id)
-        description = describe(event, _hints(wait, event.duration_ms, label))
-        return self._line(description, *description.details)
 
     def _changed_servers(self, event: McpStatus) -> Iterator[str]:
         described = []

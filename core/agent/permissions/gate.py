@@ -19,6 +19,7 @@ from ua_tui.core.agent.permissions.policy import Judgement, PermissionPolicy, Pe
 from ua_tui.core.agent.permissions.proposals import advice, exact_pattern, proposal
 from ua_tui.core.agent.permissions.rule_set import RuleSet
 from ua_tui.core.errors import AgentError
+from ua_tui.core.events.describe import questions_of
 from ua_tui.core.events.types import (
     ASK_USER,
     EXIT_PLAN,
@@ -40,13 +41,9 @@ def unmasked(tool: str, changed: dict[str, Any], shown: Any, original: dict[str,
     restored: dict[str, Any] = _restored(changed, shown, original)
     answers = restored.get("answers")
     if tool == ASK_USER and isinstance(answers, dict):
-        names = dict(zip(_questions(shown), _questions(original), strict=False))
+        names = dict(zip(questions_of(shown), questions_of(original), strict=False))
         restored["answers"] = {names.get(key, key): answer for key, answer in answers.items()}
     return restored
-
-
-def _questions(arguments: Mapping[str, Any]) -> list[str]:
-    return [str(each.get("question")) for each in arguments.get("questions") or [] if isinstance(each, dict)]
 
 
 def _restored(changed: Any, shown: Any, original: Any) -> Any:

@@ -44,7 +44,7 @@ def native_provider() -> Any:
     from composio_claude_agent_sdk import provider
 
     # Its own threads would keep the program from ending until their calls return.
-    vars(provider)["asyncio"] = SimpleNamespace(to_thread=_to_thread)
+    vars(provider)["asyncio"] = SimpleNamespace(to_thread=lambda work, *args: apart(partial(work, *args)))
     # It would pass a blocked call on as one that failed.
     vars(tools)["require_execute_result"] = _require_result
 
@@ -78,10 +78,6 @@ def _require_result(response: Any, slug: str) -> Any:
 
 def _held(result_type: str, error: str, **details: Any) -> dict[str, Any]:
     return {"data": {}, "error": error, "successful": False, "result_type": result_type, **details}
-
-
-async def _to_thread(work: Callable[..., Any], *args: Any) -> Any:
-    return await apart(partial(work, *args))
 
 
 def native_server(session: Any, provider: Any, modifiers: Sequence[Modifier]) -> dict[str, Any]:

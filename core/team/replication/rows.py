@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from ua_tui.core.agent.conversation.store import encode_entry
 from ua_tui.core.errors import TeamError
 from ua_tui.core.team.records import CHANNEL, SessionId
 from ua_tui.core.team.replication.live_state import StateRow
-from ua_tui.core.team.replication.tails import encode_entry
 from ua_tui.core.version import VERSION
 
 if TYPE_CHECKING:

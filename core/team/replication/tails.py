@@ -3,25 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import msgspec
 
+from ua_tui.core.agent.conversation.store import encode_entry
 from ua_tui.core.storage.files import Root
 
 _PIECE = 1 << 20
 _LONGEST = 64 << 20
 """A line that is longer is skipped."""
 _SAVED = ("artifact_saved", "artifact_changed")
-
-
-def encode_entry(entry: Mapping[str, Any]) -> str:
-    """The text by which an entry is stored."""
-    try:
-        return msgspec.json.encode(entry).decode()
-    except (UnicodeEncodeError, RecursionError, TypeError):
-        return json.dumps(entry)
 
 
 class JournalLine(msgspec.Struct):

@@ -65,6 +65,7 @@ LOG_LINES: Mapping[type[ev.Event], LogLine] = {
         _same("report", "check", "red", "doubtful", "summary", "duration_ms"),
         "call",
     ),
+    ev.OpinionGiven: LogLine("second_opinion", _same("report", "model", "requests", "cost_usd")),
     ev.ObserverFinished: LogLine(
         "observer_error", _same("observer", "error") | {"tool_id": "tool_use_id"}, "call", is_error=True
     ),

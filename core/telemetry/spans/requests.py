@@ -9,22 +9,20 @@ from ua_tui.core.telemetry.http import ServiceRequest
 from ua_tui.core.telemetry.spans.content import SpanContent
 from ua_tui.core.telemetry.spans.conventions import named
 from ua_tui.core.telemetry.spans.maker import SpanMaker
+from ua_tui.core.view.calls import FullCall
 
 
 class CallSpan(msgspec.Struct):
-    """A tool call that has not ended: its span, its tool, when it began, and the call of the sub-agent that made it.
+    """A tool call that has not ended: its span and its record.
 
     It was `sent` to its server at once, or when a person had allowed it, unless it still `waits` for that. `request` is
-    the span of that, once it is known to be one, and `prompt` that of the sub-agent that it starts.
+    the span of that, once it is known to be one.
     """
 
     span: Span
-    name: str
-    began: int
-    parent: str | None
+    record: FullCall
     sent: int
     waits: bool = False
-    prompt: str = ""
     request: Span | None = None
 
 
@@ -37,7 +35,7 @@ class RequestSpans:
 
     def of_call(self, call: CallSpan) -> Span:
         """The span of a call's request to its MCP server, or of the call if its tool is one of the agent itself."""
-        prefix, _, rest = call.name.partition("__")
+        prefix, _, rest = call.record.started.name.partition("__")
         if call.request is None and prefix == "mcp":
             server, _, tool = rest.partition("__")
             named = {"mcp.method.name": "tools/call", "server": server, "tool": tool}

@@ -16,6 +16,7 @@ from ua_tui.core.telemetry.spans.conventions import SUBAGENT_CALL, Labels, facts
 from ua_tui.core.telemetry.spans.maker import SpanMaker, log_line_of
 from ua_tui.core.telemetry.spans.requests import CallSpan, RequestSpans
 from ua_tui.core.telemetry.spans.turns import Agent
+from ua_tui.core.view.calls import FullCall
 
 _MOST_KEPT = 1_000
 
@@ -75,7 +76,7 @@ class SpanTree:
 
     def on_event(self, event: ev.Event) -> None:
         """Handle one event, in order."""
-        now = int(event.at.timestamp() * 1_000_000) * 1_000
+        now = _time_of(event)
         self._last = max(self._last, now)
         match event:
             case ev.SessionStarted():
@@ -102,10 +103,14 @@ class SpanTree:
                 self._start_call(event, now)
             case ev.PermissionAsked() | ev.PermissionAnswered():
                 self._on_permission(event, now)
-            case ev.ToolCallFinished():
-                self._end_call(event, now)
             case _:
-                self._log_event(event, now)
+                call = self._calls.get(getattr(event, "tool_use_id", None) or "")
+                if call is not None:
+                    call.record.add(event)
+                if call is not None and call.record.finished is not None:
+                    self._end_call(call, now)
+                else:
+                    self._log_event(event, now)
 
     def _log_event(self, event: ev.Event, now: int) -> None:
         if isinstance(event, ev.QueryClassified):
@@ -304,8 +309,8 @@ class SpanTree:
         tool = self._content.short(event.name)
         call_id = self._content.short(event.tool_use_id)
         span.set_attributes(named(tool=tool, call=call_id, title=f"tool_call {tool}"))
-        self._calls[event.tool_use_id] = CallSpan(span, event.name, now, event.parent_tool_use_id, sent=now)
-        self._set_arguments(event.tool_use_id, event.input)
+        self._calls[event.tool_use_id] = CallSpan(span, FullCall(event), sent=now)
+        self._set_arguments(span, event.input)
         self._add_early()
 
     def _on_permission(self, event: ev.PermissionAsked | ev.PermissionAnswered, now: int) -> None:
@@ -315,23 +320,21 @@ class SpanTree:
         call.waits = isinstance(event, ev.PermissionAsked) or event.decision == "deny"
         if isinstance(event, ev.PermissionAnswered):
             call.sent = now
+            call.record.add(event)
             if event.input is not None:
-                self._set_arguments(event.tool_use_id, event.input)
+                self._set_arguments(call.span, event.input)
 
-    def _set_arguments(self, tool_use_id: str | None, given: dict[str, Any]) -> None:
+    def _set_arguments(self, span: Span, given: dict[str, Any]) -> None:
         """Set the arguments of a call: those of the model, or as a person changed them before it ran."""
-        call = self._calls.get(tool_use_id or "")
-        if call is not None:
-            self._spans.set(call.span, input_preview=to_json(given))
-            call.span.set_attributes(self._content.arguments(given))
-            prompt = given.get("prompt")
-            call.prompt = prompt if isinstance(prompt, str) else ""
+        self._spans.set(span, input_preview=to_json(given))
+        span.set_attributes(self._content.arguments(given))
 
     def _begin_subagent(self, event: ev.SubagentStarted, now: int) -> None:
         call = self._calls.get(event.tool_use_id)
-        prompt = call.prompt if call is not None and self._content.included else ""
-        unread = [self._content.text_part(prompt)] if prompt else []
-        self._subagents[event.tool_use_id] = Agent(event.name, ready_at=now, unread=unread)
+        prompt = call.record.started.input.get("prompt") if call is not None else None
+        agent = self._subagents[event.tool_use_id] = Agent(event.name, ready_at=now)
+        if self._content.included and isinstance(prompt, str) and prompt:
+            agent.unread.append(self._content.text_part(prompt))
         if call is not None:
             call.span.set_attributes(
                 facts_of_span(SUBAGENT_CALL) | named(agent=self._content.short(event.name))
@@ -364,19 +367,18 @@ class SpanTree:
         if (agent := self._subagents.pop(parent, None)) is not None:
             agent.end_turn()
 
-    def _end_call(self, event: ev.ToolCallFinished, now: int) -> None:
-        call = self._calls.get(event.tool_use_id)
-        if call is None:
+    def _end_call(self, call: CallSpan, now: int) -> None:
+        event, span = call.record.finished, call.span
+        if event is None:
             return
         self._end_subagent(event.tool_use_id)
         del self._calls[event.tool_use_id]
-        span, began = call.span, call.began
         self._agent.ready_at = max(self._agent.ready_at, now)
         found = event.observation
-        self._add_result(call, event, now)
+        self._add_result(call, event.status, now)
         is_error = event.status != "success"
         size = found.size if found is not None else 0
-        ended = began + int(event.duration_ms * 1_000_000)
+        ended = _time_of(call.record.started) + int(event.duration_ms * 1_000_000)
         self._spans.log(
             "tool_result", span, ended, tool_id=event.tool_use_id, content_size=size, is_error=is_error
         )
@@ -393,18 +395,24 @@ class SpanTree:
         if len(self._ended) > _MOST_KEPT:
             self._ended.popitem(last=False)
 
-    def _add_result(self, call: CallSpan, event: ev.ToolCallFinished, now: int) -> None:
+    def _add_result(self, call: CallSpan, status: str, now: int) -> None:
         """Add the result of a call to its span, and to what the agent that made it will read."""
         if not self._content.included:
             return
-        text = event.observation.text if event.observation is not None else ""
+        started, found = call.record.started, call.record.observation
+        text = found.text if found is not None else ""
         call.span.set_attributes(self._content.result(text))
-        part = self._content.result_part(event.tool_use_id, text or event.status)
-        if call.parent is None:
+        part = self._content.result_part(started.tool_use_id, text or status)
+        if started.parent_tool_use_id is None:
             self._agent.unread.append(part)
-        elif (agent := self._subagents.get(call.parent)) is not None:
+        elif (agent := self._subagents.get(started.parent_tool_use_id)) is not None:
             agent.ready_at = max(agent.ready_at, now)
             agent.unread.append(part)
+
+
+def _time_of(event: ev.Event) -> int:
+    """The time of an event, in nanoseconds."""
+    return int(event.at.timestamp() * 1_000_000) * 1_000
 
 
 def _unpriced(event: ev.QueryFinished | ev.SessionFinished) -> dict[str, Any]:

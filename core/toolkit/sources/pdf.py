@@ -21,6 +21,7 @@ MAX_PAGES = 1_000
 MAX_CHARACTERS = 500_000
 _LEADER = re.compile(r"(?:[ \t]?\.){5,}[ \t]*")
 _DIVIDED = re.compile(r"([^\W\d_]{2,40})-\n([^\W\d_]{2,40}[^\w\s]{0,3})[ \t]?")
+_LIGATURES = {0xFB00: "ff", 0xFB01: "fi", 0xFB02: "fl", 0xFB03: "ffi", 0xFB04: "ffl"}
 _GAP = re.compile(r"\n{3,}")
 _WITHOUT_DIGITS = str.maketrans("", "", "0123456789")
 # What is extracted of a font that does not say which characters its shapes are.
@@ -112,7 +113,7 @@ def article_of(parts: Sequence[dict[str, Any]], problem: str = "") -> Extracted:
     if len(parts) < 2:
         raise NotReadable("the PDF is damaged; look for another copy or a web page of it", "pdf_damaged")
     count = int(head["pages"])
-    texts = [_with_paragraphs(clean(str(part["text"])).strip()) for part in parts[1:]]
+    texts = [with_paragraphs(clean(str(part["text"])).strip()) for part in parts[1:]]
     if _is_without_text(texts):
         raise NotReadable(
             f"the PDF has {count} page{'s' * (count != 1)} but hardly any text, as a scan; look for a web page or "
@@ -132,9 +133,9 @@ def article_of(parts: Sequence[dict[str, Any]], problem: str = "") -> Extracted:
     )
 
 
-def _with_paragraphs(text: str) -> str:
+def with_paragraphs(text: str) -> str:
     """The text of a page with a paragraph where a line ends early, and with words that were divided in one piece."""
-    text = _LEADER.sub(" … ", text)
+    text = _LEADER.sub(" … ", text.translate(_LIGATURES))
 
     def joined(found: re.Match[str]) -> str:
         # A hyphen belongs to the word if it is written with one elsewhere, and before a capital letter.

@@ -111,7 +111,9 @@ def test_results_are_cut_and_no_secret_is_cut_in_half(path: Path) -> None:
     log = LogFile(path, Redactor([secret]))
     text = "a" * 930 + secret + "b" * 50_000 + secret + "c" * 930
     observation = McpObservation(tool_name="n", tool_use_id="t", server="s", content=(TextContent(text),))
-    SessionLog(log)(ev.ToolCallFinished(at=AT, tool_use_id="t", status="success", observation=observation))
+    session = SessionLog(log)
+    session(ev.ToolCallStarted(at=AT, query_id="q1", tool_use_id="t", name="n"))
+    session(ev.ToolCallFinished(at=AT, tool_use_id="t", status="success", observation=observation))
     written = path.read_text()
     assert len(written) < 2_500
     assert "characters left out" in written

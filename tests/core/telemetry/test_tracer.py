@@ -120,6 +120,18 @@ async def test_a_session_is_a_tree_of_spans(tmp_path: Path, capfd: pytest.Captur
     assert capfd.readouterr() == ("", "")
 
 
+async def test_a_second_opinion_is_a_span_of_the_session(tmp_path: Path) -> None:
+    tracer = make(tmp_path)
+    tracer.start()
+    given = ev.OpinionGiven(report="work_products/a.md", model="haiku", counts={"agrees": 2}, cost_usd=0.01)
+    for event in (*session()[:-1], given, session()[-1]):
+        tracer(event)
+    assert await tracer.close(PATIENCE)
+    span, root = (spans(tmp_path)[name] for name in ("second_opinion", "session"))
+    assert span["parent_id"] == root["context"]["span_id"]
+    assert (span["attributes"]["model"], span["attributes"]["cost_usd"]) == ("haiku", 0.01)
+
+
 async def test_a_request_to_a_service_is_part_of_what_happens_as_it_comes(tmp_path: Path) -> None:
     tracer = make(tmp_path)
     came = int(START.timestamp()) * 1_000_000_000

@@ -10,7 +10,7 @@ from tests.tui.pane_host import PaneHost, finished, handle_events, hosted, rows,
 from tests.tui.viewers.claims.checked_report import REPORT as CHECKED
 from tests.tui.viewers.claims.checked_report import decide, write_session
 from tests.waiting import until
-from ua_tui.core.claims.files import decisions_path
+from ua_tui.core.claims.files import ledger_path
 from ua_tui.core.events.types import (
     ArtifactChanged,
     ArtifactSaved,
@@ -25,7 +25,7 @@ from ua_tui.core.events.types import (
 )
 from ua_tui.core.view.session import SessionView
 from ua_tui.tui.panes.conversation.blocks import Card
-from ua_tui.tui.panes.conversation.file_links import FileLinks
+from ua_tui.tui.panes.conversation.page import FileLinks
 from ua_tui.tui.panes.conversation.pane import ConversationPane
 from ua_tui.tui.panes.conversation.results import Result, Results, describe_file
 from ua_tui.tui.render.markdown.renderer import MarkdownTheme, render_markdown
@@ -144,7 +144,7 @@ async def test_a_card_says_how_much_of_a_report_is_signed(tmp_path: Path) -> Non
         # What a person decided is not about the file as somebody has changed it.
         handle_events(view, [ArtifactChanged(path=CHECKED, kind="work_product", size=9, sha256="1")])
         await until(lambda: not any("Signed" in row for row in rows(view)))
-        (session / decisions_path(CHECKED)).write_text("{")
+        (session / ledger_path(CHECKED)).write_text("{")
         handle_events(view, [saved(CHECKED, tool_use_id="t2"), checks])
         await until(lambda: any("6 figures" in row for row in rows(view)))
 

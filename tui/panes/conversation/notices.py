@@ -25,6 +25,7 @@ from ua_tui.core.events.types import (
     FilesAttached,
     McpServer,
     ModelChosen,
+    OpinionGiven,
     PathFellBack,
     PermissionAnswered,
     PermissionApplied,
@@ -129,6 +130,7 @@ def message_of(event: Event) -> AppMessage | None:
             | SessionFinished()
             | PermissionModeChanged()
             | FilesAttached()
+            | OpinionGiven()
             | ConversationCleared()
         ):
             return _message(describe(event))

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import os
+import posixpath
 from collections.abc import Hashable, Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from rich.segment import Segment
 from rich.style import Style
 
+from ua_tui.core.events.types import ArtifactSaved, Event, QueryFinished
+from ua_tui.core.storage.workspace import saved_reports_of
 from ua_tui.tui.panes.conversation.blocks import (
     Block,
     ConversationTheme,
@@ -18,11 +23,75 @@ from ua_tui.tui.panes.conversation.blocks import (
     gap_after,
     render_block,
 )
-from ua_tui.tui.panes.conversation.file_links import FileLinks
 from ua_tui.tui.panes.suggestions import Suggestions
 from ua_tui.tui.render.layout import PLAIN, Line, wrap
 from ua_tui.tui.virtual_list.source import RowSource
 from ua_tui.tui.virtual_list.virtual_list import VirtualList
+
+_FOLDERS = ("work_products", "work_products/media", "downloads")
+"""Where a file may be that is named without its folder."""
+
+
+class FileLinks:
+    """Finds the files of a session, and its saved reports, by their paths or names.
+
+    Attributes:
+        folder: the session's folder; nothing is found before it is known.
+    """
+
+    def __init__(self) -> None:
+        self.folder: Path | None = None
+        self._names: dict[str, str] = {}
+        self._known: dict[str, str] = {}
+        self._missing: set[str] = set()
+
+    def handle_event(self, event: Event) -> None:
+        """Note that there may be new files: after one was saved, and when a query ends."""
+        if isinstance(event, ArtifactSaved):
+            self._names[posixpath.basename(event.path)] = event.path
+            if event.copied_to:
+                self._names.setdefault(posixpath.basename(event.copied_to), event.copied_to)
+        if isinstance(event, ArtifactSaved | QueryFinished):
+            self._missing.clear()
+
+    def find(self, word: str) -> str | None:
+        """Return the absolute path of the file that `word` names; None if it names none."""
+        if self.folder is None or word in self._missing:
+            return None
+        found = self._known.get(word) or self._find(word, self.folder)
+        if found is None:
+            self._missing.add(word)
+        else:
+            self._known[word] = found
+        return found
+
+    def _find(self, word: str, folder: Path) -> str | None:
+        saved = saved_reports_of(folder)
+        roots = [os.fspath(root) for root in (folder, saved) if root is not None]
+        if "/" in word:
+            # Reports are named with their folder, which is beside the sessions.
+            candidates = [os.path.join(base, word) for base in (roots[0], os.path.dirname(roots[-1]))]
+        else:
+            known = self._names.get(word, word)
+            candidates = [
+                os.path.join(folder, known),
+                *(os.path.join(roots[0], each, word) for each in _FOLDERS),
+            ]
+            candidates.append(os.path.join(roots[-1], word))
+        paths = map(os.path.normpath, candidates)
+        return next((path for path in paths if _is_file(path) and _is_inside(path, roots)), None)
+
+
+def _is_file(path: str) -> bool:
+    """Whether there is a file, or the compressed form of one that was large."""
+    return any(os.path.isfile(form) and not os.path.islink(form) for form in (path, f"{path}.zst"))
+
+
+def _is_inside(path: str, roots: Iterable[str]) -> bool:
+    """Whether a file is in one of the folders, wherever links on the way to it lead."""
+    real = os.path.realpath(path)
+    return any(real.startswith(os.path.realpath(root) + os.sep) for root in roots)
+
 
 _WELCOME = "Ask anything. The work is shown here as it happens."
 

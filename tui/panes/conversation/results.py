@@ -161,15 +161,12 @@ def describe_file(folder: Path, result: Result) -> Result:
 def _signed(root: Root, folder: Path, report: str) -> str:
     """How many claims of a report are decided, as its newest check has them."""
     # Most sessions have none.
-    from ua_tui.core.claims.decisions import Decisions
-    from ua_tui.core.claims.files import decisions_path, load_check
+    from ua_tui.core.claims.checked_report import CheckedReport
+    from ua_tui.core.claims.files import ledger_path, load_check
 
-    file = folder / decisions_path(report)
-    if not file.exists() or (check := load_check(root, report)) is None:
+    if not (folder / ledger_path(report)).exists() or (check := load_check(root, report)) is None:
         return ""
-    decisions = Decisions(file, report)
-    decisions.read()
-    return decisions.summary(check.claims)
+    return CheckedReport.read(check, folder).signed
 
 
 def _page_title(text: str) -> str:

@@ -206,9 +206,9 @@ class PreviewPane(DocumentView):
 def _find_summary(path: Path, stop: Stop) -> TextBody | None:
     """What the check of a report found, if it is of the report as it is."""
     found = find_check(path, stop)
-    if found is None or found.check is None or not found.is_current:
+    if found is None or found.report is None or not found.is_current:
         return None
-    return summary_body(found.check, found.signed)
+    return summary_body(found.report)
 
 
 def _is_folder(path: Path) -> bool:

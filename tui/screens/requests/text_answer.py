@@ -111,12 +111,8 @@ class TextAnswer(Vertical):
         self._show_meaning()
 
     @on(Input.Submitted)
-    def _handle_enter(self, event: Input.Submitted) -> None:
-        event.stop()
-        self._try_to_submit()
-
     @on(Button.Pressed, "#submit")
-    def _handle_button(self, event: Button.Pressed) -> None:
+    def _handle_end(self, event: Message) -> None:
         event.stop()
         self._try_to_submit()
 

@@ -7,7 +7,7 @@ import os
 from collections.abc import AsyncIterator, Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import BindingType
@@ -25,7 +25,7 @@ from ua_tui.core.telemetry.export_errors import Destination
 from ua_tui.core.telemetry.tracer import trace_targets
 from ua_tui.core.text import clean_line
 from ua_tui.tui.keys.places import KeyPlace, key_binding
-from ua_tui.tui.ports import Controls, ScreenHost, SessionPort
+from ua_tui.tui.ports import ScreenHost, SessionPort
 from ua_tui.tui.screens.services import connection_rows as texts
 from ua_tui.tui.screens.services.login import LoginScreen
 from ua_tui.tui.screens.services.row_screen import RowScreen
@@ -34,6 +34,9 @@ from ua_tui.tui.widgets.choice_list import RowList
 from ua_tui.tui.widgets.column_list import Column
 from ua_tui.tui.widgets.modal import NARROW
 from ua_tui.tui.workers import start_job
+
+if TYPE_CHECKING:
+    from ua_tui.core.session.session import Session
 
 ROOMY = NARROW[1][0]
 
@@ -79,7 +82,7 @@ class ConnectionsScreen(RowScreen[McpServer]):
         self._settings = settings
         self._find_session = session
         self._session: SessionPort | None = None
-        self._controls: Controls | None = None
+        self._controls: Session | None = None
         self._examine = examine
         self._unsubscribe: Callable[[], None] = lambda: None
         self._definitions: dict[str, UserServer] = {}
