@@ -184,10 +184,10 @@ class Facet(msgspec.Struct, frozen=True):
 class Results:
     """The answer to a query.
 
-    `partial` says that the search was stopped before it had seen everything. `relaxed` says that some words of the
-    query were left out, because too few documents have all of them. `unfinished` says that nothing was found because
-    the last word has too few letters to be searched as the beginning of a word. `notices` are sentences about the query
-    or the file, such as one on a date that cannot be read.
+    `partial` says that the search was stopped before it had seen everything. `relaxed` says that no document
+    has all words of the query. `unfinished` says that nothing was found because the last word has too few letters to be
+    searched as the beginning of a word. `notices` are sentences about the query or the file, such as one on a date that
+    cannot be read.
     """
 
     hits: tuple[Hit, ...] = ()

@@ -73,7 +73,6 @@ _EXCLUDED = (
     "d.id NOT IN (SELECT chunk.document FROM chunk_fts JOIN chunk ON chunk.id = chunk_fts.rowid"
     " WHERE chunk_fts MATCH ?)"
 )
-_MISSING = "There is no knowledge base yet: it is made when a session runs."
 _OTHERS = "its texts are shown, but no address in them counts as known, and nothing is added to it"
 _LATER = "The knowledge base is of a later version of ua-tui: some of it may not be found."
 

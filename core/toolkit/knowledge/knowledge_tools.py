@@ -44,7 +44,7 @@ async def knowledge_search(
     Ask it before you search the web or read pages. Returns JSON: notice, and hits, the best first (id, kind, title,
     url, date, fetched_at, age_days, fresh (how old it is, in words), older (what an older copy of the page said: the
     hit has what is true now), session, passage, start (the place of the passage), and trust: web, tool or own (an agent
-    or a person)); relaxed if some words were left out, partial if the search was stopped early, notes. What this
+    or a person)); relaxed if none has all words, partial if the search was stopped early, notes. What this
     session itself found is not in it: read the files of its workspace.
 
     Raises:
