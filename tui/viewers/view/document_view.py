@@ -385,7 +385,7 @@ class DocumentView(ScrollView, can_focus=True):
 
     async def show_passage(self, passage: Passage) -> bool:
         """Go to a passage, and highlight its word wherever it is; False if it is not in what is laid out."""
-        body, rows = self._cursor_body, self._rows
+        body = self._cursor_body
         if body is not None:
             if passage.word:
                 await self.search(passage.word)
@@ -393,8 +393,12 @@ class DocumentView(ScrollView, can_focus=True):
                 body.reveal(passage.row - 1)
                 self._update_cursor()
             return True
-        row = await in_thread(lambda stop: find_passage(rows, passage, stop))
-        if row is None or rows is not self._rows:
+        searched = None
+        while searched is not self._rows:
+            # Rows that are laid out anew during the search are searched again.
+            searched = self._rows
+            row = await in_thread(partial(find_passage, searched, passage))
+        if row is None:
             return False
         self.mark_row(row)
         self.go_to_row(row, below=self.scrollable_content_region.height // 3)
