@@ -83,6 +83,8 @@ class OrphanGuard:
             await shell.wait()
 
 
+# Each time takes some milliseconds: it reads the state of every process of the machine.
+_REMEMBERED_EVERY = 5.0
 _PROMPT_OF_SERVER = "/mcp__"
 _DID_NOT_STOP = "the agent's process did not react when it was asked to stop, and was ended"
 
@@ -144,7 +146,9 @@ class AgentClient:
         self._guard = OrphanGuard(pid)
         await self._guard.start()
         self._descendants = await apart(partial(_tree_of, pid))
-        self._remembering = Coalesced(self._descendants.refresh, "remembering the agent's processes")
+        self._remembering = Coalesced(
+            self._descendants.refresh, "remembering the agent's processes", interval=_REMEMBERED_EVERY
+        )
 
     async def messages(self) -> AsyncGenerator[sdk.Message]:
         """Every message until the agent ends.
@@ -306,13 +310,13 @@ class AgentClient:
     async def disconnect(self) -> None:
         """Disconnect the agent, and end it and what it has started; never raises."""
         try:
-            await self._refresh_descendants()
+            if self._remembering is not None:
+                self._remembering.request()
+                await apart(self._remembering.finish)
             await asyncio.wait_for(self._client.disconnect(), 9.0)
         except Exception as error:
             log.info("the agent did not end cleanly: %s", error)
         finally:
-            if self._remembering is not None:
-                self._remembering.finish(0)
             self._transport.kill()
             await self._end_descendants()
             # Not before: without this program, it ends what is left.

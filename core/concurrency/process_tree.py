@@ -25,7 +25,8 @@ _STEPS = ((None, 1.0), (signal.SIGTERM, 1.0), (signal.SIGKILL, 1.0))
 class ProcessTree:
     """The descendants of a process; call it from threads, as it reads the system's table of processes.
 
-    A pid that was given to another process meanwhile is recognised by its start time, and left alone.
+    It knows those that `refresh` has found. A pid that was given to another process meanwhile is recognised by its
+    start time, and left alone.
     """
 
     def __init__(self, pid: int, *, with_root: bool = False) -> None:
@@ -35,7 +36,6 @@ class ProcessTree:
         self._with_root = with_root
         with suppress(psutil.Error):
             self._root = psutil.Process(pid)
-            self.refresh()
 
     def refresh(self) -> None:
         """Remember the descendants of now, also those whose parent has ended since they were remembered."""
@@ -97,4 +97,6 @@ def _signal(process: psutil.Process, number: signal.Signals) -> list[str]:
 
 
 if __name__ == "__main__":
-    ProcessTree(int(sys.argv[1]), with_root=True).end()
+    tree = ProcessTree(int(sys.argv[1]), with_root=True)
+    tree.refresh()
+    tree.end()

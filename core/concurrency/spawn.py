@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 
 class Handle(Protocol):
-    """Something that runs and can be cancelled: an asyncio task, a Textual worker."""
+    """Something that runs, or is scheduled, and can be cancelled: a task, a timer, a Textual worker."""
 
     def cancel(self) -> object:
         """Stop it."""

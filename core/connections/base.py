@@ -7,9 +7,18 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
+from ua_tui.core.errors import Advice
+
 if TYPE_CHECKING:
     from ua_tui.core.connections.oauth.target import LoginTarget
 
+COMPOSIO = "composio"
+"""The server with Composio's tools."""
+COMPOSIO_OFF = Advice(
+    "Composio is off",
+    "set COMPOSIO_API_KEY to use its tools (email, web search and a remote workbench)",
+)
+"""What is said without a key; not in the catalogue, which takes 4 ms to read, as many sessions have none."""
 WITHOUT_TOOLS = "the session continues without its tools"
 """What follows from a server or service that cannot be used."""
 

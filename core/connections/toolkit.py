@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
 from ua_tui.core.connections.base import BLANKED, Connection
 
 SERVER = "local_toolkit"
+PROGRAM = "ua_tui.core.toolkit"
 
 
 class ToolkitStart(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -33,14 +37,26 @@ class ToolkitStart(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     postgres_file: Path | None = None
 
 
+@cache
+def toolkit_tools() -> Mapping[str, Sequence[Mapping[str, Any]]]:
+    """What `tools/list` says of the tools that there `always` are, for `knowledge` and for a `sandbox`.
+
+    `toolkit.json` is generated from the tools, so that nothing of them is imported to list them.
+    """
+    found: dict[str, list[dict[str, Any]]] = msgspec.json.decode(
+        Path(__file__).with_suffix(".json").read_bytes()
+    )
+    return found
+
+
 def toolkit_connection(start: ToolkitStart) -> Connection:
-    """The server that starts `ua_tui.core.toolkit`.
+    """The server that starts the program.
 
     The child process runs isolated (`-I`), so a `core/` folder in the current directory is never imported. A password
     must not be in the configuration of a server.
     """
     encoded = msgspec.json.encode(start, enc_hook=str).decode()
-    args = ["-I", "-m", "ua_tui.core.toolkit", encoded]
+    args = ["-I", "-m", PROGRAM, encoded]
     environment = dict.fromkeys((*BLANKED, "COMPOSIO_API_KEY", "UA_EMBEDDINGS_KEY"), "")
     environment["PYDANTIC_DISABLE_PLUGINS"] = "__all__"
     server = {"type": "stdio", "command": sys.executable, "args": args, "env": environment}

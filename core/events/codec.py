@@ -28,6 +28,7 @@ _MOST_MEMORY = 190_000_000
 _TIMES_COPIED = 4
 _OBJECT, _LIST, _VALUE = 1_000, 80, 40
 _ENCODER = msgspec.json.Encoder()
+# Made once: types that several threads decode for the first time can crash msgspec 0.22.
 _DECODER = msgspec.json.Decoder(ANY_EVENT)
 
 

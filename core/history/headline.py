@@ -171,7 +171,7 @@ def ends_in_order(folder: Path) -> bool:
         JournalError: it cannot be read.
     """
     with closing(PastJournal(folder / JOURNAL)) as journal:
-        return isinstance(journal.last(), SessionFinished)
+        return journal.ends_with(SessionFinished)
 
 
 def texts_of(folder: Path) -> Iterator[str]:

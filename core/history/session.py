@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import fcntl
 import os
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -46,7 +46,6 @@ class PastSession:
     Args:
         folder: the session's folder.
         tail: how many bytes at the end of the journal `start` reads.
-        runs: whether the session in a folder still runs, so that its journal grows.
 
     Raises:
         JournalError: there is no journal that can be read.
@@ -55,7 +54,7 @@ class PastSession:
     trace: None = None
     controls: None = None
 
-    def __init__(self, folder: Path, *, tail: int = TAIL, runs: Callable[[Path], bool] | None = None) -> None:
+    def __init__(self, folder: Path, *, tail: int = TAIL) -> None:
         self.bus = Bus()
         self.workspace = PastFolder(Path(os.path.abspath(folder)))
         self.journal = PastJournal(self.workspace.path / JOURNAL)
@@ -65,7 +64,6 @@ class PastSession:
         self.state = "closed"
         self.closed = False
         self._tail = tail
-        self._runs = runs or runs_elsewhere
         self._replay = EventReplay(self.workspace.path)
 
     @property
@@ -136,7 +134,7 @@ class PastSession:
         folder, place = self.workspace.path, self.journal.end
         while not self.closed:
             # Checked first, so that events written before the program ended are still read.
-            runs = await asyncio.to_thread(self._runs, folder)
+            runs = await asyncio.to_thread(runs_elsewhere, folder)
             place, raw = await asyncio.to_thread(self.journal.more, place)
             if raw:
                 events = list(self._replay.live(raw))
@@ -165,7 +163,7 @@ class PastSession:
         if stats.end is not None:
             stats.state = "finished"
         else:
-            stats.state = "running" if self._runs(self.workspace.path) else "crashed"
+            stats.state = "running" if runs_elsewhere(self.workspace.path) else "crashed"
         self.unsent = _read_queue(self.workspace.path) if stats.state != "running" else ()
         if start:
             stats.is_tail = True

@@ -85,8 +85,15 @@ class PastJournal:
 
     def last(self) -> Event | None:
         """The event of the last line, None if it is not an event or is long."""
+        return _decoded(self._last_line())
+
+    def ends_with(self, kind: type[Event]) -> bool:
+        """Whether the last line is an event of this kind, without decoding it."""
+        return self._last_line().startswith(_beginning_of(kind))
+
+    def _last_line(self) -> bytes:
         tail = self._read(max(0, self.size - _TAIL), _TAIL)
-        return _decoded(tail.rstrip(b"\n").rpartition(b"\n")[2])
+        return tail.rstrip(b"\n").rpartition(b"\n")[2]
 
     def tail_place(self, length: int) -> int:
         """Where the first complete line of the last `length` bytes begins; 0 if the journal is not longer."""
@@ -211,7 +218,7 @@ class PastJournal:
             JournalError: the file can no longer be read.
             Stopped: the flag was set.
         """
-        begins = tuple(b'{"event":"%s"' % str(kind.__struct_config__.tag).encode() for kind in kinds)
+        begins = tuple(map(_beginning_of, kinds))
         # Searching for what their names begin with skips most other lines quickly.
         beginning = os.path.commonprefix(begins) or _BEGINNING  # noqa: RUF071  # no paths
         for number, (line, behind) in enumerate(self.lines(beginning)):
@@ -339,6 +346,11 @@ def unreadable(error: JournalError | OSError) -> str:
             return "it may not be read: check the permissions of its folder and its journal"
         case _:
             return f"its journal cannot be read: {error.strerror or error}"
+
+
+def _beginning_of(kind: type[Event]) -> bytes:
+    """How the line of an event begins."""
+    return b'%s%s"' % (_BEGINNING, str(kind.__struct_config__.tag).encode())
 
 
 def _decoded(line: bytes) -> Event | None:

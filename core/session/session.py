@@ -9,7 +9,7 @@ import time
 from collections.abc import AsyncIterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from msgspec.structs import replace
 
@@ -56,7 +56,6 @@ from ua_tui.core.provider.models import Models
 from ua_tui.core.redaction.events import mask_event
 from ua_tui.core.redaction.redactor import error_raised
 from ua_tui.core.session.budget import Budget
-from ua_tui.core.session.opinion import OpinionTerms
 from ua_tui.core.session.parts import SessionParts, SessionState
 from ua_tui.core.session.runner import QueryRunner
 from ua_tui.core.settings.model import PermissionMode, Settings, refuse_skip_as_root
@@ -65,6 +64,9 @@ from ua_tui.core.storage.queue_file import QueryQueue
 from ua_tui.core.telemetry.tracer import Trace
 from ua_tui.core.text import clean
 from ua_tui.core.version import VERSION
+
+if TYPE_CHECKING:
+    from ua_tui.core.session.opinion import OpinionTerms
 
 log = logging.getLogger(__name__)
 
@@ -364,6 +366,8 @@ class Session:
     @property
     def opinion_terms(self) -> OpinionTerms:
         """Who answers and who pays for a second opinion on a report of this session."""
+        from ua_tui.core.session.opinion import OpinionTerms
+
         return OpinionTerms(
             settings=dataclasses.replace(self.settings, model=self.models.choice.model),
             redactor=self._parts.agent.redactor,

@@ -137,7 +137,7 @@ class SpanPipeline:
             delay = None if os.environ.get("OTEL_BSP_SCHEDULE_DELAY") else _EXPORT_EVERY_MS
             processors.append(BatchSpanProcessor(self._collector, schedule_delay_millis=delay))
         ids = _SessionIds(trace_id, root_id)
-        resource = _resource()
+        resource = _resource() if exports.any or exports.metrics is not None else Resource.get_empty()
         content = SpanContent(redactor, included=has_content)
         self._metrics: SessionMetrics | None = None
         if exports.metrics is not None:

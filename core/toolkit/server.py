@@ -1,44 +1,45 @@
-"""Chooses the tools of a session; each is a function of another module."""
+"""The tools of a session, each a function of another module, and what they need; imported for the first call.
+
+`core/connections/toolkit.json` has what `tools/list` says of them.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+import logging
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from ua_tui.core.connections.toolkit import SERVER
+import msgspec
+
+from ua_tui.core.connections.progress import send_progress, send_request
+from ua_tui.core.connections.toolkit import PROGRAM, ToolkitStart
+from ua_tui.core.postgres.address import connection_variables
+from ua_tui.core.redaction.names import names_given_secret
+from ua_tui.core.redaction.redactor import Redactor
+from ua_tui.core.redaction.sharing import learn_secrets
+from ua_tui.core.storage.workspace import Workspace
+from ua_tui.core.telemetry.http import reporting_request
+from ua_tui.core.text import clean
+from ua_tui.core.toolkit.calls import Tool, ToolCalls
 from ua_tui.core.toolkit.context import ToolContext
 from ua_tui.core.toolkit.corpus import save_corpus
 from ua_tui.core.toolkit.crawl import crawl_parallel
 from ua_tui.core.toolkit.files import list_directory, read_local_file, write_local_file
+from ua_tui.core.toolkit.knowledge.knowledge_base import KnowledgeBase
 from ua_tui.core.toolkit.knowledge.knowledge_tools import knowledge_read, knowledge_search, knowledge_sources
-from ua_tui.core.toolkit.mcp_server import Tool, ToolServer
 from ua_tui.core.toolkit.workbench import workbench_download, workbench_upload
+from ua_tui.core.web_reader.blacklist import Blacklist
 
-INSTRUCTIONS = "Reads web pages in parallel and keeps files in the workspace of the session."
+if TYPE_CHECKING:
+    from ua_tui.core.net.client import Fetcher
+    from ua_tui.core.toolkit.remote import RemoteFiles
+
 # Without this the agent's command line cuts results of more than 50,000 characters.
 LARGE_RESULT = {"anthropic/maxResultSizeChars": 500_000}
-
-
-def build_server(context: ToolContext) -> ToolServer:
-    """Build the server with the tools for one workspace and, where given, the knowledge base and the sandbox."""
-    tools = [
-        Tool(crawl_parallel, _writes("Read web pages", open_world=True), LARGE_RESULT),
-        Tool(save_corpus, _writes("Save the corpus"), LARGE_RESULT),
-        Tool(write_local_file, _writes("Write a file", destructive=True)),
-        Tool(read_local_file, _reads("Read a file"), LARGE_RESULT),
-        Tool(list_directory, _reads("List a folder"), LARGE_RESULT),
-    ]
-    if context.knowledge is not None:
-        tools += [
-            Tool(knowledge_search, _reads("Search what earlier sessions found"), LARGE_RESULT),
-            Tool(knowledge_read, _reads("Read what an earlier session found"), LARGE_RESULT),
-            Tool(knowledge_sources, _reads("Look up a page in earlier sessions"), LARGE_RESULT),
-        ]
-    if context.open_remote is not None:
-        tools += [
-            Tool(workbench_download, _writes("Download from the sandbox", idempotent=False, open_world=True)),
-            Tool(workbench_upload, _writes("Upload to the sandbox", destructive=True, open_world=True)),
-        ]
-    return ToolServer(SERVER, "1", INSTRUCTIONS, context, tools)
 
 
 def _reads(title: str) -> dict[str, Any]:
@@ -57,3 +58,109 @@ def _writes(
         "idempotentHint": idempotent,
         "openWorldHint": open_world,
     }
+
+
+TOOLS: Mapping[str, Sequence[Tool]] = {
+    "always": (
+        Tool(crawl_parallel, _writes("Read web pages", open_world=True), LARGE_RESULT),
+        Tool(save_corpus, _writes("Save the corpus"), LARGE_RESULT),
+        Tool(write_local_file, _writes("Write a file", destructive=True)),
+        Tool(read_local_file, _reads("Read a file"), LARGE_RESULT),
+        Tool(list_directory, _reads("List a folder"), LARGE_RESULT),
+    ),
+    "knowledge": (
+        Tool(knowledge_search, _reads("Search what earlier sessions found"), LARGE_RESULT),
+        Tool(knowledge_read, _reads("Read what an earlier session found"), LARGE_RESULT),
+        Tool(knowledge_sources, _reads("Look up a page in earlier sessions"), LARGE_RESULT),
+    ),
+    "sandbox": (
+        Tool(workbench_download, _writes("Download from the sandbox", idempotent=False, open_world=True)),
+        Tool(workbench_upload, _writes("Upload to the sandbox", destructive=True, open_world=True)),
+    ),
+}
+"""The tools that there always are, those with a knowledge base, and those with a remote sandbox."""
+
+
+class _CleanFormatter(logging.Formatter):
+    """Cleans and redacts a whole log record, which may contain text of pages."""
+
+    def __init__(self, redactor: Redactor) -> None:
+        super().__init__(f"{PROGRAM}: %(levelname)s %(name)s: %(message)s")
+        self._redactor = redactor
+
+    def format(self, record: logging.LogRecord) -> str:
+        return clean(self._redactor.redact(super().format(record)))
+
+
+def open_calls(start: ToolkitStart) -> ToolCalls:
+    """Open the session's folder and what the tools need beside it.
+
+    Raises:
+        WorkspaceError: the folder cannot be made or opened.
+    """
+    # The child inherits the agent's environment with its keys, which must not appear in a file or a log.
+    redactor = Redactor(value for name, value in os.environ.items() if names_given_secret(name))
+    _log_to_stderr(redactor)
+    workspace = Workspace.open(start.workspace, redactor)
+
+    def open_fetcher() -> Fetcher:
+        from ua_tui.core.net.client import Fetcher
+
+        fetcher = Fetcher(routes=start.routes)
+        fetcher.report = reporting_request
+        return fetcher
+
+    _set_variables(start.postgres_file, redactor)
+    knowledge = None
+    if start.knowledge:
+        from ua_tui.core.knowledge.place import read_place
+
+        knowledge = KnowledgeBase(
+            read_place(start.knowledge),
+            session=workspace.path,
+            demo=start.demo,
+            embeddings_file=start.embeddings_file,
+            add_secret=redactor.add,
+        )
+
+    def open_remote(session_file: Path) -> RemoteFiles:
+        from ua_tui.core.toolkit.remote import RemoteFiles
+
+        return RemoteFiles(session_file, redactor)
+
+    progress, secrets = start.progress_socket, start.secrets_socket
+    context = ToolContext(
+        workspace,
+        open_fetcher,
+        blacklist=Blacklist.for_session(workspace),
+        open_remote=partial(open_remote, start.session_file) if start.session_file else None,
+        learn_secrets=partial(learn_secrets, secrets, redactor) if secrets else None,
+        send_progress=partial(send_progress, progress) if progress else None,
+        on_request=partial(send_request, progress) if progress else None,
+        knowledge=knowledge,
+    )
+    return ToolCalls(context, [tool for tools in TOOLS.values() for tool in tools])
+
+
+def _set_variables(file: Path | None, redactor: Redactor) -> None:
+    """Set the variables with which libpq connects to a team's knowledge base; the password is masked."""
+    if file is None:
+        return
+    try:
+        found = msgspec.json.decode(file.read_bytes(), type=dict[str, str])
+    except (OSError, msgspec.MsgspecError) as error:
+        logging.getLogger(__name__).warning("no variables of PostgreSQL: %s", type(error).__name__)
+        return
+    os.environ.update(connection_variables(found))
+    if password := found.get("PGPASSWORD"):
+        redactor.add(password)
+
+
+def _log_to_stderr(redactor: Redactor) -> None:
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(_CleanFormatter(redactor))
+    logging.basicConfig(level=logging.WARNING, handlers=[handler])
+    logging.captureWarnings(True)
+    # They log what the tools' answers say anyway, such as an empty page or a retry.
+    for name in ("trafilatura", "stamina"):
+        logging.getLogger(name).setLevel(logging.CRITICAL)

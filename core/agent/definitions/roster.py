@@ -21,8 +21,9 @@ from ua_tui.core.agent.definitions.subagents import (
     of_agent,
 )
 from ua_tui.core.agent.options import BASE_TOOLS, RESOURCE_TOOLS
-from ua_tui.core.connections.composio.session import SERVER as COMPOSIO
+from ua_tui.core.connections.base import COMPOSIO
 from ua_tui.core.connections.toolkit import SERVER as TOOLKIT
+from ua_tui.core.connections.toolkit import toolkit_tools
 from ua_tui.core.connections.user_servers import UserServer, find_user_servers
 from ua_tui.core.connections.web_reader import SERVER as WEB_READER
 from ua_tui.core.errors import SettingsError
@@ -117,13 +118,13 @@ def expected_servers(settings: Settings, folder: Path) -> list[McpServer]:
         COMPOSIO: not (settings.composio_api_key or settings.demo),
         WEB_READER: not settings.web_reader_key,
     }
-    toolkit = [*_TOOLKIT_TOOLS, *(_KNOWLEDGE_TOOLS if settings.knowledge != "off" else ())]
+    toolkit = _toolkit_names("always", *(["knowledge"] if settings.knowledge != "off" else []))
     tools = {TOOLKIT: toolkit}
     if settings.demo:
         from ua_tui.core.demo.composio.tools import REMOTE_TOOLS
 
         tools = {
-            TOOLKIT: [*toolkit, *_WORKBENCH_TOOLS],
+            TOOLKIT: [*toolkit, *_toolkit_names("sandbox")],
             COMPOSIO: [each.slug for each in REMOTE_TOOLS],
         }
     return [
@@ -234,16 +235,9 @@ class RosterWatch:
             self._report(where, SettingsError(message))
 
 
-_WORKBENCH_TOOLS = ("workbench_download", "workbench_upload")
-_OF_WORKBENCH = tuple(f"mcp__{TOOLKIT}__{tool}" for tool in _WORKBENCH_TOOLS)
-_KNOWLEDGE_TOOLS = ("knowledge_search", "knowledge_read", "knowledge_sources")
-_TOOLKIT_TOOLS = (
-    "crawl_parallel",
-    "save_corpus",
-    "write_local_file",
-    "read_local_file",
-    "list_directory",
-)
+def _toolkit_names(*groups: str) -> list[str]:
+    """The names of the tools of the local toolkit in these groups."""
+    return [tool["name"] for group in groups for tool in toolkit_tools()[group]]
 
 
 def _are_started(servers: Sequence[McpServer]) -> bool:
@@ -256,9 +250,10 @@ def _check_tools(
 ) -> list[ToolFinding]:
     offered = [*BASE_TOOLS, *RESOURCE_TOOLS, *settings.extra_tools, *(["Skill"] if settings.skills else [])]
     found = check_tools(definition, offered=offered, can_be_offered=EXTRA_TOOLS, servers=servers)
+    of_workbench = [f"mcp__{TOOLKIT}__{name}" for name in _toolkit_names("sandbox")]
     for each in found:
         # The toolkit has some tools only with a workbench, and a shipped sub-agent names those of several services.
-        if each.tool in _OF_WORKBENCH:
+        if each.tool in of_workbench:
             each.is_problem, each.message = False, "the workbench is off"
         elif each.is_problem and definition.source == "shipped":
             each.is_problem, each.message = False, f"{tool_name(each.tool).short} is not offered here"

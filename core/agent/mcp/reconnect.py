@@ -6,11 +6,11 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable
-from typing import Protocol
 
 import msgspec
 
 from ua_tui.core.agent.permissions.actions import server_of
+from ua_tui.core.concurrency.spawn import Handle
 from ua_tui.core.connections.base import Connection
 from ua_tui.core.errors import ConnectionFailed
 from ua_tui.core.observation import ToolResult
@@ -18,19 +18,11 @@ from ua_tui.core.observation import ToolResult
 MAX_ATTEMPTS = 6
 
 
-class Timer(Protocol):
-    """A call that is scheduled, and can be cancelled."""
-
-    def cancel(self) -> object:
-        """Cancel it."""
-        ...
-
-
-CallLater = Callable[[float, Callable[[], None]], Timer]
+CallLater = Callable[[float, Callable[[], None]], Handle]
 """Calls a function after that many seconds."""
 
 
-def call_later(seconds: float, call: Callable[[], None]) -> Timer:
+def call_later(seconds: float, call: Callable[[], None]) -> Handle:
     """Schedule a call on the running event loop."""
     return asyncio.get_running_loop().call_later(seconds, call)
 
@@ -40,7 +32,7 @@ class _History(msgspec.Struct):
 
     attempts: int = 0
     since: float | None = None
-    due: Timer | None = None
+    due: Handle | None = None
     over: bool = False
 
     def cancel(self) -> None:

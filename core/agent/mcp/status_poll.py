@@ -10,8 +10,9 @@ import re
 from collections.abc import Callable
 
 from ua_tui.core.agent.bounds import STEP_SECONDS
-from ua_tui.core.agent.mcp.reconnect import CallLater, Timer, call_later
+from ua_tui.core.agent.mcp.reconnect import CallLater, call_later
 from ua_tui.core.agent.permissions.actions import server_of
+from ua_tui.core.concurrency.spawn import Handle
 from ua_tui.core.events.types import Event, QueryFinished, QueryReceived
 from ua_tui.core.view.calls import EndedCall, OpenCalls
 
@@ -43,8 +44,8 @@ class StatusPoll:
         self._is_remote = is_remote
         self._later = later
         self._calls = OpenCalls()
-        self._next: Timer | None = None
-        self._after: Timer | None = None
+        self._next: Handle | None = None
+        self._after: Handle | None = None
 
     def handle_event(self, event: Event) -> None:
         """Poll when an event of the session calls for it."""

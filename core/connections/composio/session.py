@@ -10,8 +10,8 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from ua_tui.core.concurrency.threads import apart
-from ua_tui.core.connections.base import WITHOUT_TOOLS, Connection, Expiry, RemoteSession
-from ua_tui.core.connections.composio.errors import advice_for, late_failure
+from ua_tui.core.connections.base import COMPOSIO, WITHOUT_TOOLS, Connection, Expiry, RemoteSession
+from ua_tui.core.connections.composio.errors import late_failure
 from ua_tui.core.connections.composio.native import Modifier, native_provider, native_server
 from ua_tui.core.connections.composio.process import SdkProcess
 from ua_tui.core.connections.composio.sdk import delete_session, import_sdk, sdk_calls, sdk_client, sdk_http
@@ -19,7 +19,6 @@ from ua_tui.core.errors import ConnectionFailed
 from ua_tui.core.settings.model import Settings
 from ua_tui.core.telemetry.http import OnRequest
 
-SERVER = "composio"
 _Opened = tuple[str, str, dict[str, str]]
 """The id of a session, the address of its server, and the headers for it."""
 _Ask = Callable[..., Any]
@@ -44,7 +43,7 @@ async def open_composio(
     *,
     own_process: bool = True,
 ) -> Connection:
-    """Open a tool-router session; without a key the connection is empty and its note says so.
+    """Open a tool-router session; the settings have a key.
 
     The SDK takes seconds to import, and much memory: in the mode `mcp` it has a process of its own, unless
     `own_process` is False. `modifiers` see calls and schemas only in the mode `native`. `on_request` is called with
@@ -53,8 +52,6 @@ async def open_composio(
     Raises:
         ConnectionFailed: the key was rejected, or the service could not be reached or gave an invalid answer.
     """
-    if not settings.composio_api_key:
-        return Connection(note=advice_for("no_key", settings).sentence)
     try:
         try:
             if settings.composio_mode == "native":
@@ -131,7 +128,7 @@ def _connection(
         return bool(await apart(partial(ask, _is_over, session_id)))
 
     return Connection(
-        servers={SERVER: server},
+        servers={COMPOSIO: server},
         url=url,
         secrets=(settings.composio_api_key or "", *headers.values()),
         is_connected=is_connected,

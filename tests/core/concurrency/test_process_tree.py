@@ -43,6 +43,7 @@ def is_over(process: psutil.Process) -> bool:
 def test_a_stopped_child_is_ended_after_its_parent(parent: subprocess.Popen[str]) -> None:
     child = child_of(parent)
     tree = ProcessTree(parent.pid)
+    tree.refresh()
     child.send_signal(signal.SIGSTOP)
     parent.kill()
     parent.wait()
@@ -55,6 +56,7 @@ def test_a_stopped_child_is_ended_after_its_parent(parent: subprocess.Popen[str]
 def test_one_that_ends_by_itself_gets_no_signal(parent: subprocess.Popen[str]) -> None:
     child = child_of(parent)
     tree = ProcessTree(parent.pid)
+    tree.refresh()
     parent.kill()
     parent.wait()
     assert tree.end() == []
@@ -66,6 +68,7 @@ def test_one_that_ends_by_itself_gets_no_signal(parent: subprocess.Popen[str]) -
 def test_a_pid_that_is_reused_is_left_alone(parent: subprocess.Popen[str]) -> None:
     child = child_of(parent)
     tree = ProcessTree(parent.pid)
+    tree.refresh()
     (known,) = tree._known
     # As if the process had ended and its pid were given to one that started later.
     pid, created = vars(known)["_ident"]

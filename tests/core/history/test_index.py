@@ -19,8 +19,8 @@ from ua_tui.core.events.codec import encode_event
 from ua_tui.core.history import headline as session_summary
 from ua_tui.core.history.headline import TITLE, Summary, read_heading, texts_of
 from ua_tui.core.history.index import SessionIndex
-from ua_tui.core.knowledge.index.database_file import FILE
 from ua_tui.core.knowledge.index.store import KnowledgeStore
+from ua_tui.core.knowledge.place import FILE
 from ua_tui.core.records import journal_reader
 from ua_tui.core.storage.folders import WORKSPACES
 from ua_tui.core.version import VERSION

@@ -29,12 +29,16 @@ from typing import Annotated
 from msgspec import Meta
 
 from ua_tui.core.errors import WorkspaceError
-from ua_tui.core.toolkit.mcp_server import ToolServer, Tool
+from ua_tui.core.toolkit.calls import Tool, ToolCalls
+from ua_tui.core.toolkit.mcp_server import ToolServer
 
 
 class Context:
     async def begin_call(self, tool_use_id=""):
         self.call = tool_use_id
+
+    async def aclose(self):
+        pass
 
 
 async def show(
@@ -61,7 +65,8 @@ async def fail(context: Context, how: str) -> str:
 
 
 tools = [Tool(show, {"readOnlyHint": True}, {"kind": "test"}), Tool(fail, {})]
-asyncio.run(ToolServer("tested", "1.2", "Be kind.", Context(), tools).run())
+listed = [tool.description() for tool in tools]
+ToolServer("tested", "1.2", "Be kind.", listed, lambda: ToolCalls(Context(), tools)).run()
 """
 VERSIONS = [*HANDSHAKE_PROTOCOL_VERSIONS, *MODERN_PROTOCOL_VERSIONS]
 COMMAND = StdioServerParameters(command=sys.executable, args=["-c", SERVER])

@@ -70,6 +70,7 @@ async def test_one_server_describes_its_tools_crawls_pages_and_writes_only_in_th
     tmp_path: Path, planted: Path
 ) -> None:
     workspace = tmp_path / "ws"
+    workspace.mkdir()
     private = PrivateFolder(tmp_path)
     reported: asyncio.Queue[Event] = asyncio.Queue()
     requests: list[ServiceRequest] = []
@@ -266,12 +267,17 @@ def test_wrong_usage_is_one_line_and_makes_nothing(
         assert not list(tmp_path.iterdir())
 
 
-def test_it_ends_with_its_input_and_a_workspace_that_cannot_be_made_is_one_line(tmp_path: Path) -> None:
+def test_it_ends_with_its_input_and_a_call_says_that_the_workspace_cannot_be_made(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
-    for folder, status, lines in (("file/ws", 1, 1), ("ws", 0, 0)):
+    call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "list_directory"}}
+    for folder, answer in (
+        ("file/ws", "Error executing tool list_directory: "),
+        ("ws", "workspace: 0 entries"),
+    ):
         done = subprocess.run(
             [sys.executable, "-I", "-m", "ua_tui.core.toolkit", json.dumps({"workspace": str(tmp_path / folder)})],
-            stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=PATIENCE, check=False,
+            input=json.dumps(call), capture_output=True, text=True, timeout=PATIENCE, check=False,
         )  # fmt: skip
-        assert (done.returncode, done.stdout, len(done.stderr.splitlines())) == (status, "", lines)
-        assert "Traceback" not in done.stderr
+        assert (done.returncode, done.stderr) == (0, "")
+        (content,) = json.loads(done.stdout)["result"]["content"]
+        assert answer in content["text"]

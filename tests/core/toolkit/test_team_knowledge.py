@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tests.core.knowledge.postgres.stored import HERE, address_of, fill
 from tests.postgres_server import Database
-from ua_tui.core.knowledge.folders import folder_key
+from ua_tui.core.knowledge.place import folder_key
 from ua_tui.core.knowledge.records import KnowledgeDocument
 from ua_tui.core.toolkit.knowledge.earlier_articles import earlier_copy
 from ua_tui.core.toolkit.knowledge.knowledge_base import KnowledgeBase
