@@ -33,9 +33,14 @@ def run(args: argparse.Namespace) -> int:
         raise WrongUsage("--all goes with clear")
     if args.action == "clear" and bool(args.hosts) == args.all:
         raise WrongUsage("name the sites to clear, or give --all")
-    logging.basicConfig(format="ua-tui: %(message)s", level=logging.WARNING, force=True)
-    blacklist = _open(args)
-    return _clear(blacklist, args) if args.action == "clear" else _list(blacklist, as_json=args.json)
+    warnings = logging.StreamHandler()
+    warnings.setFormatter(logging.Formatter("ua-tui: %(message)s"))
+    logging.getLogger().addHandler(warnings)
+    try:
+        blacklist = _open(args)
+        return _clear(blacklist, args) if args.action == "clear" else _list(blacklist, as_json=args.json)
+    finally:
+        logging.getLogger().removeHandler(warnings)
 
 
 def _open(args: argparse.Namespace) -> Blacklist:

@@ -6,7 +6,7 @@ import argparse
 import sqlite3
 import sys
 from collections.abc import Sequence
-from contextlib import closing, suppress
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,21 +15,18 @@ from msgspec.structs import asdict, replace
 from ua_tui.core.claims.files import LEDGER
 from ua_tui.core.claims.ledger import adopt as adopt_ledger
 from ua_tui.core.claims.ledger import find_ledgers, read_content
-from ua_tui.core.errors import UniversalAgentError
+from ua_tui.core.errors import UniversalAgentError, WorkspaceError
 from ua_tui.core.events.units import quantity
 from ua_tui.core.history.headline import read_heading
-from ua_tui.core.knowledge.folders import is_session
 from ua_tui.core.knowledge.index.database import adopt_knowledge
-from ua_tui.core.knowledge.index.database_file import FILE
+from ua_tui.core.knowledge.place import FILE, is_session
 from ua_tui.core.knowledge.status import read_status
 from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.core.storage.files import Root
-from ua_tui.core.storage.folders import WORKSPACES
+from ua_tui.core.storage.folders import REPORT_CHECKS, WORKSPACES
 from ua_tui.core.storage.ownership import is_own_session, seal_session
 from ua_tui.core.storage.queue_file import read_queue, write_queue
-from ua_tui.core.storage.sqlite import connect
-from ua_tui.core.team.jobs.sqlite_jobs import FILE as JOBS
-from ua_tui.core.team.jobs.sqlite_tables import adopt_jobs, explain
+from ua_tui.core.storage.sqlite import file_advice
 from ua_tui.core.text import clean_line
 from ua_tui.tui.cli.arguments import WrongUsage
 from ua_tui.tui.cli.output import agrees, complain, print_json, print_line, print_table
@@ -40,8 +37,6 @@ if TYPE_CHECKING:
     from ua_tui.core.trust.state import Answer
     from ua_tui.core.trust_question.question import FolderQuestion
 
-_RIGHTS = "json_extract(settings, '$.allow', '$.permission_mode') != '[null,null]'"
-_JOBS = f"SELECT count(*), total({_RIGHTS}) FROM job"  # noqa: S608
 _QUESTION = "Adopt this? Its queries run, its rules allow, its answers and signatures are taken for yours."
 
 
@@ -54,8 +49,8 @@ def adopt(path: Path, *, yes: bool) -> int:
             print_line(f"{clean_line(str(each), 700)}: {_content(each)}")
         if not found:
             return complain(
-                f"nothing to adopt in {clean_line(str(path), 700)}: name jobs.db, a knowledge base, a "
-                "session or decisions about claims"
+                f"nothing to adopt in {clean_line(str(path), 700)}: name a knowledge base, a session "
+                "or decisions about claims"
             )
         if not yes and not (sys.stdin.isatty() and sys.stdout.isatty()):
             return complain("nobody can be asked here: --yes adopts what is listed", EXIT_USAGE)
@@ -64,7 +59,10 @@ def adopt(path: Path, *, yes: bool) -> int:
         for each in found:
             _adopt(each)
     except (sqlite3.Error, OSError) as error:
-        raise explain(path, error) from error
+        advice = file_advice(error, again="move it away")
+        raise WorkspaceError(
+            advice._replace(problem=f"{clean_line(str(path), 700)} cannot be adopted: {advice.problem}")
+        ) from error
     print_line(f"{quantity(len(found), 'file or session', 'files and sessions')} adopted")
     return 0
 
@@ -72,8 +70,10 @@ def adopt(path: Path, *, yes: bool) -> int:
 def _find(path: Path) -> list[Path]:
     if path.is_file() or is_session(path):
         return [path]
+    if path.name == REPORT_CHECKS:
+        return _foreign_ledgers(path.parent)
     folder = path / WORKSPACES if (path / WORKSPACES).is_dir() else path
-    found = [each for each in (folder / JOBS, folder / FILE) if each.is_file()]
+    found = [folder / FILE] if (folder / FILE).is_file() else []
     for session in sorted(filter(is_session, folder.glob("session_*"))):
         # Somebody may have put decisions into a session of the user.
         found += [session] if not is_own_session(session) else _foreign_ledgers(session)
@@ -97,11 +97,7 @@ def _content(path: Path) -> str:
         return f"{read_heading(path).line}; {queries}, {_said(find_ledgers(path))}"
     if path.name.endswith(LEDGER):
         return _said([path])
-    if path.name != JOBS:
-        return quantity(read_status(path).sessions, "session")
-    with closing(connect(path, "ro")) as db:
-        jobs, rights = db.execute(_JOBS).fetchone()
-    return f"{quantity(jobs, 'job')}, {int(rights):,} with rights"
+    return quantity(read_status(path).sessions, "session")
 
 
 def _said(ledgers: Sequence[Path]) -> str:
@@ -125,8 +121,6 @@ def _adopt(path: Path) -> None:
             adopt_ledger(each)
     elif path.name.endswith(LEDGER):
         adopt_ledger(path)
-    elif path.name == JOBS:
-        adopt_jobs(path)
     else:
         adopt_knowledge(path)
 
