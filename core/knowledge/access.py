@@ -9,10 +9,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ua_tui.core.errors import KnowledgeError
+from ua_tui.core.errors import KnowledgeError, advise
 from ua_tui.core.knowledge.place import KnowledgePlace, Origin
 from ua_tui.core.postgres.address import Address
-from ua_tui.core.postgres.problems import missing_extra
 
 if TYPE_CHECKING:
     from ua_tui.core.knowledge.index.tables import Tables
@@ -37,6 +36,22 @@ def open_tables(place: KnowledgePlace, origins: Mapping[str, Origin] | None, fil
     return SqliteTables(place, file)
 
 
+def open_database(place: KnowledgePlace) -> Database:
+    """Open what is read; nothing is before the first question.
+
+    Raises:
+        KnowledgeError: the packages for a team's database are missing.
+    """
+    if isinstance(place, Address):
+        check_packages()
+        from ua_tui.core.knowledge.postgres.reader import PostgresReader
+
+        return PostgresReader(place)
+    from ua_tui.core.knowledge.index.reader import SqliteReader
+
+    return SqliteReader(place)
+
+
 def open_search(
     place: KnowledgePlace, *, budget: float | None = None, embedder: Embedder | None = None
 ) -> KnowledgeSearch:
@@ -52,17 +67,9 @@ def open_search(
     """
     from ua_tui.core.knowledge.search.search import BUDGET, KnowledgeSearch
 
-    database: Database
-    if isinstance(place, Address):
-        check_packages()
-        from ua_tui.core.knowledge.postgres.reader import PostgresReader
-
-        database = PostgresReader(place)
-    else:
-        from ua_tui.core.knowledge.index.reader import SqliteReader
-
-        database = SqliteReader(place)
-    return KnowledgeSearch(database, budget=BUDGET if budget is None else budget, embedder=embedder)
+    return KnowledgeSearch(
+        open_database(place), budget=BUDGET if budget is None else budget, embedder=embedder
+    )
 
 
 def check_packages() -> None:
@@ -74,4 +81,4 @@ def check_packages() -> None:
     try:
         import psycopg  # noqa: F401
     except ImportError as error:
-        raise KnowledgeError(str(missing_extra(error))) from error
+        raise KnowledgeError(advise("postgres.no_packages")) from error

@@ -79,7 +79,7 @@ class KnowledgeDocument(msgspec.Struct, frozen=True, kw_only=True):
     partial: bool = False
 
 
-class Chunk(msgspec.Struct, frozen=True):
+class Chunk(msgspec.Struct, frozen=True, array_like=True):
     """A passage of 150 to 250 words: `text` is `document.text[start:end]`."""
 
     start: int

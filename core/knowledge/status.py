@@ -6,25 +6,19 @@ import os
 import stat
 from collections.abc import Callable, Mapping
 from contextlib import closing, suppress
-from functools import partial
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
 from ua_tui.core.errors import KnowledgeError
-from ua_tui.core.knowledge.access import check_packages
-from ua_tui.core.knowledge.folders import folder_key, folder_path
-from ua_tui.core.knowledge.index import sqlite_tables
-from ua_tui.core.knowledge.index.database import open_reader
-from ua_tui.core.knowledge.place import KnowledgePlace
-from ua_tui.core.knowledge.problems import reporting
+from ua_tui.core.knowledge.access import open_database
+from ua_tui.core.knowledge.place import KnowledgePlace, folder_key, folder_path, version_of
 from ua_tui.core.knowledge.records import KINDS
 from ua_tui.core.knowledge.removal.forgotten import ForgottenFile, Tombstones
 from ua_tui.core.postgres.address import Address
 from ua_tui.core.postgres.schema import LATEST
 from ua_tui.core.storage.folders import WORKSPACES
-from ua_tui.core.storage.sqlite import files_set_aside, identity, sidecars
+from ua_tui.core.storage.sqlite import files_set_aside, sidecars
 from ua_tui.core.storage.workspace import JOURNAL
 
 _NO_SHARED_MEMORY = (
@@ -86,15 +80,16 @@ def read_status(place: KnowledgePlace, base: Path | None = None, model: str = ""
 
     It raises nothing: what cannot be read is among the problems.
     """
-    if isinstance(place, Address):
-        return _of_team(place, base, model)
     problems: list[str] = []
-    found = Status(path=place, exists=identity(place) is not None)
+    found = Status(path=place, exists=version_of(place) is not None)
     if found.exists:
         try:
-            found = _of_file(place, model)
+            found = _counted(place, model)
         except KnowledgeError as error:
             problems.append(str(error))
+    if isinstance(place, Address):
+        lagging = () if problems else _lagging(found, base, lambda _key: False)
+        return msgspec.structs.replace(found, version=LATEST, lagging=lagging, problems=tuple(problems))
     tombstones = _tombstones(place, problems)
     files = [_stat(each) for each in (place, *sidecars(place))]
     return msgspec.structs.replace(
@@ -112,43 +107,14 @@ def read_status(place: KnowledgePlace, base: Path | None = None, model: str = ""
     )
 
 
-def _of_team(address: Address, base: Path | None, model: str) -> Status:
-    try:
-        check_packages()
-        from ua_tui.core.knowledge.postgres import tables
-        from ua_tui.core.knowledge.postgres.connection import Link
-
-        with closing(Link(address)) as link:
-            found = _counted(
-                address, model, lambda name, **values: link.read(partial(tables.run, name=name, **values))
-            )
-            size, updated, forgotten = link.read(partial(tables.run, name="size"))[0]
-    except KnowledgeError as error:
-        return Status(path=address, exists=True, problems=(str(error),))
-    return msgspec.structs.replace(
-        found,
-        version=LATEST,
-        size=size,
-        updated=updated,
-        forgotten=forgotten,
-        lagging=_lagging(found, base, lambda _key: False),
-    )
-
-
-def _of_file(database: Path, model: str) -> Status:
-    with closing(open_reader(database)) as db, reporting(database, "read"):
-        return msgspec.structs.replace(
-            _counted(database, model, partial(sqlite_tables.run, db)),
-            version=db.execute("PRAGMA user_version").fetchone()[0],
-            journal_mode=db.execute("PRAGMA journal_mode").fetchone()[0],
-        )
-
-
-def _counted(place: KnowledgePlace, model: str, run: Callable[..., list[tuple[Any, ...]]]) -> Status:
-    """What both databases count."""
-    sessions, passages, sources = run("counts")[0]
-    embeddable, vectors = run("vectors", model=model)[0] if model else (0, 0)
-    documents = dict(run("kinds"))
+def _counted(place: KnowledgePlace, model: str) -> Status:
+    """What is in the knowledge base."""
+    with closing(open_database(place)) as database, database.reading():
+        sessions, passages, sources = database.rows("counts_of_all")[0]
+        embeddable, vectors = database.rows("vectors", model=model)[0] if model else (0, 0)
+        documents = dict(database.rows("kinds"))
+        names, (state,) = database.execute(*database.statement("state", (), {}))
+        places = {folder: place for folder, _, place in database.rows("cursors")}
     return Status(
         path=place,
         exists=True,
@@ -160,7 +126,8 @@ def _counted(place: KnowledgePlace, model: str, run: Callable[..., list[tuple[An
         sources=sources,
         embeddable=embeddable,
         vectors=vectors,
-        places={folder: place for folder, _, place in run("cursors")},
+        places=places,
+        **dict(zip(names, state, strict=True)),
     )
 
 

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from contextlib import closing
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
 from pathlib import Path
 
+import msgspec
+
 from ua_tui.core.errors import KnowledgeError
-from ua_tui.core.knowledge.index.database_file import FILE
+from ua_tui.core.knowledge.index.fingerprints import address_hash
 from ua_tui.core.knowledge.index.schema import APPLICATION, STATEMENTS, VERSION
 from ua_tui.core.knowledge.index.segments import indexed
-from ua_tui.core.knowledge.problems import KnowledgeDamaged, KnowledgeForeign, reporting
+from ua_tui.core.knowledge.place import FILE
 from ua_tui.core.storage import sqlite
 from ua_tui.core.storage.ownership import not_own
-from ua_tui.core.storage.sqlite import DAMAGED, identity, opening, primary_code, transaction
+from ua_tui.core.storage.sqlite import DAMAGED, file_advice, identity, opening, primary_code, transaction
 from ua_tui.core.text import clean_line
 
 KIND = "knowledge"
@@ -27,13 +30,53 @@ _LATER_NUMBERS = 1_000_000
 """The numbers of documents of a new file begin so far behind earlier ones: none means another document than before."""
 
 
+_FILLED = "it is made again from the sessions when one runs, or at once by `ua-tui knowledge update`"
+
+
+class KnowledgeEmptied(KnowledgeError):
+    """The file was damaged, or of an earlier version: what opens it again has an empty one, which is to be filled."""
+
+
+class KnowledgeForeign(KnowledgeError):
+    """The file is not the user's own: it can be searched, but not written."""
+
+
+def explain(path: Path, action: str, error: OSError | sqlite3.Error) -> KnowledgeError:
+    """Return the error for a person: what failed on the file, why, and what to do; `action` as in "cannot be read"."""
+    advice = file_advice(
+        error,
+        again="`ua-tui knowledge rebuild` makes it again",
+        elsewhere=", or set `knowledge` to another path",
+    )
+    problem = f"the knowledge base {_shown(path)} cannot be {action}: {advice.problem}"
+    return KnowledgeError(advice._replace(problem=problem))
+
+
+@contextmanager
+def reporting(path: Path, action: str) -> Iterator[None]:
+    """Turn errors of the database and of the file system within the block into those for a person."""
+    try:
+        yield
+    except (OSError, sqlite3.Error) as error:
+        raise explain(path, action, error) from error
+
+
+def run(db: sqlite3.Connection, statement: str, values: Mapping[str, object]) -> sqlite3.Cursor:
+    """Run a statement; a list is given as JSON."""
+    given = {
+        name: msgspec.json.encode(value).decode() if isinstance(value, (list, tuple)) else value
+        for name, value in values.items()
+    }
+    return db.execute(statement, given)
+
+
 def open_writer(path: Path) -> sqlite3.Connection:
     """Open the file for writing, and make it if it is missing; close it with `sqlite.close`.
 
     The connection may be used in any one thread at a time; it has no open transaction.
 
     Raises:
-        KnowledgeDamaged: the file was damaged, or is of an earlier version; the next call makes a new one.
+        KnowledgeEmptied: the file was damaged, or is of an earlier version; the next call makes a new one.
         KnowledgeError: it cannot be opened for writing.
     """
     _check_sqlite()
@@ -136,6 +179,7 @@ def connect(path: Path, mode: str) -> sqlite3.Connection:
 
 def _add_functions(connection: sqlite3.Connection) -> None:
     connection.create_function("indexed", 1, indexed, deterministic=True)
+    connection.create_function("address_number", 1, address_hash, deterministic=True)
 
 
 def _make_tables(connection: sqlite3.Connection, path: Path) -> None:
@@ -152,7 +196,7 @@ def _make_tables(connection: sqlite3.Connection, path: Path) -> None:
             sqlite.mark_own(connection, KIND, path)
 
 
-def _made_again(connection: sqlite3.Connection, path: Path) -> KnowledgeDamaged:
+def _made_again(connection: sqlite3.Connection, path: Path) -> KnowledgeEmptied:
     """Replace a file of an earlier version by a new one; returns what to raise."""
     last = last_number(connection)
     connection.close()
@@ -163,8 +207,8 @@ def _made_again(connection: sqlite3.Connection, path: Path) -> KnowledgeDamaged:
         sqlite.configure(new, path)
         _make_tables(new, path)
         number_after(new, last)
-    return KnowledgeDamaged(
-        f"the knowledge base {_shown(path)} was of an earlier version of ua-tui: it is made again from the sessions"
+    return KnowledgeEmptied(
+        f"the knowledge base {_shown(path)} was of an earlier version of ua-tui: {_FILLED}"
     )
 
 
@@ -224,11 +268,11 @@ def _is_ours(path: Path, error: sqlite3.Error) -> bool:
     return is_database or path.name == FILE or any(map(os.path.lexists, sqlite.sidecars(path)[:2]))
 
 
-def _damaged(path: Path, error: sqlite3.Error) -> KnowledgeDamaged:
+def _damaged(path: Path, error: sqlite3.Error) -> KnowledgeEmptied:
     aside = sqlite.set_aside(path)
-    return KnowledgeDamaged(
-        f"the knowledge base {_shown(path)} was damaged ({error}): it was set aside as {aside.name}, and is made again "
-        "from the sessions"
+    return KnowledgeEmptied(
+        f"the knowledge base {_shown(path)} was damaged ({error}): it was set aside as {aside.name}, and "
+        f"{_FILLED}"
     )
 
 

@@ -9,15 +9,12 @@ from urllib.parse import urlsplit
 import msgspec
 
 from ua_tui.core.knowledge.index.chunks import split_chunks
-from ua_tui.core.knowledge.index.fingerprints import body_hash, simhash
+from ua_tui.core.knowledge.index.fingerprints import body_hash
 from ua_tui.core.knowledge.records import Chunk, KnowledgeDocument
 from ua_tui.core.net.urls import canonical_url
 
 _GROUP = 200_000
 """Characters of the documents that are prepared and stored together."""
-
-PreparedChunk = tuple[int, int, int, str]
-"""A chunk as it is stored: where it starts and ends in the text, its fingerprint, and its text."""
 
 
 class Prepared(msgspec.Struct, frozen=True):
@@ -35,7 +32,7 @@ class Prepared(msgspec.Struct, frozen=True):
     site: str
     digest: bytes
     words: int
-    chunks: list[PreparedChunk]
+    chunks: list[Chunk]
 
     @property
     def place(self) -> tuple[str, int]:
@@ -78,7 +75,7 @@ def _prepare(document: KnowledgeDocument) -> Prepared:
         site,
         body_hash(document.text),
         sum(len(chunk.text.split()) for chunk in chunks),
-        [(chunk.start, chunk.end, simhash(chunk.text), storable(chunk.text)) for chunk in chunks],
+        [Chunk(chunk.start, chunk.end, storable(chunk.text)) for chunk in chunks],
     )
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from ua_tui.core.knowledge.index.segments import UNSPACED
+from ua_tui.core.knowledge.index.segments import TOKENIZER, UNSPACED
 
 APPLICATION = 0x75614B42
 """The `application_id` of the file, which tells it from databases of other programs: "uaKB"."""
-VERSION = 2
+VERSION = 3
 """The version of the tables, in `user_version`; a later one is opened read-only, an earlier one made again."""
 
 
@@ -81,13 +81,13 @@ CREATE TABLE document(
 CREATE INDEX document_of_call ON document(call);
 CREATE INDEX document_of_source ON document(source, made_at);
 CREATE INDEX document_of_hash ON document(hash);
+CREATE INDEX document_made_at ON document(made_at);
 
 CREATE TABLE chunk(
     id INTEGER PRIMARY KEY,
     document INTEGER NOT NULL REFERENCES document ON DELETE CASCADE,
     start INTEGER NOT NULL,
     "end" INTEGER NOT NULL,
-    simhash INTEGER NOT NULL,
     text TEXT NOT NULL
 ) STRICT;
 CREATE INDEX chunk_of_document ON chunk(document);
@@ -109,7 +109,7 @@ CREATE INDEX citation_of_source ON citation(source);
 
 CREATE VIRTUAL TABLE chunk_fts USING fts5(
     title, text, context, content='passage', content_rowid='id',
-    tokenize='porter unicode61 remove_diacritics 2'
+    tokenize='{TOKENIZER}'
 );
 CREATE VIRTUAL TABLE chunk_terms USING fts5vocab(chunk_fts, row);
 """

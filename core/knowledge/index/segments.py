@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+TOKENIZER = "porter unicode61 remove_diacritics 2"
+"""How FTS5 makes words of a text. When it changes, the index of existing files must be made again."""
 UNSPACED = "぀-ヿ㐀-䶿一-鿿"
 """The characters that are words, as ranges. When they change, the index of existing files must be made again."""
 

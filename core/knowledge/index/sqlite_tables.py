@@ -14,18 +14,20 @@ import msgspec
 
 from ua_tui.core.errors import KnowledgeError
 from ua_tui.core.knowledge.index.database import (
+    explain,
     last_number,
     number_after,
     open_reader,
     open_writer,
     remove_damaged,
+    run,
 )
 from ua_tui.core.knowledge.index.fingerprints import address_hash
-from ua_tui.core.knowledge.index.preparing import Prepared, PreparedChunk, host_of
-from ua_tui.core.knowledge.index.tables import Overtaken, statements
-from ua_tui.core.knowledge.problems import explain
-from ua_tui.core.knowledge.records import Cursor
+from ua_tui.core.knowledge.index.preparing import Prepared, host_of
+from ua_tui.core.knowledge.index.tables import Overtaken
+from ua_tui.core.knowledge.records import Chunk, Cursor
 from ua_tui.core.knowledge.removal.forgotten import ForgottenFile
+from ua_tui.core.knowledge.search.database import read_statements
 from ua_tui.core.storage import sqlite
 from ua_tui.core.storage.sqlite import (
     CACHE_KIB,
@@ -45,9 +47,7 @@ _CHUNKS = 500
 """Chunks that are removed by one statement."""
 _PAGES = 500
 """Pages of the index that are merged in one transaction."""
-
-
-_STATEMENTS = statements(__file__)
+_STATEMENTS = read_statements(__file__)
 
 
 class SqliteTables:
@@ -121,7 +121,7 @@ class SqliteTables:
 
     def rows(self, name: str, **values: object) -> list[tuple[Any, ...]]:
         """Run a statement."""
-        return run(self._db, name, **values)
+        return run(self._db, _STATEMENTS[name], values).fetchall()
 
     def session(self, folder: str, before: Cursor, *, is_new: bool) -> int:
         """Find the number of a session whose cursor is `before`, or make it."""
@@ -136,16 +136,16 @@ class SqliteTables:
         """Add documents without their chunks."""
         return [self._put_document(number, each) for each in documents]
 
-    def put_chunks(self, chunks: Sequence[tuple[int, Prepared, PreparedChunk]]) -> None:
+    def put_chunks(self, chunks: Sequence[tuple[int, Prepared, Chunk]]) -> None:
         """Add chunks, and have them indexed."""
         (last,) = self._db.execute("SELECT coalesce(max(id), 0) FROM chunk").fetchone()
-        rows = _json([(number, *chunk) for number, _, chunk in chunks])
+        rows = _json([(number, chunk.start, chunk.end, chunk.text) for number, _, chunk in chunks])
         try:
             # One statement for all: between two, this thread would wait for others that run.
             self._db.execute(
-                """INSERT INTO chunk(document, start, "end", simhash, text)
+                """INSERT INTO chunk(document, start, "end", text)
                 SELECT json_extract(value, '$[0]'), json_extract(value, '$[1]'), json_extract(value, '$[2]'),
-                    json_extract(value, '$[3]'), json_extract(value, '$[4]') FROM json_each(?)""",
+                    json_extract(value, '$[3]') FROM json_each(?)""",
                 (rows,),
             )
         except sqlite3.IntegrityError as error:
@@ -276,13 +276,6 @@ class SqliteTables:
     def _check_file(self) -> None:
         if identity(self._file) != self.identity:
             raise KnowledgeError(f"the knowledge base {self._place} was replaced by another program")
-
-
-def run(db: sqlite3.Connection, name: str, **values: object) -> list[tuple[Any, ...]]:
-    """Run a statement of `statements.toml` over a connection."""
-    given = {key: _json(value) if isinstance(value, Sequence) and not isinstance(value, (str, bytes)) else value
-             for key, value in values.items()}  # fmt: skip
-    return db.execute(_STATEMENTS[name], given).fetchall()
 
 
 def _json(value: Sequence[object]) -> str:

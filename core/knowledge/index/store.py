@@ -34,7 +34,7 @@ class KnowledgeStore:
 
     What is on the list of what was forgotten is not stored.
 
-    Every method raises `KnowledgeError` if the knowledge base cannot be read or written. If it is `KnowledgeDamaged`,
+    Every method raises `KnowledgeError` if the knowledge base cannot be read or written. If it is `KnowledgeEmptied`,
     the file was set aside: close the store, and open it again, which makes a new file.
 
     Args:
@@ -178,7 +178,7 @@ class KnowledgeStore:
             return int(self._tables.rows("last_passage")[0][0])
 
     def passages_without(self, model: str, *, above: int, up_to: int, limit: int) -> list[Passage]:
-        """Find passages without a vector of the model, the newest first, with numbers in this range."""
+        """Find passages without a vector of the model, what was found last first, with numbers in this range."""
         with self._tables.reporting("read"):
             rows = self._tables.rows("passages_without", model=model, above=above, up_to=up_to, limit=limit)
         return [Passage(*row) for row in rows]

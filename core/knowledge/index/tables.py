@@ -6,16 +6,14 @@
 
 from __future__ import annotations
 
-import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
-from pathlib import Path
 from typing import Any, Protocol
 
 import msgspec
 
-from ua_tui.core.knowledge.index.preparing import Prepared, PreparedChunk
-from ua_tui.core.knowledge.records import Cursor
+from ua_tui.core.knowledge.index.preparing import Prepared
+from ua_tui.core.knowledge.records import Chunk, Cursor
 from ua_tui.core.knowledge.removal.forgotten import ForgottenEntry, Tombstones
 
 
@@ -84,7 +82,7 @@ class Tables(Protocol):
     def put_documents(self, session: int, documents: Sequence[Prepared]) -> list[int]:
         """Add documents without their chunks; returns their numbers, of which none was used before."""
 
-    def put_chunks(self, chunks: Sequence[tuple[int, Prepared, PreparedChunk]]) -> None:
+    def put_chunks(self, chunks: Sequence[tuple[int, Prepared, Chunk]]) -> None:
         """Add chunks of documents that were just put, each with the number of its document.
 
         Raises:
@@ -99,8 +97,3 @@ class Tables(Protocol):
 
     def close(self) -> None:
         """Close it."""
-
-
-def statements(file: str) -> Mapping[str, str]:
-    """The statements beside a module."""
-    return tomllib.loads(Path(file).with_name("statements.toml").read_text("utf-8"))

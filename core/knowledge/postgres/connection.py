@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import TypeVar
+from weakref import WeakKeyDictionary
 
 import psycopg
 from psycopg.rows import TupleRow
+from psycopg.types.json import Jsonb
 
 from ua_tui.core.errors import KnowledgeError, TeamError
 from ua_tui.core.postgres.address import Address
@@ -18,11 +20,13 @@ from ua_tui.core.postgres.schema import VERSION_QUERY, check_version
 
 Connection = psycopg.Connection[TupleRow]
 T = TypeVar("T")
+_readers: WeakKeyDictionary[Connection, str] = WeakKeyDictionary()
 
 
 class Link:
     """One connection, opened when it is first needed; use it in one thread at a time.
 
+    If the program shares its connections, one of them is borrowed while something is read or written.
     Every method raises `KnowledgeError` if the database cannot be used.
     """
 
@@ -30,16 +34,32 @@ class Link:
         self.address = address
         self._db: Connection | None = None
 
-    @property
-    def db(self) -> Connection:
-        """The open connection, in autocommit mode."""
-        if self._db is not None and (self._db.closed or self._db.broken):
+    @contextmanager
+    def using(self) -> Iterator[Connection]:
+        """The connection, in autocommit mode."""
+        shared = self.address.connections
+        if shared is None or self._db is not None:
+            yield self._open()
+            return
+        with reporting(self.address), shared.threads.connection() as db:
+            # Each use of a shared connection comes by here: it has the reader of the last one.
+            if _readers.get(db) != self.address.reader:
+                db.execute("SELECT set_config('ua_tui.reader', %s, false)", (self.address.reader,))
+                _readers[db] = self.address.reader
+            self._db = db
+            try:
+                yield db
+            finally:
+                self._db = None
+
+    def _open(self) -> Connection:
+        if self.db_is_lost:
             self.close()
         if self._db is None:
             with reporting(self.address):
                 db = connect(self.address)
                 try:
-                    row = db.execute(VERSION_QUERY).fetchone()
+                    row = db.execute(VERSION_QUERY.encode()).fetchone()
                     check_version(None if row is None else row[0], self.address)
                 except BaseException:
                     db.close()
@@ -52,12 +72,14 @@ class Link:
         was_open = self._db is not None
         with reporting(self.address):
             try:
-                return work(self.db)
+                with self.using() as db:
+                    return work(db)
             except psycopg.Error as error:
                 if not was_open or not is_temporary(error) or not self.db_is_lost:
                     raise
             self.close()
-            return work(self.db)
+            with self.using() as db:
+                return work(db)
 
     @property
     def db_is_lost(self) -> bool:
@@ -65,11 +87,20 @@ class Link:
         return self._db is None or self._db.closed or self._db.broken
 
     def close(self) -> None:
-        """Close the connection; the next use opens it again."""
+        """Close a connection of its own; the next use opens it again."""
         db, self._db = self._db, None
         if db is not None:
             with suppress(psycopg.Error):
                 db.close()
+
+
+def run(db: Connection, statement: str, values: Mapping[str, object]) -> psycopg.Cursor[TupleRow]:
+    """Run a statement; a list of tuples is given as JSON."""
+    given = {
+        name: Jsonb(value) if isinstance(value, list) and value and isinstance(value[0], tuple) else value
+        for name, value in values.items()
+    }
+    return db.execute(statement.encode(), given)
 
 
 @contextmanager

@@ -14,16 +14,17 @@ import psycopg
 from psycopg.types.json import Jsonb
 
 from ua_tui.core.errors import KnowledgeError
-from ua_tui.core.knowledge.index.preparing import Prepared, PreparedChunk
-from ua_tui.core.knowledge.index.tables import Overtaken, statements
+from ua_tui.core.knowledge.index.preparing import Prepared
+from ua_tui.core.knowledge.index.tables import Overtaken
 from ua_tui.core.knowledge.place import Origin
-from ua_tui.core.knowledge.postgres.connection import Connection, Link, reporting
+from ua_tui.core.knowledge.postgres.connection import Connection, Link, reporting, run
 from ua_tui.core.knowledge.postgres.lexemes import Lexemes
-from ua_tui.core.knowledge.records import Cursor
+from ua_tui.core.knowledge.records import Chunk, Cursor
 from ua_tui.core.knowledge.removal.forgotten import ForgottenEntry, Tombstones
+from ua_tui.core.knowledge.search.database import read_statements
 from ua_tui.core.postgres.address import Address
 
-_STATEMENTS = statements(__file__)
+_STATEMENTS = read_statements(__file__)
 _VACUUM = b"VACUUM (ANALYZE) k_document, k_chunk, k_call, k_citation, k_vector, k_session"
 
 
@@ -62,12 +63,13 @@ class PostgresTables:
     @contextmanager
     def transaction(self) -> Iterator[None]:
         """Run the block in one transaction."""
-        self._writing = self._link.db
-        try:
-            with self._writing.transaction():
-                yield
-        finally:
-            self._writing = None
+        with self._link.using() as db:
+            self._writing = db
+            try:
+                with db.transaction():
+                    yield
+            finally:
+                self._writing = None
 
     def is_due(self) -> bool:
         """Whether others wait, which they never do."""
@@ -83,17 +85,13 @@ class PostgresTables:
         origin = self._origins.get(str(values.get("folder", "")))
         given = {"team": None if origin is None else origin.id} | values
         if self._writing is not None:
-            return run(self._writing, name, **given)
-        return self._link.read(lambda db: run(db, name, **given))
+            return _rows(self._writing, name, given)
+        return self._link.read(lambda db: _rows(db, name, given))
 
     def session(self, folder: str, before: Cursor, *, is_new: bool) -> int:
         """Lock the row of a session whose cursor is `before`, or make it."""
         origin = self._origins.get(folder)
         team = None if origin is None else origin.id
-        if origin is not None:
-            attempts = self.rows("attempt", id=origin.id)
-            if attempts and attempts[0][0] > origin.attempt:
-                raise KnowledgeError(f"the session {origin.id} was taken over by another worker")
         rows = self.rows("locked", folder=folder)
         if not rows and before == Cursor() and is_new:
             new = origin or Origin("")
@@ -105,10 +103,12 @@ class PostgresTables:
             raise _foreign(folder)
         if not rows or Cursor(rows[0][2], rows[0][3]) != before:
             raise Overtaken
-        number, name, _, _, self._owner, self._shared = rows[0]
+        number, name, _, _, self._owner, self._shared, known_team, attempt = rows[0]
         if origin is not None:
+            if (attempt or 0) > origin.attempt:
+                raise KnowledgeError(f"the session {origin.id} was taken over by another worker")
             self._share(number, origin)
-        if len(rows) > 1 or name != folder or team is not None:
+        if len(rows) > 1 or name != folder or team not in (None, known_team):
             # It was on another machine, or was indexed here before it was known to be of the team.
             self.rows("drop_others", ids=[row[0] for row in rows[1:]])
             self.rows("name_session", folder=folder, session=number)
@@ -132,18 +132,16 @@ class PostgresTables:
         self.rows("put_links", documents=[number for number, _ in links], urls=[url for _, url in links])
         return numbers
 
-    def put_chunks(self, chunks: Sequence[tuple[int, Prepared, PreparedChunk]]) -> None:
+    def put_chunks(self, chunks: Sequence[tuple[int, Prepared, Chunk]]) -> None:
         """Add chunks with their words."""
-        fields = [(each.document.title, chunk[3], each.document.context) for _, each, chunk in chunks]
+        fields = [(each.document.title, chunk.text, each.document.context) for _, each, chunk in chunks]
         vectors, lengths = zip(*self._lexemes.vectors(fields), strict=True)
-        starts, ends, hashes, texts = zip(*(chunk for *_, chunk in chunks), strict=True)
         self.rows(
             "put_chunks",
             documents=[number for number, *_ in chunks],
-            starts=[*starts],
-            ends=[*ends],
-            hashes=[*hashes],
-            texts=[*texts],
+            starts=[chunk.start for *_, chunk in chunks],
+            ends=[chunk.end for *_, chunk in chunks],
+            texts=[chunk.text for *_, chunk in chunks],
             vectors=[*vectors],
             lengths=[*lengths],
             shared=self._shared,
@@ -156,9 +154,9 @@ class PostgresTables:
 
     def scrub(self) -> bool:
         """Have the server reuse the space of removed rows; only the owner of the tables may do that."""
-        with suppress(psycopg.errors.InsufficientPrivilege):
-            if self._link.db.execute("SELECT is_worker()").fetchone() == (True,):
-                self._link.db.execute(_VACUUM)
+        with suppress(psycopg.errors.InsufficientPrivilege), self._link.using() as db:
+            if db.execute("SELECT is_worker()").fetchone() == (True,):
+                db.execute(_VACUUM)
         return True
 
     def _share(self, number: int, origin: Origin) -> None:
@@ -185,7 +183,8 @@ class ForgottenRows:
 
     def refresh(self) -> bool:
         """Read what was added; returns whether there was anything."""
-        rows = run(self._link.db, "forgotten", last=self._last, owner=self._owner)
+        with self._link.using() as db:
+            rows = _rows(db, "forgotten", {"last": self._last, "owner": self._owner})
         for number, entry, is_own in rows:
             self._last = number
             self.tombstones.add(entry.encode(), is_own=is_own)
@@ -193,21 +192,17 @@ class ForgottenRows:
 
     def append(self, entry: ForgottenEntry) -> None:
         """Add an entry."""
-        run(self._link.db, "forget", entry=msgspec.json.encode(entry).decode())
+        with self._link.using() as db:
+            _rows(db, "forget", {"entry": msgspec.json.encode(entry).decode()})
         self.refresh()
-
-
-def run(db: Connection, name: str, **values: object) -> list[tuple[Any, ...]]:
-    """Run a statement of `statements.toml`; a list of tuples is given as JSON."""
-    given = {
-        key: Jsonb(value) if isinstance(value, list) and value and isinstance(value[0], tuple) else value
-        for key, value in values.items()
-    }
-    cursor = db.execute(_STATEMENTS[name].encode(), given)
-    return cursor.fetchall() if cursor.description else []
 
 
 def _foreign(folder: str) -> KnowledgeError:
     return KnowledgeError(
         f"the session {folder} is that of another role in the knowledge base: connect as that role"
     )
+
+
+def _rows(db: Connection, name: str, values: Mapping[str, object]) -> list[tuple[Any, ...]]:
+    cursor = run(db, _STATEMENTS[name], values)
+    return cursor.fetchall() if cursor.description else []

@@ -4,14 +4,22 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
 from ua_tui.core.errors import KnowledgeError, WorkspaceError
-from ua_tui.core.knowledge.folders import folder_key, folder_path, is_here, is_session
+from ua_tui.core.knowledge.access import open_database
+from ua_tui.core.knowledge.index.database import reporting
 from ua_tui.core.knowledge.index.store import KnowledgeStore
-from ua_tui.core.knowledge.place import KnowledgePlace, version_of
-from ua_tui.core.knowledge.problems import reporting
+from ua_tui.core.knowledge.place import (
+    KnowledgePlace,
+    folder_key,
+    folder_path,
+    is_here,
+    is_session,
+    version_of,
+)
 from ua_tui.core.knowledge.removal.forgotten import (
     ForgottenEntry,
     document_tombstone,
@@ -19,7 +27,7 @@ from ua_tui.core.knowledge.removal.forgotten import (
     source_tombstone,
     title_tombstone,
 )
-from ua_tui.core.knowledge.removal.selection import Chosen, read_query, selecting
+from ua_tui.core.knowledge.removal.selection import Chosen, read_query, select, titled, with_files
 from ua_tui.core.postgres.address import Address
 from ua_tui.core.storage.compression import SUFFIX
 from ua_tui.core.storage.files import Root
@@ -89,13 +97,15 @@ def forget(
     if not session and not source and not match:
         raise KnowledgeError("nothing to forget: name a session, an address, or words")
     query = read_query(match) if match else None
-    with selecting(place) as chosen:
-        found = chosen.select(session, source, query)
+    with closing(open_database(place)) as database, database.reading() as notices:
+        if notices is None:
+            raise KnowledgeError(f"there is no knowledge base {place}: it is made when a session runs")
+        found = select(database, session, source, query)
         if files:
-            found = chosen.with_files(found)
-        titled = chosen.titled(found, query) if query is not None else []
-        ((passages,),) = chosen.rows("count_passages", ids=[each.id for each in found])
-        known = bool(chosen.rows("knows", folder=session))
+            found = with_files(database, found)
+        named = titled(database, found, query) if query is not None else []
+        ((passages,),) = database.rows("count_passages", ids=[each.id for each in found])
+        known = bool(database.rows("knows", folder=session))
     if session and not known and not os.path.isdir(folder_path(place, session)):
         raise KnowledgeError(f"there is no session {session}: `ua-tui sessions` lists them")
     paths = _files_of(place, found) if files else []
@@ -103,7 +113,7 @@ def forget(
     if match and found:
         kept.append(_AGAIN)
     if not dry_run:
-        entry = _entry(found, titled, session, source, match, files=files)
+        entry = _entry(found, named, session, source, match, files=files)
         if entry.tombstones:
             kept += _remove(place, entry)
         paths = [path for path in paths if _remove_file(path, kept)]
@@ -141,12 +151,12 @@ def forget_deleted(place: KnowledgePlace, folder: Path) -> None:
 
 
 def _entry(
-    found: Iterable[Chosen], titled: Iterable[str], session: str, source: str, match: str, *, files: bool
+    found: Iterable[Chosen], named: Iterable[str], session: str, source: str, match: str, *, files: bool
 ) -> ForgottenEntry:
     """What is put on the list: a session or an address that is named alone as such, all else document by document."""
     if session and not source and not match:
         return ForgottenEntry(tombstones=(session_tombstone(session),))
-    tombstones = [title_tombstone(folder) for folder in titled]
+    tombstones = [title_tombstone(folder) for folder in named]
     if source and not session and not match:
         tombstones.append(source_tombstone(source))
     if match or session or files:

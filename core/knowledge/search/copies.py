@@ -7,10 +7,11 @@ from collections import Counter
 from collections.abc import Iterable
 from datetime import datetime
 from difflib import SequenceMatcher
+from functools import lru_cache
 
 import msgspec
 
-from ua_tui.core.knowledge.index.fingerprints import are_near
+from ua_tui.core.knowledge.index.segments import indexed
 from ua_tui.core.knowledge.records import Facet, Hit
 from ua_tui.core.knowledge.search.database import Found
 from ua_tui.core.knowledge.search.ranking import Ranked
@@ -24,17 +25,23 @@ FIGURE = re.compile(
 
 _COMPARED = 40
 """The first texts, which are compared with each other."""
-_SAME = 0.75
-"""The part of its words that a version of a page has in common with another."""
+_SAME, _NEARLY = 0.75, 0.95
+"""The part of its words that a version of a page, or a copy of a text, has in common with another."""
+_LONGER = 0.03
+"""The part of its characters by which a copy may be longer or shorter."""
 _CHANGED = 4
 """The most words that a figure and what was changed with it may be."""
 _LONGEST = 40
 
 
 class Page(msgspec.Struct):
-    """Everything of one page that was found: its best passages, one of each document, the best first."""
+    """Everything of one page that was found: its best passages, one of each document, the best first.
+
+    `length` is that of the best passage, in characters.
+    """
 
     versions: list[Ranked]
+    length: int
     copies: int = 0
 
     @property
@@ -50,7 +57,7 @@ class Page(msgspec.Struct):
         """Whether a passage is nearly equal to the best one, and has the same figures."""
         best = self.versions[0].found
         return (
-            best.body is not None and are_near(best.simhash, other.simhash) and _has_same_figures(best, other)
+            best.body is not None and _has_words_of(best, other, _NEARLY) and _has_same_figures(best, other)
         )
 
     def hit(self) -> Hit:
@@ -92,12 +99,21 @@ def pages_of(ordered: Iterable[Ranked]) -> list[Page]:
         page = known.get(address) or known.get(text)
         if page is None and text is not None:
             titled = known.get(title)
-            if titled is not None and _is_version(each.found, titled.versions[0].found):
+            if titled is not None and _has_words_of(each.found, titled.versions[0].found, _SAME):
                 page = titled
             elif len(pages) < _COMPARED:
-                page = next((page for page in pages if page.is_copied_by(each.found)), None)
+                length = len(each.found.text)
+                # Most texts differ in length: to compare words takes longer.
+                page = next(
+                    (
+                        page
+                        for page in pages
+                        if abs(page.length - length) <= _LONGER * length and page.is_copied_by(each.found)
+                    ),
+                    None,
+                )
         if page is None:
-            page = Page([each])
+            page = Page([each], len(each.found.text))
             pages.append(page)
         elif address in known or not _has_same_figures(each.found, page.versions[0].found):
             page.versions.append(each)
@@ -114,10 +130,15 @@ def count_facets(values: Iterable[str], most: int = 12) -> tuple[Facet, ...]:
     return tuple(Facet(value, count) for value, count in Counter(filter(None, values)).most_common(most))
 
 
-def _is_version(found: Found, other: Found) -> bool:
-    """Whether a text has mostly the words of another."""
-    words, others = ({*each.text.split()} for each in (found, other))
-    return len(words & others) >= _SAME * max(len(words), len(others))
+def _has_words_of(found: Found, other: Found, share: float) -> bool:
+    """Whether two texts have this share of their words in common."""
+    words, others = _words_of(found.text), _words_of(other.text)
+    return len(words & others) >= share * max(len(words), len(others))
+
+
+@lru_cache(maxsize=200)
+def _words_of(text: str) -> frozenset[str]:
+    return frozenset(indexed(text).lower().split())
 
 
 def _has_same_figures(found: Found, other: Found) -> bool:

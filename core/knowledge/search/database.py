@@ -1,52 +1,36 @@
-"""What the search asks of a database: candidates for words, and what is stored. It ranks them itself.
+"""Reads a knowledge base for the search: the statements of `statements.toml` give what is stored, whatever has it.
 
-`ua_tui.core.knowledge.index.reader` answers for the file of this machine, and `ua_tui.core.knowledge.postgres.reader`
-for the database of a team.
+Only what differs is in `ua_tui.core.knowledge.index.reader`, for the file of this machine, and in
+`ua_tui.core.knowledge.postgres.reader`, for the database of a team. The search ranks the passages that they give.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager
+import tomllib
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from typing import Protocol
+from pathlib import Path
+from typing import Any
 
 import msgspec
 
-from ua_tui.core.knowledge.records import FoundDocument, FoundPage, Hit, Kind
+from ua_tui.core.knowledge.records import FoundDocument, FoundPage, Hit
 
 MOST_CANDIDATES = 120
 """The most passages that a database gives for a query: the best ones by its own order."""
+LARGEST = (1 << 63) - 1
+"""The largest number of a document, and the largest of all in SQLite."""
+_LONGEST = (1 << 31) - 1
+"""The largest place in a text that every database can be asked for."""
 
+_PARTS = ("hit", "of_hit", "readable")
 
-class Filters(msgspec.Struct, frozen=True, kw_only=True):
-    """What documents are searched; everything that is given must hold.
-
-    Attributes:
-        kinds: lists of kinds; the kind of a document must be in each of them.
-        sites: lists of hosts between full stops, as `.reuters.com.`; one of each list must be in the document's host,
-            which has a full stop before and behind it.
-        sessions: texts of which one must be in the folder or the title of the session; case does not count.
-        tools: texts of which one must be in the name of the tool or its slug.
-        session: only the session with this folder.
-        without_session: all sessions but the one with this folder.
-        demo: only sessions of the demo, or only others; None for all.
-        since, until: the first and the last moment at which it was found or made, in seconds since the epoch.
-        published: pairs of days as `2026-10-01`, of which each may be empty: the document must have a date that begins
-            with a year, and its first ten characters must not be before the first day or after the second.
-    """
-
-    kinds: tuple[tuple[Kind, ...], ...] = ()
-    sites: tuple[tuple[str, ...], ...] = ()
-    sessions: tuple[str, ...] = ()
-    tools: tuple[str, ...] = ()
-    session: str = ""
-    without_session: str = ""
-    demo: bool | None = None
-    since: float | None = None
-    until: float | None = None
-    published: tuple[tuple[str, str], ...] = ()
+Filters = Sequence[tuple[str, Sequence[object]]]
+"""Conditions that must all hold for a document, of each of which one value must; `[where]` in `statements.toml`."""
+Statements = Mapping[str, Any]
 
 
 class Choice(msgspec.Struct, frozen=True):
@@ -64,12 +48,20 @@ class Term(msgspec.Struct, frozen=True):
         prefix: whether the last word of the first choice may be only the beginning of a word.
         phrase: whether it was typed in quotation marks, and must be there.
         times: how often it was typed.
+        passages: in how many passages it is, at most; it may be an estimate, but 0 means that there is none.
     """
 
     choices: tuple[Choice, ...]
     prefix: bool = False
     phrase: bool = False
     times: int = 1
+    passages: int = 0
+
+    def words(self) -> Iterator[list[tuple[str, bool]]]:
+        """The words of each choice, and whether each may be only the beginning of a word."""
+        for number, choice in enumerate(self.choices):
+            last = len(choice.words) - 1 if self.prefix and not number else -1
+            yield [(word, place == last) for place, word in enumerate(choice.words)]
 
 
 class Ask(msgspec.Struct, frozen=True, kw_only=True):
@@ -79,13 +71,17 @@ class Ask(msgspec.Struct, frozen=True, kw_only=True):
         any_of: a passage must have one of these, unless there are some that it must have; they count for its relevance.
         all_of: a passage must have each of these; without these and those above the newest documents are meant.
         without: no passage of the document may have one of these.
+        lacks: the passage itself must not have one of these.
         filters: what else must hold for the document.
+        total: how many passages there are.
     """
 
     any_of: tuple[Term, ...] = ()
     all_of: tuple[Term, ...] = ()
     without: tuple[Term, ...] = ()
-    filters: Filters = Filters()
+    lacks: tuple[Term, ...] = ()
+    filters: Filters = ()
+    total: int = 0
 
 
 class Found(msgspec.Struct, frozen=True, kw_only=True):
@@ -97,7 +93,6 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
         text: its text; empty for a document without one.
         context: the words that led to the document.
         body: what equal texts have in common, such as their hash; None for a document without words.
-        simhash: the fingerprint of the passage.
         hit: everything of the document that does not depend on the query.
     """
 
@@ -105,20 +100,8 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
     start: int
     text: str
     context: str
-    body: int | bytes | None
-    simhash: int
+    body: bytes | None
     hit: Hit
-
-
-class Frequencies(msgspec.Struct, frozen=True):
-    """How many passages there are, how many words each has on average, and in how many each asked term is.
-
-    The numbers may be estimates, but 0 means that there is none.
-    """
-
-    passages: int
-    mean_length: float
-    of: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,59 +122,182 @@ class Deadline:
         return self.seconds <= 0
 
 
-class Database(Protocol):
+class Database(ABC):
     """Reads a knowledge base. Each method but `reading`, `changed` and `close` is called within `reading`.
 
     Every method may be called in any thread, one at a time, blocks, and raises `KnowledgeError` where it cannot read.
+
+    Attributes:
+        statements: the SQL of this database by names.
+        parameter: how it writes a parameter, with `{}` for its name.
+        is_own: whether the user's own program made it; what another one says about who wrote a text does not count.
     """
 
+    statements: Statements
+    parameter: str
+    is_own = True
+
     def reading(self) -> AbstractContextManager[Sequence[str] | None]:
-        """Have all calls in the block see the same rows.
+        """Have all calls in the block see the same rows, where that is possible.
 
         Gives notices about the knowledge base, such as that it is somebody else's; None if there is none yet.
         """
+        return nullcontext(())
 
-    def frequencies(self, terms: Sequence[Term]) -> Frequencies:
-        """Count the passages that have a term: those with the rarest word of a choice, added up over its choices."""
+    @abstractmethod
+    def execute(
+        self, statement: str, values: Mapping[str, object]
+    ) -> tuple[list[str], list[tuple[Any, ...]]]:
+        """Run a statement; gives the names of the columns, and the rows."""
 
-    def similar(self, word: str) -> Sequence[str]:
-        """Words of the index that are spelt like one that is in no passage, the most frequent first.
+    @abstractmethod
+    def expression(self, term: Term) -> str:
+        """A term in the language of this database's full-text index."""
 
-        All words of the index that differ in one letter should be there; none where there is no list of words.
-        """
+    @abstractmethod
+    def counts(self, words: Collection[tuple[str, bool]]) -> tuple[int, Mapping[tuple[str, bool], int]]:
+        """Count all passages, and those that have each word, or one that begins so."""
 
-    def candidates(self, ask: Ask, deadline: Deadline) -> tuple[Sequence[Found], bool]:
+    @abstractmethod
+    def candidates(self, ask: Ask, deadline: Deadline) -> tuple[list[Found], bool]:
         """Find the best passages by the database's own relevance, at most `MOST_CANDIDATES`, in any order.
 
-        Without `any_of` and `all_of` they are the first passages of the newest documents, the newest first.
+        Without `any_of` and `all_of` they are the first passages of the newest documents.
 
         Returns:
             The passages, and whether it was stopped before it had seen all: then they are those that it has.
         """
 
-    def passages(self, chunks: Sequence[int]) -> Sequence[Found]:
+    @abstractmethod
+    def changed(self) -> bool:
+        """Whether something was stored or removed since the last call; the first call returns False."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Close it; the next call opens it again."""
+
+    def counted(self, terms: Sequence[Term]) -> tuple[int, list[Term]]:
+        """How many passages there are, and the terms with the passages that have the rarest word of each choice."""
+        words = {word for term in terms for choice in term.words() for word in choice}
+        total, of = self.counts(words)
+        return total, [
+            msgspec.structs.replace(
+                term, passages=sum(min(map(of.__getitem__, each)) for each in term.words())
+            )
+            for term in terms
+        ]
+
+    def similar(self, word: str) -> list[str]:
+        """Words with the same first letter and almost the same length, the most frequent first.
+
+        All words of the index that differ in one letter should be there; none where there is no list of words.
+        """
+        return [found for (found,) in self.rows("similar", word=word)]
+
+    def passages(self, chunks: Sequence[int]) -> list[Found]:
         """The passages with these numbers, in any order; a number that is not there is left out."""
+        return self.found(*self.execute(*self.statement("passages", (), {"ids": [*chunks]})))
+
+    def found(self, columns: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> list[Found]:
+        """The passages in rows of the statement `passages`."""
+        names = ("chunk", "start", "text", "context", "body")
+        return [
+            Found(**{name: row.pop(name) for name in names}, hit=Hit(**row))
+            for row in self._records_of(columns, rows)
+        ]
 
     def vectors(self, model: str, ask: Ask) -> Iterator[Sequence[tuple[int, bytes]]]:
         """Give the vectors of a model in batches, as numbers of passages with their vectors, the newest first.
 
         Words that need not be there are not looked at. An empty vector is left out.
         """
+        pairs = [*self.filters(ask), *self._of_passages(ask)]
+        last = LARGEST
+        while batch := self.rows("vectors_of", pairs, model=model, last=last):
+            yield batch
+            last = batch[-1][0] - 1
 
     def document(self, number: int) -> FoundDocument | None:
         """The document with this number; None if there is none."""
+        for row in self._records("document", id=number) if abs(number) <= LARGEST else ():
+            cites, same = (
+                tuple(found for (found,) in self.rows(name, id=number)) for name in ("cites", "same")
+            )
+            return FoundDocument(**row, cites=cites, same=same, copies=len(same))
+        return None
 
-    def pieces(self, number: int, first: int, last: int) -> Sequence[tuple[int, int, str]]:
+    def pieces(self, number: int, first: int, last: int) -> list[tuple[int, int, str]]:
         """The passages of a document that lie between two places of its text, in order: start, end and text."""
+        if not abs(number) <= LARGEST:
+            return []
+        return self.rows("pieces", id=number, first=min(first, _LONGEST), last=min(last, _LONGEST))
 
-    def sources(self, url: str) -> Sequence[FoundPage]:
+    def sources(self, url: str) -> list[FoundPage]:
         """The copies of a page that sessions fetched, the newest first, at most 200; `url` is canonical."""
+        return [FoundPage(**row) for row in self._records("copies", url=url)]
 
-    def cited_by(self, url: str) -> Sequence[Hit]:
+    def cited_by(self, url: str) -> list[Hit]:
         """The reports that link to an address, the newest first, at most 200, without passages."""
+        return [Hit(**row) for row in self._records("citing", url=url)]
 
-    def changed(self) -> bool:
-        """Whether something was stored or removed since the last call; the first call returns False."""
+    def matching(self, ask: Ask) -> list[int]:
+        """The numbers of all documents that have everything that an `Ask` wants."""
+        pairs = [*self.filters(ask), *(("having", [self.expression(term)]) for term in ask.all_of)]
+        return [number for (number,) in self.rows("matching", pairs)]
 
-    def close(self) -> None:
-        """Close it; the next call opens it again."""
+    def filters(self, ask: Ask) -> Filters:
+        """The conditions on documents, with the words that they must not have."""
+        return [*ask.filters, *(("without", [self.expression(term)]) for term in ask.without)]
+
+    def rows(self, name: str, where: Filters = (), **values: object) -> list[Any]:
+        """Run one of the statements, with conditions."""
+        return self.execute(*self.statement(name, where, values))[1]
+
+    def statement(
+        self, name: str, where: Filters, values: Mapping[str, object], **parts: str
+    ) -> tuple[str, dict[str, object]]:
+        """The text of a statement with conditions and other parts, and all its values."""
+        given = {**values}
+        clauses = []
+        for condition, choices in where:
+            around, each = self.statements["where"][condition]
+            keys = [f"v{len(given) + number}" for number in range(len(choices))]
+            given.update(zip(keys, choices, strict=True))
+            clauses.append(
+                around.format(" OR ".join(each.format(self.parameter.format(key)) for key in keys))
+            )
+        text = self.statements[name]
+        for part, replacement in parts.items():
+            text = text.replace(f"{{{part}}}", replacement)
+        return text.replace("{where}", "".join(f" AND ({clause})" for clause in clauses)), given
+
+    def _of_passages(self, ask: Ask) -> Filters:
+        """The conditions on passages."""
+        return [
+            (name, [self.expression(term)])
+            for name, terms in (("has", ask.all_of), ("lacks", ask.lacks))
+            for term in terms
+        ]
+
+    def _records(self, name: str, **values: object) -> Iterator[dict[str, Any]]:
+        return self._records_of(*self.execute(*self.statement(name, (), values)))
+
+    def _records_of(
+        self, columns: Sequence[str], rows: Sequence[tuple[Any, ...]]
+    ) -> Iterator[dict[str, Any]]:
+        """Give rows as keyword arguments of a record."""
+        for row in rows:
+            found = dict(zip(columns, row, strict=True))
+            found |= {key: bool(found[key]) for key in ("demo", "partial") if key in found}
+            yield found if self.is_own or "trust" not in found else found | {"trust": "unknown"}
+
+
+def read_statements(file: str) -> Statements:
+    """The statements beside a module; those in `_PARTS` are parts of others."""
+    data = tomllib.loads(Path(file).with_name("statements.toml").read_text("utf-8"))
+    parts = {f"{{{name}}}": data.get(name, "") for name in _PARTS} | {"{most}": str(MOST_CANDIDATES)}
+    for part, replacement in parts.items():
+        data |= {
+            name: text.replace(part, replacement) for name, text in data.items() if isinstance(text, str)
+        }
+    return data

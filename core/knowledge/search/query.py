@@ -35,7 +35,13 @@ _QUOTES = str.maketrans(dict.fromkeys("“”„‟«»", '"'))
 _AGO = re.compile(r"(\d{1,4})(h|d|w|mo|y)", re.IGNORECASE)
 _HOURS = {"h": 1, "d": 24, "w": 7 * 24}
 _DAY = re.compile(r"(\d{4})(?:-(\d{1,2})(?:-(\d{1,2}))?)?")
-_KIND_NAMES: dict[str, Kind] = {"row": "search_row", "page": "article", "log": "workbench", "image": "file"}
+_KIND_NAMES: dict[str, Kind] = {
+    "row": "search_row",
+    "page": "article",
+    "log": "workbench",
+    "sandbox": "workbench",
+    "image": "file",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +147,9 @@ class _Reading:
             if not dots and not _AGO.fullmatch(first):
                 last = first
             moments = [parse_date(first, self.now), parse_date(last, self.now, end=True)]
+            if moments[0] is not None and moments[1] is not None and moments[0] > moments[1]:
+                # The later day was written first.
+                moments = [parse_date(last, self.now), parse_date(first, self.now, end=True)]
             if [moment is not None for moment in moments] == [bool(first), bool(last)] != [False, False]:
                 days = [moment and _day(moment, self.now) for moment in moments]
                 ranges.append((days[0] or "", days[1] or ""))

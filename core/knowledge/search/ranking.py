@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from ua_tui.core.knowledge.search.database import Found, Frequencies, Term
+from ua_tui.core.knowledge.search.database import Found, Term
 from ua_tui.core.knowledge.search.tokens import Tokenizer
 
 HALF_LIFE = 180 * 86_400
@@ -54,20 +54,21 @@ class Ranked:
 
 
 def rank(
-    found: Sequence[Found], terms: Sequence[Term], counted: Frequencies, tokenizer: Tokenizer, now: float
+    found: Sequence[Found], terms: Sequence[Term], total: int, tokenizer: Tokenizer, now: float
 ) -> list[Ranked]:
     """Order passages by BM25 with weights of fields, by words that are near each other, by recency and kind.
 
-    `counted` has the frequencies of the terms in their order.
+    `total` is how many passages there are.
     """
     matches = Matches(terms, tokenizer)
     texts = [text for each in found for text in (each.text, each.hit.title, each.context)]
     places = matches.places(texts)
-    scoring = _Scoring(terms, counted)
+    lengths = [text.count(" ") + 1 if text else 0 for text in texts]
+    scoring = _Scoring(terms, total, sum(lengths) / len(found) if found else 1.0)
     ranked = []
     for number, each in enumerate(found):
         fields = slice(3 * number, 3 * number + 3)
-        relevance, full = scoring.relevance(texts[fields], places[fields])
+        relevance, full = scoring.relevance(texts[fields], sum(lengths[fields]), places[fields])
         hit = each.hit
         recency = math.exp2(-max(now - hit.made_at, 0.0) / HALF_LIFE)
         score = relevance * (1 + _RECENCY * recency) * _KINDS.get(hit.kind, 1.0)
@@ -92,18 +93,18 @@ def fused(by_words: Sequence[Ranked], by_meaning: Sequence[Found]) -> list[Ranke
 
 
 class _Scoring:
-    def __init__(self, terms: Sequence[Term], counted: Frequencies) -> None:
-        self._mean = counted.mean_length or 1.0
+    def __init__(self, terms: Sequence[Term], total: int, mean_length: float) -> None:
+        self._mean = mean_length
         # What is typed several times counts more.
         self._rarities = [
-            math.sqrt(term.times) * math.log(1 + (max(counted.passages - count, 0) + 0.5) / (count + 0.5))
-            for term, count in zip(terms, counted.of, strict=True)
+            math.sqrt(term.times)
+            * math.log(1 + (max(total - term.passages, 0) + 0.5) / (term.passages + 0.5))
+            for term in terms
         ]
         self._sum = sum(self._rarities)
 
-    def relevance(self, texts: Sequence[str], places: Sequence[Places]) -> tuple[float, bool]:
+    def relevance(self, texts: Sequence[str], length: int, places: Sequence[Places]) -> tuple[float, bool]:
         """How well a passage answers, and whether it has all words; its text, title and context are given."""
-        length = sum(text.count(" ") + 1 for text in texts if text)
         norm = _SATURATION * (1 - _LENGTH + _LENGTH * length / self._mean)
         score, full = 0.0, True
         for rarity, *found in zip(self._rarities, *places, strict=True):

@@ -19,15 +19,7 @@ from ua_tui.core.errors import KnowledgeError
 from ua_tui.core.knowledge.records import NO_WORDS, FoundDocument, FoundPage, Hit, Kind, Results
 from ua_tui.core.knowledge.search.conditions import filters_of
 from ua_tui.core.knowledge.search.copies import Page, count_facets, pages_of
-from ua_tui.core.knowledge.search.database import (
-    MOST_CANDIDATES,
-    Ask,
-    Database,
-    Deadline,
-    Found,
-    Frequencies,
-    Term,
-)
+from ua_tui.core.knowledge.search.database import MOST_CANDIDATES, Ask, Database, Deadline, Found, Term
 from ua_tui.core.knowledge.search.embeddings import Embedder, similarities
 from ua_tui.core.knowledge.search.passages import cut_around, cut_passage
 from ua_tui.core.knowledge.search.query import SearchQuery, parse_query, timed
@@ -48,6 +40,8 @@ _MOST_PASSAGES = 15_000
 """Passages with these words, taken together; a word with more is only looked for with the others."""
 _MISSING = "There is no knowledge base yet: it is made when a session runs."
 _NONE_THEN = "Nothing was found at that time: all times were searched, also for the words that name it."
+_FREQUENT = 5_000
+"""Passages with an excluded word; if more have it, it excludes passages and not documents, which is faster."""
 _LONGEST = 1 << 40
 """Characters: no text has as many, and no database is asked for more."""
 
@@ -271,37 +265,42 @@ class KnowledgeSearch:
         deadline = Deadline(
             self._clock() + (self._budget if budget is None else budget), self._clock, stopped
         )
-        ask = Ask(all_of=terms.phrases, without=terms.without, filters=filters_of(query, **scope))
+        total, counted = self._database.counted([*terms.words, *terms.without])
+        excluded = counted[len(terms.words) :] if terms.words else terms.without
+        ask = Ask(
+            without=tuple(term for term in excluded if term.passages <= _FREQUENT),
+            lacks=tuple(term for term in excluded if term.passages > _FREQUENT),
+            filters=filters_of(query, **scope),
+            total=total,
+        )
         if not terms.words:
             found, partial = self._database.candidates(ask, deadline)
             ranked = [Ranked(found=each, score=1.0) for each in found]
             ranked.sort(key=lambda each: (each.found.hit.made_at, -each.found.chunk), reverse=True)
             return _Answer(ranked, terms, query.notices, partial=partial)
-        words, counted, corrections = self._known(terms.words)
+        words, corrections = self._corrected(counted[: len(terms.words)])
         terms = msgspec.structs.replace(terms, words=words)
-        chosen = tuple(rarest(words, counted, MOST_WORDS, _MOST_PASSAGES))
-        found, partial = (), False
+        ask = msgspec.structs.replace(ask, all_of=tuple(term for term in words if term.phrase))
+        chosen = tuple(rarest(words, MOST_WORDS, _MOST_PASSAGES))
+        found, partial = [], False
         if chosen:
-            ask_words = msgspec.structs.replace(ask, any_of=chosen)
-            found, partial = self._database.candidates(ask_words, deadline)
-        ranked = rank(found, words, counted, self._words(), time.time())
+            found, partial = self._database.candidates(msgspec.structs.replace(ask, any_of=chosen), deadline)
+        ranked = rank(found, words, total, self._words(), time.time())
         if vector:
             near, is_late = self._near(vector, ask, deadline)
             ranked, partial = fused(ranked, near), partial or is_late
         return _Answer(ranked, terms, (*query.notices, *problems, *corrections), partial=partial)
 
-    def _known(self, terms: Sequence[Term]) -> tuple[tuple[Term, ...], Frequencies, list[str]]:
-        """The terms with their frequencies; for a word that no passage has, one that is spelt like it."""
-        counted = self._database.frequencies(terms)
-        words, notices = [*terms], []
-        for number, term in enumerate(terms):
-            if not counted.of[number]:
-                other = corrected(term, self._database.similar, self._words())
-                if other is not None:
-                    words[number] = other
-                    typed, searched = term.choices[0].text, other.choices[0].text
-                    notices.append(f"No text has “{typed}”: words with “{searched}” were searched instead.")
-        return tuple(words), self._database.frequencies(words) if notices else counted, notices
+    def _corrected(self, terms: Sequence[Term]) -> tuple[tuple[Term, ...], list[str]]:
+        """The terms; for a word that no passage has, one that is spelt like it."""
+        words, notices = [], []
+        for term in terms:
+            other = None if term.passages else corrected(term, self._database.similar, self._words())
+            if other is not None:
+                typed, searched = term.choices[0].text, other.choices[0].text
+                notices.append(f"No text has “{typed}”: words with “{searched}” were searched instead.")
+            words.append(term if other is None else self._database.counted([other])[1][0])
+        return tuple(words), notices
 
     def _near(self, vector: Meaning, ask: Ask, deadline: Deadline) -> tuple[list[Found], bool]:
         """The passages whose meaning is nearest, the nearest first; of the newest ones, if the time is too short."""

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import msgspec
 
-from ua_tui.core.knowledge.search.database import Choice, Frequencies, Term
+from ua_tui.core.knowledge.search.database import Choice, Term
 from ua_tui.core.knowledge.search.query import SearchQuery, Typed
 from ua_tui.core.knowledge.search.tokens import Tokenizer
 
@@ -50,11 +50,6 @@ class Terms(msgspec.Struct, frozen=True):
     is_empty: bool = False
     is_short: bool = False
 
-    @property
-    def phrases(self) -> tuple[Term, ...]:
-        """What a document must have."""
-        return tuple(term for term in self.words if term.phrase)
-
 
 def make_terms(query: SearchQuery, tokenizer: Tokenizer, *, typing: bool) -> Terms:
     """Give the terms of a query; with `typing` its last word may be the beginning of one."""
@@ -89,14 +84,14 @@ def make_terms(query: SearchQuery, tokenizer: Tokenizer, *, typing: bool) -> Ter
     return Terms(tuple(counted), tuple(without), bool(query.terms) and not words, is_short)
 
 
-def rarest(terms: Iterable[Term], frequencies: Frequencies, most: int, passages: int) -> list[Term]:
+def rarest(terms: Iterable[Term], most: int, passages: int) -> list[Term]:
     """The terms that are in the fewest passages: at most so many, and in at most so many passages together."""
     chosen: list[Term] = []
-    for count, term in sorted(zip(frequencies.of, terms, strict=True), key=lambda each: each[0]):
-        passages -= count
+    for term in sorted(terms, key=lambda term: term.passages):
+        passages -= term.passages
         if len(chosen) == most or (passages < 0 and chosen):
             break
-        if count:
+        if term.passages:
             chosen.append(term)
     return chosen
 

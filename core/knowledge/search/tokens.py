@@ -6,10 +6,9 @@ import re
 import sqlite3
 from collections.abc import Sequence
 
-from ua_tui.core.knowledge.index.segments import indexed
+from ua_tui.core.knowledge.index.segments import TOKENIZER, indexed
 from ua_tui.core.knowledge.search.database import Term
 
-TOKENIZER = "porter unicode61 remove_diacritics 2"
 _OPEN, _CLOSE = "\x02", "\x03"
 _MARKERS = re.compile(f"[{_OPEN}{_CLOSE}]")
 

@@ -22,9 +22,8 @@ from pathlib import Path
 
 from tests.bench.table import Row
 from ua_tui.core.knowledge.access import open_search
-from ua_tui.core.knowledge.index.database_file import FILE
 from ua_tui.core.knowledge.index.store import KnowledgeStore
-from ua_tui.core.knowledge.place import KnowledgePlace
+from ua_tui.core.knowledge.place import FILE, KnowledgePlace
 from ua_tui.core.knowledge.records import Cursor, KnowledgeDocument
 from ua_tui.core.postgres.address import Address
 

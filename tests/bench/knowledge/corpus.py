@@ -10,7 +10,7 @@ from pathlib import Path
 from tests.bench.knowledge.prose import Prose
 from ua_tui.core.knowledge.index.chunks import split_chunks
 from ua_tui.core.knowledge.index.database import open_writer
-from ua_tui.core.knowledge.index.fingerprints import address_hash, body_hash, simhash
+from ua_tui.core.knowledge.index.fingerprints import address_hash, body_hash
 from ua_tui.core.storage.sqlite import transaction
 
 CHUNKS = 100_000
@@ -32,7 +32,7 @@ _DOCUMENT = (
     "INSERT INTO document(id, kind, session, call, source, hash, words, path, part, title, context, made_at,"
     " trust) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'web')"
 )
-_CHUNK = 'INSERT INTO chunk(id, document, start, "end", simhash, text) VALUES (?, ?, ?, ?, ?, ?)'
+_CHUNK = 'INSERT INTO chunk(id, document, start, "end", text) VALUES (?, ?, ?, ?, ?)'
 
 
 def corpus_prose() -> Prose:
@@ -100,7 +100,7 @@ class _Corpus:
         self._db.executemany(_CHUNK, self._chunks(number, text))
         self.text_bytes += sum(len(part.encode()) for part in (text, title, query))
 
-    def _chunks(self, document: int, text: str) -> Iterator[tuple[int, int, int, int, int, str]]:
+    def _chunks(self, document: int, text: str) -> Iterator[tuple[int, int, int, int, str]]:
         for chunk in split_chunks(text):
             self.chunks += 1
-            yield self.chunks, document, chunk.start, chunk.end, simhash(chunk.text), chunk.text
+            yield self.chunks, document, chunk.start, chunk.end, chunk.text

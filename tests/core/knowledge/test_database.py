@@ -17,11 +17,16 @@ from tests.core.limits import file_size_limit
 from tests.faults.test_machine import OBEYING_PERMISSIONS
 from ua_tui.core.errors import KnowledgeError
 from ua_tui.core.knowledge.index import database
-from ua_tui.core.knowledge.index.database import connect, open_reader, open_writer
-from ua_tui.core.knowledge.index.database_file import FILE
+from ua_tui.core.knowledge.index.database import (
+    KnowledgeEmptied,
+    KnowledgeForeign,
+    connect,
+    open_reader,
+    open_writer,
+)
 from ua_tui.core.knowledge.index.schema import VERSION
 from ua_tui.core.knowledge.index.store import KnowledgeStore
-from ua_tui.core.knowledge.problems import KnowledgeDamaged, KnowledgeForeign
+from ua_tui.core.knowledge.place import FILE
 from ua_tui.core.knowledge.status import read_status
 from ua_tui.core.storage import sqlite
 from ua_tui.core.storage.sqlite import is_network_type
@@ -173,7 +178,7 @@ def test_a_damaged_file_is_set_aside(path: Path, kind: str) -> None:
     with pytest.raises(KnowledgeError):
         open_reader(path)
     reason = r"was set aside as knowledge\.db\.corrupt-.* made again"
-    with pytest.raises(KnowledgeDamaged, match=reason):
+    with pytest.raises(KnowledgeEmptied, match=reason):
         open_writer(path)
     assert [each.read_bytes() for each in path.parent.glob(f"{FILE}.corrupt-*")] == [data]
     with KnowledgeStore(path) as store:
@@ -190,7 +195,7 @@ def test_damage_that_is_met_later(path: Path) -> None:
         with open(path, "r+b") as file:
             file.seek(16_384)
             file.write(b"\xff" * (os.path.getsize(path) - 16_384))
-        with pytest.raises(KnowledgeDamaged, match="was set aside"):
+        with pytest.raises(KnowledgeEmptied, match="was set aside"):
             add_many(store)
         with KnowledgeStore(path) as fresh:
             assert add(fresh, "session_1", document("numbat"))
@@ -208,7 +213,7 @@ def test_only_one_of_several_programs_sets_it_aside(path: Path) -> None:
     command = [sys.executable, "-c", OPEN, str(path), "write", "write"]
     programs = [subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) for _ in range(4)]
     output = "".join(program.communicate()[0] for program in programs)
-    assert output.count("KnowledgeDamaged") == 1
+    assert output.count("KnowledgeEmptied") == 1
     assert output.count("\n") == 1
     assert len(list(path.parent.glob(f"{FILE}.corrupt-*"))) == 1
     assert len(content(path)[1]) == 1
@@ -267,7 +272,7 @@ def test_a_file_of_an_earlier_version_is_made_again(path: Path) -> None:
     with pytest.raises(KnowledgeError, match=r"of an earlier version .* `ua-tui knowledge update`"):
         open_reader(path)
     assert read_status(path).size >= path.stat().st_size
-    with pytest.raises(KnowledgeDamaged, match=r"was of an earlier version .* made again from the sessions"):
+    with pytest.raises(KnowledgeEmptied, match=r"was of an earlier version .* made again from the sessions"):
         open_writer(path)
     with KnowledgeStore(path) as store:
         assert store.cursors() == {}

@@ -17,8 +17,8 @@ from tests.embeddings_server import EmbeddingsServer, embeddings_server
 from ua_tui.core.errors import KnowledgeError
 from ua_tui.core.knowledge.access import open_search
 from ua_tui.core.knowledge.index.database import open_reader
-from ua_tui.core.knowledge.index.database_file import FILE
 from ua_tui.core.knowledge.index.store import KnowledgeStore
+from ua_tui.core.knowledge.place import FILE
 from ua_tui.core.knowledge.records import Results
 from ua_tui.core.knowledge.removal.forgetting import forget
 from ua_tui.core.knowledge.search import embeddings

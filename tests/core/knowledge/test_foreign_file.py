@@ -9,10 +9,9 @@ import pytest
 
 from tests.core.knowledge.stored import add, document
 from ua_tui.core.knowledge.access import open_search
-from ua_tui.core.knowledge.index.database import adopt_knowledge, connect, open_writer
-from ua_tui.core.knowledge.index.database_file import FILE
+from ua_tui.core.knowledge.index.database import KnowledgeForeign, adopt_knowledge, connect, open_writer
 from ua_tui.core.knowledge.index.store import KnowledgeStore
-from ua_tui.core.knowledge.problems import KnowledgeForeign
+from ua_tui.core.knowledge.place import FILE
 
 
 @pytest.fixture

@@ -12,8 +12,8 @@ import pytest
 from tests.core.knowledge.stored import add, content, document, found
 from ua_tui.core.errors import KnowledgeError
 from ua_tui.core.knowledge.index.database import open_reader
-from ua_tui.core.knowledge.index.database_file import FILE
 from ua_tui.core.knowledge.index.store import KnowledgeStore
+from ua_tui.core.knowledge.place import FILE
 from ua_tui.core.knowledge.records import Cursor, Facts
 from ua_tui.core.knowledge.removal import forgetting
 from ua_tui.core.knowledge.removal.forgetting import Forgotten, forget, forget_deleted

@@ -107,6 +107,7 @@ def test_days_of_publication() -> None:
     expected = {
         "2026-10..": ("2026-10-01", ""), "..2026-10": ("", "2026-10-31"), "2025..2026-03": ("2025-01-01", "2026-03-31"),
         "2026-02-03": ("2026-02-03", "2026-02-03"), "30d": ("2026-10-24", ""),
+        "2026-03..2025": ("2025-01-01", "2026-03-31"),
     }  # fmt: skip
     assert {text: parse(f"published:{text}").published for text in expected} == {
         text: (days,) for text, days in expected.items()

@@ -3,9 +3,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from tests.core.knowledge.stored import add, document
-from ua_tui.core.knowledge.index.database_file import FILE
 from ua_tui.core.knowledge.index.schema import VERSION
 from ua_tui.core.knowledge.index.store import KnowledgeStore
+from ua_tui.core.knowledge.place import FILE
 from ua_tui.core.knowledge.removal.forgetting import forget
 from ua_tui.core.knowledge.removal.forgotten import forgotten_file
 from ua_tui.core.knowledge.status import Lag, Status, read_status

@@ -15,8 +15,8 @@ from ua_tui.core.errors import KnowledgeError
 from ua_tui.core.knowledge.index import sqlite_tables
 from ua_tui.core.knowledge.index import store as store_module
 from ua_tui.core.knowledge.index.database import connect
-from ua_tui.core.knowledge.index.database_file import FILE
 from ua_tui.core.knowledge.index.store import KnowledgeStore
+from ua_tui.core.knowledge.place import FILE
 from ua_tui.core.knowledge.records import Cursor, Facts, KnowledgeDocument
 from ua_tui.core.storage import sqlite
 
@@ -75,18 +75,6 @@ def test_any_steps_make_the_same_as_one(
                 after, facts = Cursor(counts[session], counts[session] * 100), Facts(title=f"About {session}")
                 store.apply(session, Cursor(), after, facts=facts, documents=left.values())
         assert content(worn) == content(fresh)
-
-
-def test_the_cursor_decides_who_stores(path: Path) -> None:
-    with KnowledgeStore(path) as one, KnowledgeStore(path) as other:
-        assert one.apply("s", Cursor(), Cursor(1, 10), documents=[document("first")])
-        assert not other.apply("s", Cursor(), Cursor(2, 20), documents=[document("second", path="b.md")])
-        assert other.cursor("s") == Cursor(1, 10)
-        assert other.apply("s", Cursor(1, 10), Cursor(2, 20), documents=[document("second", path="b.md")])
-        one.remove_session("s")
-        assert not other.apply("s", Cursor(2, 20), Cursor(3, 30), documents=[document("third")])
-        assert one.cursors() == {}
-    assert content(path)[1] == []
 
 
 def test_a_document_that_is_replaced_by_another_program_between_two_transactions(path: Path) -> None:

@@ -4,17 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from tests.core.knowledge.postgres.stored import HERE, THERE, add, address_of, counted, fill, found
 from tests.core.knowledge.stored import document
 from tests.observers.knowledge.recorded import Recorded
 from tests.postgres_server import Database
-from ua_tui.core.errors import KnowledgeError
 from ua_tui.core.history.index import SessionIndex
-from ua_tui.core.knowledge.folders import folder_key
 from ua_tui.core.knowledge.index.store import KnowledgeStore
-from ua_tui.core.knowledge.place import Origin
+from ua_tui.core.knowledge.place import Origin, folder_key
 from ua_tui.core.knowledge.removal.forgetting import forget, forget_deleted
 
 URL = "https://a.example/leak"
@@ -39,41 +35,6 @@ def test_an_address_is_forgotten_on_all_machines_for_good(team_database: Databas
     assert not {"falcon", "secret"} & {*counted(team_database)}
     left = "SELECT count(*) FROM k_chunk WHERE text LIKE '%falcon%' OR vector @@ 'falcon'"
     assert team_database.execute(left) == [(0,)]
-
-
-def test_words_are_forgotten_in_all_sessions(team_database: Database) -> None:
-    address = address_of(team_database)
-    text = document("project falcon is here", title="A")
-    fill(address, HERE, text, document("falcon chicks", title="B", path="b", kind="note"))
-    fill(address, THERE, text)
-    done = forget(address, match='"project falcon" kind:article')
-    assert done.documents == 2
-    assert {*done.sessions} == {HERE, THERE}
-    fill(address, THERE, text)
-    assert found(address, "falcon") == [(HERE, "B")]
-
-
-def test_every_typed_word_counts(team_database: Database) -> None:
-    """A search leaves out words that say nothing: then more would be forgotten than was asked for."""
-    address = address_of(team_database)
-    fill(
-        address, HERE, document("what is a falcon", title="A"), document("falcon chicks", title="B", path="b")
-    )
-    assert forget(address, match="what is a falcon").documents == 1
-    assert found(address, "falcon") == [(HERE, "B")]
-
-
-def test_a_session_is_forgotten_with_its_title(team_database: Database) -> None:
-    address = address_of(team_database)
-    fill(address, HERE, document("falcon", title="A"))
-    with pytest.raises(KnowledgeError, match="no session"):
-        forget(address, session="nowhere:/x/session_7")
-    assert forget(address, session=HERE).documents == 1
-    assert team_database.execute("SELECT title FROM k_session") == [("",)]
-    with KnowledgeStore(address) as store:
-        assert add(store, HERE, document("falcon", title="A"))
-    assert found(address, "falcon") == []
-    assert team_database.execute("SELECT title FROM k_session") == [("",)]
 
 
 def test_files_of_this_machine_are_removed_too(team_database: Database, tmp_path: Path) -> None:

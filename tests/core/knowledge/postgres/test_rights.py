@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import closing, suppress
 from uuid import uuid4
 
+import msgspec
 import psycopg
 import pytest
 
@@ -17,8 +18,10 @@ from ua_tui.core.errors import KnowledgeError
 from ua_tui.core.knowledge.access import open_search
 from ua_tui.core.knowledge.index.store import KnowledgeStore
 from ua_tui.core.knowledge.place import Origin
+from ua_tui.core.knowledge.postgres.connection import Link
 from ua_tui.core.knowledge.removal.forgetting import forget
 from ua_tui.core.postgres.address import Address
+from ua_tui.core.postgres.connection import Connections
 from ua_tui.core.postgres.schema import grant
 
 URL = "https://a.example/page"
@@ -163,3 +166,29 @@ def test_a_role_without_a_grant_is_told_who_can_help(cluster: Cluster, team_data
     with closing(open_search(address, budget=60)) as search, pytest.raises(KnowledgeError, match="team"):
         search.search("quokka")
     team_database.execute(f'DROP ROLE "{stranger}"')
+
+
+async def test_whoever_shares_a_connection_finds_what_is_his_and_sets_that_only_when_it_changes(
+    cluster: Cluster, team_database: Database, people: tuple[str, str]
+) -> None:
+    ada, bob = (stored.address_for(cluster, team_database, name) for name in people)
+    fill(ada, HERE, document("secret quokka", title="Private", url=URL), origin=Origin("s1", shared=False))
+    fill(bob, THERE, document("public quokka", title="Shared"))
+    worker = address_of(team_database)
+    connections = Connections(worker, largest=1)
+    await connections.open()
+    worker = msgspec.structs.replace(worker, connections=connections)
+    links = [Link(worker.reading_for(name)) for name in people]
+    for at in (0, 1, 1, 0, 0):
+        with links[at].using() as db:
+            rows = db.execute("SELECT k_reader()::text, current_setting('ua_tui.reader')").fetchall()
+            assert rows == [(people[at], people[at])]
+    for at, name in ((0, "Private"), (1, "Shared")):
+        assert name in [title for _, title in found(worker.reading_for(people[at]), "quokka")]
+    assert found(worker.reading_for(people[1]), "secret") == []
+    with connections.threads.connection() as raw:
+        raw.execute("SELECT set_config('ua_tui.reader', 'as it was', false)")
+    # It was not set again for the same role.
+    with links[1].using() as db:
+        assert db.execute("SELECT current_setting('ua_tui.reader')").fetchone() == ("as it was",)
+    await connections.close()

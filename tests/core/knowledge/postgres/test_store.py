@@ -15,10 +15,9 @@ from tests.postgres_server import Cluster, Database
 from ua_tui.core.errors import KnowledgeError, SettingsError
 from ua_tui.core.knowledge.access import open_search
 from ua_tui.core.knowledge.index.database import open_reader
-from ua_tui.core.knowledge.index.database_file import FILE
 from ua_tui.core.knowledge.index.store import KnowledgeStore
-from ua_tui.core.knowledge.place import Origin, read_place, written_place
-from ua_tui.core.knowledge.records import Cursor, IndexedCall
+from ua_tui.core.knowledge.place import FILE, Origin, read_place, written_place
+from ua_tui.core.knowledge.records import Cursor
 from ua_tui.core.postgres.address import Address
 
 TEXTS = (
@@ -73,42 +72,6 @@ def test_a_worker_that_lost_its_session_stores_nothing(team_database: Database) 
     fill(address, THERE, document("quokka"), origin=Origin("job1-1", attempt=2))
 
 
-def test_only_one_of_two_programs_stores_what_both_have_read(team_database: Database) -> None:
-    address = address_of(team_database)
-    with KnowledgeStore(address) as one, KnowledgeStore(address) as other:
-        for store, expected in ((one, True), (other, False)):
-            stored = store.apply(HERE, Cursor(), Cursor(1, 10), documents=[document("quokka")])
-            assert stored is expected
-        assert not other.apply(HERE, Cursor(5, 5), Cursor(6, 6))
-    assert team_database.execute("SELECT count(*) FROM k_document") == [(1,)]
-
-
-def test_a_document_in_the_place_of_another_replaces_it_and_its_words(team_database: Database) -> None:
-    with KnowledgeStore(address_of(team_database)) as store:
-        add(store, HERE, document("quokka", path="a"), document("wombat", path="b", part=1))
-        add(store, HERE, document("koala", path="a"))
-        assert counted(team_database).keys() >= {"koala", "wombat"}
-        add(store, HERE, document("emu", path="c"), replaced=["b"])
-    assert {*counted(team_database)} == {"koala", "emu"}
-
-
-def test_a_session_is_removed_with_everything_but_none_of_another_machine(team_database: Database) -> None:
-    address = address_of(team_database)
-    page = document("quokka one", title="Here", tool_use_id="t", cites=("https://a.org",))
-    with KnowledgeStore(address) as store:
-        store.apply(
-            HERE, Cursor(), Cursor(1, 1), calls=[IndexedCall(tool_use_id="t", tool="crawl")], documents=[page]
-        )
-        assert store.passages_of(HERE, "t") == 1
-        fill(address, THERE, document("quokka two", title="There"))
-        assert found(address, "quokka") == [(HERE, "Here"), (THERE, "There")]
-        store.remove_session(HERE)
-        assert store.cursors() == {THERE: Cursor(1, 100)}
-    for table, left in {"k_document": 1, "k_chunk": 1, "k_call": 0, "k_citation": 0}.items():
-        assert team_database.execute(f"SELECT count(*) FROM {table}") == [(left,)], table
-    assert {*counted(team_database)} == {"quokka", "two", "there"}
-
-
 def test_a_lost_connection_is_made_again(team_database: Database) -> None:
     address = address_of(team_database)
     with KnowledgeStore(address) as store, closing(open_search(address, budget=60)) as search:
@@ -123,13 +86,6 @@ def test_a_lost_connection_is_made_again(team_database: Database) -> None:
         with pytest.raises(KnowledgeError, match="the knowledge base"):
             store.apply(HERE, Cursor(2, 200), Cursor(3, 300))
         assert store.apply(HERE, Cursor(2, 200), Cursor(3, 300))
-
-
-def test_a_large_batch_is_stored_in_several_transactions(team_database: Database) -> None:
-    texts = [f"word{n} " * 200 + "\n\n" + f"other{n} " * 200 for n in range(200)]
-    fill(address_of(team_database), HERE, *[document(text, path=f"{n}") for n, text in enumerate(texts)])
-    assert team_database.execute("SELECT count(*), count(DISTINCT document) FROM k_chunk") == [(400, 200)]
-    assert counted(team_database)["word17"] == 1
 
 
 def test_a_database_without_tables_or_server_is_an_error_that_says_what_to_do(cluster: Cluster) -> None:

@@ -1,9 +1,9 @@
 -- The knowledge base: what the sessions of a team found. It finds passages by their words; core.knowledge ranks them.
 
--- A base of version 2 is emptied, but for the list of what was forgotten: its sessions are indexed again.
+-- A base of an earlier version is emptied, but for the list of what was forgotten: its sessions are indexed again.
 DROP TABLE IF EXISTS k_vector, k_citation, k_chunk, k_document, k_call, k_session, k_term, k_count;
 DROP FUNCTION IF EXISTS k_search, k_documents, k_filters, k_order, k_fold, k_discount, k_count_words, k_reads_all,
-    k_reader;
+    k_reader, k_matches, k_frequencies, k_similar;
 
 -- `name` is the machine and the folder; a session of the team is known by `team`, the id of its row in `session`, and
 -- may move to another machine. `seq` and `place` say how far its journal was read.
@@ -47,7 +47,7 @@ CREATE INDEX k_document_made_at ON k_document (made_at);
 CREATE TABLE k_chunk (
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     document bigint NOT NULL REFERENCES k_document ON DELETE CASCADE,
-    simhash bigint NOT NULL, "start" integer NOT NULL, "end" integer NOT NULL, length integer NOT NULL,
+    "start" integer NOT NULL, "end" integer NOT NULL, length integer NOT NULL,
     shared boolean NOT NULL DEFAULT true,
     text text NOT NULL, vector tsvector NOT NULL
 ) WITH (toast_tuple_target = 128);
@@ -119,21 +119,20 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = ua_tui, pg_temp AS $$
         OR EXISTS (SELECT FROM k_document d WHERE d.id = c.document AND d.owner = (SELECT k_reader()))
     GROUP BY c.id, c.document
 $$;
--- The number of passages, how many words they have, and about how many have each word: of a frequent one those in the
--- first pages of the table are counted.
+-- The number of passages, and about how many have each word: of a frequent one those in the first pages of the table
+-- are counted.
 CREATE FUNCTION k_frequencies(words tsquery[])
-RETURNS TABLE (passages bigint, mean_length double precision, counts bigint[])
+RETURNS TABLE (passages bigint, counts bigint[])
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = ua_tui, pg_temp AS $$
-    SELECT greatest(n.n, p.reltuples::bigint), coalesce(n.mean, 0), ARRAY(
+    SELECT greatest(n.n, p.reltuples::bigint), ARRAY(
         SELECT (SELECT CASE WHEN count(*) < 1000 THEN count(*) ELSE 1000 * n.pages / (1 + max(c.page)) END FROM (
             SELECT (c.ctid::text::point)[0]::bigint AS page FROM k_chunk c
             WHERE c.vector @@ w.word AND (c.shared OR (SELECT k_reader()) IS NULL OR EXISTS (
                 SELECT FROM k_document d WHERE d.id = c.document AND d.owner = (SELECT k_reader())))
             LIMIT 1000) c)
         FROM unnest(words) WITH ORDINALITY w (word, n) ORDER BY w.n)
-    FROM (SELECT count(*) AS n, avg(c.length)::double precision AS mean,
-            pg_relation_size('k_chunk') / 8192 AS pages
-        FROM (SELECT length FROM k_chunk ORDER BY id DESC LIMIT 1000) c) n,
+    FROM (SELECT count(*) AS n, pg_relation_size('k_chunk') / 8192 AS pages
+        FROM (SELECT FROM k_chunk LIMIT 1000) c) n,
         pg_class p WHERE p.oid = 'k_chunk'::regclass
 $$;
 -- Frequent words with the first letter and about the length of a word.

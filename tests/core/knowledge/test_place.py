@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ua_tui.core.knowledge.folders import folder_key, folder_path
+from ua_tui.core.knowledge.place import folder_key, folder_path
 
 
 def test_a_folder_beside_the_file_is_named_without_place_also_behind_links(tmp_path: Path) -> None:
