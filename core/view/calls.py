@@ -8,6 +8,8 @@ from typing import NamedTuple
 from ua_tui.core.events import types as ev
 from ua_tui.core.observation import Observation
 
+CALL_EVENTS = (ev.ToolCallStarted, ev.PermissionAnswered, ev.ToolCallFinished)
+"""The events that `OpenCalls` handles."""
 _MOST_OPEN = 1_000
 
 
@@ -44,6 +46,11 @@ class FullCall:
     def cancel(self) -> None:
         """End a call that will have no other end."""
         self.finished = ev.ToolCallFinished(tool_use_id=self.started.tool_use_id, status="cancelled")
+
+
+def end_of_call(event: ev.Event) -> ev.ToolCallFinished | None:
+    """The event as the end of a call, for those who read a part of a session and may not have its start."""
+    return event if isinstance(event, ev.ToolCallFinished) else None
 
 
 class EndedCall(NamedTuple):

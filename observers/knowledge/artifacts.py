@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from ua_tui.core.events.codec import to_json
 from ua_tui.core.knowledge.records import Kind, KnowledgeDocument, Trust
 from ua_tui.core.toolkit.articles import decode_article
+from ua_tui.observers.decoding.readable_json import readable
 from ua_tui.observers.decoding.truncated_json import CUT_OFF
 from ua_tui.observers.decoding.urls import is_web_url
 from ua_tui.observers.knowledge.cleaning import (
@@ -165,8 +166,6 @@ def workbench_documents(
     file: SavedFile, source: str, cleaner: Cleaner, *, with_code: bool = True
 ) -> Iterator[KnowledgeDocument]:
     """Give the document of a run in the remote sandbox: its code and what it returned, or only what it printed."""
-    from ua_tui.observers.check.session_journal import readable
-
     run = cleaner.value(read_object(source)[0])
     given, output = (each if isinstance(each, dict) else {} for each in map(run.get, ("input", "output")))
     names = ("stdout", "results", "error", "stderr", "raw", "extra")
@@ -182,7 +181,6 @@ def workbench_documents(
 
 def unparsed_documents(file: SavedFile, source: str, cleaner: Cleaner) -> Iterator[KnowledgeDocument]:
     """Give the document of the answer of a search in which no rows were recognised, below the reason for that."""
-    from ua_tui.observers.check.session_journal import readable
     from ua_tui.observers.decoding.decode import decode_text
 
     masked = cleaner.masked(source)

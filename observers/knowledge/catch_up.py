@@ -14,12 +14,13 @@ import msgspec
 
 from ua_tui.core.errors import JournalError, KnowledgeError
 from ua_tui.core.history.lookup import named_entries
-from ua_tui.core.knowledge.folders import folder_key, folder_path
 from ua_tui.core.knowledge.index.store import KnowledgeStore
+from ua_tui.core.knowledge.place import folder_key, folder_path
 from ua_tui.core.knowledge.records import Cursor, KnowledgeDocument
 from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.core.storage.folders import WORKSPACES
 from ua_tui.core.storage.workspace import JOURNAL
+from ua_tui.core.text import clean_line
 from ua_tui.observers.knowledge.journal import read_batch
 
 _log = logging.getLogger(__name__)
@@ -92,32 +93,23 @@ def catch_up(
         cursor = known.get(folder_key(store.path, folder), Cursor())
         if folder == besides or _size(folder) in (0, cursor.place):
             continue
-        yield from index_session(store, folder, redactor)
+        piece = Piece(more=True)
+        while piece.more:
+            try:
+                piece = index_piece(store, folder, redactor)
+            except KnowledgeError:
+                raise
+            except Exception as error:
+                # What is in one session must not keep the others from being indexed.
+                _log.info("not indexed: %s", problem_of(folder, error), exc_info=error)
+                break
+            yield piece
 
 
-def index_session(
-    store: KnowledgeStore, folder: Path, redactor: Redactor, problems: list[str] | None = None
-) -> Iterator[Piece]:
-    """Index a session piece by piece; why it cannot be read any further is added to `problems`.
-
-    Raises:
-        KnowledgeError: the store cannot be written.
-    """
-    more = True
-    while more:
-        try:
-            piece = index_piece(store, folder, redactor)
-        except KnowledgeError:
-            raise
-        except Exception as error:
-            # What is in one session must not keep the others from being indexed.
-            is_known = isinstance(error, JournalError)
-            _log.info("%s is not indexed", folder, exc_info=None if is_known else error)
-            if problems is not None:
-                problems.append(str(error) if is_known else f"The session {folder.name} cannot be read.")
-            return
-        more = piece.more
-        yield piece
+def problem_of(folder: Path, error: Exception) -> str:
+    """Describe why the session in a folder cannot be read."""
+    known = isinstance(error, JournalError)
+    return str(error) if known else f"The session {folder.name} cannot be read: {clean_line(str(error), 300)}"
 
 
 def _index(store: KnowledgeStore, folder: Path, key: str, redactor: Redactor) -> Piece:

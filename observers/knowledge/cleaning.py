@@ -80,6 +80,12 @@ def short_title(text: object, limit: int = _LONGEST_TITLE) -> str:
     return f"{line[: end if end > 0 else limit - 1].rstrip(' ,;:–—-')}…"
 
 
+def is_heading(text: str) -> bool:
+    """Whether a text begins with a heading: one of Markdown, or a line in bold type."""
+    line = text.lstrip().partition("\n")[0].rstrip()
+    return line.startswith("#") or (line.startswith("**") and line.endswith("**") and "**" not in line[2:-2])
+
+
 def title_in(text: str) -> str:
     """Return the title that a text begins with, a heading or a short line; empty without one."""
     lines = text[: 8 * _LONGEST_TITLE].split("\n")

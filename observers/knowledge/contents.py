@@ -5,13 +5,12 @@ from __future__ import annotations
 import codecs
 import hashlib
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from io import BufferedReader
 from typing import Any
 
 import msgspec
 
-from ua_tui.core.errors import WorkspaceError
 from ua_tui.core.events.codec import from_json
 from ua_tui.core.redaction.files import ENCODING_MARKS
 from ua_tui.core.storage.compression import SUFFIX, Unpacked
@@ -63,13 +62,8 @@ def opened(root: Root, path: str) -> Iterator[tuple[BufferedReader, bool]]:
         WorkspaceError: there is no such file, or it cannot be opened.
     """
     plain = path.removesuffix(SUFFIX)
-    with ExitStack() as stack:
-        try:
-            file, is_packed = stack.enter_context(root.opened(plain)), False
-        except WorkspaceError as error:
-            if not isinstance(error.__cause__, FileNotFoundError):
-                raise
-            file, is_packed = stack.enter_context(root.opened(plain + SUFFIX)), True
+    is_packed = not root.exists(plain)
+    with root.opened(plain + SUFFIX if is_packed else plain) as file:
         yield file, is_packed
 
 

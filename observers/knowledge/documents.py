@@ -18,6 +18,7 @@ from ua_tui.core.storage.folders import EXPORTS, REPORT_CHECKS
 from ua_tui.core.storage.large_results import FOLDER as TOOL_RESULTS
 from ua_tui.core.storage.workspace import is_record
 from ua_tui.core.toolkit.articles import ARTICLE_FOLDER, ARTICLE_PREFIX
+from ua_tui.observers.decoding.readable_json import readable
 from ua_tui.observers.knowledge.artifacts import (
     SavedFile,
     page_documents,
@@ -33,6 +34,7 @@ from ua_tui.observers.knowledge.cleaning import (
     address_words,
     clean_text,
     clean_title,
+    is_heading,
     short_title,
     title_in,
 )
@@ -115,13 +117,14 @@ def event_document(event: QueryEvent, cleaner: Cleaner, earlier: Earlier) -> Kno
     if not text:
         return None
     is_answer = isinstance(event, QueryFinished)
-    title = title_in(text)
-    if is_answer and not title:
+    title = ""
+    if is_answer and not is_heading(text):
+        # Its first sentence says less about it than what was asked.
         title = short_title(cleaner.masked(earlier.query(event.query_id)))
     return KnowledgeDocument(
         kind="answer" if is_answer else "query",
         part=event.seq,
-        title=title or short_title(text),
+        title=title or title_in(text) or short_title(text),
         text=text,
         made_at=event.at.timestamp(),
         trust="own",
@@ -187,8 +190,6 @@ def _read(path: str, source: str, cleaner: Cleaner) -> _Read:
         return _Read(cleaner.masked(page.text), cleaner.masked(page.title), page.links)
     masked = cleaner.masked(source)
     if ending in (*_JSON, *_JSON_LINES) and len(source) <= LONGEST_TEXT:
-        from ua_tui.observers.check.session_journal import readable
-
         parts = masked.split("\n") if ending in _JSON_LINES else [masked]
         return _Read("\n".join(map(readable, parts)))
     return _Read(masked, title_in(masked))

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import closing, suppress
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import TypeVar
 
 import msgspec
 
@@ -18,8 +17,6 @@ from ua_tui.core.storage.workspace import JOURNAL
 from ua_tui.observers.decoding.urls import is_web_url, normal_form
 from ua_tui.observers.knowledge.cleaning import Cleaner, clean_title
 from ua_tui.observers.knowledge.contents import read_content, read_object
-
-E = TypeVar("E", bound=Event)
 
 _MOST = 3
 _MOST_FILES = 200
@@ -43,13 +40,13 @@ class Earlier:
 
     def query(self, query_id: str) -> str:
         """The text of a query; empty if it is not known."""
-        return self._queries.get(query_id, "")
+        queries = (each for each in self._events if isinstance(each, QueryReceived))
+        return next((each.text for each in queries if each.query_id == query_id), "")
 
     def maker_of(self, path: str) -> str:
         """The last call that saved a file; empty if it is not known."""
-        return next(
-            (each.tool_use_id for each in reversed(self._saved) if each.path == path and each.tool_use_id), ""
-        )
+        saved = (each for each in reversed(self._events) if isinstance(each, ArtifactSaved))
+        return next((each.tool_use_id for each in saved if each.path == path and each.tool_use_id), "")
 
     def words_for(self, url: str, before: int) -> list[str]:
         """The queries that found a page before the event `before`, and the titles that it had there.
@@ -67,21 +64,17 @@ class Earlier:
         return list(found)
 
     @cached_property
-    def _queries(self) -> dict[str, str]:
-        return {event.query_id: event.text for event in self._events(QueryReceived)}
-
-    @cached_property
-    def _saved(self) -> list[ArtifactSaved]:
-        return list(self._events(ArtifactSaved))
-
-    @cached_property
     def _searches(self) -> list[tuple[int, _Search]]:
-        saved = [event for event in self._saved if event.kind == "search_results"]
+        saved = [
+            each for each in self._events if isinstance(each, ArtifactSaved) and each.kind == "search_results"
+        ]
         return [(each.seq, _read(self._folder, each.path, each.sha256)) for each in saved[:_MOST_FILES]]
 
-    def _events(self, kind: type[E]) -> Iterator[E]:
+    @cached_property
+    def _events(self) -> list[Event]:
         with suppress(JournalError), closing(PastJournal(self._folder / JOURNAL)) as journal:
-            yield from (event for event in journal.find(kind, end=self._end) if isinstance(event, kind))
+            return list(journal.find(QueryReceived, ArtifactSaved, end=self._end))
+        return []
 
 
 @lru_cache(maxsize=_MOST_FILES)

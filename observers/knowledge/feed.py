@@ -9,16 +9,15 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
-from ua_tui.core.concurrency.schedule import Schedule
+from ua_tui.core.concurrency.schedule import Task
 from ua_tui.core.concurrency.threads import in_loop
-from ua_tui.core.errors import JournalError, KnowledgeError
 from ua_tui.core.events.types import (
     KNOWLEDGE,
     ArtifactChanged,
@@ -32,12 +31,11 @@ from ua_tui.core.events.types import (
     ToolCallStarted,
 )
 from ua_tui.core.events.units import quantity
-from ua_tui.core.knowledge.folders import folder_key
-from ua_tui.core.knowledge.place import KnowledgePlace, Origin, shown_place, version_of
-from ua_tui.core.knowledge.problems import KnowledgeDamaged, KnowledgeForeign
-from ua_tui.core.redaction.redactor import Redactor, error_raised
+from ua_tui.core.knowledge.index.database import KnowledgeEmptied
+from ua_tui.core.knowledge.place import KnowledgePlace, Origin, folder_key, shown_place, version_of
+from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.core.storage.names import short_id
-from ua_tui.core.text import clean_line
+from ua_tui.observers.knowledge.background import Background, Pace
 
 if TYPE_CHECKING:
     from ua_tui.core.knowledge.index.store import KnowledgeStore
@@ -49,29 +47,6 @@ _log = logging.getLogger(__name__)
 
 _WAKING = (ArtifactChanged, PlacedEvent, QueryFinished, QueryReceived)
 _LATER = "the session continues, and indexing is tried again"
-
-
-class Pace(msgspec.Struct, frozen=True, kw_only=True):
-    """How long the feed waits, in seconds.
-
-    Attributes:
-        wake: from an event to the reading of the journal.
-        report: until what a call has brought is reported, if nothing follows.
-        start: from the connection of the agent until the other sessions are checked.
-        check: until they are checked again; also the longest time until a failed attempt is repeated.
-        pause: between two pieces; a piece that took longer is followed by a pause as long as itself.
-        retry: until the first repetition of a failed attempt; each further one takes twice as long.
-    """
-
-    wake: float = 0.1
-    report: float = 1.0
-    start: float = 5.0
-    check: float = 60.0
-    pause: float = 0.02
-    retry: float = 2.0
-
-
-_PACE = Pace()
 
 
 class _Brought(msgspec.Struct):
@@ -100,7 +75,7 @@ class KnowledgeFeed:
         base: Path,
         redactor: Redactor,
         publish: Callable[[Event], object],
-        pace: Pace = _PACE,
+        pace: Pace = Pace(),  # noqa: B008 - it is frozen
         origin: Callable[[], Origin | None] = lambda: None,
     ) -> None:
         self._database = database
@@ -108,19 +83,16 @@ class KnowledgeFeed:
         self._folder = folder
         self._base = base
         self._redactor = redactor
-        self._publish_event = publish
-        self._publish = in_loop(self._publish_all)
         self._pace = pace
-        self._schedule = Schedule("knowledge")
+        subject = f"the knowledge base {shown_place(database)} could not be updated"
+        self._thread = Background("knowledge", redactor, publish, pace, subject=subject, later=_LATER)
+        self._schedule = self._thread.schedule
         self._store: KnowledgeStore | None = None
         self._file: tuple[int, int] | None = None
         self._others: Iterator[Piece] | None = None
-        self._failing: dict[Callable[[], None], int] = {}
-        self._failures = 0
-        self._failure_is_known = False
         self._running: set[str] = set()
         self._brought: dict[str, _Brought] = {}
-        self._has_started = self._is_connected = self._was_woken = self._is_over = False
+        self._has_started = self._is_connected = self._was_woken = False
 
     # -- in the event loop --------------------------------------------------------------------------
 
@@ -140,20 +112,20 @@ class KnowledgeFeed:
 
     async def drain(self, seconds: float = 2.0) -> None:
         """Index the rest of the session, if that takes no longer; nothing is published afterwards."""
-        if self._was_woken and not self._failing:
+        if self._was_woken and not self._thread.is_failing:
             until = time.monotonic() + seconds
             await self._finish(lambda: self._index_rest(until), seconds)
-        self._is_over = True
+        self._thread.is_over = True
 
     async def close(self, seconds: float = 1.0) -> None:
         """Index the end of the session and close the file, if that takes no longer; the next start does the rest."""
-        self._is_over = True
+        self._thread.is_over = True
         if self._was_woken or self._is_connected:
             until = time.monotonic() + seconds
             await self._finish(lambda: self._end(until), seconds)
         self._schedule.stop(0.0)
 
-    async def _finish(self, work: Callable[[], None], seconds: float) -> None:
+    async def _finish(self, work: Task, seconds: float) -> None:
         done = asyncio.Event()
         set_done = in_loop(done.set)
 
@@ -171,12 +143,6 @@ class KnowledgeFeed:
                 await done.wait()
         except TimeoutError:
             _log.info("the rest of the session is indexed at the next start")
-
-    def _publish_all(self, events: Iterable[Event]) -> None:
-        # No event may follow the end of a session.
-        if not self._is_over:
-            for event in events:
-                self._publish_event(event)
 
     # -- in the thread ------------------------------------------------------------------------------
 
@@ -210,7 +176,7 @@ class KnowledgeFeed:
         self._report_before(time.monotonic())
 
     def _end(self, until: float) -> None:
-        if self._was_woken and not self._failing:
+        if self._was_woken and not self._thread.is_failing:
             self._index_rest(until)
         self._close_store()
 
@@ -247,54 +213,25 @@ class KnowledgeFeed:
                 self._running.discard(call)
                 passages = self._try(partial(self._passages_of, call))
                 if passages:
-                    self._publish(_run(call, passages, brought.milliseconds))
+                    self._thread.publish(_run(call, passages, brought.milliseconds))
 
     def _passages_of(self, call: str, store: KnowledgeStore) -> int:
         return store.passages_of(folder_key(self._database, self._folder), call)
 
-    def _try(self, work: Callable[[KnowledgeStore], T], again: Callable[[], None] | None = None) -> T | None:
+    def _try(self, work: Callable[[KnowledgeStore], T], again: Task | None = None) -> T | None:
         """Do some work; None if that failed: then the task `again` repeats it later."""
-        try:
-            result = work(self._open_store())
-        except Exception as error:
-            self._fail(error, again)
-            return None
-        if again is not None:
-            self._failing.pop(again, None)
-        if not self._failing:
-            self._failures, self._failure_is_known = 0, False
-        return result
 
-    def _fail(self, error: Exception, again: Callable[[], None] | None) -> None:
-        """Try it again later, and report what failed, unless that is known."""
-        # It is opened again, which may repair it.
-        self._close_store()
-        self._failures += 1
-        if again is not None:
-            tries = self._failing[again] = self._failing.get(again, 0) + 1
-            wait = self._pace.retry * 2 ** min(tries - 1, 10)
-            self._schedule.plan(again, min(wait, self._pace.check), again=True)
-        if isinstance(error, KnowledgeDamaged):
-            self._schedule.plan(self._catch_up, self._pace.retry, again=True)
-        self._report_failure(error)
+        def with_store() -> T:
+            try:
+                return work(self._open_store())
+            except Exception as error:
+                # It is opened again, which may repair it.
+                self._close_store()
+                if isinstance(error, KnowledgeEmptied):
+                    self._schedule.plan(self._catch_up, self._pace.retry, again=True)
+                raise
 
-    def _report_failure(self, error: Exception) -> None:
-        if isinstance(error, JournalError):
-            # What is wrong with the journal is reported by those who write it.
-            _log.info("not indexed: %s", error)
-            return
-        if not isinstance(error, KnowledgeError):
-            _log.error("not indexed", exc_info=error)
-            reason = clean_line(str(error), 300) or type(error).__name__
-            error = KnowledgeError(
-                f"the knowledge base {shown_place(self._database)} could not be updated: {reason}"
-            )
-        _log.info("not indexed: %s", error)
-        # What another program does to the file may fail once.
-        is_lasting = isinstance(error, KnowledgeDamaged | KnowledgeForeign)
-        if not self._failure_is_known and (self._failures > 1 or is_lasting):
-            self._failure_is_known = True
-            self._publish([error_raised(KNOWLEDGE, KnowledgeError(f"{error}; {_LATER}"), self._redactor)])
+        return self._thread.attempt(with_store, again)
 
     def _open_store(self) -> KnowledgeStore:
         """The open store; a file that was removed or replaced meanwhile is opened again."""

@@ -21,7 +21,6 @@ from ua_tui.core.events.types import (
     Event,
     FilesAttached,
     PlacedEvent,
-    ToolCallFinished,
     ToolCallStarted,
 )
 from ua_tui.core.history.headline import read_heading
@@ -33,6 +32,7 @@ from ua_tui.core.storage.files import Root
 from ua_tui.core.storage.ownership import is_own_session
 from ua_tui.core.storage.workspace import JOURNAL, is_record
 from ua_tui.core.text import clean_line
+from ua_tui.core.view.calls import end_of_call
 from ua_tui.observers.knowledge.artifacts import SavedFile
 from ua_tui.observers.knowledge.cleaning import Cleaner, clean_title
 from ua_tui.observers.knowledge.documents import NAMES_CALL, QueryEvent, documents_of, event_document
@@ -165,38 +165,36 @@ def _files_of(event: Event, cleaner: Cleaner) -> Iterator[SavedFile]:
         case FilesAttached(files=attached):
             for each in attached:
                 yield SavedFile(path=each.path, kind="attachment", at=at, seq=seq)
-        case ToolCallFinished(status="success", observation=FileWriteObservation(path=str(path))):
-            if path and not is_record(path):
-                yield SavedFile(path=path, kind="written", at=at, tool_use_id=call, seq=seq)
+        case _ if (end := end_of_call(event)) is not None and end.status == "success":
+            written = end.observation.path if isinstance(end.observation, FileWriteObservation) else None
+            if written and not is_record(written):
+                yield SavedFile(path=written, kind="written", at=at, tool_use_id=call, seq=seq)
         case _:
             pass
 
 
 def _calls_of(event: Event, cleaner: Cleaner) -> Iterator[IndexedCall]:
     """The call that begins or ends with an event."""
-    match event:
-        case ToolCallStarted():
-            from ua_tui.observers.search.tool_names import inner_tools
+    if isinstance(event, ToolCallStarted):
+        from ua_tui.observers.search.tool_names import inner_tools
 
-            call = ToolCall(tool_use_id=event.tool_use_id, name=event.name, input=event.input)
-            slugs = dict.fromkeys(clean_title(slug, _LONGEST_NAME) for slug, _ in inner_tools(call) if slug)
-            yield IndexedCall(
-                tool_use_id=_name(event.tool_use_id, cleaner),
-                tool=_name(event.name, cleaner),
-                slug=cleaner.masked(", ".join(list(slugs)[:_MOST_INNER])),
-                parent=_name(event.parent_tool_use_id or "", cleaner) or None,
-                started=event.at.timestamp(),
-            )
-        case ToolCallFinished(observation=observation):
-            yield IndexedCall(
-                tool_use_id=_name(event.tool_use_id, cleaner),
-                tool=_name(observation.tool_name, cleaner) if observation is not None else "",
-                started=event.at.timestamp() - event.duration_ms / 1000,
-                ms=event.duration_ms,
-                status=event.status,
-            )
-        case _:
-            pass
+        call = ToolCall(tool_use_id=event.tool_use_id, name=event.name, input=event.input)
+        slugs = dict.fromkeys(clean_title(slug, _LONGEST_NAME) for slug, _ in inner_tools(call) if slug)
+        yield IndexedCall(
+            tool_use_id=_name(event.tool_use_id, cleaner),
+            tool=_name(event.name, cleaner),
+            slug=cleaner.masked(", ".join(list(slugs)[:_MOST_INNER])),
+            parent=_name(event.parent_tool_use_id or "", cleaner) or None,
+            started=event.at.timestamp(),
+        )
+    elif (end := end_of_call(event)) is not None:
+        yield IndexedCall(
+            tool_use_id=_name(end.tool_use_id, cleaner),
+            tool=_name(end.observation.tool_name, cleaner) if end.observation is not None else "",
+            started=end.at.timestamp() - end.duration_ms / 1000,
+            ms=end.duration_ms,
+            status=end.status,
+        )
 
 
 def _name(name: str, cleaner: Cleaner) -> str:

@@ -12,7 +12,7 @@ import msgspec
 from ua_tui.core.events import types as ev
 from ua_tui.core.events.codec import encode_event
 from ua_tui.core.knowledge.index.database import connect, open_writer
-from ua_tui.core.knowledge.index.database_file import FILE
+from ua_tui.core.knowledge.place import FILE
 from ua_tui.core.storage.files import Root
 from ua_tui.core.storage.folders import WORKSPACES
 from ua_tui.core.storage.ownership import seal_session

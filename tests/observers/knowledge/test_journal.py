@@ -78,6 +78,21 @@ def test_the_title_of_an_answer_is_its_query(session: Recorded) -> None:
     assert [each.title for each in documents(session, before)] == ["Which animals smile?"]
 
 
+@pytest.mark.parametrize(
+    ("answer", "title"),
+    [
+        ("Both animals smile.\n\nThe quokka more than the numbat.", "Which animals smile?"),
+        ("**Animals that smile**\n\nQuokkas.", "Animals that smile"),
+        ("# Animals\n\nQuokkas.", "Animals"),
+    ],
+)
+def test_the_first_line_of_an_answer_is_its_title_only_if_it_is_a_heading(
+    session: Recorded, answer: str, title: str
+) -> None:
+    session.answer(answer)
+    assert documents(session)[1].title == title
+
+
 def test_a_call_is_given_when_it_begins_and_when_it_ends(session: Recorded) -> None:
     slugs = (
         {"tool_slug": "X_SEARCH", "arguments": {}}, {"tool_slug": f"Y_{SECRET}"}, {"tool_slug": "X_SEARCH"},

@@ -16,9 +16,8 @@ from tests.observers.knowledge.test_feed import Live, attempts_of_feeds
 from tests.postgres_server import Cluster, Database
 from tests.waiting import until, until_in_thread
 from ua_tui.core.events.types import ErrorRaised, ObserverFinished, QueryFinished
-from ua_tui.core.knowledge.folders import folder_key
 from ua_tui.core.knowledge.index.store import KnowledgeStore
-from ua_tui.core.knowledge.place import Origin
+from ua_tui.core.knowledge.place import Origin, folder_key
 from ua_tui.core.postgres.address import Address
 from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.observers.knowledge.catch_up import catch_up

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -15,10 +15,11 @@ from tests.observers.knowledge.recorded import Recorded, database_of
 from tests.waiting import run_ready, until, until_in_thread
 from ua_tui.core.events.types import ErrorRaised, Event, QueryFinished, SessionFinished, SessionStarted
 from ua_tui.core.knowledge.index.database import open_reader
-from ua_tui.core.knowledge.index.database_file import FILE
 from ua_tui.core.knowledge.index.store import KnowledgeStore
+from ua_tui.core.knowledge.place import FILE
 from ua_tui.core.knowledge.search.embeddings import Embedder
 from ua_tui.core.redaction.redactor import Redactor
+from ua_tui.observers.knowledge.catch_up import catch_up
 from ua_tui.observers.knowledge.rebuild import rebuild
 from ua_tui.observers.knowledge.vectors import VectorFeed, VectorPace
 
@@ -57,6 +58,12 @@ async def running(path: Path, server: EmbeddingsServer) -> AsyncIterator[Running
 def store_documents(path: Path, *texts: str) -> None:
     with KnowledgeStore(path) as store:
         add(store, "session_1", *(document(text, path=text) for text in texts))
+
+
+def catch_up_with(path: Path, base: Path, redactor: Redactor) -> None:
+    with KnowledgeStore(path) as store:
+        for _piece in catch_up(store, base, redactor):
+            pass
 
 
 def vectors(path: Path) -> list[bytes]:
@@ -116,15 +123,17 @@ async def test_the_end_of_a_session_does_not_wait_for_an_answer(
     assert running.events == []
 
 
-async def test_after_a_rebuild_the_newest_sessions_come_first(
-    tmp_path: Path, server: EmbeddingsServer
+@pytest.mark.parametrize("index", [rebuild, catch_up_with])
+async def test_after_a_rebuild_or_a_catch_up_the_newest_sessions_come_first(
+    tmp_path: Path, server: EmbeddingsServer, index: Callable[[Path, Path, Redactor], object]
 ) -> None:
     for day in (2, 1, 3):
         recorded = Recorded(tmp_path, f"session_2026030{day}_120000")
+        recorded.seq = day * 10
         recorded.write_report("report", f"Day {day}.")
         recorded.answer(f"The end of day {day}.")
     path = database_of(tmp_path)
-    rebuild(path, tmp_path, Redactor())
+    index(path, tmp_path, Redactor())
     running = Running(path, server)
     running.feed.handle_event(START)
     await until_in_thread(lambda: len(vectors(path)) == 9)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from datetime import UTC
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -24,10 +24,10 @@ from tests.tui.screens.found_sessions import DOCUMENTS, MADE_AT, NAME, REPORT, f
 from tests.waiting import until
 from ua_tui.core.errors import JournalError
 from ua_tui.core.history.index import SessionIndex
-from ua_tui.core.knowledge.folders import folder_key
 from ua_tui.core.knowledge.index.store import KnowledgeStore
-from ua_tui.core.knowledge.place import KnowledgePlace
+from ua_tui.core.knowledge.place import KnowledgePlace, folder_key
 from ua_tui.core.knowledge.records import Cursor, KnowledgeDocument
+from ua_tui.core.knowledge.search.query import parse_query
 from ua_tui.core.postgres.address import Address
 from ua_tui.core.settings.model import Settings
 from ua_tui.core.storage.folders import WORKSPACES
@@ -38,6 +38,7 @@ from ua_tui.tui.screens.files.article import ArticleScreen
 from ua_tui.tui.screens.files.viewer import ViewerScreen
 from ua_tui.tui.screens.knowledge.find import FindScreen
 from ua_tui.tui.screens.knowledge.hit_list import HitList
+from ua_tui.tui.screens.knowledge.hit_text import KIND_NAMES
 from ua_tui.tui.screens.knowledge.opening import SessionAccess
 from ua_tui.tui.screens.session.sessions import SessionsScreen
 from ua_tui.tui.screens.team.fleet import FleetScreen
@@ -104,6 +105,35 @@ async def test_hits_appear_while_one_types_with_their_passage_and_what_they_are(
         await pilot.resize_terminal(140, 40)
         await until(lambda: "A [bold]test[/nope] of the Velomax" in screen_text(app))
         await until(lambda: "[red]90[/nope]" in screen_text(app))
+
+
+async def test_a_word_that_is_too_short_to_be_a_beginning_never_shows_other_hits_as_its_own(
+    tmp_path: Path,
+) -> None:
+    async with finding(fill(tmp_path)) as (app, screen, pilot):
+        assert len(kinds(screen)) == 4
+        await pilot.press(*"ve")
+        # The hits before stay while one types, and a notice says what is missing.
+        await until(lambda: "Type on to find words that begin with it" in screen_text(app))
+        assert len(kinds(screen)) == 4
+        # Hits of the words before do not stay below a filter.
+        await pilot.press("alt+k")
+        await until(lambda: {*kinds(screen)} <= {"report"})
+        await pilot.press(*"lomax")
+        await until(lambda: kinds(screen) == ["report"] and "Type on" not in screen_text(app))
+
+
+def test_the_names_of_kinds_on_the_screen_are_filters() -> None:
+    for kind, name in KIND_NAMES.items():
+        assert parse_query(f"kind:{name}", datetime.now(UTC)).kinds == (kind,)
+
+
+async def test_a_notice_is_shown_with_its_advice_on_a_small_screen(tmp_path: Path) -> None:
+    fill(tmp_path / "one")
+    copy = shutil.copytree(tmp_path / "one" / WORKSPACES, tmp_path / "two" / WORKSPACES)
+    async with finding(copy / "knowledge.db", "velomax", size=(80, 24)) as (app, screen, _pilot):
+        assert len(kinds(screen)) == 4
+        await until(lambda: "`ua-tui trust adopt" in screen_text(app))
 
 
 async def test_the_database_of_a_team_is_searched_while_one_types(

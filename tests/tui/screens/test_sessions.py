@@ -4,7 +4,7 @@ import fcntl
 import json
 import shutil
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from datetime import UTC
 from pathlib import Path
 from typing import Any
@@ -27,6 +27,7 @@ from ua_tui.core.events import types as ev
 from ua_tui.core.events.codec import encode_event
 from ua_tui.core.history.headline import TITLE, Summary
 from ua_tui.core.history.index import SessionIndex
+from ua_tui.core.knowledge.index.database import connect
 from ua_tui.core.knowledge.records import KnowledgeDocument
 from ua_tui.core.storage.folders import WORKSPACES
 from ua_tui.core.version import VERSION
@@ -278,6 +279,22 @@ async def test_the_search_shows_the_passage_that_the_knowledge_base_has(tmp_path
         # What is not in the knowledge base is found in the journals.
         screen.query_one(Input).value = "paris"
         await until(lambda: listed(screen) == [1] and "oxbow" not in screen_text(app))
+
+
+async def test_the_search_reports_a_knowledge_base_that_cannot_be_read(tmp_path: Path) -> None:
+    lay_all(tmp_path)
+    database = fill(tmp_path, name=name(3))
+    with closing(connect(database, "rw")) as db:
+        db.execute("PRAGMA user_version = 1")
+    app = SessionsApp(SessionIndex(tmp_path, tmp_path / "cache"), database=database, zone=UTC)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await until(lambda: isinstance(app.screen, SessionsScreen) and "reading" not in screen_text(app))
+        await pilot.press("slash", *"paris")
+        await until(lambda: "Only titles and journals are searched." in screen_text(app))
+        assert "`ua-tui knowledge update`" in " ".join(screen_text(app).split())
+        await until(lambda: isinstance(app.screen, SessionsScreen) and listed(app.screen) == [1])
+        await pilot.press("escape")
+        await until(lambda: "Only titles" not in screen_text(app))
 
 
 async def test_a_thousand_sessions_are_listed_and_searched_as_one_types(tmp_path: Path) -> None:

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from ua_tui.core.errors import KnowledgeError
-from ua_tui.core.knowledge.folders import folder_path, is_here
-from ua_tui.core.knowledge.records import KINDS
+from ua_tui.core.events.units import quantity
+from ua_tui.core.knowledge.place import folder_path, is_here
+from ua_tui.core.knowledge.records import KINDS, Results
 from ua_tui.core.text import clean_line
 from ua_tui.tui.cli.arguments import WrongUsage, add_sessions_folder, whole_number, workspace_settings
 from ua_tui.tui.cli.output import complain, page_width, print_json, print_line, print_table, wrapped
@@ -23,7 +24,7 @@ from ua_tui.tui.terminal.exit_codes import EXIT_FAILED, EXIT_USAGE
 
 if TYPE_CHECKING:
     from ua_tui.core.knowledge.place import KnowledgePlace
-    from ua_tui.core.knowledge.records import Hit, Kind, Results
+    from ua_tui.core.knowledge.records import Hit, Kind
     from ua_tui.core.knowledge.search.figures import FoundFigures, NearFigure
 
 _INDENT = "    "
@@ -44,7 +45,7 @@ examples:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command to the parser."""
     parser.add_argument(
-        "words", nargs="*", metavar="WORDS", help="what to find; with options alone the newest are shown"
+        "words", nargs="*", metavar="WORDS", help="what to find; without words the newest are shown"
     )
     parser.add_argument(
         "--figures",
@@ -89,13 +90,14 @@ def run(args: argparse.Namespace) -> int:
     from ua_tui.core.knowledge.search.embeddings import embedder_of
     from ua_tui.core.knowledge.search.figures import figures_near
     from ua_tui.core.knowledge.search.search import PATIENT
+    from ua_tui.core.knowledge.status import read_status
     from ua_tui.tui.cli.knowledge.place import find_database, session_key
 
     now = datetime.now().astimezone()
     kinds = _kinds(args.kind, now)
     since, until = _moment("--since", args.since, now), _moment("--until", args.until, now)
     query = " ".join(args.words)
-    if not (query.strip() or kinds or args.site or args.session or args.tool or since or until):
+    if args.words and not query.strip():
         raise WrongUsage("the query is empty")
     if '"' in (args.tool or ""):
         raise WrongUsage(f"--tool: {args.tool!r} is not the name of a tool")
@@ -114,19 +116,44 @@ def run(args: argparse.Namespace) -> int:
             "until": until,
         }
         with closing(open_search(place, budget=PATIENT, embedder=embedder_of(settings))) as search:
+            found: Results | FoundFigures
             if args.figures:
-                return _show_figures(figures_near(search, query, **filters), query, place, as_json=args.json)
-            results = search.search(query, **filters)
+                found = figures_near(search, query, **filters)
+                shown = [_figure_fields(each, place) for each in found.figures]
+            else:
+                found = search.search(query, **filters)
+                shown = [_hit_fields(hit, place) for hit in found.hits]
+            unread = 0 if shown else len(read_status(place, settings.workspace_base).lagging)
     except KnowledgeError as error:
         return complain(str(error), EXIT_USAGE)
+    notices = [*found.notices]
+    if unread:
+        of = quantity(unread, "session")
+        notices.append(f"{of} may have more, not indexed yet: `ua-tui knowledge update` does it")
     if args.json:
-        print_json(_fields(query, results, place))
-        return 0 if results.hits else EXIT_FAILED
-    for number, hit in enumerate(results.hits):
-        for line in (*([""] if number else []), *hit_lines(hit, place, page_width(100))):
-            print_line(line)
-    relaxed = ["no document has all of the words: these have some of them"] if results.relaxed else []
-    return _explain(bool(results.hits), (*relaxed, *results.notices), partial=results.partial)
+        print_json(_fields(query, found, shown, notices))
+    else:
+        _print(found, notices, place)
+    return 0 if shown else EXIT_FAILED
+
+
+def _print(found: Results | FoundFigures, notices: Sequence[str], place: KnowledgePlace) -> None:
+    """Print what was found, and on standard error why there is nothing, or not everything."""
+    relaxed = False
+    if isinstance(found, Results):
+        relaxed, is_empty = found.relaxed, not found.hits
+        for number, hit in enumerate(found.hits):
+            for line in (*([""] if number else []), *hit_lines(hit, place, page_width(100))):
+                print_line(line)
+    elif not (is_empty := not found.figures):
+        print_figures(found.figures, page_width(200))
+    facts = {
+        "no document has all of the words: these have some of them": relaxed,
+        "nothing was found": is_empty,
+        "the search was stopped early, so there may be more": found.partial,
+    }
+    for notice in (*(fact for fact, is_so in facts.items() if is_so), *notices):
+        complain(notice)
 
 
 def _kinds(given: list[str], now: datetime) -> tuple[Kind, ...]:
@@ -152,14 +179,6 @@ def _moment(option: str, text: str | None, now: datetime) -> float | None:
             f"{option}: {text!r} is not a date; write one like {now:%Y-%m-%d}, 30d, 2w, 3mo or today"
         )
     return moment
-
-
-def _explain(found: bool, notices: Sequence[str], *, partial: bool) -> int:
-    """Say on standard error why there is nothing, or not everything; returns the exit code."""
-    stopped = ["the search was stopped early, so there may be more"] if partial else []
-    for notice in (*([] if found else ["nothing was found"]), *stopped, *notices):
-        complain(notice)
-    return 0 if found else EXIT_FAILED
 
 
 def hit_lines(hit: Hit, place: KnowledgePlace, width: int | None) -> Iterator[str]:
@@ -191,30 +210,6 @@ def _shown_file(hit: Hit, place: KnowledgePlace) -> str:
         return str(path)
 
 
-def _show_figures(found: FoundFigures, query: str, place: KnowledgePlace, *, as_json: bool) -> int:
-    if as_json:
-        hidden = ("passage", "marks", "start", "copies", "same_address", "older", "score")
-        rows = [
-            {
-                "figure": each.figure,
-                "day": each.day,
-                "passage": each.passage,
-                "place": list(each.place),
-                "marks": [list(mark) for mark in each.marks],
-                "start": each.start,
-                **{name: value for name, value in _hit_fields(each.hit, place).items() if name not in hidden},
-            }
-            for each in found.figures
-        ]
-        print_json(
-            {"query": query, "figures": rows, "partial": found.partial, "notices": list(found.notices)}
-        )
-        return 0 if rows else EXIT_FAILED
-    if found.figures:
-        print_figures(found.figures, page_width(200))
-    return _explain(bool(found.figures), found.notices, partial=found.partial)
-
-
 def print_figures(figures: Sequence[NearFigure], width: int | None) -> None:
     """Print a table of figures; for a terminal of `width` cells the sentences are cut around the figures."""
     rows = [
@@ -237,19 +232,29 @@ def print_figures(figures: Sequence[NearFigure], width: int | None) -> None:
     print_table(table)
 
 
-def _fields(query: str, results: Results, place: KnowledgePlace) -> dict[str, Any]:
-    facets = {"kinds": results.kinds, "sites": results.sites, "sessions": results.sessions}
+def _fields(
+    query: str, found: Results | FoundFigures, shown: list[dict[str, Any]], notices: list[str]
+) -> dict[str, Any]:
+    fields = {"query": query, "partial": found.partial, "notices": notices}
+    if not isinstance(found, Results):
+        return {**fields, "figures": shown}
+    facets = {"kinds": found.kinds, "sites": found.sites, "sessions": found.sessions}
+    counted = {
+        name: [{"value": each.value, "count": each.count} for each in given] for name, given in facets.items()
+    }
+    return {**fields, "hits": shown, **counted, "relaxed": found.relaxed, "ms": round(found.ms, 1)}
+
+
+def _figure_fields(each: NearFigure, place: KnowledgePlace) -> dict[str, Any]:
+    hidden = ("passage", "marks", "start", "copies", "same_address", "older", "score")
     return {
-        "query": query,
-        "hits": [_hit_fields(hit, place) for hit in results.hits],
-        **{
-            name: [{"value": each.value, "count": each.count} for each in found]
-            for name, found in facets.items()
-        },
-        "relaxed": results.relaxed,
-        "partial": results.partial,
-        "notices": list(results.notices),
-        "ms": round(results.ms, 1),
+        "figure": each.figure,
+        "day": each.day,
+        "passage": each.passage,
+        "place": list(each.place),
+        "marks": [list(mark) for mark in each.marks],
+        "start": each.start,
+        **{name: value for name, value in _hit_fields(each.hit, place).items() if name not in hidden},
     }
 
 

@@ -6,22 +6,26 @@ import argparse
 import dataclasses
 import signal
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from ua_tui.core.errors import KnowledgeError
 from ua_tui.core.text import clean_line
 from ua_tui.tui.cli.arguments import WrongUsage, add_sessions_folder, redactor_of, workspace_settings
-from ua_tui.tui.cli.output import complain, local_time, print_json, print_line
-from ua_tui.tui.terminal.exit_codes import EXIT_FAILED, EXIT_INTERRUPTED
+from ua_tui.tui.cli.output import agrees, complain, local_time, print_json, print_line
+from ua_tui.tui.terminal.exit_codes import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_USAGE
 
 if TYPE_CHECKING:
+    from ua_tui.core.knowledge.removal.forgetting import Forgotten
     from ua_tui.core.knowledge.search.embeddings import Embedder
     from ua_tui.core.knowledge.status import Status
     from ua_tui.core.settings.model import Settings
 
 _FORGET_OPTIONS = ("session", "source", "match", "files", "dry_run", "yes")
+_MOST_NAMES = 20
 _SHOWN = (
     "exists", "version", "sessions", "passages", "sources", "journal_mode", "forgotten", "notes", "problems",
 )  # fmt: skip
@@ -74,9 +78,7 @@ def run(args: argparse.Namespace) -> int:
         raise WrongUsage(f"there is no folder {clean_line(str(settings.workspace_base), 1000)}")
     match args.action:
         case "forget":
-            from ua_tui.tui.cli.knowledge.forget import run_forget
-
-            return run_forget(settings, args)
+            return _forget(settings, args)
         case "update":
             return _update(settings, as_json=args.json)
         case "rebuild":
@@ -165,8 +167,8 @@ def _rows(status: Status, embedder: Embedder | None) -> Iterator[tuple[str, str]
 
 
 def _update(settings: Settings, *, as_json: bool) -> int:
+    from ua_tui.core.knowledge.index.database import KnowledgeEmptied
     from ua_tui.core.knowledge.index.store import KnowledgeStore
-    from ua_tui.core.knowledge.problems import KnowledgeDamaged
     from ua_tui.core.knowledge.status import read_status
     from ua_tui.observers.knowledge.catch_up import catch_up
     from ua_tui.tui.cli.knowledge.place import find_database
@@ -174,7 +176,7 @@ def _update(settings: Settings, *, as_json: bool) -> int:
     path = find_database(settings, must_exist=False)
     try:
         store = KnowledgeStore(path)
-    except KnowledgeDamaged as error:
+    except KnowledgeEmptied as error:
         complain(str(error))
         store = KnowledgeStore(path)
     done, missing = 0, len(read_status(path, settings.workspace_base).lagging)
@@ -210,6 +212,76 @@ def _rebuild(settings: Settings, *, as_json: bool) -> int:
     for problem in rebuilt.problems:
         complain(problem)
     return EXIT_FAILED if rebuilt.problems else 0
+
+
+def _forget(settings: Settings, args: argparse.Namespace) -> int:
+    if not (args.session or args.source or args.match):
+        raise WrongUsage("forget needs --session, --source or --match")
+    for name in ("session", "source", "match"):
+        value = getattr(args, name)
+        if value is not None and not value.strip():
+            raise WrongUsage(f"--{name} is empty")
+    from ua_tui.core.knowledge.removal.forgetting import forget
+    from ua_tui.tui.cli.knowledge.place import find_database, session_key
+
+    path = find_database(settings)
+    which = partial(
+        forget,
+        path,
+        session=session_key(path, settings.workspace_base, args.session) if args.session else "",
+        source=args.source or "",
+        match=args.match or "",
+        files=args.files,
+    )
+    try:
+        found = which(dry_run=True)
+    except KnowledgeError as error:
+        return complain(str(error), EXIT_USAGE)
+    if not (found.documents or found.files or args.session):
+        if args.json:
+            _print_forgotten(found, done=False, as_json=True)
+        return complain("nothing in the knowledge base matches: nothing was forgotten")
+    if args.dry_run:
+        _print_forgotten(found, done=False, as_json=args.json)
+        return 0
+    if not args.yes:
+        if args.json or not (sys.stdin.isatty() and sys.stdout.isatty()):
+            return complain(
+                "nobody can be asked here: --dry-run shows what would be removed, --yes removes it",
+                EXIT_USAGE,
+            )
+        _print_forgotten(found, done=False, as_json=False)
+        what = "Forget this and delete the files" if found.files else "Forget this"
+        if not agrees(f"{what}? It does not come back."):
+            return complain("nothing was forgotten")
+    _print_forgotten(which(), done=True, as_json=args.json)
+    return 0
+
+
+def _print_forgotten(found: Forgotten, *, done: bool, as_json: bool) -> None:
+    if as_json:
+        print_json({"forgotten": done, **dataclasses.asdict(found)})
+        return
+    from ua_tui.core.events.units import quantity
+
+    documents, passages = quantity(found.documents, "document"), quantity(found.passages, "passage")
+    print_line(f"{'Forgotten' if done else 'To forget'}: {documents} with {passages}.")
+    if not done:
+        _print_names("Titles", found.titles)
+        _print_names(f"Sessions ({len(found.sessions):,})", found.sessions)
+    name = "Deleted files" if done else "Files to delete"
+    _print_names(f"{name} ({len(found.files):,})", [str(path) for path in found.files])
+    for sentence in found.kept:
+        line = clean_line(sentence, 1000)
+        print_line(f"{line[:1].upper()}{line[1:]}.")
+
+
+def _print_names(what: str, names: Sequence[str]) -> None:
+    shown = [f"  {clean_line(name, 300)}" for name in names[:_MOST_NAMES]]
+    for line in (
+        ([f"{what}:"] if shown else []) + shown + (["  and others"] if len(names) > _MOST_NAMES else [])
+    ):
+        print_line(line)
 
 
 @contextmanager

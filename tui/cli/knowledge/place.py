@@ -7,11 +7,9 @@ from pathlib import Path
 
 from ua_tui.core.errors import SettingsError
 from ua_tui.core.history.lookup import find_session
-from ua_tui.core.knowledge.folders import folder_key
-from ua_tui.core.knowledge.index.database import open_reader
+from ua_tui.core.knowledge.index.database import open_reader, reporting
 from ua_tui.core.knowledge.index.store import KnowledgeStore
-from ua_tui.core.knowledge.place import KnowledgePlace, is_made, place_of, shown_place
-from ua_tui.core.knowledge.problems import reporting
+from ua_tui.core.knowledge.place import KnowledgePlace, folder_key, is_made, place_of, shown_place
 from ua_tui.core.postgres.address import Address
 from ua_tui.core.settings.model import Settings
 from ua_tui.core.text import clean_line
@@ -27,6 +25,8 @@ def find_database(settings: Settings, *, must_exist: bool = True) -> KnowledgePl
     if path is None:
         raise SettingsError("the knowledge base is off; `ua-tui config set knowledge on` turns it on")
     if must_exist and not is_made(path):
+        if not settings.workspace_base.is_dir():
+            raise SettingsError(f"there is no folder {clean_line(str(settings.workspace_base), 700)}")
         raise SettingsError(
             f"there is no knowledge base {clean_line(shown_place(path), 700)}: `ua-tui knowledge update` makes it "
             "from the sessions there, as every session does by itself"

@@ -46,6 +46,7 @@ _FACETS_FROM = 120
 _LONGEST = 4_000
 _PLACEHOLDER = 'words, "a phrase", -without, last week, site: kind: session: tool: since: published:'
 _EMPTY = "There is nothing yet. What sessions find or write appears here as it is saved."
+_UNFINISHED = "Nothing has the last word. Type on to find words that begin with it."
 _NARROW = Binding.Group("only this kind, site, session; again: all")
 
 
@@ -137,6 +138,7 @@ class FindScreen(Modal[None]):
         self._opener = HitOpener(self, database, self._reader, sessions) if database is not None else None
         self._zone = zone
         self._narrowing: dict[str, str] = {}
+        self._shown_narrowing: dict[str, str] = {}
         self._facets: dict[str, Sequence[Facet]] = {}
         self._titles: dict[str, str] = {}
         self._answer = SearchAnswer()
@@ -160,7 +162,7 @@ class FindScreen(Modal[None]):
 
     def on_mount(self) -> None:
         """Search for the first words, and check for new ones regularly."""
-        self.query_one("#find-notice").display = False
+        self._show_notices(())
         self._show_facets()
         self._ask(delay=0)
         start_job(self, self._poll, "poll")
@@ -196,6 +198,12 @@ class FindScreen(Modal[None]):
     async def _search(self, words: str, narrowing: dict[str, str], delay: float, *, keep: bool) -> None:
         await asyncio.sleep(delay)
         answer = await self._reader.search(words, narrowing, limit=MOST_HITS)
+        self._waits = False
+        if answer.results.unfinished and self._list.chosen is not None and narrowing == self._shown_narrowing:
+            # The hits of the text before stay until the word is longer.
+            self._show_notices([_UNFINISHED])
+            return
+        self._shown_narrowing = narrowing
         self._show(answer, keep=keep)
         if answer.results.partial:
             # The person waits, as the next key would have stopped this.
@@ -203,11 +211,7 @@ class FindScreen(Modal[None]):
             self._show(answer, keep=True)
 
     def _show(self, answer: SearchAnswer, *, keep: bool) -> None:
-        self._waits = False
         results = answer.results
-        if results.unfinished and self._list.chosen is not None:
-            # The hits of the text before stay until the word is longer.
-            return
         # In a dimension that is narrowed, the facets of the answer before that stay.
         found = {"kind": results.kinds, "site": results.sites, "session": results.sessions}
         self._facets |= {each: facets for each, facets in found.items() if each not in self._narrowing}
@@ -216,11 +220,14 @@ class FindScreen(Modal[None]):
         self._list.show(results.hits, self._messages(answer), keep=keep)
         self._show_facets()
         self._show_title()
-        line = self.query_one("#find-notice", Static)
-        line.display = bool(results.notices)
-        line.update(Content(clean_line(" ".join(results.notices), 400)))
+        self._show_notices(results.notices)
         if self._opens_first:
             self.action_open()
+
+    def _show_notices(self, notices: Sequence[str]) -> None:
+        line = self.query_one("#find-notice", Static)
+        line.display = bool(notices)
+        line.update(Content(clean_line(" ".join(notices), 400)))
 
     async def _poll(self) -> None:
         """Ask again when something was stored."""
@@ -232,6 +239,8 @@ class FindScreen(Modal[None]):
     def _messages(self, answer: SearchAnswer) -> list[str]:
         if answer.problem:
             return [clean_line(answer.problem, 1_000)]
+        if answer.results.unfinished:
+            return [_UNFINISHED]
         if self._narrowing:
             back = keys_of(self.app).shown("screen.leave")
             return ["Nothing found with these filters.", f"{back} shows all kinds, sites and sessions again."]
@@ -327,14 +336,15 @@ class FindScreen(Modal[None]):
             detail.update("")
             return
         verb = {"article": "fetched", "query": "asked", "answer": "answered"}.get(hit.kind, "saved")
-        title = hit.session_title or hit.session
+        name = hit.session.rpartition("/")[2]
+        title = hit.session_title or name
         facts = (
             f"{verb} {moment(hit.made_at, self._zone)}",
             f"by {clean_line(hit.author, 60)}" if hit.author else "",
             clean_line(tool_name(hit.tool).short, 60) if hit.tool else "",
             f"session: {clean_line(title, 120)}" if title else "",
         )
-        where = clean_line(hit.url or hit.path or title, 1_000)
+        where = clean_line(hit.url or hit.path or name, 1_000)
         lines = (where, " · ".join(filter(None, facts)))
         width = max(1, self.size.width - 2)
         detail.update(Content("\n").join(Content(tail_cut(line, width)) for line in lines))

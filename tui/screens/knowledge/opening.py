@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 
 from ua_tui.core.concurrency.cancellation import in_thread
 from ua_tui.core.errors import KnowledgeError, UniversalAgentError
-from ua_tui.core.knowledge.folders import folder_path, is_here
+from ua_tui.core.knowledge.place import folder_path, is_here
 from ua_tui.core.knowledge.records import Hit
 from ua_tui.core.records.journal_reader import read_call
 from ua_tui.core.text import clean_line
@@ -68,22 +68,17 @@ class HitOpener:
     async def open(self, hit: Hit, what: Literal["passage", "call", "session"]) -> None:
         """Show a hit at its passage, its tool call, or its session."""
         try:
-            match what:
-                case "passage":
-                    await self._open_passage(hit)
-                case "call":
-                    await self._open_call(hit)
-                case "session":
-                    await self._open_session(hit)
+            if what == "passage" and not (hit.path and is_here(self._place, hit.session)):
+                await self._open_text(hit)
+            elif what == "call" and hit.tool_use_id is None:
+                self._screen.notify("No tool call made this: it is not the result of a tool.", markup=False)
+            else:
+                await self._open_in_session(hit, await self._folder(hit), what)
         except UniversalAgentError as error:
             self._screen.warn(clean_line(str(error), 400))
 
-    async def _open_passage(self, hit: Hit) -> None:
-        """Show the file at the passage; the text of the knowledge base for what has no file on this machine."""
-        if hit.path and is_here(self._place, hit.session):
-            await self._check(hit, hit.path)
-            self._view(self._folder(hit), hit.path, passage_of(hit))
-            return
+    async def _open_text(self, hit: Hit) -> None:
+        """Show the text of the knowledge base, for what has no file on this machine."""
         found = await self._reader.read(hit.id)
         if found is None:
             raise KnowledgeError("This is not in the knowledge base any more.")
@@ -94,54 +89,45 @@ class HitOpener:
         kind = KIND_NAMES.get(hit.kind, hit.kind).capitalize()
         self._screen.app.push_screen(ArticleScreen(article, kind, passage=passage_of(hit)))
 
-    async def _open_call(self, hit: Hit) -> None:
-        if hit.tool_use_id is None:
-            self._screen.notify("No tool call made this: it is not the result of a tool.", markup=False)
-            return
-        await self._check(hit)
-        folder = self._folder(hit)
-        call = await in_thread(partial(read_call, folder, hit.tool_use_id))
-        if call is None:
-            raise KnowledgeError("The call that made this is not in the journal of its session.")
-        screen = ToolCallScreen(call, folder=folder, read_only=not self._is_writable(folder))
-        self._screen.app.push_screen(screen, lambda path: self._view(folder, path) if path else None)
+    async def _open_in_session(self, hit: Hit, folder: Path, what: str) -> None:
+        is_current = self._is_current(folder)
+        read_only = not is_current or self._sessions.is_read_only
 
-    async def _open_session(self, hit: Hit) -> None:
-        if self._is_current(self._folder(hit)):
+        def view(path: str | None, passage: Passage | None = None) -> None:
+            if path:
+                screen = ViewerScreen(folder / path, folder, read_only=read_only, passage=passage)
+                self._screen.app.push_screen(screen)
+
+        if what == "session" and is_current:
             self._sessions.show_current()
+        elif what == "session":
+            self._sessions.read(folder)
+        elif what == "passage":
+            if why := await asyncio.to_thread(missing_reason, folder, hit.path):
+                raise KnowledgeError(why)
+            view(hit.path, passage_of(hit))
         else:
-            await self._check(hit)
-            self._sessions.read(self._folder(hit))
-
-    def _folder(self, hit: Hit) -> Path:
-        return folder_path(self._place, hit.session)
-
-    async def _check(self, hit: Hit, path: str = "") -> None:
-        """Check that the session of a hit, or a file of it, can be opened; raises a `KnowledgeError` if it cannot."""
-        if not is_here(self._place, hit.session):
-            host, _, there = hit.session.partition(":")
-            raise KnowledgeError(
-                f"It is on another machine, {clean_line(host, 60)}, in the folder {clean_line(there, 200)}."
-            )
-        folder = self._folder(hit)
-        if not await asyncio.to_thread(folder.is_dir):
-            name = clean_line(folder.name, 80)
-            raise KnowledgeError(f"The session {name} no longer exists: it was deleted or moved.")
-        if path and (why := await asyncio.to_thread(missing_reason, folder, path)):
-            raise KnowledgeError(why)
+            call = await in_thread(partial(read_call, folder, hit.tool_use_id or ""))
+            if call is None:
+                raise KnowledgeError("The call that made this is not in the journal of its session.")
+            self._screen.app.push_screen(ToolCallScreen(call, folder=folder, read_only=read_only), view)
 
     def _is_current(self, folder: Path) -> bool:
         current = self._sessions.current
         return current is not None and current.resolve() == folder.resolve()
 
-    def _is_writable(self, folder: Path) -> bool:
-        return self._is_current(folder) and not self._sessions.is_read_only
-
-    def _view(self, folder: Path, path: str, passage: Passage | None = None) -> None:
-        read_only = not self._is_writable(folder)
-        self._screen.app.push_screen(
-            ViewerScreen(folder / path, folder, read_only=read_only, passage=passage)
-        )
+    async def _folder(self, hit: Hit) -> Path:
+        """The folder of the session of a hit; raises a `KnowledgeError` if it is not here."""
+        if not is_here(self._place, hit.session):
+            host, _, there = hit.session.partition(":")
+            raise KnowledgeError(
+                f"It is on another machine, {clean_line(host, 60)}, in the folder {clean_line(there, 200)}."
+            )
+        folder = folder_path(self._place, hit.session)
+        if not await asyncio.to_thread(folder.is_dir):
+            name = clean_line(folder.name, 80)
+            raise KnowledgeError(f"The session {name} no longer exists: it was deleted or moved.")
+        return folder
 
 
 def passage_of(hit: Hit) -> Passage | None:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from ua_tui.core.concurrency.cancellation import Stop, in_thread
 from ua_tui.core.errors import KnowledgeError
@@ -15,19 +15,25 @@ if TYPE_CHECKING:
     from ua_tui.core.knowledge.place import KnowledgePlace
     from ua_tui.core.knowledge.search.search import KnowledgeSearch
 
-_OFF = 'The knowledge base is off. Write knowledge = "on" into your settings to find what sessions found.'
+T = TypeVar("T")
+
+_OFF = "The knowledge base is off. `ua-tui config set knowledge on` turns it on for the next session."
 _MISSING = (
     "Nothing is indexed yet. What a session finds appears here as it is saved; "
-    "`ua-tui knowledge rebuild` indexes past sessions."
+    "`ua-tui knowledge update` indexes past sessions."
 )
 
 
 @dataclass(frozen=True, slots=True)
 class SearchAnswer:
-    """The results of a search; `problem` is a sentence that says why there can be none, and what to do."""
+    """The results of a search; `problem` is a sentence that says why there can be none, and what to do.
+
+    It `failed` if there is a knowledge base, which cannot be read.
+    """
 
     results: Results = field(default_factory=Results)
     problem: str = ""
+    failed: bool = False
 
 
 class KnowledgeReader:
@@ -53,32 +59,28 @@ class KnowledgeReader:
         """
         given = narrowing or {}
 
-        def find(stop: Stop) -> SearchAnswer:
+        def find(search: KnowledgeSearch | None, stop: Stop) -> SearchAnswer:
             from ua_tui.core.knowledge.search.search import BUDGET, PATIENT
 
-            with self._turn:
-                # The question may have been cancelled while it waited for its turn.
-                stop.check()
-                try:
-                    if (search := self._opened()) is None:
-                        return SearchAnswer(problem=_MISSING if self._place is not None else _OFF)
-                    results = search.search(
-                        text,
-                        limit=limit,
-                        typing=True,
-                        budget=PATIENT if patient else BUDGET,
-                        kinds=[each for each in KINDS if each == given.get("kind")],
-                        sites=[each for each in (given.get("site"),) if each],
-                        session=given.get("session", ""),
-                        stopped=lambda: stop.is_set,
-                    )
-                except KnowledgeError as error:
-                    self._close()
-                    reason = str(error)
-                    return SearchAnswer(problem=f"{reason[:1].upper()}{reason[1:].rstrip('.')}.")
-                return SearchAnswer(results)
+            if search is None:
+                return SearchAnswer(problem=_MISSING if self._place is not None else _OFF)
+            results = search.search(
+                text,
+                limit=limit,
+                typing=True,
+                budget=PATIENT if patient else BUDGET,
+                kinds=[each for each in KINDS if each == given.get("kind")],
+                sites=[each for each in (given.get("site"),) if each],
+                session=given.get("session", ""),
+                stopped=lambda: stop.is_set,
+            )
+            return SearchAnswer(results)
 
-        return await in_thread(find)
+        try:
+            return await self._ask(find)
+        except KnowledgeError as error:
+            reason = str(error)
+            return SearchAnswer(problem=f"{reason[:1].upper()}{reason[1:].rstrip('.')}.", failed=True)
 
     async def read(self, number: int) -> tuple[FoundDocument, str] | None:
         """Return a document and its text; None if it is not there any more.
@@ -87,30 +89,21 @@ class KnowledgeReader:
             KnowledgeError: the knowledge base cannot be read.
         """
 
-        def read(_stop: Stop) -> tuple[FoundDocument, str] | None:
-            with self._turn:
-                search = self._opened()
-                document = search.document(number) if search is not None else None
-                if search is None or document is None:
-                    return None
-                return document, search.text(number, limit=document.length)
+        def read(search: KnowledgeSearch | None, _stop: Stop) -> tuple[FoundDocument, str] | None:
+            document = search.document(number) if search is not None else None
+            if search is None or document is None:
+                return None
+            return document, search.text(number, limit=document.length)
 
-        return await in_thread(read)
+        return await self._ask(read)
 
     async def changed(self) -> bool:
         """Whether something was stored since the last question."""
-
-        def check(_stop: Stop) -> bool:
-            with self._turn:
-                is_new = self._search is None
-                try:
-                    search = self._opened()
-                    return search is not None and (is_new or search.changed())
-                except KnowledgeError:
-                    self._close()
-                    return True
-
-        return await in_thread(check)
+        is_new = self._search is None
+        try:
+            return await self._ask(lambda search, _stop: search is not None and (is_new or search.changed()))
+        except KnowledgeError:
+            return True
 
     def close(self) -> None:
         """Close the file. Blocks until a running question has stopped."""
@@ -118,8 +111,22 @@ class KnowledgeReader:
             self._closed = True
             self._close()
 
+    async def _ask(self, work: Callable[[KnowledgeSearch | None, Stop], T]) -> T:
+        """Do some work in a thread; it is given None if there is no knowledge base, and after the end."""
+
+        def ask(stop: Stop) -> T:
+            with self._turn:
+                # The question may have been cancelled while it waited for its turn.
+                stop.check()
+                try:
+                    return work(self._opened(), stop)
+                except KnowledgeError:
+                    self._close()
+                    raise
+
+        return await in_thread(ask)
+
     def _opened(self) -> KnowledgeSearch | None:
-        """The knowledge base; None if it is off or not made yet, and after the end."""
         from ua_tui.core.knowledge.place import is_made
 
         if self._search is None and self._place is not None and not self._closed and is_made(self._place):

@@ -109,6 +109,7 @@ class SessionsScreen(Modal[Path | None]):
     def compose(self) -> ComposeResult:
         """Create the title, the list, the details, an input line, and the keys."""
         yield TitleLine()
+        yield Static(id="sessions-notice")
         yield self._list
         yield Static(id="sessions-detail")
         yield Input(id="sessions-line", compact=True)
@@ -126,6 +127,7 @@ class SessionsScreen(Modal[Path | None]):
     def on_mount(self) -> None:
         """Read the list in a thread."""
         self.query_one("#sessions-line", Input).display = False
+        self._show_notice("")
         self._list.focus()
         self._show_title()
         start_job(self, self._follow, "sessions")
@@ -228,6 +230,12 @@ class SessionsScreen(Modal[Path | None]):
             marked = [(text, "$text-accent bold" if is_match else "") for text, is_match in pieces_of(hit)]
             below = Content.assemble((f"{KIND_NAMES.get(hit.kind, hit.kind)}: ", "$text-muted"), *marked)
         detail.update(Content("\n").join([Content(" · ".join(facts)), below]))
+
+    def _show_notice(self, problem: str) -> None:
+        """Show why only titles and journals are searched; nothing without a problem."""
+        notice = self.query_one("#sessions-notice", Static)
+        notice.display = bool(problem)
+        notice.update(Content(f"Only titles and journals are searched. {clean_line(problem, 1_000)}"))
 
     def action_sort(self) -> None:
         """Change the sort order."""
@@ -370,7 +378,9 @@ class SessionsScreen(Modal[Path | None]):
         self._activity = "searching" if query else ""
         self._found = set() if query else None
         self._passages = {}
-        if query:
+        if not query:
+            self._show_notice("")
+        else:
             folded = query.casefold().split()
             # What is in memory is searched at once; journals are searched after that.
             self._found = {
@@ -413,6 +423,7 @@ class SessionsScreen(Modal[Path | None]):
         answer = await self._reader.search(query, limit=MOST_HITS, patient=True)
         if query != self._query or self._found is None:
             return
+        self._show_notice(answer.problem if answer.failed else "")
         for hit in answer.results.hits:
             name = hit.session.rpartition("/")[2]
             # One with some of the words tells more about a session that is listed anyway.

@@ -231,3 +231,19 @@ def test_a_terminal_gets_marked_words_in_lines_that_fit() -> None:
     assert "\x1b[1mquokka\x1b[0m" in "\n".join(lines)
     assert all(len(ESCAPE.sub("", line)) <= 40 for line in lines[:-1])
     assert ESCAPE.sub("", lines[-1]).strip() == "/k/session_1/work_products/q.md"
+
+
+def test_without_words_the_newest_are_listed(base: Path, capsys: Output) -> None:
+    assert find(base) == 0
+    assert "A numbat eats termites." in capsys.readouterr().out
+
+
+def test_if_nothing_is_found_it_says_that_sessions_are_not_indexed(tmp_path: Path, capsys: Output) -> None:
+    made_base(tmp_path)
+    Recorded(tmp_path, "session_20260312_120000").answer("The wombat digs.")
+    assert find(tmp_path, "wombat") == 1
+    assert "1 session may have more, not indexed yet: `ua-tui knowledge update`" in capsys.readouterr().err
+    assert main(["knowledge", "update", "--workspace", str(tmp_path)]) == 0
+    assert find(tmp_path, "wombat") == 0
+    assert find(tmp_path / "missing", "wombat") == 2
+    assert f"there is no folder {tmp_path / 'missing'}" in capsys.readouterr().err
