@@ -6,9 +6,10 @@ import math
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import combinations
 
-from ua_tui.observers.check.compare import is_same_value, same_noun
+from ua_tui.observers.check.compare import RATES, is_same_value, same_noun
 from ua_tui.observers.check.figures.figure import Figure, Reading
 from ua_tui.observers.check.figures.vocabulary import Vocabulary, root
 from ua_tui.observers.check.matching import is_other, is_slip
@@ -26,9 +27,6 @@ _SLIPS = 20.0
 the same."""
 COLUMN = "column"
 """The group of the values above a claim in a table of the report."""
-_RATES = {
-    "minute": 60.0, "hour": 3_600.0, "day": 86_400.0, "week": 604_800.0, "month": 2_629_800.0, "year": 31_557_600.0,
-}  # fmt: skip
 _LONG = 100
 """The fewest values that a claim must be one of if the report names no operand, so three digits; 50 gave one more true
 one."""
@@ -54,6 +52,7 @@ class Operand:
         column: of a table that it is in.
         beside: the roots of the words directly beside it.
         behind: what it was calculated from itself.
+        is_addressed: the sentence names the row of a table that it is in, or it is in the row of totals.
     """
 
     passage: int
@@ -67,11 +66,12 @@ class Operand:
     column: str = ""
     beside: frozenset[str] = frozenset()
     behind: tuple[Operand, ...] = ()
+    is_addressed: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Task:
-    """A claim that may be calculated.
+    """A claim that may be calculated, and the values that may give it.
 
     `announced` are the names of the calculations that words near it announce, `sentence` the roots of all words.
     """
@@ -81,6 +81,12 @@ class Task:
     known: Vocabulary
     sentence: frozenset[str] = frozenset()
     at: int = -1
+    operands: Sequence[Operand] = ()
+
+    @cached_property
+    def tried(self) -> list[Calculation]:
+        """All calculations that may be meant, the likeliest first."""
+        return _tried(self, self.operands)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +113,12 @@ class Calculation:
         near += 0.5 * (len(kinds) == 1 and ("", "") not in kinds)
         # "At 98 percent it keeps 72, at 99 percent it keeps 85": what is kept is compared with what is kept.
         near += 0.2 * bool(frozenset.intersection(*(each.beside for each in self.operands)))
-        return near + self.is_of_one - 0.1 * count
+        return near + self.is_of_one + self.is_addressed - 0.1 * count
+
+    @property
+    def is_addressed(self) -> bool:
+        """Whether all operands are in rows that the sentence names."""
+        return all(each.is_addressed for each in self.operands)
 
     @property
     def is_of_one(self) -> bool:
@@ -173,40 +184,45 @@ class Calculation:
         return Figure(start=0, end=0, text="", readings=(reading,))
 
 
-def calculate(task: Task, operands: Sequence[Operand]) -> Calculation | None:
+def calculate(task: Task) -> Calculation | None:
     """The likeliest calculation whose result is the claim; None if there is none or if it may be chance."""
-    return next(_meeting(task, operands, 1.0, lambda made: made.is_met and not made.is_opposed), None)
+    return next(_meeting(task, 1.0, lambda made: made.is_met and not made.is_opposed), None)
 
 
-def miscalculate(task: Task, operands: Sequence[Operand]) -> Calculation | None:
+def miscalculate(task: Task) -> Calculation | None:
     """The calculation that the report names and that gives something else; None if it may mean another one."""
 
     def is_opposed(made: Calculation) -> bool:
         has_roles = made.operands[0].role != made.operands[1].role
         return (
-            made.is_met and made.is_opposed and made.name in task.announced and (has_roles or made.level >= 1)
+            made.is_met
+            and made.is_opposed
+            and made.name in task.announced
+            and (has_roles or made.level >= 1 or made.is_addressed)
         )
 
     def is_near(made: Calculation) -> bool:
         is_named = made.level >= 1 and made.name in task.announced and not made.is_opposed
         return is_named and not made.is_met and is_slip(made.claim, made.shown)
 
-    found = next(_meeting(task, operands, 1.0, is_opposed), None)
-    found = found or next(_meeting(task, operands, _SLIPS, is_near), None)
+    if (found := next(_meeting(task, 1.0, is_opposed), None)) is not None:
+        return found
+    if any(made.is_exact and made.is_of_one and not made.is_opposed for made in task.tried):
+        # It may be this one, though chance would meet it, too.
+        return None
+    found = next(_meeting(task, _SLIPS, is_near), None)
     if found is not None or task.claim.is_word or "that is" not in task.announced:
         return found
-    own = [each for each in operands if each.level == 1 and not each.figure.is_small]
+    own = [each for each in task.operands if each.level == 1 and not each.figure.is_small]
     names = task.announced - ({"share"} if "change" in task.announced else {"change"})
     meant = [made for made in _tried(task, own) if made.name in names and not made.is_opposed]
     return meant[0] if len(meant) == 1 and is_other(meant[0].claim, meant[0].shown) else None
 
 
-def _meeting(
-    task: Task, operands: Sequence[Operand], factor: float, is_meant: Callable[[Calculation], bool]
-) -> Iterator[Calculation]:
+def _meeting(task: Task, factor: float, is_meant: Callable[[Calculation], bool]) -> Iterator[Calculation]:
     """The calculations that are meant and hardly met by chance, the likeliest first."""
     tried = {True: 0, False: 0}
-    for made in _tried(task, operands):
+    for made in task.tried:
         is_said = made.name in task.announced
         tried[is_said] += 1
         chance = factor * tried[is_said] / made.size * (1.0 if is_said else _UNSAID)
@@ -230,7 +246,7 @@ def _is_named(task: Task, made: Calculation) -> bool:
     if is_sum and claim.unit == "%":
         return False
     is_long = claim.unit != "%" and not is_sum and made.size >= _LONG
-    return level > 0 or is_ordered or is_counted or is_long
+    return level > 0 or is_ordered or is_counted or is_long or made.is_addressed
 
 
 def _tried(task: Task, operands: Sequence[Operand]) -> list[Calculation]:
@@ -241,9 +257,10 @@ def _tried(task: Task, operands: Sequence[Operand]) -> list[Calculation]:
     if claim.bound != "about" and not claim.is_word:
         # A bound is kept for what a source says, not for what is calculated.
         task = replace(task, claim=replace(claim, bound=""))
-    amounts = sorted(_distinct(operands, task.sentence), key=lambda each: (-each.level, -each.nearness))[
-        :_MOST
-    ]
+    amounts = sorted(
+        _distinct(operands, task.sentence),
+        key=lambda each: (-each.level, -each.is_addressed, -each.nearness),
+    )[:_MOST]
     found = [
         made
         for pair in combinations(amounts, 2)
@@ -282,8 +299,8 @@ def _of_two(task: Task, one: Operand, other: Operand) -> Iterator[Calculation]:
             yield Calculation("share", claim, 100 * b / a, "{} / {}", (other, one))
         for is_growth, base, pair in ((True, b, (one, other)), (False, a, (other, one))):
             direction = 1 if is_growth else -1
-            if a > b and (sign or order or direction) == direction:
-                is_opposed = sign * order < 0
+            if a > b and (order or sign or direction) == direction:
+                is_opposed = sign * direction < 0
                 yield Calculation(
                     "change", claim, 100 * (a - b) / base, "({0} − {1}) / {1}", pair, is_opposed
                 )
@@ -317,11 +334,8 @@ def _mean(task: Task, one: Operand, other: Operand) -> Iterator[Calculation]:
     count = second.value / second.readings[0].written
     if claim.unit != one.figure.unit or count <= 1 or second.unit not in ("", "time") or second.has_sign:
         return
-    if (
-        second.unit == "time"
-        and claim.rate
-        and abs(_RATES.get(claim.rate, 0.0) - second.readings[0].written) > 1
-    ):
+    written = second.readings[0].written if second.unit else 0.0
+    if claim.rate in RATES and abs(RATES[claim.rate] - written) > 1:
         return
     yield Calculation("mean", claim, one.figure.value / count, "{} / {}", (one, other))
     if one.level == other.level == 1 and not second.unit:

@@ -7,9 +7,14 @@ from typing import Literal
 from ua_tui.observers.check.figures.figure import Figure, Reading
 from ua_tui.observers.check.figures.vocabulary import Vocabulary, stem
 
-Problem = Literal["", "rate", "no rate", "direction", "noun"]
+Problem = Literal["", "rate", "no rate", "direction", "noun", "scale", "date"]
 """What differs although the value is the same."""
-_EXACT = 1e-6
+RATES = {
+    "second": 1.0, "minute": 60.0, "hour": 3_600.0, "day": 86_400.0, "night": 86_400.0, "week": 604_800.0,
+    "month": 2_629_800.0, "quarter": 7_889_400.0, "year": 31_557_600.0, "decade": 315_576_000.0,
+}  # fmt: skip
+"""What a value may be per, in seconds."""
+EXACT = 1e-6
 _CONVERTED = 0.03
 """How far a value in another unit may be from its exact conversion: "250 miles (400 km)" is 0.6 percent off."""
 _OWN = frozenset({"ordinal", "×"})
@@ -122,12 +127,12 @@ def _rounds_to(
 ) -> bool:
     difference = value - shown
     size = max(abs(shown), abs(value))
-    if abs(difference) <= _EXACT * size + 1e-12:
+    if abs(difference) <= EXACT * size + 1e-12:
         return True
     if is_converted:
         return (
             abs(difference)
-            <= max(reading.step / 2, min(reading.coarse / 2, _CONVERTED * size)) + _EXACT * size
+            <= max(reading.step / 2, min(reading.coarse / 2, _CONVERTED * size)) + EXACT * size
         )
     if step > reading.step * 1.001 and not claim.bound:
         return False
@@ -156,8 +161,11 @@ def problem_of(claim: Figure, source: Figure, words: Vocabulary) -> Problem:
     """What differs between two figures of the same value."""
     if claim.kind != "amount" or source.kind != "amount":
         return ""
-    if claim.rate and source.rate and set(claim.rate.split("|")).isdisjoint(source.rate.split("|")):
-        return "rate"
+    one, other = set(claim.rate.split("|")), set(source.rate.split("|"))
+    if claim.rate and source.rate and one.isdisjoint(other):
+        # What is per year may be per household, too, and unknown words may mean the same.
+        known = RATES.keys() if not one.isdisjoint(RATES) else set(words.rate_units.values()) - RATES.keys()
+        return "rate" if one & known and other & known else "no rate"
     # "Fell to 12" does not contradict "rose by 12".
     is_opposed = claim.sign * source.sign < 0 and (claim.role == "present") == (source.role == "present")
     if is_opposed and (claim.has_sign or source.has_sign):
@@ -176,7 +184,9 @@ def problem_of(claim: Figure, source: Figure, words: Vocabulary) -> Problem:
 def same_noun(claim: Figure, source: Figure, words: Vocabulary) -> bool:
     """Whether two figures count the same thing, as far as their words say."""
     one, other = claim.noun, source.noun
-    if stem(one) == stem(other) or (one in source.nouns and other in claim.nouns):
+    # "Schulkinder" are no "Schulklassen", though their first six letters are the same.
+    common = max(6, min(len(one), len(other)) - 3)
+    if one[:common] == other[:common] or (one in source.nouns and other in claim.nouns):
         return True
     # "Patentanmeldungen" are "Anmeldungen", and a "minibus" is a "bus".
     if min(len(one), len(other)) >= 5 and (

@@ -9,7 +9,7 @@ from ua_tui.core.concurrency.cancellation import NEVER, Stop
 from ua_tui.observers.check.blocks import Document, Places
 from ua_tui.observers.check.calculation import Calculation
 from ua_tui.observers.check.compare import Problem
-from ua_tui.observers.check.doubts import instead_of, rival_of, swapped, turned
+from ua_tui.observers.check.doubts import instead_of, misdated, rescaled, rival_of, swapped, turned
 from ua_tui.observers.check.figures.figure import Figure
 from ua_tui.observers.check.figures.find import Style
 from ua_tui.observers.check.matching import Look, Match
@@ -24,15 +24,17 @@ _MOST_CLOSE = 300
 """Figures for which calculations and other values are looked for: each may take some hundredths of a second."""
 _SEEN = 0.2
 """The share of a sentence's words that the passage shows that is named for a claim without any other."""
-_OPPOSED = 0.45
-"""How near a passage must be for red that has the value in another direction or per something else."""
 _NOTHING = Figure(start=0, end=0, text="")
 _ELSEWHERE = "The source has this value of something else, and another one here."
+_ATTRIBUTES: frozenset[Problem] = frozenset({"rate", "direction", "scale"})
+"""What is surely wrong if a source has the same value with another one."""
 _NOTES: dict[Problem, str] = {
     "": "",
     "rate": "The source has this value per something else.",
     "direction": "The source has this value in the other direction.",
     "noun": "The source has this number of something else.",
+    "scale": "The source has these digits with another scale.",
+    "date": "No source has this date.",
     "no rate": "The source does not say what this value is per.",
 }
 
@@ -87,6 +89,8 @@ class _Judge:
                 note = "The words and the figures go in opposite directions."
                 found = [match] if match is not None else self._nearest()
                 yield self._claim(at, "differs", found, instead=former.text, note=note)
+            elif match is None and (dated := self._dated(at)) is not None:
+                yield self._claim(at, "found", [dated])
             elif match is None or match.problem:
                 yield self._doubted(at, match)
             elif (rival := rival_of(self.look, at, match)) is not None:
@@ -94,19 +98,33 @@ class _Judge:
             else:
                 yield self._claim(at, "found", [match])
 
+    def _dated(self, at: int) -> Match | None:
+        """The other figure of the sentence whose column, heading or caption in the source has a year of the report."""
+        year, month, _ = self.statement.figures[at].date
+        for match in self.look.found if year and not month else ():
+            known = self.corpus.passages[match.passage]
+            own = next(
+                (cell.header for cell in known.cells if cell.start <= match.figure.start < cell.end), ""
+            )
+            if str(year) in f"{own} {known.caption} {known.heading}":
+                return Match(match.passage, _NOTHING, match.nearness, match.likeness)
+        return None
+
     def _doubted(self, at: int, match: Match | None) -> Claim:
         """The claim of a figure that no passage has, or not as the report has it."""
         figure = self.statement.figures[at]
         if next(self.close, None) is None:
             return self._claim(at, "not looked at" if figure.is_small else "not found", self._nearest())
         problem = match.problem if match is not None and not figure.is_small else ""
-        if problem not in ("rate", "direction") and (explained := self._explained(at)) is not None:
+        if problem not in ("rate", "no rate", "direction") and (explained := self._explained(at)) is not None:
             return explained
         if match is not None and problem:
-            is_sure = problem in ("rate", "direction") and match.nearness >= _OPPOSED
+            is_sure = problem in _ATTRIBUTES
             return self._instead(at, match, is_sure, _NOTES[problem])
         if not figure.is_small and (wrong := self.operands.contradicted(at)) is not None:
             return self._calculated(at, wrong, "differs")
+        if match is None and (altered := rescaled(self.look, at) or misdated(self.look, at)) is not None:
+            return self._instead(at, altered, True, _NOTES[altered.problem])
         other = instead_of(self.look, at)
         if figure.is_small and not (other is not None and other[1] and figure.noun):
             return self._claim(at, "not looked at", [])
@@ -121,6 +139,8 @@ class _Judge:
 
     def _instead(self, at: int, other: Match, is_sure: bool, note: str = "") -> Claim:
         """The claim of a figure in whose place a source has another one."""
+        is_same = other.problem in _ATTRIBUTES
+        is_sure = is_sure and (is_same or not self.operands.may_be_computed(at, other.passage))
         state: State = "differs" if is_sure else "not found"
         return self._claim(at, state, [other], instead=other.figure.text if is_sure else "", note=note)
 

@@ -11,6 +11,8 @@ from functools import cached_property
 from operator import ne
 
 from ua_tui.observers.check.compare import (
+    EXACT,
+    RATES,
     Problem,
     is_same_date,
     is_same_value,
@@ -67,6 +69,7 @@ class Look:
     Attributes:
         scores: for each passage that shares words with the sentence their weight.
         near: the passages, the nearest first.
+        places: for each figure in how many places the sources have its value.
         matches: for each figure the most likely one of the sources that has its value, if any.
     """
 
@@ -84,6 +87,7 @@ class Look:
         self.scores = corpus.nearest(statement.weights)
         same = [list(self._same(figure)) for figure in statement.figures]
         self.company = Counter(passage for found in same for passage in {passage for passage, _ in found})
+        self.places = [len(found) for found in same]
         self.matches = [self._match(at, found) for at, found in enumerate(same)]
 
     @cached_property
@@ -146,6 +150,9 @@ class Look:
             return True
         needed = _NEAR[min(digits_of(figure), len(_NEAR)) - 1]
         is_rare = places <= _RARE and digits_of(figure) > 2 and figure.unit != "%" and figure.kind == "amount"
+        if self.corpus.passages[match.passage].style.words is not self.words:
+            # A translation has few words in common.
+            needed /= 2
         needed *= 1 / 3 if is_rare else 2 / 3 if places <= _SELDOM else 1.0
         return match.nearness + _LOCAL * match.likeness >= needed
 
@@ -243,10 +250,16 @@ class Look:
     def _lacks_rate(self, figure: Figure, source: Figure, passage: int) -> bool:
         """Whether no word of a passage says what a claim is per; a table may say it anywhere."""
         known = self.corpus.passages[passage]
-        if not figure.rate or source.rate or known.cells or known.style.words is not self.words:
+        there, rates = known.style.words, set(figure.rate.split("|"))
+        if (
+            not figure.rate
+            or source.rate
+            or known.cells
+            or (there is not self.words and rates.isdisjoint(RATES))
+        ):
             return False
-        named = self.words.rate_units.items()
-        own = {root(word) for word, rate in named if rate in figure.rate.split("|")} | {root(figure.rate)}
+        named = [*there.rate_units.items(), *there.rate_words.items()]
+        own = {root(word) for word, rate in named if rate in rates} | {root(figure.rate)}
         return own.isdisjoint(known.words)
 
     def _has_noun(self, figure: Figure, match: Match) -> bool:
@@ -275,7 +288,7 @@ def may_stand_for(figure: Figure, source: Figure) -> bool:
     if source.noun and not figure.noun and not figure.unit:
         return False
     a, b = abs(figure.value), abs(source.value)
-    return not a or not b or 0.05 < a / b < 20 or _significant(figure) == _significant(source)
+    return not a or not b or 0.05 < a / b < 20 or significant(figure) == significant(source)
 
 
 def is_slip(figure: Figure, source: Figure) -> bool:
@@ -285,7 +298,7 @@ def is_slip(figure: Figure, source: Figure) -> bool:
         return all(figure.date[:2]) and bool(source.date[1]) and sum(map(ne, figure.date, source.date)) == 1
     if figure.kind == "name":
         return _is_typing_error(figure.name, source.name)
-    one, other = _significant(figure), _significant(source)
+    one, other = significant(figure), significant(source)
     if max(len(one), len(other)) < 2:
         # "30 g" for "30 mg", but not "five hours" for "five days" of something else.
         return _SMALLEST <= _shown(figure) == _shown(source)
@@ -297,11 +310,28 @@ def is_slip(figure: Figure, source: Figure) -> bool:
     )
 
 
+def is_rescaled(figure: Figure, source: Figure) -> bool:
+    """Whether an amount has the digits of a source's with another scale, of the same unit if the source names one."""
+    is_elliptic = not (figure.unit or figure.noun or figure.is_small)
+    is_of_unit = is_elliptic or source.unit == figure.unit or not (source.unit or source.noun)
+    if not (figure.kind == source.kind == "amount" and is_of_unit and figure.value and source.value):
+        return False
+    one, other = figure.readings[0], source.readings[0]
+    if source.is_cell and other.scale == 1 and not other.unit:
+        # The scale of a table may be anywhere.
+        return False
+    if one.scale == other.scale == 1 and one.written == other.written:
+        return False
+    size = 1e3 ** round(math.log10(abs(figure.value / source.value)) / 3)
+    slack = one.coarse / 2 * (1 + EXACT) / size
+    return size != 1 and abs(figure.value / size - source.value) <= slack
+
+
 def has_same_digits(figure: Figure, source: Figure) -> bool:
     """Whether two amounts have the same three or more digits, in whatever scale or unit."""
     if figure.kind != "amount" or source.kind != "amount":
         return False
-    return len(_significant(figure)) > 2 and _significant(figure) == _significant(source)
+    return len(significant(figure)) > 2 and significant(figure) == significant(source)
 
 
 def _shown(figure: Figure) -> float:
@@ -313,7 +343,7 @@ def _is_shifted(figure: Figure, source: Figure) -> bool:
     """Whether a claim is a source's value with thousands and millions mixed up, rounded to two or more digits."""
     reading = figure.readings[0]
     shown, value = abs(plain_of(reading)), abs(plain_of(source.readings[0]))
-    if not shown or not value or len(_significant(figure)) < 2:
+    if not shown or not value or len(significant(figure)) < 2:
         return False
     scale = 1e3 ** round(math.log10(value / shown) / 3)
     return scale != 1 and abs(value / scale - shown) <= reading.coarse / reading.written / 2
@@ -330,7 +360,7 @@ def digits_of(figure: Figure) -> int:
         return len(_NEAR)
     if figure.kind == "date":
         return 1 + sum(map(bool, figure.date))
-    digits = len(_significant(figure))
+    digits = len(significant(figure))
     return digits + (not figure.is_bare and digits > 1)
 
 
@@ -343,7 +373,7 @@ def _is_typing_error(one: str, other: str) -> bool:
     return is_moved or (len(places) == 1 and len(re.sub(r"0+\Z", "", one)) >= 3)
 
 
-def _significant(figure: Figure) -> str:
+def significant(figure: Figure) -> str:
     """The digits of a figure between its zeros."""
     reading = figure.readings[0]
     return str(round(abs(plain_of(reading)) / (reading.coarse / reading.written))) if reading.coarse else ""

@@ -5,10 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import replace
-from functools import cached_property
+from functools import cache, cached_property
+from itertools import combinations
 
+from ua_tui.observers.check.blocks import label_of
 from ua_tui.observers.check.calculation import COLUMN, Calculation, Operand, Task, calculate, miscalculate
-from ua_tui.observers.check.figures.context import CLAUSE
+from ua_tui.observers.check.compare import EXACT
+from ua_tui.observers.check.figures.context import CLAUSE, Context
 from ua_tui.observers.check.figures.figure import Figure
 from ua_tui.observers.check.figures.vocabulary import Vocabulary, root
 from ua_tui.observers.check.matching import Look
@@ -21,6 +24,7 @@ _BEFORE, _LONG_BEFORE = 0.5, 0.25
 """What it counts that the report has a value in the sentence before the claim's, or still before that."""
 _PASSAGES, _ROWS = 5, 12
 """The nearest passages whose values are used, and the rows of a table before and after one."""
+_POINTS = frozenset({"%", "pp", "point"})
 _YEAR = re.compile(r"\b(?:1[89]|20)\d\d\b")
 _BESIDE = 0.75
 """The weight of words that are directly beside a value: the next, or the one after it."""
@@ -58,15 +62,16 @@ class Operands:
         self.statement = look.statement
         self.passages = look.corpus.passages
         self.earlier = earlier
+        self._task = cache(self._make_task)
         self.own = [
             replace(self._operand(match.passage, match.figure, 1.0), level=1.0, at=at)
             for at, match in enumerate(look.matches)
-            if match is not None and not match.problem
+            if match is not None and match.problem in ("", "noun", "no rate")
         ]
 
     def explained(self, at: int) -> Calculation | None:
         """The calculation that gives a figure; from then on it is a value of its own."""
-        figure, found = self.statement.figures[at], calculate(self._task(at), self._operands(at))
+        figure, found = self.statement.figures[at], calculate(self._task(at))
         if found is None:
             return None
         first = found.operands[0]
@@ -74,11 +79,32 @@ class Operands:
         self.own.append(Operand(first.passage, figure, group, 1.0, at=at, behind=found.operands))
         return found
 
+    def may_be_computed(self, at: int, passage: int) -> bool:
+        """Whether two values of a passage have a figure as their sum or difference: then none stands in its place."""
+        figure = self.statement.figures[at]
+        units = _POINTS if figure.unit in _POINTS else {figure.unit}
+        beside = [
+            *self.passages[passage].figures,
+            *(each.figure for each in self.own if each.passage != passage),
+        ]
+        values = [
+            each.value
+            for each in beside
+            if each.kind == "amount"
+            and each.unit in units
+            and not (each.is_small and figure.noun != each.noun)
+        ]
+        return figure.kind == "amount" and any(
+            abs(figure.value - each) <= EXACT * abs(each)
+            for one, other in combinations(values, 2)
+            for each in (one + other, abs(one - other))
+        )
+
     def contradicted(self, at: int) -> Calculation | None:
         """The calculation that the report names for a figure and that gives something else."""
-        return miscalculate(self._task(at), self._operands(at))
+        return miscalculate(self._task(at))
 
-    def _task(self, at: int) -> Task:
+    def _make_task(self, at: int) -> Task:
         """What may announce a calculation of a figure: the words of its clause, its sentence and its column."""
         statement, words = self.statement, self.look.words
         figure, text, cues = statement.figures[at], self._blanked, words.calculation
@@ -109,7 +135,7 @@ class Operands:
         if start > len(before) and self._is_same_again(before, after):
             directions = words.direction.keys() & text.casefold().split()
             names |= {"that is", "share", "change" if figure.sign or directions else "difference"}
-        return Task(figure, frozenset(names), words, sentence, at)
+        return Task(figure, frozenset(names), words, sentence, at, self._operands(at))
 
     def _is_same_again(self, before: str, after: str) -> bool:
         """Whether a figure says something again, as in "498 of 612, which is 81 percent": no other words are near."""
@@ -185,22 +211,31 @@ class Operands:
         beside = frozenset(
             word for word, weight in self.look.source_profile(passage, figure).items() if weight > _BESIDE
         )
-        return Operand(passage, figure, known.group, 0.0, nearness, role, year, column=column, beside=beside)
+        return Operand(
+            passage, figure, known.group, 0.0, nearness, role, year, column=column, beside=beside,
+            is_addressed=bool(cells) and self._names(passage),
+        )  # fmt: skip
+
+    def _names(self, row: int) -> bool:
+        """Whether the sentence has all words of the name of a table's row, or whether that is the row of totals."""
+        known = self.passages[row]
+        name = set(roots(label_of(known.text, known.cells), known.style.words.common))
+        return bool(name) and (
+            name <= self._said or not name.isdisjoint(known.style.words.calculation["sum"])
+        )
+
+    @cached_property
+    def _said(self) -> set[str]:
+        statement = self.statement
+        return {
+            *statement.weights,
+            *roots(f"{statement.text} {statement.block.section}", self.look.words.common),
+        }
 
 
 def _role(text: str, start: int, end: int, words: Vocabulary) -> int:
-    """Whether a value is, by the words beside it, a former one that others are compared with (-1), or the present one.
-
-    "Sales of 12 million" are in German no former ones, but in "from 12 to 14 million" the first ones are.
-    """
-    before = CLAUSE.split(text[max(0, start - 60) : start])[-1].casefold().split()[-4:]
-    after = CLAUSE.split(text[end : end + 40])[0].casefold().split()[:5]
-    former, of = words.calculation["former"], words.calculation["of"]
-    if any(root(word) in former for word in (*before, *after)):
-        return -1
-    for word in reversed(before):
-        if word in words.present:
-            return 1
-        if word in words.past and (root(word) not in of or any(each in words.present for each in after)):
-            return -1
-    return 0
+    """Whether a value is, by the words beside it, a former one (-1) or the present one (1); 0 if they do not say."""
+    clause, former = Context(text, words).clause(start, end), words.calculation["former"]
+    near = [*clause.before[:4], *clause.behind[:40].casefold().split()[:5]]
+    role = "past" if any(root(word) in former for word in near) else clause.role(4)
+    return {"past": -1, "present": 1, "": 0}[role]

@@ -32,7 +32,7 @@ from ua_tui.observers.check.blocks import Document, addresses_in
 from ua_tui.observers.check.check import check_document
 from ua_tui.observers.check.link_claims import address_key
 from ua_tui.observers.check.reading import read_document
-from ua_tui.observers.check.session_journal import SessionJournal, read_journal, readable
+from ua_tui.observers.check.session_journal import SessionJournal, read_journal
 from ua_tui.observers.check.session_texts import (
     HTML,
     MARKDOWN,
@@ -45,6 +45,7 @@ from ua_tui.observers.check.session_texts import (
     source_text,
     with_title,
 )
+from ua_tui.observers.decoding.readable_json import readable
 from ua_tui.observers.decoding.urls import repaired_url
 from ua_tui.observers.knowledge.artifacts import SavedFile, page_documents
 from ua_tui.observers.knowledge.cleaning import LONGEST_TEXT, Cleaner, clean_text, clean_title

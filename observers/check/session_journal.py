@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import posixpath
 import re
-from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -18,7 +17,6 @@ from ua_tui.core.agent.permissions.arguments import leaves
 from ua_tui.core.concurrency.cancellation import NEVER, Stop
 from ua_tui.core.errors import JournalError
 from ua_tui.core.events import types as ev
-from ua_tui.core.events.codec import from_json, to_json
 from ua_tui.core.observation import (
     AnyObservation,
     CrawlObservation,
@@ -31,6 +29,7 @@ from ua_tui.core.storage.compression import SUFFIX
 from ua_tui.core.storage.folders import EXPORTS, REPORT_CHECKS, SAVED_REPORTS
 from ua_tui.core.storage.workspace import JOURNAL, is_record
 from ua_tui.core.text import words_of
+from ua_tui.core.view.calls import CALL_EVENTS, OpenCalls
 from ua_tui.core.web_reader.errors import is_web_reader, reader_error
 from ua_tui.observers.base import input_text
 from ua_tui.observers.decoding.urls import is_web_url
@@ -55,11 +54,9 @@ _NO_SOURCES = FILE_READERS | _WRITERS | {
     "list_directory", "save_corpus", "workbench_download", "workbench_upload",
 }  # fmt: skip
 _ABOUT_TOOLS = frozenset({"schemas", "connections", "toolkits"})
-_DEEPEST = 12
 _MOST_INPUTS = 1_000
 _WANTED = (
-    ev.SessionStarted, ev.ArtifactSaved, ev.FilesAttached, ev.QueryReceived, ev.QuerySteered, ev.ToolCallStarted,
-    ev.ToolCallFinished,
+    ev.SessionStarted, ev.ArtifactSaved, ev.FilesAttached, ev.QueryReceived, ev.QuerySteered, *CALL_EVENTS,
 )  # fmt: skip
 
 
@@ -99,6 +96,7 @@ class SessionJournal:
     written: set[str] = field(default_factory=set)
     demo: bool = False
     problem: str = ""
+    _open: OpenCalls = field(default_factory=OpenCalls)
 
     def inside(self, path: str) -> str | None:
         """A path relative to the session's folder; None if it is outside of it, or the folder itself."""
@@ -126,6 +124,7 @@ class SessionJournal:
 
     def add(self, event: ev.Event) -> None:
         """Note one event."""
+        ended = self._open.ended_by(event)
         match event:
             case ev.SessionStarted(workspace=workspace, demo=demo):
                 self.demo = demo
@@ -143,11 +142,9 @@ class SessionJournal:
                 self.calls[use] = ToolCall(tool_use_id=use, name=name, input=given)
                 if short_name(name) in _WRITERS and (path := input_text(given, "path", "file_path")):
                     self.written.add(self._plain(path))
-            case ev.ToolCallFinished(observation=observation) if observation is not None:
-                use = event.tool_use_id
-                call = self.calls.get(use) or ToolCall(tool_use_id=use, name=observation.tool_name)
-                if event.status == "success":
-                    self.results.append(Result(call, observation, event.at))
+            case _ if ended is not None and (observation := ended.finished.observation) is not None:
+                if ended.finished.status == "success":
+                    self.results.append(Result(self.calls[ended.started.tool_use_id], observation, event.at))
                 if isinstance(observation, FileWriteObservation) and observation.path:
                     self.written.add(self._plain(observation.path))
             case _:
@@ -193,27 +190,6 @@ def _is_saved(slug: str) -> bool:
 def strings_in(value: Any) -> list[str]:
     """The texts among the first values in a value of JSON."""
     return [each for _, each in islice(leaves(value), _MOST_INPUTS) if isinstance(each, str)]
-
-
-def readable(text: str) -> str:
-    """A result as a person would read it: of JSON the names and values, one a line, a paragraph for each object."""
-    return "\n".join(_lines(text, "", _DEEPEST)).strip("\n")
-
-
-def _lines(value: Any, name: str, deepest: int) -> Iterator[str]:
-    if isinstance(value, str) and value.lstrip()[:1] in {"{", "["}:
-        inner = from_json(value) if deepest else None
-        value = inner if isinstance(inner, dict | list) else value
-    if isinstance(value, dict | list) and deepest:
-        # What the knowledge base has of agents and people says that it is their own.
-        is_own = isinstance(value, dict) and value.get("trust") == "own"
-        items = value.items() if isinstance(value, dict) else ((name, each) for each in value)
-        for key, each in () if is_own else items:
-            yield from _lines(each, str(key), deepest - 1)
-        yield from [""] if isinstance(value, dict) else []
-    elif value is not None and not isinstance(value, bool):
-        text = value if isinstance(value, str) else to_json(value)
-        yield f"{name}: {text}" if name else text
 
 
 def plain_path(path: str) -> str:

@@ -34,9 +34,9 @@ from ua_tui.observers.check.session_journal import (
     Result,
     SessionJournal,
     plain_path,
-    readable,
     strings_in,
 )
+from ua_tui.observers.decoding.readable_json import readable
 from ua_tui.observers.knowledge.artifacts import (
     ANSWER_PART,
     SavedFile,

@@ -11,7 +11,7 @@ from functools import cache, cached_property
 
 from ua_tui.core.claims.records import Source
 from ua_tui.core.concurrency.cancellation import NEVER, Stop
-from ua_tui.observers.check.blocks import Cell
+from ua_tui.observers.check.blocks import Cell, label_of
 from ua_tui.observers.check.compare import plain_of, shown_in
 from ua_tui.observers.check.figures.figure import Figure
 from ua_tui.observers.check.figures.find import Style, find_figures, style_of
@@ -30,12 +30,12 @@ def roots(text: str, common: frozenset[str]) -> list[str]:
 
 
 def figures_in(text: str, style: Style, cells: Sequence[Cell] = (), caption: str = "") -> list[Figure]:
-    """The figures of a text; those of a table's cells have the unit of their column or of the caption."""
+    """The figures of a text; those of a table's cells have the unit of their column, row or caption."""
     if not cells:
         return find_figures(text, style)
-    found = []
+    found, label = [], label_of(text, cells)
     for cell in cells:
-        figures = find_figures(text[cell.start : cell.end], style, cell.header, caption)
+        figures = find_figures(text[cell.start : cell.end], style, (cell.header, label, f", {caption}"))
         for figure in figures:
             is_alone = len(figures) == 1 and figure.text == text[cell.start : cell.end].lstrip("+-−–")
             found.append(
@@ -163,6 +163,18 @@ class Corpus:
         return {unit: sorted(values) for unit, values in found.items()}
 
     @cached_property
+    def _beginnings(self) -> Mapping[str, Sequence[tuple[int, int]]]:
+        found: dict[str, list[tuple[int, int]]] = defaultdict(list)
+        for passage in self.passages:
+            for at, figure in enumerate(passage.figures):
+                found[_first_digits(figure.value)].append((passage.number, at))
+        return found
+
+    def beginning(self, value: float) -> Sequence[tuple[int, int]]:
+        """The passages, and the places of the figures in them, that begin with the same two digits as a value."""
+        return self._beginnings.get(_first_digits(value), ())
+
+    @cached_property
     def named(self) -> Mapping[str, Sequence[tuple[int, int]]]:
         """For identifiers, and for years and days of dates, the passages and the places of the figures in them."""
         found: dict[str, list[tuple[int, int]]] = defaultdict(list)
@@ -196,6 +208,10 @@ class Corpus:
                     self.passages.append(Passage(
                         number, place, text, block.section, style, cells, block.table, block.caption
                     ))  # fmt: skip
+
+
+def _first_digits(value: float) -> str:
+    return f"{abs(value):e}".replace(".", "")[:2]
 
 
 def _pieces(text: str, style: Style) -> Iterator[tuple[int, int]]:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 
 from ua_tui.observers.check.figures.figure import Bound, Role
-from ua_tui.observers.check.figures.vocabulary import Vocabulary, singular, stem, units
+from ua_tui.observers.check.figures.vocabulary import Vocabulary, root, singular, stem, units
 
 _WORDS = re.compile(r"[^\W\d_]+(?:[-’'][^\W\d_]+)*|[^\w\s]|\d[\d.,]*")
 CLAUSE = re.compile(
@@ -105,6 +106,9 @@ class Clause:
         if found:
             return "|".join(found)
         near = self.next + self.before[:_ADJECTIVE]
+        for word, earlier in pairwise(self.before):
+            if earlier in known.each and word in known.rate_units:
+                return known.rate_units[word]
         return next((known.rate_words[word] for word in near if word in known.rate_words), "")
 
     def direction(self, bound: str) -> tuple[int, bool]:
@@ -124,10 +128,22 @@ class Clause:
                 return sign, distance <= 2
         return 0, False
 
-    def role(self) -> Role:
-        """Whether the word before a number says that it is a former or a present value, such as "from" and "to"."""
-        last, earlier = [*self.before, "", ""][:2]
-        if last in self.words.present:
-            return "present"
-        is_past = last in self.words.past or (last in self.words.common and earlier in self.words.past)
-        return "past" if is_past else ""
+    def role(self, reach: int = 2) -> Role:
+        """Whether the words before a number, the last ones, say that it is a former or a present value: "from", "to".
+
+        "Sales of 12 million" are in German no former ones, but in "from 12 to 14 million" the first ones are.
+        """
+        known = self.words
+        goes_on = not known.present.isdisjoint(self.next)
+        for word, earlier in pairwise([*self.before[:reach], ""]):
+            # In Spanish "frente a 40" is a former value.
+            if any(
+                each in known.past and (goes_on or root(each) not in known.calculation["of"])
+                for each in (word, earlier)
+            ):
+                return "past"
+            if word in known.present:
+                return "present"
+            if word not in known.common and reach == 2:
+                break
+        return ""

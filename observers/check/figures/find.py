@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from ua_tui.observers.check.figures.context import Context
@@ -65,29 +66,28 @@ def style_of(text: str) -> Style:
     return Style(words, marks_of(text, words.decimal if language else ""), bool(language))
 
 
-def find_figures(text: str, style: Style, header: str = "", caption: str = "") -> list[Figure]:
+def find_figures(text: str, style: Style, headings: Sequence[str] = ()) -> list[Figure]:
     """Find the figures of a passage, in order.
 
-    The scale and unit in `header`, the heading of a table's column, or else in its caption are those of numbers
-    without any.
+    The first scale and unit in the headings of a table's cell, that of its column first, are those of numbers without
+    any.
     """
     if not text.isprintable():
         text = text.replace("\n", " ").replace("\t", " ").replace("\r", " ")
-    return _Finder(text, style, header, caption).find()
+    return _Finder(text, style, headings).find()
 
 
 class _Finder:
-    def __init__(self, text: str, style: Style, header: str, caption: str) -> None:
+    def __init__(self, text: str, style: Style, headings: Sequence[str]) -> None:
         self.text = text
         self.style = style
         self.words = style.words
         self.context = Context(text, style.words)
         self.found: list[Figure] = []
         self.taken: list[tuple[int, int]] = []
-        self.header = read_header(header, style.words) if header else Suffix(1.0, None, 0)
-        self.may_be_year = self.header.is_empty
-        if caption and self.header.is_empty:
-            self.header = read_header(f", {caption}", style.words)
+        read = [read_header(each, style.words) for each in headings]
+        self.may_be_year = not read or read[0].is_empty
+        self.header = next((each for each in read if not each.is_empty), Suffix(1.0, None, 0))
 
     def find(self) -> list[Figure]:
         text = self.text
@@ -200,9 +200,9 @@ class _Finder:
             # "$1.24 dollars" and "£50p" have both.
             is_same = unit is not None and unit.name == money.name
             unit = unit if is_same or (unit is not None and not unit.is_money) else money
-        if unit is not None and unit.name == "×" and numbers[0].value > _MOST_TIMES:
+        if unit is not None and unit.name == "×" and numbers[0].value * scale > _MOST_TIMES:
             # "9.871-mal angemeldet" counts.
-            suffix, unit = Suffix(1.0, None, end), None
+            suffix, unit = Suffix(scale, None, suffix.end if scale > 1 else end), None
         is_plain = money is None and suffix.is_empty
         if is_plain and (self._year(match) or self._is_reference(match)):
             return

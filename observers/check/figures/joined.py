@@ -12,6 +12,9 @@ from ua_tui.observers.check.figures.suffix import SIGNS
 SHARE_STEP = 4.0
 """Points of percent that a fraction in words covers: "a third" is written for 31 to 35 percent."""
 _RANGE = re.compile(r"\s?(?:[–-]|±|to|and|or|bis|und|oder|à|a|et|ou|y|o)\s?[$€£]?\Z")
+_OF = re.compile(
+    r" (?:out )?(?:of|von|de|des|los)(?: (?:the|its|their|all|den|ihren|ses|les|los|sus))?\s", re.I
+)
 _IN = (" in ", " out of ", " of every ")
 _AND = ("", "and", "und", "et", "y")
 _DAY = 86_400
@@ -37,6 +40,8 @@ def joined(text: str, figures: Sequence[Figure]) -> list[Figure]:
             found[-1] = _one(text, share, figure, Reading(percent, SHARE_STEP, SHARE_STEP, "%"))
         elif _RANGE.match(between):
             found[-1:] = _as_range(last, figure)
+        elif _OF.fullmatch(between) and last.is_bare and not last.noun and not figure.unit:
+            found[-1:] = replace(last, noun=figure.noun, nouns=figure.nouns), figure
         else:
             found.append(figure)
     return found

@@ -13,7 +13,7 @@ SIGNS = "%‰°€£$¥₹¢"
 _NEXT = re.compile(r"[ \u00a0\u202f\u2009-]?(?:(?:d['’]|de )(?=[^\W\d_]))?([^\s,;:()!?\"“”|\[\]]+)")
 _GLUED = re.compile(r"(k|M|Mrd|Md|m|bn)([€$£])")
 _HEADING = re.compile(r"\A|[(\[]|,|\bin\b|\ben\b|(?=[%€£$])")
-_CURRENCY = re.compile(r"\s*((?:US|A|C|NZ|HK)?[$€£¥])\s*")
+_CURRENCY = re.compile(r"\s*((?:US|A|C|NZ|HK)?[$€£¥]|[A-Z]{3}(?= ))\s*")
 _LONGEST_PHRASE = 3
 
 
@@ -67,6 +67,7 @@ def read_header(header: str, words: Vocabulary) -> Suffix:
     """The scale and the unit that a heading names in brackets, behind "in" or as a sign; empty if it names none."""
     for place in _HEADING.finditer(header):
         symbol = _CURRENCY.match(header, place.end())
+        symbol = symbol if symbol and symbol[1] in units().before else None
         start = symbol.end() if symbol else place.end()
         start += len(header) - start - len(header[start:].lstrip())
         thousands = _THOUSANDS.match(header, start)

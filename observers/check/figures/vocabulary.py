@@ -14,8 +14,8 @@ from typing import Any
 LANGUAGES = ("en", "de", "fr", "es")
 WORD = re.compile(r"[^\W\d_]+|\d+")
 _SETS = (
-    ("direction", "phrasal"), ("rate", "compared"), ("counted", "irregular"), ("role", "joining"), ("role", "past"),
-    ("role", "present"), ("role", "negations"),
+    ("direction", "phrasal"), ("rate", "compared"), ("rate", "each"), ("counted", "irregular"), ("role", "joining"),
+    ("role", "past"), ("role", "present"), ("role", "negations"),
 )  # fmt: skip
 _ENDINGS = ("ing", "ed", "es", "en", "em", "er", "e", "a", "o", "n")
 
@@ -67,6 +67,7 @@ class Vocabulary:
     rate_units: Mapping[str, str]
     rates: re.Pattern[str]
     compared: frozenset[str]
+    each: frozenset[str]
     dates: re.Pattern[str]
     dated: re.Pattern[str]
     counting: frozenset[str]

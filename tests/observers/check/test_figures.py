@@ -49,13 +49,13 @@ def test_the_places_of_figures_are_those_of_the_text() -> None:
 )  # fmt: skip
 def test_a_cell_has_the_scale_and_unit_of_its_column(header: str, expected: str) -> None:
     style = style_of("The table of the office and of the lines is in the report of the year.")
-    (figure,) = find_figures("8.5", style, header)
+    (figure,) = find_figures("8.5", style, [header])
     assert shown(figure) == expected
 
 
 def test_a_german_column_of_millions() -> None:
     style = style_of("Die Tabelle ist von dem Amt und mit den Zahlen für das Jahr.")
-    (figure,) = find_figures("8,5", style, "Umsatz in Mio. Euro")
+    (figure,) = find_figures("8,5", style, ["Umsatz in Mio. Euro"])
     assert shown(figure) == "8500000 EUR"
 
 

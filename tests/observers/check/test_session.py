@@ -13,8 +13,8 @@ from ua_tui.core.claims.files import ReportCheck
 from ua_tui.core.claims.records import Source, SourceKind
 from ua_tui.core.concurrency.cancellation import NEVER, Stop, Stopped
 from ua_tui.core.events import types as ev
-from ua_tui.core.knowledge.index.database_file import FILE
 from ua_tui.core.knowledge.index.store import KnowledgeStore
+from ua_tui.core.knowledge.place import FILE
 from ua_tui.core.observation import (
     KnowledgeObservation,
     NativeObservation,
