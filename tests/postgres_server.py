@@ -10,10 +10,11 @@ import json
 import os
 import pwd
 import shutil
+import signal
 import socket
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -45,9 +46,7 @@ SELECT pg_terminate_backend(pid) FROM pg_stat_activity
 WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'
 """
 _ROLES = "SELECT rolname FROM pg_roles WHERE strpos(rolname, %s) > 0"
-_VERSIONS = (
-    "SELECT (SELECT array_agg(m::text) FROM migration m), (SELECT array_agg(q::text) FROM queue_migration q)"
-)
+_VERSIONS = "SELECT array_agg(m::text) FROM migration m"
 _EMPTY = """
 SET session_replication_role = replica;
 DO $$
@@ -56,7 +55,7 @@ BEGIN
     FOR each IN
         SELECT oid::regclass AS name, pg_relation_size(oid) AS size FROM pg_class
         WHERE relnamespace = 'ua_tui'::regnamespace AND relkind = 'r' AND pg_relation_size(oid) > 0
-            AND relname NOT IN ('migration', 'queue_migration')
+            AND relname NOT IN ('migration', 'claiming')
     LOOP
         IF each.size > 1000000 THEN
             EXECUTE format('TRUNCATE %s CASCADE', each.name);
@@ -64,6 +63,7 @@ BEGIN
             EXECUTE format('DELETE FROM %s', each.name);
         END IF;
     END LOOP;
+    UPDATE claiming SET not_before = now();
     PERFORM setval(format('%I.%I', schemaname, sequencename)::regclass, start_value, false)
     FROM pg_sequences WHERE last_value IS NOT NULL;
 END $$
@@ -99,20 +99,24 @@ class Database:
 
 
 class Cluster:
-    """A running server; `port` is its port on loopback, `folder` has its data and its socket."""
+    """A running server; `port` is its port on loopback, `folder` has its data and its socket.
 
-    def __init__(self, folder: Path, port: int) -> None:
+    `settings` are more of the server's, as `name=value`.
+    """
+
+    def __init__(self, folder: Path, port: int, settings: Sequence[str] = ()) -> None:
         self.folder = folder
         self.port = port
+        self.settings = settings
 
     @classmethod
-    def create(cls, folder: Path) -> Cluster:
+    def create(cls, folder: Path, settings: Sequence[str] = ()) -> Cluster:
         """Make a cluster in a new folder, and start it."""
         folder.mkdir(parents=True)
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             port = free.getsockname()[1]
-        cluster = cls(folder, port)
+        cluster = cls(folder, port, settings)
         if os.geteuid() == 0:
             shutil.chown(folder, *_ordinary_user())
             _open_parents(folder)
@@ -127,7 +131,7 @@ class Cluster:
 
     def start(self) -> None:
         """Start the server, and wait until it answers."""
-        options = " ".join(f"-c {each}" for each in _SETTINGS)
+        options = " ".join(f"-c {each}" for each in (*_SETTINGS, *self.settings))
         options += (
             f" -c listen_addresses=127.0.0.1 -c port={self.port} -c unix_socket_directories={self.folder}"
         )
@@ -148,6 +152,18 @@ class Cluster:
     def restart(self) -> None:
         """Restart the server, which ends all connections."""
         self.stop("fast")
+        self.start()
+
+    def crash(self) -> None:
+        """Kill every process of the server, and start it again: it recovers from its log."""
+        main = int((self.folder / "data" / "postmaster.pid").read_text().splitlines()[0])
+        children = Path(f"/proc/{main}/task/{main}/children").read_text().split()
+        for pid in (main, *map(int, children)):
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        # Where nobody waits for a dead process, it looks alive to the next server.
+        for lock in (self.folder / "data" / "postmaster.pid", self.folder / f".s.PGSQL.{self.port}.lock"):
+            lock.unlink(missing_ok=True)
         self.start()
 
     def make_database(self, template: str = "template1", name: str | None = None) -> Database:
@@ -272,6 +288,8 @@ class ReusedDatabase:
                     quoted = name.replace('"', '""')
                     db.execute(f'DROP OWNED BY "{quoted}" CASCADE; DROP ROLE "{quoted}"'.encode())
                 db.execute(_EMPTY.encode())
+                # Migrating takes this right away.
+                db.execute(f'GRANT CONNECT ON DATABASE "{database.name}" TO PUBLIC'.encode())
         except psycopg.Error:
             return False
         return True

@@ -10,8 +10,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from ua_tui.core.concurrency.threads import apart, in_loop
-from ua_tui.core.connections.base import WITHOUT_TOOLS
-from ua_tui.core.connections.composio.errors import advice_for, service_name
+from ua_tui.core.connections.base import COMPOSIO_OFF, WITHOUT_TOOLS
+from ua_tui.core.connections.composio.errors import service_name
 from ua_tui.core.connections.composio.session import try_composio
 from ua_tui.core.doctor.findings import Finding, failed, ok, skipped, warning
 from ua_tui.core.errors import Advice, ConnectionFailed, advise
@@ -70,7 +70,7 @@ async def check_session_model(
 async def check_composio(settings: Settings, *, within: float) -> Finding:
     """Open a session at Composio as the program does, and delete it again."""
     if not settings.composio_api_key:
-        return skipped("COMPOSIO_API_KEY is not set", advice_for("no_key", settings).remedy)
+        return skipped("COMPOSIO_API_KEY is not set", COMPOSIO_OFF.remedy)
     try:
         await try_composio(settings, within=within)
     except ConnectionFailed as error:

@@ -9,7 +9,7 @@ import stat
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
-from importlib import import_module, metadata, resources
+from importlib import import_module, metadata
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
@@ -18,7 +18,7 @@ from ua_tui.core.doctor.findings import Finding, PlannedCheck, failed, ok, skipp
 from ua_tui.core.errors import TeamError, advise
 from ua_tui.core.events.units import duration, quantity
 from ua_tui.core.postgres.address import Address
-from ua_tui.core.postgres.problems import missing_extra, reporting
+from ua_tui.core.postgres.problems import needing_extra, reporting
 from ua_tui.core.text import clean_line
 from ua_tui.core.version import VERSION
 
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 _PACKAGES = {
     "psycopg": "psycopg",
     "psycopg-pool": "psycopg_pool",
-    "procrastinate": "procrastinate",
     "obstore": "obstore",
 }
 _CHECKED_MODES = ("verify-ca", "verify-full")
@@ -186,7 +185,7 @@ class TeamChecks:
         return ok(found)
 
     async def _tables(self, db: psycopg.AsyncConnection[Any]) -> Finding:
-        """Whether the tables have the version of this program, and those of the queue that of its package."""
+        """Whether the tables have the version of this program."""
         from ua_tui.core.postgres.schema import LATEST
         from ua_tui.core.postgres.state import read_rights, read_version
 
@@ -195,17 +194,11 @@ class TeamChecks:
             if await read_rights(db) == "none" and await self._has_schema(db):
                 return skipped("not readable without rights")
             return failed("there are no tables of ua-tui", _MIGRATE)
-        cursor = await db.execute("SELECT name FROM ua_tui.queue_migration")
-        known = {name for (name,) in await cursor.fetchall()}
         found = f"version {version}"
         if version < LATEST:
             return failed(f"{found}, and this program needs {LATEST}", _MIGRATE)
         if version > LATEST:
             return failed(f"{found}, and this program knows {LATEST}", "update ua-tui on this machine")
-        if new := await asyncio.to_thread(_queue_migrations) - known:
-            return failed(
-                f"{found}, but {quantity(len(new), 'migration')} of the queue are missing", _MIGRATE
-            )
         return ok(found)
 
     async def _rights(self, db: psycopg.AsyncConnection[Any]) -> Finding:
@@ -248,9 +241,9 @@ class TeamChecks:
         """How many connections are left."""
         from ua_tui.core.postgres.state import read_capacity
 
-        capacity = await read_capacity(db)
-        free = max(capacity.most - capacity.used, 0)
-        found = f"{free} of {capacity.most} are free"
+        most, used = await read_capacity(db)
+        free = max(most - used, 0)
+        found = f"{free} of {most} are free"
         if free < _FEW_CONNECTIONS:
             return warning(found, "raise max_connections of the server, or run fewer workers")
         return ok(found)
@@ -289,10 +282,8 @@ class TeamChecks:
         return await asyncio.shield(self._connecting)
 
     async def _connect(self) -> psycopg.AsyncConnection[Any]:
-        try:
+        with needing_extra():
             await asyncio.to_thread(import_module, "psycopg")
-        except ImportError as error:
-            raise missing_extra(error) from error
         from ua_tui.core.postgres.connection import connect_async
 
         return await connect_async(self._address, any_version=True)
@@ -306,11 +297,6 @@ class TeamChecks:
         row: tuple[Any, ...] | None = await cursor.fetchone()
         assert row is not None
         return row
-
-
-def _queue_migrations() -> set[str]:
-    folder = resources.files("procrastinate") / "sql" / "migrations"
-    return {each.name for each in folder.iterdir() if each.name.endswith(".sql")}
 
 
 def _is_local(host: str, address: str) -> bool:

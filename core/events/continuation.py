@@ -14,7 +14,8 @@ def resumption(unknown: Sequence[str]) -> str:
     """The message with which a query is resumed; `unknown` are the tools of calls whose success is not known."""
     text = (
         f"{RESUMED} Continue with the query from where you stopped. Calls whose results you have seen are not to be "
-        "repeated."
+        "repeated. Calls that the conversation shows as rejected or interrupted at that point did not run, and nobody "
+        f"refused them: make them again{', except those named next' if unknown else ''}."
     )
     if unknown:
         text += f" {_unknown(unknown)}"

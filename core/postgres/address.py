@@ -5,13 +5,16 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Mapping
-from typing import NamedTuple, Self
+from typing import TYPE_CHECKING, NamedTuple, Self
 from urllib.parse import quote, unquote
 
 import msgspec
 
 from ua_tui.core.errors import SettingsError
 from ua_tui.core.text import clean_line
+
+if TYPE_CHECKING:
+    from ua_tui.core.postgres.connection import Connections
 
 _SCHEMES = ("postgresql://", "postgres://")
 _SECRETS = frozenset(
@@ -42,9 +45,13 @@ class Address(msgspec.Struct, frozen=True):
 
     Attributes:
         url: as libpq reads it; it has no password.
+        connections: those that the parts of this program share, as in a worker; None if each makes its own.
+        reader: for whom a worker reads the knowledge base, if not for itself.
     """
 
     url: str
+    connections: Connections | None = None
+    reader: str = ""
 
     @classmethod
     def parse(cls, text: str) -> Self:
@@ -83,7 +90,7 @@ class Address(msgspec.Struct, frozen=True):
         options = {**self.options, "options": f"{before} -c ua_tui.reader={name}".strip()}
         url = self.url.partition("?")[0]
         pairs = [f"{quote(key, safe='')}={quote(value, safe='/')}" for key, value in options.items()]
-        return type(self)(f"{url}?{'&'.join(pairs)}")
+        return type(self)(f"{url}?{'&'.join(pairs)}", self.connections, role)
 
     @property
     def shown(self) -> str:

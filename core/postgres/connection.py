@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import socket
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from ua_tui.core.errors import TeamError
 from ua_tui.core.postgres.address import Address
-from ua_tui.core.postgres.problems import explain, missing_extra
+from ua_tui.core.postgres.problems import explain, needing_extra, reporting
 from ua_tui.core.version import VERSION
 
 if TYPE_CHECKING:
     import psycopg
-    from psycopg_pool import AsyncConnectionPool
+
+log = logging.getLogger(__name__)
 
 SCHEMA = "ua_tui"
 """The schema of the database that has all tables, those of the queue included."""
@@ -24,6 +26,12 @@ OLDEST = 130000
 """The oldest version of the server, as `server_version_num` has it: 13."""
 _ANSWER_MS = 10_000
 """How long the network may be silent before a connection counts as lost, in milliseconds."""
+_LENDING_S = 10.0
+"""How long a request waits for a connection that is free, in seconds."""
+_PAUSE, _LONGEST_PAUSE = 0.2, 5.0
+CHANNEL = "ua_tui"
+"""The channel on which changes are announced: `session ID`, `question ID`, `answer ID`, `command ID` and `job ID`, with
+the id of a session or a job, and `queue` when a job can be claimed."""
 _OF_ENVIRONMENT = {"connect_timeout": "PGCONNECT_TIMEOUT", "application_name": "PGAPPNAME"}
 """Parameters for which a variable of libpq counts more than a default of this program."""
 
@@ -34,11 +42,9 @@ def parameters_of(address: Address, **more: Any) -> dict[str, Any]:
     Raises:
         TeamError: the address has an option that libpq does not know.
     """
-    try:
+    with needing_extra():
         import psycopg
         from psycopg.conninfo import conninfo_to_dict
-    except ImportError as error:
-        raise missing_extra(error) from error
     try:
         given = conninfo_to_dict(address.url)
     except psycopg.ProgrammingError as error:
@@ -61,7 +67,7 @@ def parameters_of(address: Address, **more: Any) -> dict[str, Any]:
     return {**defaults, **given, "options": options, **more}
 
 
-def connect(address: Address, *, autocommit: bool = True) -> psycopg.Connection[Any]:
+def connect(address: Address) -> psycopg.Connection[Any]:
     """Connect, for use in a thread.
 
     Raises:
@@ -71,7 +77,7 @@ def connect(address: Address, *, autocommit: bool = True) -> psycopg.Connection[
     import psycopg
 
     try:
-        connection: psycopg.Connection[Any] = psycopg.connect(**parameters, autocommit=autocommit)
+        connection: psycopg.Connection[Any] = psycopg.connect(**parameters, autocommit=True)
     except psycopg.Error as error:
         raise explain(error, address) from error
     if problem := _too_old(connection.info.server_version, address):
@@ -80,9 +86,7 @@ def connect(address: Address, *, autocommit: bool = True) -> psycopg.Connection[
     return connection
 
 
-async def connect_async(
-    address: Address, *, autocommit: bool = True, any_version: bool = False
-) -> psycopg.AsyncConnection[Any]:
+async def connect_async(address: Address, *, any_version: bool = False) -> psycopg.AsyncConnection[Any]:
     """Connect, for use in an event loop; `any_version` also connects to a server that is too old.
 
     Raises:
@@ -93,7 +97,7 @@ async def connect_async(
 
     try:
         connection: psycopg.AsyncConnection[Any] = await psycopg.AsyncConnection.connect(
-            **parameters, autocommit=autocommit
+            **parameters, autocommit=True
         )
     except psycopg.Error as error:
         raise explain(error, address) from error
@@ -103,23 +107,144 @@ async def connect_async(
     return connection
 
 
-def make_pool(address: Address, *, largest: int = 4, timeout: float = 10.0) -> AsyncConnectionPool[Any]:
-    """Make a pool of connections, which opens new ones after the server was restarted; open it before use.
+class Connections:
+    """The connections that the parts of a program share, so that their number is known; open them, and close them.
 
-    `timeout` is how many seconds a request waits for a connection; it raises `psycopg_pool.PoolTimeout` then.
+    There is a pool for the event loop, a `listener` with one connection, and `threads`, a pool of one for all threads.
     """
-    parameters = parameters_of(address, autocommit=True)
-    from psycopg_pool import AsyncConnectionPool
 
-    return AsyncConnectionPool(
-        kwargs=parameters,
-        min_size=1,
-        max_size=largest,
-        timeout=timeout,
-        check=_check,
-        reconnect_timeout=0,
-        open=False,
-    )
+    def __init__(self, address: Address, *, largest: int) -> None:
+        self.listener = Listener(address)
+        parameters = parameters_of(address, autocommit=True)
+        with needing_extra():
+            from psycopg_pool import AsyncConnectionPool, ConnectionPool
+        self._pool: AsyncConnectionPool[Any] = AsyncConnectionPool(
+            kwargs=parameters,
+            min_size=1,
+            max_size=largest,
+            timeout=_LENDING_S,
+            check=_check,
+            reconnect_timeout=0,
+            open=False,
+        )
+        self.threads = ConnectionPool(
+            kwargs=parameters,
+            min_size=0,
+            max_size=1,
+            timeout=30.0,
+            max_idle=60.0,
+            check=ConnectionPool.check_connection,
+            reconnect_timeout=0,
+            open=False,
+        )
+        self._address = address
+
+    def __reduce__(self) -> tuple[type[None], tuple[()]]:
+        # Settings are sent to the process of Composio's SDK, with an address: another process has no part in these.
+        return type(None), ()
+
+    async def open(self) -> None:
+        """Begin to connect."""
+        await self._pool.open()
+        self.threads.open()
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self.listener.close()
+        await self._pool.close(2.0)
+        await asyncio.to_thread(self.threads.close, 2.0)
+
+    @property
+    def is_short(self) -> bool:
+        """Whether somebody waits for a connection."""
+        return bool(self._pool.get_stats().get("requests_waiting"))
+
+    @asynccontextmanager
+    async def borrowed(self) -> AsyncIterator[psycopg.AsyncConnection[Any]]:
+        """A connection of the pool for some statements.
+
+        Raises:
+            TeamError: there is none in time.
+        """
+        with reporting(self._address):
+            db = await self._pool.getconn()
+        try:
+            yield db
+        finally:
+            await self._pool.putconn(db)
+
+
+@asynccontextmanager
+async def connected(address: Address) -> AsyncIterator[psycopg.AsyncConnection[Any]]:
+    """A connection for some statements: one that the program shares, or else one of its own.
+
+    Raises:
+        TeamError: the database cannot be reached.
+    """
+    if address.connections is not None:
+        async with address.connections.borrowed() as db:
+            yield db
+        return
+    db = await connect_async(address)
+    try:
+        yield db
+    finally:
+        await db.close()
+
+
+class Listener:
+    """Hears what is announced on the channel of a team, over one connection that is made again when it is lost."""
+
+    def __init__(self, address: Address) -> None:
+        self._address = address
+        self._heard: list[Callable[[str], None]] = []
+        self._task: asyncio.Task[None] | None = None
+
+    def subscribe(self, heard: Callable[[str], None]) -> Callable[[], None]:
+        """Call `heard` with what is announced, and with an empty text when something may have been missed.
+
+        Returns what ends it.
+        """
+        self._heard.append(heard)
+        # One that was cancelled may not have ended yet.
+        if self._task is None or self._task.done() or self._task.cancelling():
+            self._task = asyncio.create_task(self._run(), name="team: listener")
+
+        def end() -> None:
+            self._heard.remove(heard)
+            if not self._heard and self._task is not None:
+                self._task.cancel()
+
+        return end
+
+    async def close(self) -> None:
+        """Stop listening."""
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+
+    def _tell(self, payload: str) -> None:
+        for heard in list(self._heard):
+            heard(payload)
+
+    async def _run(self) -> None:
+        pause = _PAUSE
+        while True:
+            try:
+                db = await connect_async(self._address)
+                try:
+                    with reporting(self._address):
+                        await db.execute(f"LISTEN {CHANNEL}".encode())
+                        self._tell("")
+                        pause = _PAUSE
+                        async for notice in db.notifies():
+                            self._tell(notice.payload)
+                finally:
+                    await db.close()
+            except TeamError as error:
+                log.info("announcements of the team are late: %s", error)
+            await asyncio.sleep(pause)
+            pause = min(2 * pause, _LONGEST_PAUSE)
 
 
 async def _check(connection: psycopg.AsyncConnection[Any]) -> None:

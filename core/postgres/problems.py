@@ -24,12 +24,17 @@ def explain(error: Exception, address: Address) -> TeamError:
 
 
 def describe(error: Exception) -> Advice:
-    """What went wrong and what to do; a message that is not in the catalogue is shown as it is."""
+    """What went wrong and what to do; a message that is not in the catalogue is shown as it is.
+
+    It is also known of a `TeamError` that was made of an error.
+    """
+    if isinstance(error, TeamError) and isinstance(error.__cause__, Exception):
+        return describe(error.__cause__)
     if code := _code(error):
         return advise(code)
     text, secret = _message(error), os.environ.get("PGPASSWORD", "")
     shown = clean_line(text.replace(secret, "[redacted]") if secret else text, 300)
-    return Advice(shown or type(error).__name__)
+    return Advice(shown)
 
 
 def is_temporary(error: Exception) -> bool:
@@ -59,11 +64,13 @@ def reporting(address: Address) -> Iterator[None]:
         raise explain(error, address) from error
 
 
-def missing_extra(error: ImportError) -> TeamError:
-    """The error where the packages of the extra are not installed."""
-    failure = TeamError(advise("postgres.no_packages"))
-    failure.__cause__ = error
-    return failure
+@contextmanager
+def needing_extra() -> Iterator[None]:
+    """Raise a `TeamError` if the block imports a package of the extra that is not installed."""
+    try:
+        yield
+    except ImportError as error:
+        raise TeamError(advise("postgres.no_packages")) from error
 
 
 def _code(error: Exception) -> str:
@@ -76,7 +83,7 @@ def _code(error: Exception) -> str:
 def _message(error: Exception) -> str:
     """The message without the details, which can repeat rows and statements."""
     primary = getattr(getattr(error, "diag", None), "message_primary", None)
-    return primary or str(error)
+    return primary or str(error) or type(error).__name__
 
 
 def _state(error: Exception) -> str:

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 from ua_tui.core.errors import TeamError
 from ua_tui.core.postgres.address import Address
-from ua_tui.core.postgres.connection import SCHEMA, connect
+from ua_tui.core.postgres.connection import CHANNEL, SCHEMA, connect
 from ua_tui.core.postgres.problems import reporting
 from ua_tui.core.text import clean_line
 
 if TYPE_CHECKING:
     import psycopg
-
-_LOCK = 0x75617475
-"""The number of the lock that one migration at a time holds."""
-VERSION_QUERY = "SELECT max(version) FROM migration"
-"""The statement that reads the version of the tables."""
 
 
 def migrations() -> list[tuple[int, str]]:
@@ -28,10 +24,18 @@ def migrations() -> list[tuple[int, str]]:
     return [(int(name[:4]), (folder / name).read_text()) for name in names]
 
 
-LATEST = 3
+LATEST = 5
 """The version of the tables that this program needs."""
-_LAST_OTHER_KNOWLEDGE = 2
-"""The version whose knowledge base is emptied by the migration."""
+_SERVES = 5
+"""The oldest version of the program that can use tables of version `LATEST`."""
+VERSION_QUERY = (
+    f"SELECT CASE WHEN serves <= {LATEST} THEN least(version, {LATEST}) ELSE version END"  # noqa: S608 -- numbers
+    " FROM (SELECT version, (to_jsonb(m)->>'serves')::int AS serves FROM migration m"
+    " ORDER BY version DESC LIMIT 1) AS newest"
+)
+"""The statement that reads the version of the tables; later ones that serve this program count as its own."""
+_LAST_OTHER_KNOWLEDGE = 4
+"""The last version whose knowledge base is emptied by the migration."""
 
 
 def check_version(found: int | None, address: Address) -> None:
@@ -69,38 +73,38 @@ def migrate(address: Address) -> list[str]:
     with connect(address) as db, reporting(address):
         if problem := _may_not_migrate(db, address):
             raise problem
-        db.execute("SELECT pg_advisory_lock(%s)", (_LOCK,))
         _become_owner(db)
         db.execute(f"CREATE SCHEMA IF NOT EXISTS {SCHEMA}")
         db.execute(
             "CREATE TABLE IF NOT EXISTS migration"
             " (version integer PRIMARY KEY, applied_at timestamptz NOT NULL DEFAULT now())"
         )
-        db.execute(
-            "CREATE TABLE IF NOT EXISTS queue_migration"
-            " (name text PRIMARY KEY, applied_at timestamptz NOT NULL DEFAULT now())"
-        )
-        row = db.execute(VERSION_QUERY).fetchone()
-        found = row[0] if row else None
+        found = _found_version(db)
         if found is not None and found > LATEST:
             check_version(found, address)
-        done += _migrate_queue(db)
         for version, statements in migrations():
-            if found is None or version > found:
-                with db.transaction():
-                    db.execute(statements.encode())
-                    db.execute("INSERT INTO migration (version) VALUES (%s)", (version,))
-                done.append(f"tables of version {version}")
-        if found == _LAST_OTHER_KNOWLEDGE:
+            with db.transaction():
+                # One program at a time; whoever waited finds what the other one did.
+                db.execute("LOCK TABLE migration IN SHARE ROW EXCLUSIVE MODE")
+                if version <= (_found_version(db) or 0):
+                    continue
+                db.execute(statements.encode())
+                db.execute("INSERT INTO migration (version) VALUES (%s)", (version,))
+                if version == LATEST:
+                    db.execute("UPDATE migration SET serves = %s WHERE version = %s", (_SERVES, version))
+            done.append(f"tables of version {version}")
+        if found is not None and found <= _LAST_OTHER_KNOWLEDGE:
             done.append(
                 "the knowledge base is empty: `ua-tui knowledge rebuild`, on each machine, fills it again"
             )
-        if done:
-            # New tables are nobody's but the owner's.
-            with db.transaction():
-                for user in _members(db):
-                    _run_for(db, user, _GRANTS)
+        with db.transaction():
+            _let_in_members_only(db)
     return done
+
+
+def _found_version(db: psycopg.Connection[Any]) -> int | None:
+    row = db.execute(VERSION_QUERY).fetchone()
+    return row[0] if row else None
 
 
 def _may_not_migrate(db: psycopg.Connection[Any], address: Address) -> TeamError | None:
@@ -131,44 +135,85 @@ def _become_owner(db: psycopg.Connection[Any]) -> None:
         db.execute(sql.SQL("SET ROLE {}").format(sql.Identifier(row[0])))
 
 
-def _migrate_queue(db: psycopg.Connection[Any]) -> list[str]:
-    """Make the tables of procrastinate, or bring them to its installed version."""
-    folder = resources.files("procrastinate") / "sql"
-    names = sorted(each.name for each in (folder / "migrations").iterdir() if each.name.endswith(".sql"))
-    known = {name for (name,) in db.execute("SELECT name FROM queue_migration")}
-    new = [name for name in names if name not in known]
-    if not new:
-        return []
-    with db.transaction():
-        if known:
-            for name in new:
-                db.execute((folder / "migrations" / name).read_bytes())
-        else:
-            db.execute((folder / "schema.sql").read_bytes())
-        with db.cursor() as cursor:
-            cursor.executemany("INSERT INTO queue_migration (name) VALUES (%s)", [(name,) for name in new])
-    return ["tables of the queue"]
-
-
 def grant(address: Address, user: str) -> None:
     """Let a role of the server take part: it sees shared work, submits its own, and answers questions.
 
     Raises:
         TeamError: there is no such role, or this one may not grant it.
     """
-    _change_rights(address, user, _GRANTS)
+    with _changing_rights(address, user) as db:
+        _run_for(db, user, _GRANTS)
+        db.execute("UPDATE member SET revoked = false WHERE owner = %s", (user,))
 
 
-def revoke(address: Address, user: str) -> None:
-    """Take the rights of `grant` from a role; its rows stay.
+def revoke(address: Address, user: str) -> tuple[int, int]:
+    """Take the rights of `grant` from a role, cancel its jobs and end its connections; its rows stay.
+
+    Returns how many jobs were cancelled, and how many run and are being stopped.
 
     Raises:
         TeamError: there is no such role, or this one may not change its rights.
     """
-    _change_rights(address, user, _REVOKES)
+    from psycopg.errors import InsufficientPrivilege
+
+    with _changing_rights(address, user) as db:
+        _run_for(db, user, _REVOKES)
+        _let_in_members_only(db)
+        cancelled = db.execute(
+            "UPDATE job SET state = 'cancelled', error = 'access to the team was revoked'"
+            " WHERE owner = %s AND (state IN ('waiting', 'held') OR state = 'needs_you' AND worker_id IS NULL)",
+            (user,),
+        )
+        stopped = db.execute(
+            "WITH sent AS (INSERT INTO command (session, kind) SELECT session, 'interrupt' FROM job WHERE owner = %s"
+            " AND worker_id IS NOT NULL AND state IN ('running', 'needs_you') RETURNING session)"
+            " SELECT pg_notify(%s, 'command ' || session) FROM sent",
+            (user, CHANNEL),
+        )
+        # Last, as whoever claims locks a job before its person.
+        db.execute(
+            "INSERT INTO member (owner, revoked) VALUES (%s, true) ON CONFLICT (owner) DO UPDATE SET revoked = true",
+            (user,),
+        )
+        # Not allowed to every owner of tables: then its connections find nothing that they may use.
+        with suppress(InsufficientPrivilege), db.transaction():
+            db.execute(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+                " WHERE usename = %s AND datname = current_database()",
+                (user,),
+            )
+        return cancelled.rowcount, stopped.rowcount
 
 
-def _change_rights(address: Address, user: str, statements: Sequence[str]) -> None:
+def limit(
+    address: Address,
+    user: str,
+    *,
+    cost_per_day: float | None = None,
+    jobs: int | None = None,
+    tools: Sequence[str] | None = None,
+    lift: bool = False,
+) -> tuple[float | None, int | None, Sequence[str] | None]:
+    """Set what jobs of a role may cost in 24 hours, how many may wait and run, and what they may allow.
+
+    What is None stays, or with `lift` is not limited any more. Returns all three.
+
+    Raises:
+        TeamError: there is no such role, or this one may not limit it.
+    """
+    with _changing_rights(address, user) as db:
+        if lift:
+            db.execute(
+                "UPDATE member SET max_cost_day = NULL, max_jobs = NULL, tools = NULL WHERE owner = %s",
+                (user,),
+            )
+        given = (user, cost_per_day, jobs, None if tools is None else list(tools))
+        ((cost_per_day, jobs, tools),) = db.execute(_LIMIT, given).fetchall()
+    return cost_per_day, jobs, tools
+
+
+@contextmanager
+def _changing_rights(address: Address, user: str) -> Iterator[psycopg.Connection[Any]]:
     with connect(address) as db, reporting(address), db.transaction():
         exists = db.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", (user,)).fetchone()
         if exists is None:
@@ -184,16 +229,28 @@ def _change_rights(address: Address, user: str, statements: Sequence[str]) -> No
         elif not row[0]:
             # PostgreSQL would only warn that nothing was granted.
             raise TeamError(
-                f"the team's database {address}: only the owner of the tables may change who takes part"
+                f"the team's database {address}: only the owner of the tables may change who takes part, and "
+                "what they may do"
             )
-        _run_for(db, user, statements)
+        yield db
 
 
 def _run_for(db: psycopg.Connection[Any], user: str, statements: Sequence[str]) -> None:
     from psycopg import sql
 
+    names = {"schema": SCHEMA, "database": db.info.dbname, "user": user}
     for line in statements:
-        db.execute(sql.SQL(line).format(schema=sql.Identifier(SCHEMA), user=sql.Identifier(user)))
+        db.execute(
+            sql.SQL(line).format(**{name: sql.Identifier(value or " ") for name, value in names.items()})
+        )
+
+
+def _let_in_members_only(db: psycopg.Connection[Any]) -> None:
+    """Close the database to others: new tables are the owner's alone, and whoever restores a dump opens it to all."""
+    db.execute("LOCK TABLE migration IN SHARE ROW EXCLUSIVE MODE")
+    _run_for(db, "", _CLOSE)
+    for user in _members(db):
+        _run_for(db, user, _GRANTS)
 
 
 def _members(db: psycopg.Connection[Any]) -> list[str]:
@@ -206,28 +263,49 @@ def _members(db: psycopg.Connection[Any]) -> list[str]:
     return [name for (name,) in rows]
 
 
+_CLOSE = (
+    # Whoever may connect could announce anything to the workers. It does nothing unless this role owns the database.
+    "REVOKE CONNECT ON DATABASE {database} FROM PUBLIC",
+)
 _GRANTS = (
+    "GRANT CONNECT ON DATABASE {database} TO {user}",
     "GRANT USAGE ON SCHEMA {schema} TO {user}",
+    # What an earlier version granted and this one does not.
+    "REVOKE ALL ON ALL TABLES IN SCHEMA {schema} FROM {user}",
     "GRANT SELECT ON ALL TABLES IN SCHEMA {schema} TO {user}",
     # A worker believes the rest of a job, as only workers write it.
-    "GRANT INSERT (id, batch, owner, shared, query, settings, format, limit_usd) ON {schema}.job TO {user}",
-    "GRANT UPDATE (state, settings, limit_usd, limited, error, batch, finished_at) ON {schema}.job TO {user}",
-    "GRANT INSERT (id, owner, shared, title, max_cost_usd) ON {schema}.batch TO {user}",
-    "GRANT UPDATE (title, max_cost_usd) ON {schema}.batch TO {user}",
+    "GRANT INSERT (id, batch, owner, shared, query, settings, format, limit_usd, position)"
+    " ON {schema}.job TO {user}",
+    # What follows from its state is written by a trigger, which refuses some of its changes.
+    "GRANT UPDATE (state, settings, limit_usd, batch) ON {schema}.job TO {user}",
+    "GRANT INSERT (id, owner, shared, title, max_cost_usd, name, run) ON {schema}.batch TO {user}",
+    "GRANT UPDATE (title, max_cost_usd, paused) ON {schema}.batch TO {user}",
+    "GRANT INSERT (owner, name, shared, every, zone, jobs, max_cost_usd, next_at) ON {schema}.schedule TO {user}",
+    "GRANT UPDATE (shared, every, zone, jobs, max_cost_usd, next_at, missed_at) ON {schema}.schedule TO {user}",
+    "GRANT DELETE ON {schema}.schedule TO {user}",
     "GRANT UPDATE (name, host, worker, attempt, version, conversation, state, title, activity, calls, cost_usd,"
     " seen_at, finished_at) ON {schema}.session TO {user}",
     "GRANT INSERT ON {schema}.batch_job, {schema}.session, {schema}.journal, {schema}.artifact, {schema}.blob,"
-    " {schema}.entry, {schema}.summary, {schema}.command, {schema}.question TO {user}",
+    " {schema}.entry, {schema}.summary, {schema}.command TO {user}",
+    "GRANT INSERT (session, request, attempt, event) ON {schema}.question TO {user}",
     "GRANT UPDATE ON {schema}.artifact, {schema}.summary TO {user}",
     "GRANT DELETE ON {schema}.entry, {schema}.summary TO {user}",
+    "GRANT UPDATE (checked_by) ON {schema}.action TO {user}",
     "GRANT UPDATE (answer, answered_by, answered_at) ON {schema}.question TO {user}",
     "GRANT INSERT, UPDATE, DELETE ON {schema}.k_session, {schema}.k_call, {schema}.k_document, {schema}.k_chunk,"
     " {schema}.k_citation, {schema}.k_vector TO {user}",
     "GRANT INSERT ON {schema}.k_forgotten TO {user}",
     "GRANT USAGE ON ALL SEQUENCES IN SCHEMA {schema} TO {user}",
 )
+_LIMIT = """\
+INSERT INTO member AS m (owner, max_cost_day, max_jobs, tools) VALUES (%s, %s, %s, %s)
+ON CONFLICT (owner) DO UPDATE SET max_cost_day = coalesce(EXCLUDED.max_cost_day, m.max_cost_day),
+    max_jobs = coalesce(EXCLUDED.max_jobs, m.max_jobs), tools = coalesce(EXCLUDED.tools, m.tools)
+RETURNING max_cost_day, max_jobs, tools
+"""
 _REVOKES = (
     "REVOKE ALL ON ALL SEQUENCES IN SCHEMA {schema} FROM {user}",
     "REVOKE ALL ON ALL TABLES IN SCHEMA {schema} FROM {user}",
     "REVOKE ALL ON SCHEMA {schema} FROM {user}",
+    "REVOKE ALL ON DATABASE {database} FROM {user}",
 )

@@ -15,6 +15,15 @@ if TYPE_CHECKING:
 ALIVE_SECONDS = 30.0
 """For so long a worker may be silent, by the server's clock, before its jobs are another's."""
 
+LATE_SECONDS = 300.0
+"""A batch of a schedule that could not be submitted for so long after it was due did not run."""
+SCHEDULES = f"""\
+SELECT s.*, CASE WHEN is_late THEN next_at ELSE missed_at END AS missed,
+    CASE WHEN is_late THEN 'no worker is alive' WHEN missed_at IS NULL THEN '' ELSE missed_why END AS why
+FROM (SELECT *, coalesce(next_at < now() - interval '{LATE_SECONDS} s', false) AS is_late FROM schedule) AS s
+"""  # noqa: S608 -- made of constants
+"""Schedules with the time at which each did not run, if there is one, and why."""
+
 Rights = Literal["owner", "worker", "member", "none"]
 """What a role may do: all, as the owner of the tables or a member of it; take part; or nothing."""
 
@@ -41,25 +50,25 @@ class WorkState:
         sessions: how many sessions are in which state, `lost` if nobody heard of it for `ALIVE_SECONDS`; those that
             have ended for more than a day are left out.
         jobs: how many jobs are in which state.
-        workers: those that the queue knows, the one that was seen last first.
+        workers: those that the team knows, the one that was seen last first.
+        oldest_seconds: how long the oldest batch waits of which a job waits; None if none does.
+        held_seconds: how long nobody claims a job, as the provider refuses requests; 0 if they do.
+        schedules: the batches that are submitted again and again, the next one first, with the fields of
+            `_SCHEDULE_STATES`; times are in seconds since the epoch, and that at which it did not run is there until
+            somebody has looked.
     """
 
     sessions: Mapping[str, int]
     jobs: Mapping[str, int]
     workers: tuple[WorkerState, ...]
+    oldest_seconds: float | None = None
+    held_seconds: float = 0.0
+    schedules: tuple[Mapping[str, Any], ...] = ()
 
     @property
     def alive(self) -> int:
         """How many workers are alive."""
         return sum(worker.silent_seconds <= ALIVE_SECONDS for worker in self.workers)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Capacity:
-    """Connections of the server: how many it accepts from an ordinary role, and how many are open."""
-
-    most: int
-    used: int
 
 
 async def read_version(db: psycopg.AsyncConnection[Any]) -> int | None:
@@ -73,8 +82,8 @@ async def read_version(db: psycopg.AsyncConnection[Any]) -> int | None:
     )
     if not row[0]:
         return None
-    version: int | None = (await _row(db, VERSION_QUERY))[0]
-    return version
+    found = await (await db.execute(VERSION_QUERY.encode())).fetchone()
+    return found[0] if found else None
 
 
 async def read_rights(db: psycopg.AsyncConnection[Any]) -> Rights:
@@ -104,6 +113,8 @@ async def read_rights(db: psycopg.AsyncConnection[Any]) -> Rights:
 
 async def read_work(db: psycopg.AsyncConnection[Any]) -> WorkState:
     """How much work there is, as far as this role sees it."""
+    from psycopg.rows import dict_row
+
     # A session that could not start has written nothing of its own: its job says how it ended. One whose worker is
     # gone cannot write that it is.
     sessions = await db.execute(
@@ -112,19 +123,33 @@ async def read_work(db: psycopg.AsyncConnection[Any]) -> WorkState:
         " CASE WHEN j.state IN ('done', 'failed', 'waiting') THEN j.state WHEN j.state = 'cancelled' THEN 'failed'"
         " WHEN s.state NOT IN ('done', 'failed')"
         " AND greatest(s.seen_at, w.seen_at) < now() - make_interval(secs => %s) THEN 'lost'"
+        " WHEN s.state = 'idle' AND j.id IS NOT NULL THEN 'starting'"
         " ELSE s.state END AS state FROM session s LEFT JOIN job j ON j.id = s.job"
-        " LEFT JOIN worker w ON w.id = j.queue_worker) AS known"
+        " LEFT JOIN worker w ON w.id = j.worker_id) AS known"
         " WHERE (finished_at IS NULL OR finished_at > now() - interval '1 day')"
         " AND (state <> 'lost' OR job IS NOT NULL OR seen_at > now() - interval '1 day') GROUP BY state",
         (ALIVE_SECONDS,),
     )
     counted = await sessions.fetchall()
-    jobs = await (await db.execute("SELECT state, count(*) FROM job GROUP BY state")).fetchall()
+    jobs = await (
+        await db.execute(
+            "SELECT CASE WHEN c.state = 'waiting' AND b.paused THEN 'held' ELSE c.state END, sum(c.jobs)::bigint"
+            " FROM batch_count c JOIN batch b ON b.id = c.batch WHERE c.jobs > 0 GROUP BY 1"
+        )
+    ).fetchall()
     seen = await db.execute(
-        "SELECT w.name, w.version, w.parallel, extract(epoch FROM now() - q.last_heartbeat)::float8"
-        " FROM procrastinate_workers q JOIN worker w USING (id) ORDER BY q.last_heartbeat DESC, w.name"
+        "SELECT name, version, parallel, extract(epoch FROM now() - seen_at)::float8 FROM worker"
+        " ORDER BY seen_at DESC, name"
     )
     workers = await seen.fetchall()
+    oldest, held = await _row(
+        db,
+        "SELECT (SELECT extract(epoch FROM now() - min(b.submitted_at))::float8 FROM batch_count c"
+        " JOIN batch b ON b.id = c.batch WHERE c.state = 'waiting' AND c.jobs > 0 AND NOT b.paused),"
+        " (SELECT greatest(extract(epoch FROM not_before - now()), 0)::float8 FROM claiming)",
+    )
+    async with db.cursor(row_factory=dict_row) as cursor:
+        schedules = await (await cursor.execute(_SCHEDULE_STATES.encode())).fetchall()
     return WorkState(
         sessions=dict(counted),
         jobs=dict(jobs),
@@ -132,17 +157,29 @@ async def read_work(db: psycopg.AsyncConnection[Any]) -> WorkState:
             WorkerState(name=name, version=version, parallel=parallel, silent_seconds=max(seconds, 0.0))
             for name, version, parallel, seconds in workers
         ),
+        oldest_seconds=oldest,
+        held_seconds=held,
+        schedules=tuple(schedules),
     )
 
 
-async def read_capacity(db: psycopg.AsyncConnection[Any]) -> Capacity:
-    """How many connections the server accepts, and how many are open."""
-    row = await _row(
+_SCHEDULE_STATES = f"""\
+SELECT s.name, s.owner::text, s.every, s.zone, extract(epoch FROM s.next_at)::float8 AS next_at,
+    extract(epoch FROM s.last_at)::float8 AS last_at, b.run AS last_run, coalesce((
+        SELECT jsonb_object_agg(c.state, c.jobs) FROM batch_count c WHERE c.batch = b.id AND c.jobs > 0), '{{}}')
+    AS last_jobs, extract(epoch FROM s.missed)::float8 AS missed_at, s.why AS missed_why
+FROM ({SCHEDULES}) AS s LEFT JOIN batch b ON b.id = s.last_batch ORDER BY s.next_at, s.name
+"""  # noqa: S608 -- made of constants
+
+
+async def read_capacity(db: psycopg.AsyncConnection[Any]) -> tuple[int, int]:
+    """How many connections the server accepts from an ordinary role, and how many are open."""
+    most, used = await _row(
         db,
         "SELECT current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int,"
         " (SELECT coalesce(sum(numbackends), 0)::int FROM pg_stat_database)",
     )
-    return Capacity(most=row[0], used=row[1])
+    return most, used
 
 
 async def _row(db: psycopg.AsyncConnection[Any], statement: str, *parameters: Any) -> tuple[Any, ...]:

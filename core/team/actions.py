@@ -1,27 +1,28 @@
-"""The ledgers of a session's actions: in the database of a team, or in this machine's file of jobs.
+"""The ledgers of a session's actions: in the database of a team, or in the folder of a session of this machine.
 
-`action` has a row for each call that acts outside. It is committed before the call runs, and only while the session's
+There is a row for each call that acts outside. It is committed before the call runs, and only while the session's
 `attempt` is still this worker's: whoever takes the session over finds every action that may have run.
 """
 
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
-import sqlite3
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
+
+import msgspec
 
 from ua_tui.core.agent.ledger import SUPERSEDED, EarlierAction, LedgerRefusal
-from ua_tui.core.errors import TeamError
+from ua_tui.core.errors import TeamError, WorkspaceError
 from ua_tui.core.postgres.address import Address
-from ua_tui.core.postgres.connection import connect_async
+from ua_tui.core.postgres.connection import answering_within, connected
 from ua_tui.core.postgres.problems import is_temporary, reporting
-from ua_tui.core.team.local_tables import is_current, local_tables
+from ua_tui.core.storage.files import Root
+from ua_tui.core.storage.workspace import ACTIONS
 from ua_tui.core.team.records import SessionId
 
 if TYPE_CHECKING:
@@ -34,7 +35,9 @@ T = TypeVar("T")
 WAIT_SECONDS = 60.0
 """How long an action waits for a database that cannot be reached."""
 _PAUSES = (0.1, 0.2, 0.5, 1.0)
+_ANSWER_S = 20.0
 _MOST = 200
+_LEAVING = "This was not run: the program is ending. It is asked again when the session is resumed."
 
 _BEGIN = """
 WITH mine AS (
@@ -61,10 +64,6 @@ _ALL_EARLIER = (
     "SELECT tool, state, coalesce(result, '') FROM action"
     " WHERE session = %(session)s AND attempt < %(attempt)s ORDER BY started_at LIMIT %(most)s"
 )
-_LOCAL_EARLIER = (
-    "SELECT tool, state, coalesce(result, '') FROM action WHERE session = ? AND attempt < ?"
-    " AND (? IS NULL OR key IN (SELECT value FROM json_each(?))) ORDER BY started_at LIMIT ?"
-)
 # Without a look at the attempt: the row is of this one, and how the call ended is known here alone.
 _FINISH = (
     "UPDATE action SET state = %(state)s, result = %(result)s, finished_at = now()"
@@ -80,7 +79,8 @@ class SessionActions(ABC):
     Args:
         session: the session, and this attempt at it.
         wait: how many seconds an action waits for a store that cannot be reached.
-        on_superseded: called when the session is another worker's.
+        on_superseded: called with the reason when the session is another worker's, or is to be left to one that
+            reaches the store.
     """
 
     def __init__(
@@ -88,12 +88,15 @@ class SessionActions(ABC):
         session: SessionId,
         *,
         wait: float = WAIT_SECONDS,
-        on_superseded: Callable[[], object] = lambda: None,
+        on_superseded: Callable[[str], object] = lambda _why: None,
     ) -> None:
         self._session = session
         self._on_superseded = on_superseded
         self._wait = wait
-        self._calls: dict[str, tuple[str, ...]] = {}
+        # The calls that were begun, with the actions that were recorded for them.
+        self._open: dict[str, tuple[str, ...]] = {}
+        self._is_leaving = False
+        self._ended = asyncio.Event()
         self._unsaved: set[asyncio.Task[None]] = set()
 
     async def earlier(self, keys: Sequence[str]) -> Sequence[EarlierAction]:
@@ -115,33 +118,62 @@ class SessionActions(ABC):
         self, actions: Mapping[str, str], tool_use_id: str, stopping: Callable[[], bool]
     ) -> Sequence[EarlierAction]:
         """Record actions that are about to run."""
+        while self._is_leaving:
+            # The session is about to end: whoever resumes it asks again.
+            if stopping():
+                raise LedgerRefusal(_LEAVING)
+            await asyncio.sleep(_PAUSES[0])
+        self._open[tool_use_id] = ()
         try:
             is_mine, earlier = await self._retrying(lambda: self._begin(dict(actions)), stopping)
         except TeamError as error:
+            self._end(tool_use_id)
+            if self._may_succeed_later(error):
+                # It runs when the session is resumed, instead of ending as done without what it should do.
+                self._on_superseded(f"its actions could not be recorded: {error}")
             raise LedgerRefusal(_unreachable(error)) from error
+        except BaseException:
+            self._end(tool_use_id)
+            raise
+        if is_mine and not earlier:
+            self._open[tool_use_id] = tuple(actions)
+            return earlier
+        self._end(tool_use_id)
         if not is_mine:
-            self._on_superseded()
+            self._on_superseded("another worker has taken it over")
             raise LedgerRefusal(SUPERSEDED)
-        if not earlier:
-            self._calls[tool_use_id] = tuple(actions)
         return earlier
 
     async def finish(self, tool_use_id: str, *, ok: bool, result: str) -> None:
         """Record how a call ended, in the background if the store cannot be reached now."""
-        keys = self._calls.pop(tool_use_id, ())
+        keys = self._open.get(tool_use_id, ())
+        others = [keys for call, keys in self._open.items() if call != tool_use_id]
         # An equal call that still runs keeps its row as it is.
-        ended = [key for key in keys if not any(key in others for others in self._calls.values())]
-        if not ended:
-            return
-        state = "done" if ok else "failed"
+        ended = [key for key in keys if not any(key in each for each in others)]
+        state: Literal["done", "failed"] = "done" if ok else "failed"
         try:
-            await self._finish(ended, state, result)
+            if ended:
+                await self._finish(ended, state, result)
         except TeamError:
             task = asyncio.create_task(self._finish_later(ended, state, result))
             self._unsaved.add(task)
             task.add_done_callback(self._unsaved.discard)
+        finally:
+            self._end(tool_use_id)
 
-    async def _finish_later(self, keys: list[str], state: str, result: str) -> None:
+    async def leave(self) -> None:
+        """Let no further action begin, and wait until those that run have ended and are recorded."""
+        self._is_leaving = True
+        while self._open:
+            self._ended.clear()
+            await self._ended.wait()
+        await asyncio.gather(*self._unsaved)
+
+    def _end(self, tool_use_id: str) -> None:
+        self._open.pop(tool_use_id, None)
+        self._ended.set()
+
+    async def _finish_later(self, keys: list[str], state: Literal["done", "failed"], result: str) -> None:
         try:
             await self._retrying(lambda: self._finish(keys, state, result), lambda: False)
         except TeamError as error:
@@ -173,22 +205,19 @@ class SessionActions(ABC):
         """Record actions (key -> tool); returns whether the session is ours, and those of earlier attempts."""
 
     @abstractmethod
-    async def _finish(self, keys: list[str], state: str, result: str) -> None:
+    async def _finish(self, keys: list[str], state: Literal["done", "failed"], result: str) -> None:
         """Record how these actions ended."""
 
 
 class PostgresActions(SessionActions):
-    """The ledger in the database of a team.
-
-    A connection is made for each statement: actions are rare, and connections are what a server has few of.
-    """
+    """The ledger in the database of a team."""
 
     def __init__(self, address: Address, session: SessionId, **more: Any) -> None:
         super().__init__(session, **more)
         self._address = address
 
     def _may_succeed_later(self, error: TeamError) -> bool:
-        return isinstance(error.__cause__, Exception) and is_temporary(error.__cause__)
+        return is_temporary(error)
 
     async def _earlier(self, keys: list[str] | None) -> Sequence[EarlierAction]:
         if keys is None:
@@ -199,71 +228,90 @@ class PostgresActions(SessionActions):
         rows = await self._run(_BEGIN, keys=list(actions), tools=list(actions.values()))
         return bool(rows[0][0]), _actions(row[1:] for row in rows if row[1] is not None)
 
-    async def _finish(self, keys: list[str], state: str, result: str) -> None:
+    async def _finish(self, keys: list[str], state: Literal["done", "failed"], result: str) -> None:
         await self._run(_FINISH, keys=keys, state=state, result=result.replace("\0", ""))
 
     async def _run(self, statement: str, **values: Any) -> list[tuple[Any, ...]]:
         given = {"session": self._session.id, "attempt": self._session.attempt, **values}
-        connection = await connect_async(self._address)
-        try:
-            with reporting(self._address):
-                cursor = await connection.execute(statement.encode(), given)
+        async with connected(self._address) as db:
+            with reporting(self._address), answering_within(db, _ANSWER_S):
+                cursor = await db.execute(statement.encode(), given)
                 return await cursor.fetchall() if cursor.description else []
-        finally:
-            await connection.close()
 
 
-class SqliteActions(SessionActions):
-    """The ledger in this machine's file of jobs."""
+class _Recorded(msgspec.Struct, kw_only=True):
+    key: str
+    attempt: int
+    tool: str
+    state: Literal["running", "done", "failed"] = "running"
+    result: str = ""
 
-    def __init__(self, path: Path, session: SessionId, **more: Any) -> None:
+
+class FolderActions(SessionActions):
+    """The ledger of a job of this machine: a file in the folder of its session, whose lock keeps other programs away.
+
+    Give it the folder with `open` before the session begins.
+    """
+
+    def __init__(self, session: SessionId, **more: Any) -> None:
         super().__init__(session, **more)
-        self._path = path
+        self._root: Root | None = None
+        self._rows: list[_Recorded] = []
+        self._writing = asyncio.Lock()
+
+    async def open(self, folder: Path) -> None:
+        """Record in this folder from now on, behind what is recorded there or was in the folder before.
+
+        Raises:
+            WorkspaceError: what is recorded there cannot be read.
+        """
+        if not await asyncio.to_thread(folder.is_dir):
+            return
+        self._root = Root(folder)
+        if self._root.exists(ACTIONS):
+            recorded = await asyncio.to_thread(self._root.read, ACTIONS)
+            try:
+                self._rows = msgspec.json.decode(recorded, type=list[_Recorded])
+            except msgspec.MsgspecError as error:
+                raise WorkspaceError(
+                    f"'{folder / ACTIONS}' is damaged ({error}): nothing is resumed"
+                ) from error
 
     def _may_succeed_later(self, error: TeamError) -> bool:
-        # The disk may have space again, and whoever holds the lock may let it go.
+        # The disk may have space again.
         return True
 
     async def _earlier(self, keys: list[str] | None) -> Sequence[EarlierAction]:
-        def read() -> Sequence[EarlierAction]:
-            with local_tables(self._path) as db:
-                return self._read(db, keys)
-
-        return await asyncio.to_thread(read)
-
-    def _read(self, db: sqlite3.Connection, keys: list[str] | None) -> Sequence[EarlierAction]:
-        session = self._session
-        given = None if keys is None else json.dumps(keys)
-        return _actions(db.execute(_LOCAL_EARLIER, (session.id, session.attempt, given, given, _MOST)))
+        earlier = [row for row in self._rows if row.attempt < self._session.attempt]
+        if keys is not None:
+            newest = {row.key: row for row in earlier}
+            earlier = [newest[key] for key in keys if key in newest]
+        return _actions((row.tool, row.state, row.result) for row in earlier[:_MOST])
 
     async def _begin(self, actions: dict[str, str]) -> tuple[bool, Sequence[EarlierAction]]:
-        def begin() -> tuple[bool, Sequence[EarlierAction]]:
-            session, now = self._session, time.time()
-            with local_tables(self._path) as db:
-                if not is_current(db, session):
-                    return False, ()
-                if not (found := self._read(db, list(actions))):
-                    db.executemany(
-                        "INSERT INTO action (session, key, attempt, tool, started_at) VALUES (?, ?, ?, ?, ?)"
-                        " ON CONFLICT DO UPDATE SET state = 'running', result = NULL, finished_at = NULL,"
-                        " started_at = excluded.started_at",
-                        [(session.id, key, session.attempt, tool, now) for key, tool in actions.items()],
-                    )
-                return True, found
+        if found := await self._earlier(list(actions)):
+            return True, found
+        attempt = self._session.attempt
+        async with self._writing:
+            kept = [row for row in self._rows if row.attempt < attempt or row.key not in actions]
+            new = [_Recorded(key=key, attempt=attempt, tool=tool) for key, tool in actions.items()]
+            await self._write([*kept, *new])
+        return True, []
 
-        return await asyncio.to_thread(begin)
+    async def _finish(self, keys: list[str], state: Literal["done", "failed"], result: str) -> None:
+        async with self._writing:
+            for row in self._rows:
+                if row.attempt == self._session.attempt and row.key in keys:
+                    row.state, row.result = state, result
+            await self._write(self._rows)
 
-    async def _finish(self, keys: list[str], state: str, result: str) -> None:
-        def finish() -> None:
-            session, now = self._session, time.time()
-            with local_tables(self._path) as db:
-                db.executemany(
-                    "UPDATE action SET state = ?, result = ?, finished_at = ?"
-                    " WHERE session = ? AND attempt = ? AND key = ?",
-                    [(state, result, now, session.id, session.attempt, key) for key in keys],
-                )
-
-        await asyncio.to_thread(finish)
+    async def _write(self, rows: list[_Recorded]) -> None:
+        assert self._root is not None
+        try:
+            await asyncio.to_thread(self._root.write, ACTIONS, msgspec.json.encode(rows))
+        except WorkspaceError as error:
+            raise TeamError(str(error)) from error
+        self._rows = rows
 
 
 def _actions(rows: Iterable[Sequence[Any]]) -> list[EarlierAction]:
@@ -278,4 +326,4 @@ def _unreachable(error: TeamError) -> str:
 
 
 if TYPE_CHECKING:
-    _checked: tuple[type[ActionLedger], ...] = (PostgresActions, SqliteActions)
+    _checked: tuple[type[ActionLedger], ...] = (PostgresActions, FolderActions)

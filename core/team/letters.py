@@ -10,7 +10,7 @@ import msgspec
 
 from ua_tui.core.agent.permissions.gate import REASON_LIMIT
 from ua_tui.core.errors import TeamError
-from ua_tui.core.events.codec import encode_event
+from ua_tui.core.events.codec import decode_event, encode_event
 from ua_tui.core.events.types import ElicitationAsked, PermissionAsked
 from ua_tui.core.team.records import Answer, Command, Question, SessionId
 from ua_tui.core.text import clean, middle_truncate, without_surrogates
@@ -30,6 +30,15 @@ def make_question(session: SessionId, asked: PermissionAsked | ElicitationAsked)
     if len(event) > LARGEST:
         raise TeamError("the question is too large for the team to see")
     return Question(session=session.id, request=asked.request_id, event=event.decode("utf-8", "replace"))
+
+
+def read_question(event: str) -> PermissionAsked | ElicitationAsked | None:
+    """Read what a question asks; None if it is not one."""
+    try:
+        asked = decode_event(event.encode("utf-8", "replace"))
+    except ValueError:
+        return None
+    return asked if isinstance(asked, PermissionAsked | ElicitationAsked) else None
 
 
 def encode_answer(answer: Answer) -> str:
@@ -79,14 +88,14 @@ def command_text(command: Command) -> str:
     return body
 
 
-def read_command(kind: str, body: str) -> Command | None:
-    """Read a command; None if it is not one."""
+def read_command(kind: str, body: str, sent_by: str) -> Command | None:
+    """Read a command that somebody sent; None if it is not one."""
     body = clean(body).strip()
     match kind:
         case "interrupt":
-            return Command(kind="interrupt")
+            return Command(kind="interrupt", sent_by=sent_by)
         case "submit" if body and len(body) <= LARGEST:
-            return Command(kind="submit", body=body)
+            return Command(kind="submit", body=body, sent_by=sent_by)
         case _:
             return None
 

@@ -1,19 +1,25 @@
-"""The mailbox of this machine: questions, answers and commands go through its file of jobs, which is polled."""
+"""The mailbox of a session on this machine: questions, answers and commands are files in its folder."""
 
 from __future__ import annotations
 
 import asyncio
 import getpass
+import hashlib
 import logging
 import time
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
+from uuid import uuid4
 
-from ua_tui.core.errors import TeamError
-from ua_tui.core.team.letters import command_text, encode_answer, read_answer, read_command
-from ua_tui.core.team.local_tables import is_current, local_tables
+import msgspec
+
+from ua_tui.core.errors import TeamError, WorkspaceError
+from ua_tui.core.storage.files import AlreadyThere, Root
+from ua_tui.core.storage.ownership import is_sealed, seal
+from ua_tui.core.storage.workspace import LETTERS
+from ua_tui.core.team.letters import LARGEST, command_text, encode_answer, read_answer, read_command
 from ua_tui.core.team.records import Answer, Answered, Command, Question, SessionId
 
 if TYPE_CHECKING:
@@ -22,131 +28,108 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 POLL_SECONDS = 0.2
-"""How often answers are looked for while a question waits."""
-_MOST = 1_000
-_EMPTY = "UPDATE question SET answer = '' WHERE session = ? AND request = ?"
-_REOPEN = "UPDATE question SET answer = NULL, answered_by = NULL, answered_at = NULL WHERE session = ? AND request = ?"
+"""How often answers and commands are looked for."""
+_QUESTION, _ANSWER, _COMMAND = "question-", "answer-", "command-"
+
+T = TypeVar("T")
 
 
-class SqliteMailbox:
-    """Questions, answers and commands in this machine's file of jobs."""
+class _Letter(msgspec.Struct, frozen=True, kw_only=True):
+    """What a file has; it is nothing without the seal of this user. The text of an answer that was read is empty."""
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
+    id: str
+    text: str
+    kind: str = ""
+    by: str = ""
+    at: float = 0.0
+    seal: str = ""
+
+
+class LocalMailbox:
+    """Questions, answers and commands in the folder of a session, for the program that runs it and for others."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._begin = asyncio.Lock()
+        self._has_begun = False
 
     async def ask(self, session: SessionId, question: Question) -> None:
         """Ask whoever looks; a question that was asked before waits again."""
 
-        def ask() -> None:
-            with local_tables(self._path) as db:
-                if not is_current(db, session):
-                    raise TeamError("another program continues this session")
-                db.execute(
-                    "INSERT INTO question (session, request, attempt, event, asked_at) VALUES (?, ?, ?, ?, ?)"
-                    " ON CONFLICT DO UPDATE SET event = excluded.event, attempt = excluded.attempt,"
-                    " answer = NULL, answered_by = NULL, answered_at = NULL",
-                    (session.id, question.request, session.attempt, question.event, time.time()),
-                )
+        def ask(root: Root) -> None:
+            root.remove(_name(_ANSWER, question.request))
+            self._write(
+                root,
+                _name(_QUESTION, question.request),
+                _Letter(id=question.request, text=question.event),
+            )
 
-        await asyncio.to_thread(ask)
+        await self._forget_earlier()
+        await self._do(ask)
 
     async def withdraw(self, session: SessionId, request: str) -> None:
         """A question no longer waits."""
-
-        def withdraw() -> None:
-            with local_tables(self._path) as db:
-                db.execute(
-                    "DELETE FROM question WHERE session = ? AND request = ? AND answer IS NULL",
-                    (session.id, request),
-                )
-
-        await asyncio.to_thread(withdraw)
+        await self._do(lambda root: root.remove(_name(_QUESTION, request)))
 
     async def questions(self, session: str | None = None) -> list[Question]:
         """The questions that wait, oldest first."""
 
-        def read() -> list[Question]:
-            with local_tables(self._path) as db:
-                rows = db.execute(
-                    "SELECT session, request, event, asked_at FROM question"
-                    " WHERE answer IS NULL AND (? IS NULL OR session = ?) ORDER BY asked_at, request LIMIT ?",
-                    (session, session, _MOST),
-                )
-                return [
-                    Question(session=of, request=id_, event=event, asked=at) for of, id_, event, at in rows
-                ]
+        def read(root: Root) -> list[Question]:
+            waiting = [
+                each for each in self._letters(root, _QUESTION) if not root.exists(_name(_ANSWER, each.id))
+            ]
+            return [
+                Question(session=session or "", request=each.id, event=each.text, asked=each.at)
+                for each in sorted(waiting, key=lambda each: each.at)
+            ]
 
-        return await asyncio.to_thread(read)
+        return await self._do(read)
 
     async def answer(self, session: str, answer: Answer) -> Answered:
         """Answer a question; only the first answer counts."""
         text = encode_answer(answer)
 
-        def give() -> Answered:
-            with local_tables(self._path) as db:
-                given = db.execute(
-                    "UPDATE question SET answer = ?, answered_by = ?, answered_at = ?"
-                    " WHERE session = ? AND request = ? AND answer IS NULL",
-                    (text, _user(), time.time(), session, answer.request),
+        def give(root: Root) -> bool:
+            if not root.exists(_name(_QUESTION, answer.request)):
+                return False
+            try:
+                self._write(
+                    root, _name(_ANSWER, answer.request), _Letter(id=answer.request, text=text), replace=False
                 )
-                if given.rowcount:
-                    return Answered(accepted=True)
-                row = db.execute(
-                    "SELECT answered_by, answered_at FROM question WHERE session = ? AND request = ?",
-                    (session, answer.request),
-                ).fetchone()
-                by, at = row or ("", None)
-                return Answered(accepted=False, by=by or "", at=at)
+            except AlreadyThere:
+                return False
+            return True
 
-        return await asyncio.to_thread(give)
+        if await self._do(give):
+            return Answered(accepted=True)
+        return await self.answered(session, answer.request) or Answered(accepted=False)
 
     async def answered(self, session: str, request: str) -> Answered | None:
         """Who has answered a question, and when; None if nobody has, or it is not known."""
-
-        def read() -> Answered | None:
-            with local_tables(self._path) as db:
-                row = db.execute(
-                    "SELECT answered_by, answered_at FROM question"
-                    " WHERE session = ? AND request = ? AND answer IS NOT NULL",
-                    (session, request),
-                ).fetchone()
-                return Answered(accepted=False, by=row[0] or "", at=row[1]) if row else None
-
-        return await asyncio.to_thread(read)
+        found = await self._do(lambda root: self._read(root, _name(_ANSWER, request)))
+        return Answered(accepted=False, by=found.by, at=found.at) if found is not None else None
 
     async def send(self, session: str, command: Command) -> None:
         """Send a command to a session."""
-        body = command_text(command)
-
-        def send() -> None:
-            with local_tables(self._path) as db:
-                db.execute(
-                    "INSERT INTO command (session, kind, body, sent_by, sent_at) VALUES (?, ?, ?, ?, ?)",
-                    (session, command.kind, body, _user(), time.time()),
-                )
-
-        await asyncio.to_thread(send)
+        letter = _Letter(id=uuid4().hex, text=command_text(command), kind=command.kind)
+        await self._do(lambda root: self._write(root, _name(_COMMAND, letter.id), letter))
 
     @asynccontextmanager
     async def received(self, session: SessionId) -> AsyncIterator[AsyncIterator[Answer | Command]]:
         """The answers and commands for a session as they come."""
-        items = self._items(session)
+        await self._forget_earlier()
+        items = self._items()
         try:
             yield items
         finally:
             await items.aclose()
 
-    async def _items(self, session: SessionId) -> AsyncGenerator[Answer | Command, None]:
-        is_first, problem = True, ""
+    async def _items(self) -> AsyncGenerator[Answer | Command, None]:
+        problem = ""
         while True:
             items: list[Answer | Command] = []
-            waits = True
             try:
-                if is_first:
-                    await asyncio.to_thread(self._forget, session)
-                is_first = False
-                waits, has_new = await asyncio.to_thread(self._check, session)
-                items = await asyncio.to_thread(self._receive, session) if has_new else []
+                items = await self._do(self._receive)
                 problem = ""
             except TeamError as error:
                 if str(error) != problem:
@@ -154,54 +137,84 @@ class SqliteMailbox:
                     problem = str(error)
             for item in items:
                 yield item
-            await asyncio.sleep(POLL_SECONDS if waits else 0.5)
+            await asyncio.sleep(POLL_SECONDS)
 
-    def _forget(self, session: SessionId) -> None:
+    async def _forget_earlier(self) -> None:
         """Remove what the program asked that had the session before."""
-        with local_tables(self._path) as db:
-            db.execute(
-                "DELETE FROM question WHERE session = ? AND attempt < ? AND answer IS NULL",
-                (session.id, session.attempt),
-            )
 
-    def _check(self, session: SessionId) -> tuple[bool, bool]:
-        """Whether a question waits, and whether there is something new; writes nothing."""
-        with local_tables(self._path, writes=False) as db:
-            waits, answered, sent = db.execute(
-                "SELECT EXISTS (SELECT 1 FROM question WHERE session = :id AND answer IS NULL),"
-                " EXISTS (SELECT 1 FROM question WHERE session = :id AND attempt = :attempt AND answer <> ''),"
-                " EXISTS (SELECT 1 FROM command WHERE session = :id AND taken_at IS NULL)",
-                {"id": session.id, "attempt": session.attempt},
-            ).fetchone()
-            return bool(waits), bool(answered or sent)
+        def forget(root: Root) -> None:
+            for each in root.list(LETTERS):
+                if not each.name.startswith(_COMMAND):
+                    root.remove(f"{LETTERS}/{each.name}")
 
-    def _receive(self, session: SessionId) -> list[Answer | Command]:
+        async with self._begin:
+            if not self._has_begun:
+                await self._do(forget)
+                self._has_begun = True
+
+    def _receive(self, root: Root) -> list[Answer | Command]:
         """Return the new answers and commands; of an answer only who gave it stays."""
         found: list[Answer | Command] = []
-        with local_tables(self._path) as db:
-            if not is_current(db, session):
-                return []
-            answers = db.execute(
-                "SELECT request, answer FROM question WHERE session = ? AND attempt = ? AND answer <> ''"
-                " ORDER BY answered_at",
-                (session.id, session.attempt),
-            ).fetchall()
-            for request, text in answers:
-                if (answer := read_answer(request, text)) is None:
-                    log.warning("an answer that cannot be read was removed; its question waits again")
-                    db.execute(_REOPEN, (session.id, request))
-                else:
-                    found.append(answer)
-                    db.execute(_EMPTY, (session.id, request))
-            commands = db.execute(
-                "SELECT id, kind, body FROM command WHERE session = ? AND taken_at IS NULL ORDER BY id",
-                (session.id,),
-            ).fetchall()
-            for number, kind, body in commands:
-                db.execute("UPDATE command SET taken_at = ? WHERE id = ?", (time.time(), number))
-                if (command := read_command(kind, body)) is not None:
-                    found.append(command)
+        for letter in self._letters(root, _ANSWER):
+            if not letter.text:
+                continue
+            if (answer := read_answer(letter.id, letter.text)) is None:
+                log.warning("an answer that cannot be read was removed; its question waits again")
+                root.remove(_name(_ANSWER, letter.id))
+            else:
+                # It may have a secret for the form of a server.
+                self._write(root, _name(_ANSWER, letter.id), msgspec.structs.replace(letter, text=""))
+                found.append(answer)
+        for letter in sorted(self._letters(root, _COMMAND), key=lambda each: each.at):
+            root.remove(_name(_COMMAND, letter.id))
+            if (command := read_command(letter.kind, letter.text, letter.by)) is not None:
+                found.append(command)
         return found
+
+    async def _do(self, work: Callable[[Root], T]) -> T:
+        def in_folder() -> T:
+            root = Root(self._folder)
+            root.make_folder(LETTERS)
+            return work(root)
+
+        try:
+            return await asyncio.to_thread(in_folder)
+        except WorkspaceError as error:
+            raise TeamError(f"the letters of the session cannot be used: {error}") from error
+
+    def _letters(self, root: Root, kind: str) -> Iterator[_Letter]:
+        for each in root.list(LETTERS):
+            if (
+                each.name.startswith(kind)
+                and (letter := self._read(root, f"{LETTERS}/{each.name}")) is not None
+            ):
+                yield letter
+
+    def _read(self, root: Root, name: str) -> _Letter | None:
+        try:
+            letter = msgspec.json.decode(root.read(name, 4 * LARGEST), type=_Letter)
+        except (msgspec.MsgspecError, UnicodeDecodeError):
+            return None
+        except WorkspaceError:
+            # Who it was for may have removed it just now.
+            if root.exists(name):
+                raise
+            return None
+        return letter if is_sealed(letter.seal, "letter", root.path, name, *_content(letter)) else None
+
+    def _write(self, root: Root, name: str, letter: _Letter, *, replace: bool = True) -> None:
+        if not letter.seal:
+            letter = msgspec.structs.replace(letter, by=_user(), at=time.time())
+        code = seal("letter", root.path, name, *_content(letter))
+        root.write(name, msgspec.json.encode(msgspec.structs.replace(letter, seal=code)), replace=replace)
+
+
+def _content(letter: _Letter) -> tuple[object, ...]:
+    return letter.id, letter.text, letter.kind, letter.by, letter.at
+
+
+def _name(kind: str, id_: str) -> str:
+    return f"{LETTERS}/{kind}{hashlib.sha256(id_.encode('utf-8', 'replace')).hexdigest()[:32]}.json"
 
 
 def _user() -> str:
@@ -212,4 +225,4 @@ def _user() -> str:
 
 
 if TYPE_CHECKING:
-    _checked: type[Mailbox] = SqliteMailbox
+    _checked: type[Mailbox] = LocalMailbox

@@ -8,18 +8,20 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import time
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+from msgspec.structs import replace
+
 from ua_tui.core.errors import TeamError
 from ua_tui.core.postgres.address import Address
-from ua_tui.core.postgres.connection import connect_async
+from ua_tui.core.postgres.connection import CHANNEL, Listener, answering_within, connected
 from ua_tui.core.postgres.problems import reporting
 from ua_tui.core.team.letters import command_text, encode_answer, read_answer, read_command
-from ua_tui.core.team.records import CHANNEL, Answer, Answered, Command, Question, SessionId
+from ua_tui.core.team.records import Answer, Answered, Command, Question, SessionId
 
 if TYPE_CHECKING:
     import psycopg
@@ -29,7 +31,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 POLL_SECONDS = 2.0
-_PAUSE, _LONGEST_PAUSE = 0.2, 5.0
+_ANSWER_S = 20.0
 _MOST = 1_000
 TAKEN_OVER = "another worker continues this session"
 
@@ -82,6 +84,21 @@ WITH sent AS (
     RETURNING session
 ) SELECT pg_notify(%(channel)s, 'command ' || session) FROM sent
 """
+_EARLIER = """
+SELECT request, event, answer FROM question
+WHERE session = %(session)s AND attempt < %(attempt)s AND answer <> '' ORDER BY answered_at DESC
+"""
+# Who has answered stays: the answer is that person's.
+_CARRY_OVER = """
+WITH given AS (
+    UPDATE question q SET answer = %(answer)s, answered_by = o.answered_by, answered_at = now() FROM question o
+    WHERE o.session = q.session AND o.request = %(before)s
+        AND q.session = %(session)s AND q.request = %(request)s AND q.answer IS NULL
+    RETURNING q.session
+), emptied AS (
+    UPDATE question SET answer = '' WHERE session = %(session)s AND request = %(before)s
+) SELECT pg_notify(%(channel)s, 'answer ' || session) FROM given
+"""
 # Read, then marked as read: a connection may be lost before what a statement returns has arrived.
 _NEW_ANSWERS = """
 SELECT q.session, q.request, q.answer, q.answered_at
@@ -97,7 +114,7 @@ WHERE session = %(session)s AND request = %(request)s AND answer <> ''
     AND answered_at IS NOT DISTINCT FROM %(at)s::timestamptz
 """
 _NEW_COMMANDS = """
-SELECT c.id, c.session, c.kind, c.body
+SELECT c.id, c.session, c.kind, c.body, c.sent_by::text
 FROM unnest(%(sessions)s::text[], %(attempts)s::int[]) AS mine (id, attempt)
 JOIN session s ON s.id = mine.id AND s.attempt = mine.attempt
 JOIN command c ON c.session = s.id AND c.taken_at IS NULL ORDER BY c.id
@@ -108,6 +125,10 @@ _FORGET = """
 DELETE FROM question q USING unnest(%(sessions)s::text[], %(attempts)s::int[]) AS mine (id, attempt)
 WHERE q.session = mine.id AND q.attempt < mine.attempt AND q.answer IS NULL
 """
+
+
+_OF_ONE = dict.fromkeys(("request_id", "tool_use_id", "seq", "at"))
+"""What two events have that ask the same, and differs."""
 
 
 @dataclass
@@ -131,7 +152,8 @@ class PostgresMailbox:
     def __init__(self, address: Address) -> None:
         self._address = address
         self._inboxes: dict[str, _Inbox] = {}
-        self._listening: asyncio.Task[None] | None = None
+        self._receiving: asyncio.Task[None] | None = None
+        self._wake = asyncio.Event()
 
     async def ask(self, session: SessionId, question: Question) -> None:
         """Ask the team; a question that was asked before waits again."""
@@ -144,6 +166,19 @@ class PostgresMailbox:
         )
         if not rows and await self.answered(session.id, question.request) is None:
             raise TeamError(TAKEN_OVER)
+        if session.attempt > 1:
+            await self._carry_over(session, question)
+
+    async def _carry_over(self, session: SessionId, question: Question) -> None:
+        """Answer a question as the same one was answered that an earlier attempt asked, which gave its place back."""
+        for request, event, text in await self._run(_EARLIER, session=session.id, attempt=session.attempt):
+            answer = read_answer(request, text)
+            if answer is None or not _is_same(event, question.event):
+                continue
+            again = encode_answer(replace(answer, request=question.request))
+            values = {"session": session.id, "request": question.request, "answer": again, "before": request}
+            await self._run(_CARRY_OVER, **values)
+            return
 
     async def withdraw(self, session: SessionId, request: str) -> None:
         """A question no longer waits."""
@@ -176,64 +211,44 @@ class PostgresMailbox:
     async def received(self, session: SessionId) -> AsyncIterator[AsyncIterator[Answer | Command]]:
         """The answers and commands for a session as they come; a session is received once at a time."""
         inbox = self._inboxes[session.id] = _Inbox(session)
-        if self._listening is None or self._listening.done():
-            self._listening = asyncio.create_task(self._listen(), name="team:mailbox")
-        else:
-            # The connection waits meanwhile, for the messages of the others.
-            await self._catch_up(inbox)
+        self._wake.set()
+        if self._receiving is None or self._receiving.done():
+            self._receiving = asyncio.create_task(self._receive(), name="team: mailbox")
         try:
             yield _items(inbox.received)
         finally:
             if self._inboxes.get(session.id) is inbox:
                 del self._inboxes[session.id]
-            if not self._inboxes and self._listening is not None:
-                listening, self._listening = self._listening, None
-                listening.cancel()
-                await asyncio.gather(listening, return_exceptions=True)
+            if not self._inboxes and self._receiving is not None:
+                receiving, self._receiving = self._receiving, None
+                receiving.cancel()
+                await asyncio.gather(receiving, return_exceptions=True)
 
-    async def _catch_up(self, inbox: _Inbox) -> None:
-        try:
-            connection = await connect_async(self._address)
-        except TeamError as error:
-            log.info("%s", error)
-            return
-        try:
-            with reporting(self._address):
-                await self._fetch(connection, [inbox])
-        except TeamError as error:
-            log.info("%s", error)
-        finally:
-            await connection.close()
+    def _handle_notice(self, payload: str) -> None:
+        kind, _, session = payload.partition(" ")
+        if not kind or (kind in ("answer", "command") and session in self._inboxes):
+            self._wake.set()
 
-    async def _listen(self) -> None:
-        """Receive for all sessions, over one connection after the other."""
-        pause = _PAUSE
-        while True:
-            try:
-                connection = await connect_async(self._address)
+    async def _receive(self) -> None:
+        """Receive for all sessions, whenever something may have come for one of them."""
+        shared = self._address.connections
+        listener = Listener(self._address) if shared is None else shared.listener
+        end_listening = listener.subscribe(self._handle_notice)
+        try:
+            while True:
+                self._wake.clear()
                 try:
-                    with reporting(self._address):
-                        await connection.execute(f"LISTEN {CHANNEL}".encode())
-                        while True:
-                            await self._fetch(connection, list(self._inboxes.values()))
-                            pause = _PAUSE
-                            await self._wait(connection)
-                finally:
-                    await connection.close()
-            except TeamError as error:
-                log.warning("answers and commands of the team are late: %s", error)
-            except Exception:
-                log.exception("receiving the messages of the team failed")
-            await asyncio.sleep(pause)
-            pause = min(2 * pause, _LONGEST_PAUSE)
-
-    async def _wait(self, connection: psycopg.AsyncConnection[Any]) -> None:
-        """Wait until something may have come for a session of this program."""
-        until, woken = time.monotonic() + POLL_SECONDS, False
-        while not woken and (left := until - time.monotonic()) > 0:
-            async for notice in connection.notifies(timeout=left, stop_after=1):
-                kind, _, session = notice.payload.partition(" ")
-                woken = woken or (kind in ("answer", "command") and session in self._inboxes)
+                    async with connected(self._address) as db:
+                        with reporting(self._address), answering_within(db, _ANSWER_S):
+                            await self._fetch(db, list(self._inboxes.values()))
+                except TeamError as error:
+                    log.warning("answers and commands of the team are late: %s", error)
+                except Exception:
+                    log.exception("receiving the messages of the team failed")
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(self._wake.wait(), POLL_SECONDS)
+        finally:
+            end_listening()
 
     async def _fetch(self, connection: psycopg.AsyncConnection[Any], inboxes: list[_Inbox]) -> None:
         """Read what is new for these sessions."""
@@ -258,19 +273,25 @@ class PostgresMailbox:
                 by_id[session].add((request, at), answer)
         cursor = await connection.execute(_NEW_COMMANDS.encode(), values)
         commands = await cursor.fetchall()
-        for number, session, kind, body in commands:
-            by_id[session].add(number, read_command(kind, body))
+        for number, session, kind, body, by in commands:
+            by_id[session].add(number, read_command(kind, body, by))
         if commands:
             await connection.execute(_TAKEN.encode(), {"ids": [number for number, *_ in commands]})
 
     async def _run(self, statement: str, **values: Any) -> list[tuple[Any, ...]]:
-        connection = await connect_async(self._address)
-        try:
-            with reporting(self._address):
-                cursor = await connection.execute(statement.encode(), {"channel": CHANNEL, **values})
+        async with connected(self._address) as db:
+            with reporting(self._address), answering_within(db, _ANSWER_S):
+                cursor = await db.execute(statement.encode(), {"channel": CHANNEL, **values})
                 return await cursor.fetchall() if cursor.description else []
-        finally:
-            await connection.close()
+
+
+def _is_same(before: str, now: str) -> bool:
+    """Whether two questions are about the same call, or the same request of a server."""
+    try:
+        first, second = (msgspec.json.decode(each, type=dict[str, Any]) for each in (before, now))
+    except (msgspec.MsgspecError, UnicodeError, RecursionError):
+        return False
+    return {**first, **_OF_ONE} == {**second, **_OF_ONE}
 
 
 async def _items(queue: asyncio.Queue[Answer | Command]) -> AsyncIterator[Answer | Command]:

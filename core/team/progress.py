@@ -4,19 +4,26 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from ua_tui.core.errors import advice_code
 from ua_tui.core.events.types import (
+    ApiRetry,
+    ArtifactSaved,
     AuthFinished,
     AuthRequired,
     BudgetReached,
     ErrorRaised,
     Event,
+    MessageFinished,
     QueryFinished,
     QueryReceived,
     SessionStarted,
+    TokensSpent,
 )
 from ua_tui.core.records.journal_reader import read_events
 from ua_tui.core.view.costs import Costs
 from ua_tui.core.view.setup import Setup
+
+_MADE = ("work_products/", "downloads/")
 
 
 class JobProgress:
@@ -24,7 +31,9 @@ class JobProgress:
 
     `started` says whether the session began. `ended` is the end of the last query, None while one runs. `failure` is
     the last error of the agent, `links` are the accounts that somebody has to connect, and `refused` says that the
-    spending limit kept a query from running.
+    spending limit kept a query from running. `tokens` are those of all queries that ended, and `model` wrote the last
+    message; `files` are those that were made for the person. `limited` says that the service of the model refuses
+    requests for now.
     """
 
     def __init__(self) -> None:
@@ -32,7 +41,11 @@ class JobProgress:
         self.ended: QueryFinished | None = None
         self.failure = ""
         self.refused = False
+        self.limited = False
         self.links: dict[str, None] = {}
+        self.tokens: int | None = None
+        self.model = ""
+        self.files: dict[str, None] = {}
         self._costs, self._setup = Costs(), Setup()
 
     @property
@@ -60,6 +73,16 @@ class JobProgress:
                 self.ended = None
             case QueryFinished():
                 self.ended = event
+                if event.usage is not None:
+                    self.tokens = (self.tokens or 0) + event.usage.total
+            case TokensSpent(parent_tool_use_id=None, model=str(model)) if model:
+                self.model = model
+            case ArtifactSaved(path=path) if path.startswith(_MADE):
+                self.files[path] = None
+            case ApiRetry(error=code):
+                self.limited = advice_code("model", code) in ("model.limited", "model.overloaded")
+            case MessageFinished():
+                self.limited = False
             case ErrorRaised(where="agent"):
                 self.failure = event.message
             case BudgetReached(refused=True):
@@ -82,5 +105,5 @@ def read_progress(folder: Path) -> JobProgress:
     for event in read_events(folder):
         progress.handle_event(event)
     # What was refused or failed before may work now.
-    progress.failure, progress.refused = "", False
+    progress.failure, progress.refused, progress.limited = "", False, False
     return progress

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager
 from typing import Any, Literal, Protocol
 
@@ -10,11 +10,9 @@ import msgspec
 
 FORMAT = 1
 """The format of jobs that this program writes, and the latest that it can run."""
-CHANNEL = "ua_tui"
-"""The channel of PostgreSQL on which changes are announced: `session ID`, `question ID`, `answer ID`, `command ID`,
-`job ID`, with the id of a session or a job."""
-
-JobState = Literal["waiting", "running", "needs_you", "done", "failed", "cancelled"]
+NO_MONEY = "the spending limit of the batch"
+"""How the error begins of a job that did not run as its batch had no money left."""
+JobState = Literal["waiting", "held", "running", "needs_you", "done", "failed", "cancelled"]
 
 
 class SessionId(msgspec.Struct, frozen=True, kw_only=True):
@@ -42,19 +40,26 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
         id: the hash of query and settings, so that the same job is never done twice.
         settings: those of the session by name, as in a settings file; `ask` says whether a person may be asked.
         number: its line or row in the file of the batch, from 1.
+        columns: the columns of the row that are no settings, for the results; they are not stored.
     """
 
     id: str
     query: str
     settings: Mapping[str, Any] = {}
     number: int = 0
+    columns: Mapping[str, Any] = {}
 
 
 class JobBatch(msgspec.Struct, frozen=True, kw_only=True):
-    """Jobs that were given together, with a limit for what all of them may cost, in US dollars."""
+    """Jobs that were given together, with a limit for what all of them may cost, in US dollars.
+
+    `name` is what people call it, and `run` counts how often that name was given to a new batch.
+    """
 
     id: str
     title: str = ""
+    name: str = ""
+    run: int = 1
     max_cost_usd: float | None = None
     shared: bool = True
 
@@ -77,6 +82,7 @@ class Counts(msgspec.Struct, frozen=True, kw_only=True):
     """How many jobs of a batch are in each state, and what all have cost, as far as that is known."""
 
     waiting: int = 0
+    held: int = 0
     running: int = 0
     needs_you: int = 0
     done: int = 0
@@ -90,9 +96,14 @@ class Counts(msgspec.Struct, frozen=True, kw_only=True):
         return self.done + self.failed + self.cancelled
 
     @property
+    def queued(self) -> int:
+        """How many wait for a worker, those that are paused included."""
+        return self.waiting + self.held
+
+    @property
     def total(self) -> int:
         """How many there are."""
-        return self.waiting + self.running + self.needs_you + self.over
+        return self.queued + self.running + self.needs_you + self.over
 
 
 class JobClaim(msgspec.Struct, frozen=True, kw_only=True):
@@ -112,20 +123,45 @@ class JobClaim(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class JobLost(Exception):
-    """A job was taken from this worker: its session was stopped, and nothing more is recorded of it here."""
+    """A job was taken from this worker: its session was stopped, and nothing more is recorded of it here.
+
+    Its text says why, if the session itself found that out.
+    """
 
 
-class Outcome(msgspec.Struct, frozen=True, kw_only=True):
-    """How a job ended."""
+class Findings(msgspec.Struct, frozen=True, kw_only=True):
+    """What came of a job.
 
-    state: Literal["done", "failed", "cancelled"]
+    Attributes:
+        folder: the folder of its session, where it ran.
+        tokens: all that its queries used; None if it is not known.
+        model: the one that answered.
+        files: what was made for the person, as paths in the folder.
+        unknown: the tools of actions that were begun by a program that was lost, of which nobody knows the outcome.
+    """
+
     answer: str = ""
     error: str = ""
     cost_usd: float | None = None
     folder: str = ""
+    tokens: int | None = None
+    model: str = ""
+    files: tuple[str, ...] = ()
+    unknown: tuple[str, ...] = ()
 
 
-class JobResult(msgspec.Struct, frozen=True, kw_only=True):
+class Outcome(Findings, frozen=True, kw_only=True):
+    """How a job ended.
+
+    Attributes:
+        later: that a job of a team goes on later: it is `parked` until a person decides, or `put_off` with all others.
+    """
+
+    state: Literal["done", "failed", "cancelled"]
+    later: Literal["", "parked", "put_off"] = ""
+
+
+class JobResult(Findings, frozen=True, kw_only=True):
     """A job as it is now; times in seconds since the epoch."""
 
     job: Job
@@ -133,64 +169,8 @@ class JobResult(msgspec.Struct, frozen=True, kw_only=True):
     attempt: int = 0
     worker: str = ""
     session: str = ""
-    answer: str = ""
-    error: str = ""
-    cost_usd: float | None = None
-    folder: str = ""
     started: float | None = None
     finished: float | None = None
-
-
-class JobStore(Protocol):
-    """Where batches and jobs are: a SQLite file of this machine, or the database of a team.
-
-    Every method raises `TeamError` if the store cannot be used.
-    """
-
-    async def submit(self, batch: JobBatch, jobs: Sequence[Job], *, retry_failed: bool = False) -> Submitted:
-        """Store a batch and its jobs, in one transaction; jobs that are known by their id stay as they are.
-
-        But those that failed at the limit of a batch wait again if this batch has money left for them, and with
-        `retry_failed` all that failed. They resume their sessions.
-        """
-        ...
-
-    async def claim(self, job_id: str, worker: str) -> JobClaim | None:
-        """Begin a job, or take it over from a worker that was lost; None if it is over or somebody works on it.
-
-        It waits while the limit of the batch is used up by jobs that run, and fails the job if it is used up for good.
-        """
-        ...
-
-    async def note(
-        self,
-        claim: JobClaim,
-        state: Literal["running", "needs_you"],
-        cost_usd: float | None,
-        folder: str = "",
-    ) -> bool:
-        """Record how far a job is; returns False if it is another worker's by now.
-
-        The folder of its session is recorded as soon as there is one: where the jobs are those of this machine, the
-        next attempt resumes in it.
-        """
-        ...
-
-    async def finish(self, claim: JobClaim, outcome: Outcome) -> bool:
-        """Record the end of a job; returns False, and records nothing, if it is another worker's by now."""
-        ...
-
-    async def release(self, claim: JobClaim) -> bool:
-        """Hand a job back, so that the next worker resumes it; returns False if it is another worker's by now."""
-        ...
-
-    async def counts(self, batch_id: str) -> Counts:
-        """How many jobs of a batch are in each state."""
-        ...
-
-    def results(self, batch_id: str, *, after: int = -1) -> AsyncIterator[JobResult]:
-        """The jobs of a batch in the order of its file, those behind the number `after`."""
-        ...
 
 
 class Question(msgspec.Struct, frozen=True, kw_only=True):
@@ -227,10 +207,14 @@ class Answered(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Command(msgspec.Struct, frozen=True, kw_only=True):
-    """What a person wants of a session that runs elsewhere; `body` is the text of a query to submit."""
+    """What a person wants of a session that runs elsewhere.
+
+    `body` is the text of a query to submit. `sent_by` is who sent it, which the store fills in.
+    """
 
     kind: Literal["interrupt", "submit"]
     body: str = ""
+    sent_by: str = ""
 
 
 class Mailbox(Protocol):

@@ -8,8 +8,8 @@ import logging
 import os
 import socket
 import time
-from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager, suppress
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,15 +18,14 @@ from ua_tui.core.concurrency.threads import apart
 from ua_tui.core.errors import TeamError, UniversalAgentError, WorkspaceError
 from ua_tui.core.events.types import Event
 from ua_tui.core.postgres.address import Address
-from ua_tui.core.postgres.connection import answering_within, connect_async, shut_down
+from ua_tui.core.postgres.connection import answering_within, connected, shut_down
 from ua_tui.core.postgres.problems import explain, is_temporary
 from ua_tui.core.postgres.schema import VERSION_QUERY, check_version
 from ua_tui.core.session.resume import PreviousState
 from ua_tui.core.storage.workspace import Workspace
 from ua_tui.core.team.records import SessionId
 from ua_tui.core.team.replication import rows
-from ua_tui.core.team.replication.folder_copy import FolderCopy
-from ua_tui.core.team.replication.identity import new_identity, store_identity
+from ua_tui.core.team.replication.folder_copy import FolderCopy, new_identity, store_identity
 from ua_tui.core.team.replication.large_files import LARGE, FilePlace, open_place
 from ua_tui.core.team.replication.live_state import LiveState, StateRow
 from ua_tui.core.team.replication.rows import Superseded
@@ -38,8 +37,8 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-_PAUSE_S = 0.1
-"""Between two writes, so that a change is announced at most so often."""
+_PAUSE_S, _SHARED_PAUSE_S = 0.1, 0.5
+"""Between two writes, so that a change is announced at most so often; the latter for a worker, with many sessions."""
 _POLL_S = 0.5
 """How often the folder is looked at while nothing happens."""
 _ANSWER_S = 12.0
@@ -97,11 +96,11 @@ class SessionReplica:
         self._wake = asyncio.Event()
         self._file_wake = asyncio.Event()
         self._registered = asyncio.Event()
-        self._finishing = asyncio.Event()
+        self._finishing, self._urgent = asyncio.Event(), asyncio.Event()
         self._lines_done = asyncio.Event()
         self._files_done = asyncio.Event()
         self._clock = clock
-        self._last_contact = self._last_write = self._last_look = clock()
+        self._last_write = self._last_look = clock()
         self._transcripts_at = 0.0
         self._failing: set[str] = set()
         self._tasks: list[asyncio.Task[None]] = []
@@ -126,17 +125,13 @@ class SessionReplica:
             asyncio.create_task(self._keep_copying("files", self._copy_files), name="team: files"),
         ]
 
-    @property
-    def silent_for(self) -> float:
-        """Seconds since the database last answered; it is asked at least every ten seconds."""
-        return self._clock() - self._last_contact
-
     async def flush(self, timeout: float) -> bool:
         """Wait until everything up to now is copied; returns False if that took longer, or cannot be done."""
         with suppress(TimeoutError):
             async with asyncio.timeout(timeout):
                 while not self.is_over:
                     self._transcripts_at = 0.0
+                    self._urgent.set()
                     self._note_change()
                     await self._lines_done.wait()
                     if not self._folder.files:
@@ -147,6 +142,7 @@ class SessionReplica:
     async def drain(self, timeout: float) -> str:
         """Copy the rest at the end of the session, and stop; returns what could not be copied, empty if nothing."""
         self._finishing.set()
+        self._urgent.set()
         self._note_change()
         self._file_wake.set()
         _, waiting = await asyncio.wait(self._tasks, timeout=timeout) if self._tasks else (set(), set())
@@ -205,13 +201,8 @@ class SessionReplica:
 
     def _handle_failure(self, what: str, error: Exception) -> bool:
         """Report a failure once; returns whether to try again."""
-        cause = (
-            error.__cause__
-            if isinstance(error, TeamError) and isinstance(error.__cause__, Exception)
-            else error
-        )
         again = (
-            is_temporary(cause)
+            is_temporary(error)
             or isinstance(error, WorkspaceError)
             or (what == "files" and isinstance(error, UniversalAgentError))
         )
@@ -246,48 +237,51 @@ class SessionReplica:
             )
             self._on_superseded()
 
-    @contextmanager
-    def _answering(self, db: Connection, seconds: float | None = None) -> Iterator[None]:
-        """What is in the block asks the database, which has to answer in time."""
-        with answering_within(db, seconds or _ANSWER_S):
-            yield
-        self._last_contact = self._clock()
-
     @asynccontextmanager
     async def _connected(self) -> AsyncIterator[Connection]:
-        db = await connect_async(self._address)
-        self._connections.add(db)
-        try:
-            yield db
-        finally:
-            self._connections.discard(db)
-            await db.close()
+        async with connected(self._address) as db:
+            self._connections.add(db)
+            try:
+                yield db
+            finally:
+                self._connections.discard(db)
 
     # -- lines and transcripts ----------------------------------------------------------------------
 
     async def _copy_lines(self) -> None:
-        async with self._connected() as db:
-            with self._answering(db):
-                await self._register(db)
-            while not self._stopped:
-                self._wake.clear()
-                self._last_look = self._clock()
-                if await self._copy_new(db):
-                    continue
-                self._note_success("lines")
-                if not self._wake.is_set():
-                    self._lines_done.set()
-                    if self._finishing.is_set():
-                        return
-                await self._wait_for_change()
+        is_registered = False
+        while not self._stopped:
+            async with self._connected() as db:
+                if not is_registered:
+                    with answering_within(db, _ANSWER_S):
+                        await self._register(db)
+                    is_registered = True
+                while not self._stopped:
+                    self._wake.clear()
+                    self._last_look = self._clock()
+                    if await self._copy_new(db):
+                        continue
+                    self._note_success("lines")
+                    if not self._wake.is_set():
+                        self._lines_done.set()
+                        if self._finishing.is_set():
+                            return
+                    if self._address.connections is not None:
+                        # Others need it meanwhile.
+                        break
+                    await self._wait_for_change()
+            await self._wait_for_change()
 
     async def _wait_for_change(self) -> None:
         with suppress(TimeoutError):
             await asyncio.wait_for(self._wake.wait(), _POLL_S)
-        rest = self._last_look + _PAUSE_S - self._clock()
-        if rest > 0 and not self._finishing.is_set():
+        pause = _PAUSE_S if self._address.connections is None else _SHARED_PAUSE_S
+        rest = self._last_look + pause - self._clock()
+        if rest > 0:
             with suppress(TimeoutError):
-                await asyncio.wait_for(self._finishing.wait(), rest)
+                await asyncio.wait_for(self._urgent.wait(), rest)
+        if not self._finishing.is_set():
+            self._urgent.clear()
 
     async def _register(self, db: Connection) -> None:
         """Make the row of the session, and find out what is stored.
@@ -328,7 +322,7 @@ class SessionReplica:
         row = self._state.row
         due = self._clock() - self._last_write >= 10.0
         if new.lines or row != self._row or due:
-            with self._answering(db):
+            with answering_within(db, _ANSWER_S):
                 await rows.write_lines(db, self.identity, row, new.lines)
             self._last_write = self._clock()
             self._row = row
@@ -340,13 +334,13 @@ class SessionReplica:
             return False
         self._transcripts_at = now
         for tail in await asyncio.to_thread(self._folder.unaligned):
-            with self._answering(db):
+            with answering_within(db, _ANSWER_S):
                 last, behind = await rows.transcript_end(db, key, tail.key)
             await asyncio.to_thread(tail.align, last, behind)
         more = False
         for new in await asyncio.to_thread(lambda: list(self._folder.read_entries())):
             if new.entries:
-                with self._answering(db):
+                with answering_within(db, _ANSWER_S):
                     await rows.append_entries(db, key, new.tail.key, new.entries)
             more = new.tail.advance(new.end) or more
         return more
@@ -358,9 +352,7 @@ class SessionReplica:
         place = await asyncio.to_thread(open_place, self._place)
         while not self._stopped:
             if self._folder.files:
-                # Open only while there is something to copy: a worker has many sessions.
-                async with self._connected() as db:
-                    await self._copy_waiting_files(db, place)
+                await self._copy_waiting_files(place)
             self._files_done.set()
             if self._finishing.is_set() and (self._lines_done.is_set() or self.is_over):
                 return
@@ -368,37 +360,27 @@ class SessionReplica:
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._file_wake.wait(), 0.05 if self._finishing.is_set() else _IDLE_S)
 
-    async def _copy_waiting_files(self, db: Connection, place: FilePlace | None) -> None:
-        idle_at = self._clock() + _IDLE_S
-        while not self._stopped and self._clock() < idle_at:
+    async def _copy_waiting_files(self, place: FilePlace | None) -> None:
+        while not self._stopped and self._folder.files:
             failure: TeamError | None = None
             for path, sha256 in list(self._folder.files.items()):
                 if not sha256 or self._stored.get(path) != sha256:
                     try:
-                        await self._copy_file(db, place, path)
+                        await self._copy_file(place, path)
                     except Superseded:
                         raise
                     except TeamError as error:
                         # The place of large files cannot be used: others are copied meanwhile.
                         failure = error
                         continue
-                    idle_at = self._clock() + _IDLE_S
                 # It may have been saved again meanwhile.
                 if self._folder.files.get(path) == sha256:
                     del self._folder.files[path]
             if failure is not None:
                 raise failure
             self._note_success("files")
-            if self._folder.files:
-                continue
-            self._files_done.set()
-            if self._finishing.is_set():
-                return
-            self._file_wake.clear()
-            with suppress(TimeoutError):
-                await asyncio.wait_for(self._file_wake.wait(), idle_at - self._clock())
 
-    async def _copy_file(self, db: Connection, place: FilePlace | None, path: str) -> None:
+    async def _copy_file(self, place: FilePlace | None, path: str) -> None:
         try:
             path, sha256, size, data = await asyncio.to_thread(self._read_file, path)
             url = None
@@ -408,10 +390,11 @@ class SessionReplica:
         except WorkspaceError as error:
             log.warning("a file is not copied to the team's database: %s", error)
             return
-        with self._answering(db, 60.0):
-            await rows.add_artifact(
-                db, self.identity, path=path, sha256=sha256, size=size, place=url, data=data
-            )
+        async with self._connected() as db:
+            with answering_within(db, 60.0):
+                await rows.add_artifact(
+                    db, self.identity, path=path, sha256=sha256, size=size, place=url, data=data
+                )
         self._stored[path] = sha256
 
     def _read_file(self, path: str) -> tuple[str, str, int, bytes | None]:

@@ -7,27 +7,29 @@ import hashlib
 import logging
 import re
 import time
-from contextlib import suppress
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, nullcontext, suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ua_tui.core.errors import TeamError, UniversalAgentError, WorkspaceError
 from ua_tui.core.postgres.address import Address
-from ua_tui.core.postgres.connection import connect_async, shut_down
+from ua_tui.core.postgres.connection import CHANNEL, connect_async, connected, shut_down
 from ua_tui.core.postgres.problems import is_temporary, reporting
 from ua_tui.core.storage.names import numbered, safe_name
 from ua_tui.core.storage.ownership import seal_session
 from ua_tui.core.storage.workspace import JOURNAL, Workspace
-from ua_tui.core.team.records import CHANNEL, SessionId
+from ua_tui.core.team.records import SessionId
 from ua_tui.core.team.replication import pulling
-from ua_tui.core.team.replication.identity import store_identity
+from ua_tui.core.team.replication.folder_copy import LineTail, journal_line_of, store_identity
 from ua_tui.core.team.replication.large_files import FilePlace, open_place
 from ua_tui.core.team.replication.pulling import PulledFile, SessionRow
-from ua_tui.core.team.replication.tails import LineTail, journal_line_of
 
 if TYPE_CHECKING:
     import psycopg
+
+    from ua_tui.core.team.replication.pulling import Borrow
 
     Connection = psycopg.AsyncConnection[Any]
 
@@ -54,11 +56,11 @@ async def restore_session(
     """
     place = await asyncio.to_thread(open_place, artifacts)
     with reporting(address):
-        async with await connect_async(address) as db:
-            session = await pulling.read_session(db, session_id, address)
+        async with _connection(address) as connection:
+            session = await pulling.read_session(connection, session_id, address)
             workspace = await asyncio.to_thread(Workspace.create, base, _time_of(session.name))
             try:
-                await _fill(db, session, workspace, place)
+                await _fill(connection, session, workspace, place)
             except BaseException:
                 # A part of a session would be taken for all of it.
                 await asyncio.to_thread(workspace.discard)
@@ -67,12 +69,24 @@ async def restore_session(
     return workspace.path
 
 
-async def _fill(db: Connection, session: SessionRow, workspace: Workspace, place: FilePlace | None) -> None:
-    if not await pulling.pull_lines(db, session, workspace, 0):
+@asynccontextmanager
+async def _connection(address: Address) -> AsyncIterator[Borrow]:
+    """Connections that the program shares, one for each statement, as others wait for them; or one of its own."""
+    if address.connections is not None:
+        yield address.connections.borrowed
+        return
+    async with connected(address) as db:
+        yield lambda: nullcontext(db)
+
+
+async def _fill(
+    connection: Borrow, session: SessionRow, workspace: Workspace, place: FilePlace | None
+) -> None:
+    if not await pulling.pull_lines(connection, session, workspace, 0):
         raise TeamError(f"the session {session.name!r} has no journal in the team's database")
-    await pulling.pull_transcripts(db, session, workspace)
-    for file in await pulling.pull_files(db, session):
-        await pulling.pull_file(db, session, file, workspace, place)
+    await pulling.pull_transcripts(connection, session, workspace)
+    for file in await pulling.pull_files(connection, session):
+        await pulling.pull_file(connection, session, file, workspace, place)
     # Resumed by a person, it continues as the same session of the team.
     identity = SessionId(id=session.id, attempt=session.attempt)
     await asyncio.to_thread(store_identity, workspace, identity)
@@ -80,39 +94,25 @@ async def _fill(db: Connection, session: SessionRow, workspace: Workspace, place
 
 
 class SessionMirror:
-    """A folder that follows a session which runs elsewhere, for a screen that shows it.
+    """A folder in the user's cache that follows a session which runs elsewhere, for a screen that shows it.
 
-    It holds the lock of the folder as long as the session runs, so that it counts as running elsewhere. `ends` is done
-    when the session is over, and cancelled by `close`. `problem` says why nothing comes at present, empty if it does.
+    It holds the lock of the folder as long as the session runs, so that it counts as running elsewhere. Large files are
+    not brought. It can be started again after a failure.
 
     Args:
         address: the database.
         session_id: the id of the session there.
-        folder: where to put it; by default a folder in the user's cache.
-        artifacts: where files above 5 MB are, as in the setting `team_artifacts`.
     """
 
-    def __init__(
-        self,
-        address: Address,
-        session_id: str,
-        folder: Path | None = None,
-        *,
-        artifacts: Path | str | None = None,
-    ) -> None:
-        self.ends: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self.problem = ""
+    def __init__(self, address: Address, session_id: str) -> None:
         self._address = address
         self._session_id = session_id
-        self._folder = folder
-        self._artifacts = artifacts
         self._workspace: Workspace | None = None
         self._last = 0
         self._files_since: datetime | None = None
         self._written: dict[str, str] = {}
         self._task: asyncio.Task[None] | None = None
         self._connection: Connection | None = None
-        self._changed = asyncio.Event()
         self._closed = False
 
     async def start(self) -> Path:
@@ -122,37 +122,22 @@ class SessionMirror:
             TeamError: the database cannot be used, or has no such session.
             WorkspaceError: the folder cannot be written.
         """
-        with reporting(self._address):
-            db = await self._connect()
-            try:
-                session = await pulling.read_session(db, self._session_id, self._address)
+        self._closed = False
+        try:
+            with reporting(self._address):
+                db = await self._connect()
+                connection: Borrow = lambda: nullcontext(db)  # noqa: E731
+                session = await pulling.read_session(connection, self._session_id, self._address)
                 workspace = self._workspace = await asyncio.to_thread(self._open_folder)
                 self._last = await asyncio.to_thread(_last_line, workspace)
-                await self._pull_lines(db, session)
+                await self._pull_lines(connection, session)
                 if session.state in _OVER:
-                    self._end()
-            except BaseException:
-                await db.close()
-                raise
+                    workspace.close()
+        except BaseException:
+            await self.close()
+            raise
         self._task = asyncio.create_task(self._follow(db), name="team: mirror")
         return workspace.path
-
-    async def fetch(self, path: str) -> bool:
-        """Bring one file, also a large one; returns whether there is such a file.
-
-        Raises:
-            TeamError: the database cannot be used.
-        """
-        if self._workspace is None:
-            return False
-        place = await asyncio.to_thread(open_place, self._artifacts)
-        with reporting(self._address):
-            async with await connect_async(self._address) as db:
-                session = await pulling.read_session(db, self._session_id, self._address)
-                for file in await pulling.pull_files(db, session):
-                    if file.path == path:
-                        return await pulling.pull_file(db, session, file, self._workspace, place)
-        return False
 
     async def close(self) -> None:
         """Stop following; the folder stays."""
@@ -167,8 +152,6 @@ class SessionMirror:
             await self._connection.close()
         if self._workspace is not None:
             await asyncio.to_thread(self._workspace.close)
-        if not self.ends.done():
-            self.ends.cancel()
 
     async def _connect(self) -> Connection:
         """Connect, and listen before anything is read: what changes afterwards is announced."""
@@ -187,9 +170,7 @@ class SessionMirror:
                     await self._follow_with(db)
                 return
             except (UniversalAgentError, OSError) as error:
-                cause = error.__cause__ if isinstance(error.__cause__, Exception) else error
-                self.problem = str(error)
-                if not is_temporary(cause) and not isinstance(error, WorkspaceError):
+                if not is_temporary(error) and not isinstance(error, WorkspaceError):
                     log.warning("the session is no longer followed: %s", error)
                     return
             db = None
@@ -198,17 +179,16 @@ class SessionMirror:
 
     async def _follow_with(self, db: Connection) -> None:
         """Bring what is new until the session is over or the connection is lost."""
+        connection: Borrow = lambda: nullcontext(db)  # noqa: E731
         with reporting(self._address):
             while not self._closed:
-                session = await pulling.read_session(db, self._session_id, self._address)
-                await self._pull_lines(db, session)
-                await self._pull_files(db, session)
-                self.problem = ""
-                if session.state in _OVER:
-                    self._end()
-                elif self._workspace is not None and not self._workspace.locked:
-                    # Somebody resumed it.
-                    await asyncio.to_thread(self._workspace.lock)
+                session = await pulling.read_session(connection, self._session_id, self._address)
+                await self._pull_lines(connection, session)
+                await self._pull_files(connection, session)
+                if self._workspace is not None:
+                    # Somebody may resume it.
+                    is_over = session.state in _OVER
+                    await asyncio.to_thread(self._workspace.close if is_over else self._workspace.lock)
                 await self._wait_for_change(db)
 
     async def _wait_for_change(self, db: Connection) -> None:
@@ -220,33 +200,24 @@ class SessionMirror:
                     await asyncio.sleep(0.05)
                     return
 
-    async def _pull_lines(self, db: Connection, session: SessionRow) -> None:
+    async def _pull_lines(self, connection: Borrow, session: SessionRow) -> None:
         assert self._workspace is not None
-        self._last = await pulling.pull_lines(db, session, self._workspace, self._last)
+        self._last = await pulling.pull_lines(connection, session, self._workspace, self._last)
 
-    async def _pull_files(self, db: Connection, session: SessionRow) -> None:
+    async def _pull_files(self, connection: Borrow, session: SessionRow) -> None:
         assert self._workspace is not None
-        for file in await pulling.pull_files(db, session, self._files_since):
+        for file in await pulling.pull_files(connection, session, self._files_since):
             # A transaction that began earlier may end later.
             self._files_since = file.saved - _LATE
             if not file.is_large and self._written.get(file.path) != file.sha256:
                 if not await asyncio.to_thread(_has, self._workspace, file):
-                    await pulling.pull_file(db, session, file, self._workspace, None)
+                    await pulling.pull_file(connection, session, file, self._workspace, None)
                     # Lines have precedence over many files.
-                    await self._pull_lines(db, session)
+                    await self._pull_lines(connection, session)
                 self._written[file.path] = file.sha256
-
-    def _end(self) -> None:
-        if self._workspace is not None:
-            self._workspace.close()
-        if not self.ends.done():
-            self.ends.set_result(None)
 
     def _open_folder(self) -> Workspace:
         """Open and lock the folder; where another program follows the same session, one with a number."""
-        if self._folder is not None:
-            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            return Workspace.claim(self._folder)
         from platformdirs import user_cache_path
 
         server = hashlib.sha256(self._address.url.encode()).hexdigest()[:12]
@@ -273,11 +244,7 @@ def _has(workspace: Workspace, file: PulledFile) -> bool:
 def _last_line(workspace: Workspace) -> int:
     """The number of the last line that the folder's journal has; a journal that was cut off is made again."""
     tail, last = LineTail(workspace.root, JOURNAL), 0
-    while True:
-        lines, end = tail.read()
-        if end == tail.offset:
-            break
-        tail.offset = end
+    for lines in tail.pieces():
         for line in lines:
             found = journal_line_of(line)
             last = max(last, found.seq if found is not None else 0)

@@ -14,7 +14,7 @@ from ua_tui.core.bus import Bus
 from ua_tui.core.errors import SettingsError
 from ua_tui.core.events.types import ErrorRaised
 from ua_tui.core.postgres.address import Address
-from ua_tui.core.postgres.problems import missing_extra
+from ua_tui.core.postgres.problems import needing_extra
 from ua_tui.core.records.journal_reader import read_events
 from ua_tui.core.redaction.redactor import Redactor, error_raised
 from ua_tui.core.session.resume import PreviousState
@@ -22,7 +22,7 @@ from ua_tui.core.settings.model import Settings
 from ua_tui.core.storage.workspace import Workspace
 from ua_tui.core.team.records import SessionId
 from ua_tui.core.team.replica import SessionReplica
-from ua_tui.core.team.replication.identity import next_identity, store_identity
+from ua_tui.core.team.replication.folder_copy import next_identity, store_identity
 
 if TYPE_CHECKING:
     from ua_tui.core.session.session import Session
@@ -40,23 +40,23 @@ async def open_team_copy(
     bus: Bus,
     previous: PreviousState | None = None,
     identity: SessionId | None = None,
+    address: Address | None = None,
 ) -> TeamCopy:
     """Prepare the copy of a session as its settings say; it begins with `start`.
 
     `previous` is the state of a session that is resumed. `identity` says which session of the team it is; without one
-    it is the one that its folder names, or a new one.
+    it is the one that its folder names, or a new one. `address` is that of the setting, with connections to share.
 
     Raises:
         TeamError: the packages for a team are not installed.
         SettingsError: there is no usable address.
     """
-    try:
+    with needing_extra():
         await asyncio.to_thread(import_module, "psycopg")
-    except ImportError as error:
-        raise missing_extra(error) from error
-    if settings.team is None:
-        raise SettingsError("a session of the team needs the address of its database: set `team`")
-    address = Address.parse(settings.team)
+    if address is None:
+        if settings.team is None:
+            raise SettingsError("a session of the team needs the address of its database: set `team`")
+        address = Address.parse(settings.team)
     claimed = identity is not None
     if identity is None:
         identity = await asyncio.to_thread(next_identity, workspace)

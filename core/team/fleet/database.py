@@ -1,26 +1,27 @@
-"""The sessions and waiting jobs of a team, from its database: what changes is announced, and read at once."""
+"""The sessions, batches and workers of a team, from its database: what changes is announced, and read at once."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
+import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from ua_tui.core.errors import TeamError
-from ua_tui.core.events.units import live_duration
+from ua_tui.core.events.units import live_duration, quantity
 from ua_tui.core.postgres.address import Address
-from ua_tui.core.postgres.connection import answering_within, connect_async
+from ua_tui.core.postgres.connection import CHANNEL, answering_within, connect_async
 from ua_tui.core.postgres.problems import is_temporary, reporting
 from ua_tui.core.postgres.schema import VERSION_QUERY, check_version
 from ua_tui.core.postgres.state import ALIVE_SECONDS
-from ua_tui.core.team.fleet.local import MOST_WAITING, question_line
-from ua_tui.core.team.fleet.rows import MOST_FINISHED, FleetRow, FleetState
-from ua_tui.core.team.records import CHANNEL
+from ua_tui.core.team.fleet.rows import MOST_FINISHED, FleetBatch, FleetRow, FleetState, FleetWorker
+from ua_tui.core.team.letters import read_question
 from ua_tui.core.text import clean_line
+from ua_tui.core.view.activity import describe_question
 
 if TYPE_CHECKING:
     import psycopg
@@ -30,52 +31,70 @@ log = logging.getLogger(__name__)
 POLL_SECONDS = 2.0
 """How often is looked for changes that nobody announced."""
 COUNT_SECONDS = 6.0
-"""How often the jobs are counted, of which there may be many, if nobody announced that one has changed."""
+"""How often batches and workers are read if nobody announced that a job has changed."""
 ANSWER_SECONDS = 10.0
 _AT_MOST_EVERY = 0.2
 _OVERLAP = 15.0
 """Seconds by which two polls overlap: a change is dated when its transaction begins, and seen when that ends."""
 _PAUSE, _LONGEST_PAUSE = 0.25, 5.0
 _LONGEST = 300
+_MOST_BATCHES, _MOST_WORKERS, _MOST_WAITING = 200, 200, 100
+"""How many batches and workers are listed, and how many of the jobs of a batch that wait."""
 
-_SESSIONS = """
-SELECT s.id, coalesce(s.job, ''), s.name, s.host, s.worker, s.owner::text, s.shared, s.state,
-    left(coalesce(nullif(s.title, ''), j.query, ''), 400), left(s.activity, 400), greatest(j.cost_usd, s.cost_usd),
-    extract(epoch FROM s.started_at)::float8, extract(epoch FROM s.finished_at)::float8,
-    extract(epoch FROM greatest(s.seen_at, w.seen_at))::float8, coalesce(j.state, ''), left(coalesce(j.error, ''), 400),
+_NAME = (
+    "coalesce(nullif(b.name, '') || CASE WHEN b.run > 1 THEN ' ' || b.run ELSE '' END,"
+    " nullif(b.title, ''), left(b.id, 8))"
+)
+_JOB_STATE = "CASE WHEN b.paused AND j.state = 'waiting' THEN 'held' ELSE j.state END"
+_SESSIONS = f"""
+SELECT s.id, coalesce(s.job, '') AS job, s.name, s.host, s.worker AS where, s.owner::text, NOT s.shared AS private,
+    s.state,
+    left(coalesce(nullif(s.title, ''), j.query, ''), 400) AS title, left(s.activity, 400) AS activity,
+    greatest(j.cost_usd, s.cost_usd) AS cost_usd, extract(epoch FROM s.started_at)::float8 AS started,
+    extract(epoch FROM s.finished_at)::float8 AS finished,
+    -- A job that gave its place back while it waits for a person has no worker that could be lost.
+    CASE WHEN j.state = 'needs_you' AND j.worker_id IS NULL THEN 'infinity'
+        ELSE extract(epoch FROM greatest(s.seen_at, w.seen_at)) END::float8 AS seen,
+    coalesce({_JOB_STATE}, '') AS job_state, left(coalesce(j.error, ''), 400) AS error,
+    coalesce(j.position, 0) AS position, coalesce(b.id, '') AS batch, {_NAME} AS batch_name,
     (SELECT left(q.event, 20000) FROM question q WHERE q.session = s.id AND q.attempt = s.attempt
-        AND q.answer IS NULL ORDER BY q.asked_at DESC LIMIT 1)
-FROM session s LEFT JOIN job j ON j.id = s.job LEFT JOIN worker w ON w.id = j.queue_worker
-"""
+        AND q.answer IS NULL ORDER BY q.asked_at DESC LIMIT 1) AS question,
+    (SELECT count(*) FROM action a WHERE a.session = s.id AND a.state = 'running' AND a.checked_by IS NULL
+        AND (a.attempt < s.attempt OR s.state IN ('done', 'failed'))) AS unknown
+FROM session s LEFT JOIN job j ON j.id = s.job LEFT JOIN batch b ON b.id = j.batch
+    LEFT JOIN worker w ON w.id = j.worker_id
+"""  # noqa: S608  # only texts of this module
 _NEWEST = f"{_SESSIONS} ORDER BY s.seen_at DESC LIMIT %(most)s"
 _CHANGED = (
     f"{_SESSIONS} WHERE s.id = ANY(%(ids)s) OR s.job = ANY(%(jobs)s) OR s.seen_at > to_timestamp(%(since)s)"
 )
-_ANNOUNCED = f"{_SESSIONS} WHERE s.id = ANY(%(ids)s) OR s.job = ANY(%(jobs)s)"
-# A job that was handed back waits with its session.
-_WAITING = """
-SELECT id, owner::text, shared, left(query, 400), extract(epoch FROM submitted_at)::float8
-FROM job WHERE state = 'waiting' AND session IS NULL ORDER BY submitted_at, id LIMIT %(most)s
+_BATCHES = f"""
+SELECT b.id, {_NAME} AS name, b.owner::text, NOT b.shared AS private, b.paused, b.max_cost_usd,
+    extract(epoch FROM b.submitted_at)::float8 AS submitted,
+    coalesce((SELECT jsonb_object_agg(c.state, c.jobs) FROM batch_count c WHERE c.batch = b.id), '{{}}') AS jobs,
+    (SELECT coalesce(sum(c.cost_usd), 0) FROM batch_count c WHERE c.batch = b.id) AS cost_usd
+FROM batch b ORDER BY b.submitted_at DESC, b.id LIMIT %(most)s
+"""  # noqa: S608
+# The first ones of each batch, in the order of its file. A job that was handed back waits with its session.
+_WAITING = f"""
+SELECT j.id, {_JOB_STATE} AS state, j.owner::text, NOT j.shared AS private, left(j.query, 400) AS title, j.position,
+    b.id AS batch, {_NAME} AS batch_name, extract(epoch FROM b.submitted_at)::float8 AS started
+FROM batch b CROSS JOIN LATERAL (
+    SELECT * FROM job WHERE job.batch = b.id AND job.state = 'waiting' AND job.session IS NULL
+    ORDER BY job.position, job.id LIMIT %(most)s) j
+WHERE b.id IN (SELECT batch FROM batch_count WHERE state = 'waiting' AND jobs > 0)
+"""  # noqa: S608
+_WORKERS = """
+SELECT name, version, parallel AS slots, running AS busy, draining, extract(epoch FROM seen_at)::float8 AS seen
+FROM worker WHERE seen_at > now() - interval '1 day' ORDER BY seen_at DESC LIMIT %(most)s
 """
-_COUNTS = """
-SELECT extract(epoch FROM now())::float8, count(*) FILTER (WHERE state = 'waiting' AND session IS NULL),
-    count(*) FILTER (WHERE state = 'done'), count(*) FILTER (WHERE state = 'failed'),
-    coalesce(sum(cost_usd) FILTER (WHERE state NOT IN ('running', 'needs_you')), 0)::float8 FROM job
-"""
-
-
-_ALIVE: tuple[FleetState, ...] = ("running", "needs_you", "idle")
-
-
-class _Seen(msgspec.Struct, frozen=True):
-    """A row, and when its worker was heard of last, by the server's clock."""
-
-    row: FleetRow
-    at: float
+_NOW = "SELECT extract(epoch FROM now())::float8 AS now"
+_ALIVE: tuple[FleetState, ...] = ("running", "starting", "needs_you", "idle")
+_Row = dict[str, Any]
 
 
 class DatabaseSessions:
-    """Keeps the sessions of a team up to date. Belongs to one event loop.
+    """Keeps the sessions, batches and workers of a team up to date. Belongs to one event loop.
 
     Args:
         address: the team's database.
@@ -85,16 +104,14 @@ class DatabaseSessions:
     def __init__(self, address: Address, changed: Callable[[], None]) -> None:
         self._address = address
         self._changed = changed
-        self._seen: dict[str, _Seen] = {}
-        self._waiting_rows: tuple[FleetRow, ...] = ()
+        self._seen: dict[str, tuple[FleetRow, float]] = {}
+        """The sessions, each with when its worker was heard of last, by the server's clock."""
+        self._waiting: tuple[FleetRow, ...] = ()
         self._ahead = 0.0
         """How much the server's clock is ahead of the monotonic one here."""
         self._counted_at = 0.0
-        self.waiting = 0
-        self.done = 0
-        self.failed = 0
-        self.cost_usd = 0.0
-        """What all jobs have cost that do not run."""
+        self.batches: tuple[FleetBatch, ...] = ()
+        self.workers: tuple[FleetWorker, ...] = ()
         self.problem = ""
         """Why the rows are old; empty if they are not."""
         self.lost_at: float | None = None
@@ -107,15 +124,15 @@ class DatabaseSessions:
     def rows(self) -> Iterator[FleetRow]:
         """The sessions, and the first of the jobs that wait."""
         now = time.monotonic() + self._ahead
-        for seen in self._seen.values():
+        for row, seen in self._seen.values():
             # While the database is away nobody is heard of.
-            yield seen.row if self.problem else _with_silence(seen, now - seen.at)
-        yield from self._waiting_rows
+            yield row if self.problem else _with_silence(row, now - seen, seen)
+        yield from self._waiting
 
     def _silent(self) -> set[str]:
         """The sessions that count as lost, or soon will: what they do may not show in their own rows."""
         before = time.monotonic() + self._ahead - ALIVE_SECONDS + 2 * POLL_SECONDS
-        found = [id_ for id_, seen in self._seen.items() if seen.at < before and seen.row.state in _ALIVE]
+        found = [id_ for id_, (row, seen) in self._seen.items() if seen < before and row.state in _ALIVE]
         return set(found[:200])
 
     async def read(self) -> None:
@@ -128,7 +145,6 @@ class DatabaseSessions:
         try:
             with reporting(self._address):
                 await self._read_all(connection)
-            self._reached()
         finally:
             await connection.close()
 
@@ -143,7 +159,6 @@ class DatabaseSessions:
                         await connection.execute(f"LISTEN {CHANNEL}".encode())
                         while True:
                             await self._read_all(connection)
-                            self._reached()
                             pause = _PAUSE
                             await self._follow(connection, time.monotonic() + 60.0)
                 finally:
@@ -165,18 +180,10 @@ class DatabaseSessions:
             raise
         return connection
 
-    def _reached(self) -> None:
-        self.problem, self.lost_at = "", None
-        self.is_read.set()
-        self._changed()
-
     def _lost(self, error: Exception) -> None:
         text = str(error) if isinstance(error, TeamError) else "the server does not answer"
         reason = text.removeprefix(f"the team's database {self._address}: ")
-        cause = error.__cause__
-        self.is_reachable = isinstance(error, TeamError) and not (
-            isinstance(cause, Exception) and is_temporary(cause)
-        )
+        self.is_reachable = isinstance(error, TeamError) and not is_temporary(error)
         if not self.problem:
             log.warning("the sessions of the team are not up to date: %s", reason)
             self.lost_at = time.time()
@@ -196,65 +203,68 @@ class DatabaseSessions:
             due = poll_at if not (ids or jobs) else min(poll_at, read_at + _AT_MOST_EVERY)
             async for notice in connection.notifies(timeout=max(0.0, due - now), stop_after=1):
                 kind, _, id_ = notice.payload.partition(" ")
-                (jobs if kind == "job" else ids).add(id_)
+                counts = counts or kind in ("job", "queue")
+                if id_:
+                    (jobs if kind == "job" else ids).add(id_)
                 if kind in ("question", "answer"):
                     # Somebody waits.
                     due = 0.0
             now = time.monotonic()
             if now >= poll_at:
-                await self._read_changed(connection, ids, jobs, count=counts or bool(jobs))
+                silent = self._silent()
+                since = now + self._ahead - POLL_SECONDS - _OVERLAP
+                await self._read_changed(connection, ids | silent, jobs, since)
+                if silent:
+                    # They are lost by the time alone.
+                    self._changed()
+                if counts or now - self._counted_at >= COUNT_SECONDS:
+                    await self._read_queue(connection)
                 poll_at, counts = time.monotonic() + POLL_SECONDS, False
             elif (ids or jobs) and now >= min(due, read_at + _AT_MOST_EVERY):
-                await self._read_announced(connection, ids, jobs)
-                counts = counts or bool(jobs)
+                await self._read_changed(connection, ids, jobs)
             else:
                 continue
             ids, jobs, read_at = set(), set(), time.monotonic()
 
     async def _read_all(self, connection: psycopg.AsyncConnection[Any]) -> None:
         rows = await _fetch(connection, _NEWEST, most=MOST_FINISHED)
-        self._seen = {seen.row.session: seen for seen in map(_row_of, rows)}
-        await self._read_waiting(connection)
+        self._seen = {row["id"]: (_row_of(row), row["seen"]) for row in rows}
+        await self._read_queue(connection)
+        self.problem, self.lost_at = "", None
+        self.is_read.set()
+        self._changed()
 
     async def _read_changed(
-        self, connection: psycopg.AsyncConnection[Any], ids: set[str], jobs: set[str], *, count: bool
+        self,
+        connection: psycopg.AsyncConnection[Any],
+        ids: Collection[str],
+        jobs: Collection[str],
+        since: float = math.inf,
     ) -> None:
-        since = time.monotonic() + self._ahead - POLL_SECONDS - _OVERLAP
-        silent = self._silent()
-        rows = await _fetch(connection, _CHANGED, ids=list(ids | silent), jobs=list(jobs), since=since)
-        self._add(rows)
-        if silent:
-            # They are lost by the time alone.
-            self._changed()
-        if count or time.monotonic() - self._counted_at >= COUNT_SECONDS:
-            counted = self.waiting, self.done, self.failed, self.cost_usd, self._waiting_rows
-            await self._read_waiting(connection)
-            if counted != (self.waiting, self.done, self.failed, self.cost_usd, self._waiting_rows):
-                self._changed()
-
-    async def _read_announced(
-        self, connection: psycopg.AsyncConnection[Any], ids: set[str], jobs: set[str]
-    ) -> None:
-        self._add(await _fetch(connection, _ANNOUNCED, ids=list(ids), jobs=list(jobs)))
-
-    def _add(self, rows: list[tuple[Any, ...]]) -> None:
-        is_news = False
-        for seen in map(_row_of, rows):
-            before = self._seen.get(seen.row.session)
-            is_news = is_news or before is None or before.row != seen.row
-            self._seen[seen.row.session] = seen
-        if is_news:
+        """Read sessions by their ids and those of their jobs, and those that were seen since."""
+        before = {id_: row for id_, (row, _) in self._seen.items()}
+        for row in await _fetch(connection, _CHANGED, ids=list(ids), jobs=list(jobs), since=since):
+            self._seen[row["id"]] = _row_of(row), row["seen"]
+        if before != {id_: row for id_, (row, _) in self._seen.items()}:
             self._changed()
 
-    async def _read_waiting(self, connection: psycopg.AsyncConnection[Any]) -> None:
-        (counts,) = await _fetch(connection, _COUNTS)
-        now, waiting, self.done, self.failed, self.cost_usd = counts
+    async def _read_queue(self, connection: psycopg.AsyncConnection[Any]) -> None:
+        """Read the batches with their numbers, the first jobs that wait, and the workers."""
+        before = self.batches, self.workers, self._waiting
+        batches = await _fetch(connection, _BATCHES, most=_MOST_BATCHES)
+        workers = await _fetch(connection, _WORKERS, most=_MOST_WORKERS)
+        waiting = await _fetch(connection, _WAITING, most=_MOST_WAITING)
+        (now,) = await _fetch(connection, _NOW)
         self._counted_at = time.monotonic()
-        self._ahead = now - self._counted_at
-        if waiting != self.waiting or len(self._waiting_rows) != min(waiting, MOST_WAITING):
-            self.waiting = waiting
-            rows = await _fetch(connection, _WAITING, most=MOST_WAITING)
-            self._waiting_rows = tuple(_waiting_row(*row) for row in rows)
+        self._ahead = now["now"] - self._counted_at
+        self.batches = tuple(msgspec.convert(_cleaned(row) | row["jobs"], FleetBatch) for row in batches)
+        self.workers = tuple(msgspec.convert(_cleaned(row), FleetWorker) for row in workers)
+        self._waiting = tuple(
+            msgspec.convert(_cleaned(row) | {"id": f"job:{row['id']}", "job": row["id"]}, FleetRow)
+            for row in waiting
+        )
+        if before != (self.batches, self.workers, self._waiting):
+            self._changed()
 
 
 async def find_session(address: Address, id_: str) -> FleetRow:
@@ -266,69 +276,55 @@ async def find_session(address: Address, id_: str) -> FleetRow:
     connection = await connect_async(address)
     try:
         with reporting(address):
-            rows = await _fetch(connection, _ANNOUNCED, ids=[id_], jobs=[])
+            rows = await _fetch(connection, _CHANGED, ids=[id_], jobs=[], since=math.inf)
     finally:
         await connection.close()
     if not rows:
         raise TeamError(f"the team's database {address} has no session {clean_line(id_, 60)!r}")
-    return _row_of(rows[0]).row
+    return _row_of(rows[0])
 
 
-async def _fetch(
-    connection: psycopg.AsyncConnection[Any], statement: str, **values: Any
-) -> list[tuple[Any, ...]]:
+async def _fetch(connection: psycopg.AsyncConnection[Any], statement: str, **values: Any) -> list[_Row]:
+    from psycopg.rows import dict_row
+
     with answering_within(connection, ANSWER_SECONDS):
-        cursor = await connection.execute(statement.encode(), values)
-        return await cursor.fetchall()
+        async with connection.cursor(row_factory=dict_row) as cursor:
+            await cursor.execute(statement.encode(), values)
+            return await cursor.fetchall()
 
 
-def _row_of(values: tuple[Any, ...]) -> _Seen:
-    (
-        id_,
-        job,
-        name,
-        host,
-        worker,
-        owner,
-        shared,
-        state,
-        title,
-        activity,
-        cost,
-        started,
-        finished,
-        seen_at,
-    ) = values[:14]
-    job_state, error, question = values[14:]
-    shown = _state_of(state, job_state, asks=question is not None)
-    if shown == "needs_you" and question is not None:
-        activity = question_line(question)
-    elif shown in ("failed", "cancelled"):
-        activity = error or activity
-    row = FleetRow(
-        id=f"team:{id_}",
-        state=shown,
-        title=clean_line(title, _LONGEST),
-        activity=clean_line(activity, _LONGEST),
-        cost_usd=cost,
-        started=started,
-        finished=finished
-        if finished is not None or shown not in ("done", "failed", "cancelled")
-        else seen_at,
-        where=clean_line(worker or host, 60),
-        host=clean_line(host, 60),
-        owner=clean_line(owner, 60),
-        name=clean_line(name, 100),
-        session=id_,
-        job=job,
-        private=not shared,
-    )
-    return _Seen(row, seen_at)
+def _cleaned(row: _Row) -> _Row:
+    """A row with texts that can be shown: others of the team may have written them."""
+    return {
+        name: clean_line(value, _LONGEST) if isinstance(value, str) else value for name, value in row.items()
+    }
 
 
-def _with_silence(seen: _Seen, seconds: float) -> FleetRow:
+def _row_of(row: _Row) -> FleetRow:
+    shown = _state_of(row)
+    known = _cleaned({name: value for name, value in row.items() if name in FleetRow.__struct_fields__})
+    if shown == "needs_you" and row["question"] is not None:
+        asked = read_question(row["question"])
+        known["activity"] = describe_question(asked) if asked is not None else "asks something"
+    elif shown in ("failed", "cancelled", "needs_you") and row["error"]:
+        known["activity"] = clean_line(row["error"], _LONGEST)
+    if row["unknown"]:
+        what = f"{quantity(row['unknown'], 'call')} of unknown outcome"
+        known["activity"] = " · ".join(filter(None, (what, known["activity"])))
+    if row["finished"] is None and shown in ("done", "failed", "cancelled"):
+        known["finished"] = row["seen"]
+    known |= {
+        "id": f"team:{row['id']}",
+        "session": row["id"],
+        "state": shown,
+        "where": known["where"] or known["host"],
+        "batch_name": known["batch_name"] or "",
+    }
+    return msgspec.convert(known, FleetRow)
+
+
+def _with_silence(row: FleetRow, seconds: float, seen: float) -> FleetRow:
     """The row of a session that was heard of so many seconds ago."""
-    row = seen.row
     if seconds <= ALIVE_SECONDS or row.state not in _ALIVE:
         return row
     gone = not row.job and seconds > 86_400.0
@@ -336,33 +332,22 @@ def _with_silence(seen: _Seen, seconds: float) -> FleetRow:
         row,
         state="crashed" if gone else "lost",
         activity=f"not seen for {live_duration(seconds)}",
-        finished=seen.at,
+        finished=seen,
     )
 
 
-def _state_of(state: str, job: str, *, asks: bool) -> FleetState:
+def _state_of(row: _Row) -> FleetState:
     """The state to show: of a job's session the job knows how it ended, and a question that waits is the latest."""
-    match job or state:
-        case "done" | "failed" | "cancelled" | "waiting" as known:
+    match row["job_state"] or row["state"]:
+        case "done" | "failed" | "cancelled" | "waiting" | "held" | "needs_you" as known:
             over: FleetState = known
             return over
-        case "needs_you":
+        case _ if row["question"] is not None:
             return "needs_you"
-        case _ if asks:
-            return "needs_you"
-        case _ if state == "idle":
+        case _ if row["state"] == "starting" or (row["job_state"] and row["state"] == "idle"):
+            # A job has a query from the start.
+            return "starting"
+        case _ if row["state"] == "idle":
             return "idle"
         case _:
             return "running"
-
-
-def _waiting_row(id_: str, owner: str, shared: bool, query: str, submitted: float) -> FleetRow:
-    return FleetRow(
-        id=f"job:{id_}",
-        state="waiting",
-        title=clean_line(query, _LONGEST),
-        started=submitted,
-        owner=clean_line(owner, 60),
-        job=id_,
-        private=not shared,
-    )

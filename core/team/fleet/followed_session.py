@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime, tzinfo
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, Protocol, TypeVar
+from typing import Any, Literal, TypeVar
 
 import msgspec
 
 from ua_tui.core.concurrency.spawn import Spawn
 from ua_tui.core.errors import TeamError
-from ua_tui.core.events.codec import decode_event
 from ua_tui.core.events.types import (
     ElicitationAnswered,
     ElicitationAsked,
@@ -26,8 +26,9 @@ from ua_tui.core.events.types import (
     SessionFinished,
     SessionStarted,
 )
-from ua_tui.core.history.session import TAIL, PastSession, runs_elsewhere
-from ua_tui.core.team.records import Answer, Answered, Command, Mailbox, Question
+from ua_tui.core.history.session import TAIL, PastSession
+from ua_tui.core.team.letters import read_question
+from ua_tui.core.team.records import Answer, Answered, Command, Mailbox
 from ua_tui.core.text import clean, clean_line
 
 E = TypeVar("E", bound=Event)
@@ -37,37 +38,6 @@ AGAIN_SECONDS = 1.0
 Asked = PermissionAsked | ElicitationAsked
 _SCOPES = ("session",)
 """For how long a call can be allowed from elsewhere: rules of the machine where it runs are for its own user."""
-
-
-class SessionFolder(Protocol):
-    """Where the files of a followed session are, on this machine: its own folder, or a copy that is kept up to date."""
-
-    async def start(self) -> Path:
-        """Begin to keep it up to date; returns the folder. Raises a `TeamError`."""
-
-    def runs(self, folder: Path) -> bool:
-        """Whether the session still runs, so that the folder may change."""
-
-    async def close(self) -> None:
-        """End that."""
-
-
-class LocalFolder:
-    """The folder of a session that another program of this machine runs."""
-
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-
-    async def start(self) -> Path:
-        """The folder."""
-        return self._folder
-
-    def runs(self, folder: Path) -> bool:
-        """Whether a program has its lock."""
-        return runs_elsewhere(folder)
-
-    async def close(self) -> None:
-        """Do nothing."""
 
 
 class FollowedSession(PastSession):
@@ -81,8 +51,8 @@ class FollowedSession(PastSession):
         mailbox: brings answers and commands to it.
         spawn: sends in the background.
         report: shows a sentence to the person.
+        report_answer: shows who has answered a question.
         ask_again: shows a question again, whose answer could not be sent.
-        runs: whether it still runs.
         zone: the time zone of the times shown; by default that of this machine.
 
     Raises:
@@ -97,12 +67,12 @@ class FollowedSession(PastSession):
         *,
         spawn: Spawn,
         report: Callable[[str], None],
+        report_answer: Callable[[str], None],
         ask_again: Callable[[Sequence[Event]], None],
-        runs: Callable[[Path], bool] | None = None,
         zone: tzinfo | None = None,
         tail: int = TAIL,
     ) -> None:
-        super().__init__(folder, tail=tail, runs=runs)
+        super().__init__(folder, tail=tail)
         self.state = "starting"
         self.answered_here: set[str] = set()
         """The questions that were answered from here."""
@@ -110,32 +80,34 @@ class FollowedSession(PastSession):
         self._mailbox = mailbox
         self._spawn = spawn
         self._report = report
+        self._report_answer = report_answer
         self._ask_again = ask_again
         self._zone = zone
         self._questions: dict[str, Asked] = {}
         self._sent: list[str] = []
-        self._is_live = False
         self.bus.subscribe(self._note)
 
     async def questions(self) -> list[Asked]:
-        """The questions that wait, oldest first. From now on answers that others give are reported.
+        """The questions that wait, oldest first.
 
         Raises:
             TeamError: the mailbox cannot be used.
         """
-        self._is_live = True
-        found = map(_asked, await self._mailbox.questions(self._id))
+        found = [read_question(each.event) for each in await self._mailbox.questions(self._id)]
         waiting = [_limited(event) for event in found if event is not None]
         self._questions.update((event.request_id, event) for event in waiting)
         return waiting
 
     async def follow(self) -> AsyncIterator[list[Event]]:
-        """Give new events while the session runs.
+        """Give new events while the session runs; who has answered a question is reported before its end is given.
 
         Raises:
             JournalError: the journal can no longer be read.
         """
         async for events in super().follow():
+            for event in events:
+                if isinstance(event, PermissionAnswered | ElicitationAnswered):
+                    await self._find_answer(event.request_id)
             yield [_limited(event) for event in events]
 
     def _note(self, event: Event) -> None:
@@ -155,9 +127,7 @@ class FollowedSession(PastSession):
             case PermissionAsked() | ElicitationAsked():
                 self._questions[event.request_id] = event
             case PermissionAnswered(request_id=request) | ElicitationAnswered(request_id=request):
-                was_open = self._questions.pop(request, None) is not None
-                if was_open and self._is_live and request not in self.answered_here:
-                    self._spawn(partial(self._report_answer, request), "answer", "team")
+                self._questions.pop(request, None)
             case _:
                 pass
 
@@ -225,14 +195,14 @@ class FollowedSession(PastSession):
         if not found.accepted:
             self._report(self._sentence(found))
 
-    async def _report_answer(self, request: str) -> None:
-        """Say who has answered a question that was on this screen."""
-        try:
-            found = await self._mailbox.answered(self._id, request)
-        except TeamError:
+    async def _find_answer(self, request: str) -> None:
+        """Report who has answered a question that is on this screen."""
+        if request not in self._questions or request in self.answered_here:
             return
-        if found is not None and found.by:
-            self._report(self._sentence(found))
+        with suppress(TeamError):
+            found = await self._mailbox.answered(self._id, request)
+            if found is not None and found.by:
+                self._report_answer(self._sentence(found))
 
     def _sentence(self, found: Answered) -> str:
         if not found.by:
@@ -279,15 +249,6 @@ class FollowedSession(PastSession):
             self._report(f"The {what} was not sent: {error}")
             return False
         return True
-
-
-def _asked(question: Question) -> Asked | None:
-    """The event of a question; None if it cannot be read: everybody of the team can write one."""
-    try:
-        event = decode_event(question.event.encode("utf-8", "replace"))
-    except ValueError:
-        return None
-    return event if isinstance(event, PermissionAsked | ElicitationAsked) else None
 
 
 def _limited(event: E) -> E:

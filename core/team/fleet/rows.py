@@ -1,19 +1,35 @@
-"""What is known of each session of the fleet, and the order in which they are listed."""
+"""What is known of the sessions, batches and workers of the fleet, and the order in which they are listed."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Literal
 
 import msgspec
 
+from ua_tui.core.postgres.state import ALIVE_SECONDS
+from ua_tui.core.team.records import Counts
+
 FleetState = Literal[
-    "needs_you", "running", "idle", "waiting", "lost", "done", "failed", "cancelled", "crashed"
+    "needs_you",
+    "running",
+    "starting",
+    "idle",
+    "waiting",
+    "held",
+    "lost",
+    "done",
+    "failed",
+    "cancelled",
+    "crashed",
 ]
 MOST_FINISHED = 500
 """How many finished sessions are listed, the newest ones."""
 OVER: frozenset[FleetState] = frozenset(("done", "failed", "cancelled", "crashed"))
-_ORDER: dict[FleetState, int] = {"needs_you": 0, "running": 1, "lost": 1, "idle": 2, "waiting": 3}
+_ORDER: dict[FleetState, int] = {
+    "needs_you": 0, "running": 1, "starting": 1, "lost": 1, "idle": 2, "waiting": 3, "held": 3,
+}  # fmt: skip
+_RATE_SECONDS = 600.0
 
 
 class FleetRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -21,7 +37,8 @@ class FleetRow(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         id: the same as long as it is listed.
-        state: `idle` if no query runs, `lost` if its worker is no longer heard of, `crashed` if its program ended.
+        state: `starting` until its first query runs, `idle` if none runs, `held` if its job or its batch is paused,
+            `lost` if its worker is no longer heard of, `crashed` if its program ended.
         title: its title, or its first query.
         activity: what it does now, or why it failed.
         where: the worker or the machine; empty for this machine.
@@ -29,8 +46,11 @@ class FleetRow(msgspec.Struct, frozen=True, kw_only=True):
         owner: the role that it belongs to in the database; empty for this machine's.
         session: the id in the store that has its questions; empty if there is none.
         job: the id of its job; empty for a session that a person started.
+        batch: the id of the batch that pays for its job, and `batch_name` what people call it.
+        position: where its job is in the file of the batch.
+        unknown: how many of its actions have an outcome that nobody knows.
         folder: its folder on this machine; empty if it is elsewhere.
-        local: whether its questions are in the file of this machine's jobs.
+        local: whether a batch of this machine runs it, so that its questions are answered in its folder.
         private: whether only its owner sees it.
     """
 
@@ -47,6 +67,10 @@ class FleetRow(msgspec.Struct, frozen=True, kw_only=True):
     name: str = ""
     session: str = ""
     job: str = ""
+    batch: str = ""
+    batch_name: str = ""
+    position: int = 0
+    unknown: int = 0
     folder: str = ""
     local: bool = False
     private: bool = False
@@ -60,54 +84,134 @@ class FleetRow(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def takes_answers(self) -> bool:
         """Whether its questions can be answered from here, and commands be sent to it."""
-        return bool(self.session and self.job) and not self.is_over
+        return bool(self.session and (self.job or self.local)) and not self.is_over
 
     def seconds(self, now: float) -> float | None:
-        """How long it has taken."""
-        if self.started is None or self.state == "waiting":
+        """How long it has taken; of one that waits, how long it waits."""
+        if self.started is None:
             return None
         return max(0.0, (self.finished if self.finished is not None else now) - self.started)
 
 
-class Fleet(msgspec.Struct, frozen=True, kw_only=True):
-    """All sessions in their order.
+class FleetBatch(Counts, frozen=True, kw_only=True):
+    """A batch of the team, with the numbers of its jobs; times are seconds since the epoch."""
+
+    id: str
+    name: str
+    owner: str
+    submitted: float
+    paused: bool = False
+    private: bool = False
+    max_cost_usd: float | None = None
+
+    @property
+    def on_hold(self) -> int:
+        """How many wait that are paused, or all that wait of a paused batch."""
+        return self.queued if self.paused else self.held
+
+
+class FleetWorker(msgspec.Struct, frozen=True, kw_only=True):
+    """A worker: its name, which begins with its machine, its places for jobs, and when it was heard of last."""
+
+    name: str
+    version: str
+    slots: int
+    busy: int
+    seen: float
+    draining: bool = False
+
+    def is_alive(self, now: float) -> bool:
+        """Whether it was heard of lately."""
+        return now - self.seen <= ALIVE_SECONDS
+
+
+class Progress(msgspec.Struct, frozen=True, kw_only=True):
+    """How far the work is.
 
     Attributes:
-        waiting: how many jobs wait that no worker has begun; only the first ones are among the rows.
-        done: how many are done in all, of which only the newest are among the rows; `failed` likewise.
-        cost_usd: what all have cost, as far as that is known.
+        waiting: how many jobs wait, the first of them since `oldest`; not those that are paused.
+        paused: how many are paused.
+        done: how many are answered of `total`, which is 0 if nothing is in progress.
+        per_minute: how many jobs have ended in a minute lately; None if none has.
+        left_seconds: how long the others take at this rate; None if nobody knows.
+    """
+
+    waiting: int = 0
+    paused: int = 0
+    oldest: float | None = None
+    done: int = 0
+    failed: int = 0
+    cancelled: int = 0
+    total: int = 0
+    cost_usd: float = 0.0
+    per_minute: float | None = None
+    left_seconds: float | None = None
+
+
+class Fleet(msgspec.Struct, frozen=True, kw_only=True):
+    """All sessions in their order, the batches and the workers, the newest first.
+
+    Attributes:
         is_reading: whether sessions of the team are still to come.
         notice: what cannot be shown, and why; empty if nothing is missing.
     """
 
     rows: tuple[FleetRow, ...] = ()
-    waiting: int = 0
-    done: int = 0
-    failed: int = 0
-    cost_usd: float = 0.0
+    batches: tuple[FleetBatch, ...] = ()
+    workers: tuple[FleetWorker, ...] = ()
     is_reading: bool = False
     notice: str = ""
 
-    def count(self, *states: FleetState) -> int:
-        """How many rows are in one of these states."""
-        return sum(row.state in states for row in self.rows)
+    def count(self, *states: FleetState, batch: str = "") -> int:
+        """How many rows are in one of these states, of all or of a batch."""
+        return sum(row.state in states and batch in ("", row.batch) for row in self.rows)
+
+    def waiting(self, batch: str = "") -> int:
+        """How many jobs wait that no worker has begun; only the first ones of a batch are among the rows."""
+        return sum(each.queued for each in self.batches if batch in ("", each.id))
+
+    def progress(self, now: float, batch: str = "") -> Progress:
+        """How far a batch is, or all that are in progress; without any, what the listed sessions did."""
+        shown = [each for each in self.batches if (each.id == batch if batch else each.over < each.total)]
+        if not shown:
+            return Progress(
+                done=self.count("done"),
+                failed=self.count("failed", "crashed"),
+                cancelled=self.count("cancelled"),
+                cost_usd=sum(row.cost_usd or 0.0 for row in self.rows),
+            )
+        ids = {each.id for each in shown}
+        rows = [row for row in self.rows if row.batch in ids]
+        ended = [row for row in rows if row.is_over and (row.finished or 0.0) > now - _RATE_SECONDS]
+        begun = min((row.started or now for row in ended), default=now)
+        minutes = min(_RATE_SECONDS, max(1.0, now - begun)) / 60.0
+        rate = len(ended) / minutes if ended else None
+        total, paused = sum(each.total for each in shown), sum(each.on_hold for each in shown)
+        left = total - paused - sum(each.over for each in shown)
+        return Progress(
+            waiting=sum(each.queued for each in shown) - paused,
+            paused=paused,
+            oldest=min((each.submitted for each in shown if each.queued > each.on_hold), default=None),
+            done=sum(each.done for each in shown),
+            failed=sum(each.failed for each in shown),
+            cancelled=sum(each.cancelled for each in shown),
+            total=total,
+            cost_usd=sum(each.cost_usd for each in shown),
+            per_minute=rate,
+            left_seconds=None if rate is None or not left else left / rate * 60.0,
+        )
 
 
 def arrange(rows: Iterable[FleetRow]) -> tuple[FleetRow, ...]:
-    """Sort: what needs a person first, then what runs by its start, what waits, and what is over, the newest first."""
+    """Sort: what needs a person, what runs by its start, what waits in its order, what is over, the newest first."""
     listed = list(rows)
     over = sorted((row for row in listed if row.is_over), key=_ended, reverse=True)[:MOST_FINISHED]
     return (*sorted((row for row in listed if not row.is_over), key=_place), *over)
 
 
-def _place(row: FleetRow) -> tuple[int, float, str]:
-    return _ORDER[row.state], row.started or 0.0, row.id
+def _place(row: FleetRow) -> tuple[int, float, str, int, str]:
+    return _ORDER[row.state], row.started or 0.0, row.batch, row.position, row.id
 
 
 def _ended(row: FleetRow) -> tuple[float, str]:
     return row.finished or row.started or 0.0, row.id
-
-
-def total_cost(rows: Sequence[FleetRow]) -> float:
-    """What these sessions have cost, as far as that is known."""
-    return sum(row.cost_usd or 0.0 for row in rows)

@@ -14,7 +14,7 @@ from ua_tui.core.history.index import SessionIndex
 from ua_tui.core.postgres.address import Address
 from ua_tui.core.team.fleet.database import DatabaseSessions
 from ua_tui.core.team.fleet.local import LocalSessions
-from ua_tui.core.team.fleet.rows import Fleet, FleetRow, arrange, total_cost
+from ua_tui.core.team.fleet.rows import Fleet, FleetRow, arrange
 
 REFRESH_SECONDS = 2.0
 """How often is looked for new sessions on this machine."""
@@ -48,7 +48,7 @@ class FleetSource:
         self._host = socket.gethostname() if host is None else host
         self._zone = zone
         self._news = asyncio.Event()
-        self._team = DatabaseSessions(address, self._news.set) if address is not None else None
+        self.team = DatabaseSessions(address, self._news.set) if address is not None else None
 
     async def read(self) -> Fleet:
         """Read everything once.
@@ -58,15 +58,15 @@ class FleetSource:
         """
         await asyncio.gather(
             asyncio.to_thread(self.local.refresh, first=True),
-            *([self._team.read()] if self._team is not None else []),
+            *([self.team.read()] if self.team is not None else []),
         )
         return self.fleet()
 
     async def changes(self) -> AsyncIterator[Fleet]:
         """Give the fleet as soon as something is known, then after each change, until it is closed."""
         tasks = [asyncio.create_task(self._follow_local(), name="fleet:local")]
-        if self._team is not None:
-            tasks.append(asyncio.create_task(self._team.run(), name="fleet:team"))
+        if self.team is not None:
+            tasks.append(asyncio.create_task(self.team.run(), name="fleet:team"))
         shown: Fleet | None = None
         try:
             while True:
@@ -88,38 +88,22 @@ class FleetSource:
     def fleet(self) -> Fleet:
         """The fleet as it was read last."""
         rows = {row.id: row for row in self.local.rows()}
-        waiting, notices = self.local.waiting, [self.local.problem]
-        if self._team is not None:
+        notices = [self.local.problem]
+        if self.team is not None:
             here = {row.name: row for row in rows.values() if row.folder}
-            for row in self._team.rows():
+            for row in self.team.rows():
                 mine = here.get(row.name) if row.host == self._host else None
                 if mine is None:
                     rows[row.id] = row
                 else:
                     del rows[mine.id]
                     rows[row.id] = _merged(row, mine)
-            waiting += self._team.waiting
-            notices.append(self._notice(self._team))
-        # Of the team's jobs only the newest are among the rows.
-        counted = [row for row in rows.values() if self._team is None or row.local or not row.job]
-        done = sum(row.state == "done" for row in counted)
-        failed = sum(row.state in ("failed", "crashed") for row in counted)
-        cost = total_cost(counted)
-        if self._team is not None:
-            running = [
-                row
-                for row in rows.values()
-                if row.job and not row.local and not row.is_over and row.state != "waiting"
-            ]
-            done, failed = done + self._team.done, failed + self._team.failed
-            cost += self._team.cost_usd + total_cost(running)
+            notices.append(self._notice(self.team))
         return Fleet(
             rows=arrange(rows.values()),
-            waiting=waiting,
-            done=done,
-            failed=failed,
-            cost_usd=cost,
-            is_reading=self._team is not None and not self._team.is_read.is_set(),
+            batches=self.team.batches if self.team is not None else (),
+            workers=self.team.workers if self.team is not None else (),
+            is_reading=self.team is not None and not self.team.is_read.is_set(),
             notice="; ".join(filter(None, notices)),
         )
 

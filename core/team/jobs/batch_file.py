@@ -1,12 +1,16 @@
-"""The file of a batch: queries as lines, as JSON lines or as CSV, with settings for each of them."""
+"""The file of a batch: queries as lines, as JSON or as a table, with settings and columns of one's own for each."""
 
 from __future__ import annotations
 
+import codecs
 import csv
 import difflib
 import hashlib
+import io
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
 from itertools import chain
 from typing import Any, BinaryIO
 
@@ -33,6 +37,12 @@ _SHOWN = 20
 NOT_IN_ID = ("max_cost_usd",)
 _SORTED = msgspec.json.Encoder(order="sorted")
 _LISTS = ("allow", "deny")
+_PLAIN = ("txt", "md")
+_JSON = ("json", "jsonl", "ndjson")
+_TABLES = ("csv", "tsv")
+_UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+_ARCHIVE = b"PK\x03\x04"
+_BLANK = re.compile(r"[\s,]*")
 
 _Row = tuple[int, str, Mapping[str, Any]]
 
@@ -52,7 +62,7 @@ class BatchProblems(SettingsError):
         self.summary = f"{rows} of {name} cannot be used, so nothing was submitted:"
 
 
-class _Wrong(Exception):
+class _Wrong(SettingsError):
     """What is wrong with a row."""
 
 
@@ -62,20 +72,23 @@ def read_jobs(
     defaults: Mapping[str, Any] | None = None,
     *,
     owner: str | None = None,
+    run: tuple[str, int] = ("", 1),
     rows_may_allow: bool = False,
 ) -> list[Job]:
     """Read the jobs of a batch, in the order of the file; equal rows have the same id and different numbers.
 
     Args:
         file: the file; it is read line by line.
-        name: its name; the extension says how to read it: .txt, .jsonl, .ndjson or .csv. Otherwise its beginning does.
+        name: its name; the ending says how to read it: .txt, .md, .json, .jsonl, .ndjson, .csv or .tsv. Otherwise its
+            first line does.
         defaults: settings of every job; a row's own ones win, and rules add up.
         owner: the role that alone may see the jobs; another one's are other jobs then.
+        run: the name of the batch and its run; the jobs of a later run are others, so that the same queries run again.
         rows_may_allow: whether rows may set `RIGHTS`, because the person wrote the file.
 
     Raises:
         BatchProblems: rows cannot be used; all of them are named.
-        SettingsError: the file cannot be read, or has no query.
+        SettingsError: the file cannot be read, looks like one of another format, or has no query.
     """
     problems: list[str] = []
     lines = _lines(file, problems)
@@ -91,17 +104,21 @@ def read_jobs(
                     f"a row may not set {rights[0]}, which gives rights: use --{rights[0].replace('_', '-')} for all "
                     "rows, or --rows-may-allow if you wrote the file"
                 )
-            settings = _settings_of(given, base, seen)
+            own = {key: given[key] for key in given if key not in SPECS and not _refusal(key)}
+            settings = _settings_of({key: given[key] for key in given if key not in own}, base, seen)
         except _Wrong as wrong:
             problems.append(f"line {number}: {wrong}")
         else:
-            jobs.append(Job(id=_id_of(query, settings, owner), query=query, settings=settings, number=number))
+            id_ = job_id(query, settings, owner, run)
+            jobs.append(Job(id=id_, query=query, settings=settings, number=number, columns=own))
 
     try:
         for number, query, given in _reader(name, lines, problems):
             add(number, query, given)
     except OSError as error:
         raise SettingsError(f"{name} cannot be read: {error.strerror or error}") from error
+    except SettingsError as error:
+        raise SettingsError(f"{name} cannot be used, so nothing was submitted: {error}") from error
     if problems:
         problems.sort(key=lambda each: int(each.partition(":")[0].removeprefix("line ")))
         raise BatchProblems(name, problems)
@@ -115,31 +132,27 @@ def batch_of(
     *,
     title: str,
     max_cost_usd: float | None,
-    shared: bool = True,
     owner: str | None = None,
+    run: tuple[str, int] = ("", 1),
 ) -> JobBatch:
-    """Return the batch of these jobs; the same jobs in the same order are the same batch."""
-    digest = hashlib.sha256((owner or "").encode())
+    """Return the batch of these jobs; the same jobs in the same order are the same batch of that name.
+
+    With an `owner` it is private, as its jobs are.
+    """
+    digest = hashlib.sha256(f"{owner or ''}\n{run[0]}".encode())
     for job in jobs:
         digest.update(f"\n{job.number} {job.id}".encode())
-    return JobBatch(id=digest.hexdigest()[:32], title=title, max_cost_usd=max_cost_usd, shared=shared)
+    id_, (name, number) = digest.hexdigest()[:32], run
+    return JobBatch(
+        id=id_, title=title, name=name, run=number, max_cost_usd=max_cost_usd, shared=owner is None
+    )
 
 
-def checked_settings(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return settings of a row with their values checked, as JSON has them; empty ones are left out.
-
-    Raises:
-        SettingsError: there is no such setting, a row may not have it, or its value is wrong.
-    """
-    try:
-        return _checked(given)
-    except _Wrong as wrong:
-        raise SettingsError(str(wrong)) from None
-
-
-def _id_of(query: str, settings: Mapping[str, Any], owner: str | None) -> str:
+def job_id(query: str, settings: Mapping[str, Any], owner: str | None, run: tuple[str, int]) -> str:
+    """The id of a job: the same query with the same settings is the same job, in each run of a name."""
     same = {name: value for name, value in settings.items() if name not in NOT_IN_ID}
-    return hashlib.sha256(_SORTED.encode([query, same, owner])).hexdigest()[:32]
+    content = [query, same, owner, *(run if run[1] > 1 else ())]
+    return hashlib.sha256(_SORTED.encode(content)).hexdigest()[:32]
 
 
 def _checked_query(given: Any) -> str:
@@ -149,7 +162,7 @@ def _checked_query(given: Any) -> str:
     if not query:
         raise _Wrong("the query is empty")
     if "\0" in query:
-        raise _Wrong("the query has a NUL character, so it is not text")
+        raise _Wrong("the query has a NUL character, so it is not text: save the file as UTF-8")
     if not is_encodable(query):
         raise _Wrong("the query has half a character (a lone surrogate)")
     if len(query) > LARGEST_QUERY or len(query.encode()) > LARGEST_QUERY:
@@ -169,7 +182,7 @@ def _settings_of(
         return base
     key = json.dumps(given, sort_keys=True, default=str)
     if key not in seen:
-        own = _checked(given)
+        own = checked_settings(given)
         for name in _LISTS:
             if own.get(name) and base.get(name):
                 own[name] = list(dict.fromkeys((*base[name], *own[name])))
@@ -177,7 +190,12 @@ def _settings_of(
     return seen[key]
 
 
-def _checked(given: Mapping[str, Any]) -> dict[str, Any]:
+def checked_settings(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return settings of a row with their values checked, as JSON has them; empty ones are left out.
+
+    Raises:
+        SettingsError: there is no such setting, a row may not have it, or its value is wrong.
+    """
     checked: dict[str, Any] = {}
     for name, value in given.items():
         if name == "ask" and isinstance(value, bool):
@@ -186,7 +204,7 @@ def _checked(given: Mapping[str, Any]) -> dict[str, Any]:
                 checked[name] = True
             continue
         if name not in ROW_SETTINGS:
-            raise _Wrong(_refusal(name))
+            raise _Wrong(_refusal(name) or f"there is no setting {clean_line(str(name), 60)!r}")
         if value is None or is_empty(value):
             continue
         try:
@@ -203,13 +221,14 @@ def _checked(given: Mapping[str, Any]) -> dict[str, Any]:
     return checked
 
 
-def _refusal(name: Any) -> str:
-    shown = clean_line(str(name), 60)
+@lru_cache(1000)
+def _refusal(name: str) -> str:
+    """Why a row may not have a setting; empty if it is none, so that it is a column of the person's own."""
+    shown = clean_line(name, 60)
     if name in SPECS:
-        return f"a row may not set {shown}; it may set {', '.join(ROW_SETTINGS)}"
-    close = difflib.get_close_matches(shown, ("query", *ROW_SETTINGS), n=1)
-    hint = f"; did you mean {close[0]}?" if close else f"; a row has a query, and {', '.join(ROW_SETTINGS)}"
-    return f"there is no setting {shown!r}{hint}"
+        return f"a row may not set {shown}, but only {', '.join(ROW_SETTINGS)}; give a column of your own another name"
+    close = difflib.get_close_matches(shown.lower(), ("query", *ROW_SETTINGS), n=1, cutoff=0.8)
+    return f"there is no setting {shown!r}; did you mean {close[0]}?" if close else ""
 
 
 def _lines(file: BinaryIO, problems: list[str]) -> Iterator[tuple[int, str]]:
@@ -217,6 +236,12 @@ def _lines(file: BinaryIO, problems: list[str]) -> Iterator[tuple[int, str]]:
     number = 0
     while line := file.readline(_LARGEST_LINE):
         number += 1
+        if number == 1 and line.startswith(_UTF_16):
+            # Its lines are known only when it is decoded.
+            file = io.BytesIO((line + file.read()).decode("utf-16", "replace").encode("utf-8", "replace"))
+            line = file.readline(_LARGEST_LINE)
+        if number == 1 and line.startswith(_ARCHIVE):
+            raise SettingsError("it is a spreadsheet or an archive: save it as CSV, in UTF-8")
         if len(line) == _LARGEST_LINE and not line.endswith(b"\n"):
             while (rest := file.readline(_LARGEST_LINE)) and not rest.endswith(b"\n"):
                 pass
@@ -225,29 +250,47 @@ def _lines(file: BinaryIO, problems: list[str]) -> Iterator[tuple[int, str]]:
         try:
             yield number, line.decode("utf-8-sig" if number == 1 else "utf-8")
         except UnicodeDecodeError:
-            problems.append(f"line {number}: it is not UTF-8 text")
+            problems.append(f"line {number}: it is not UTF-8 text: save the file as UTF-8")
 
 
 def _reader(name: str, lines: Iterator[tuple[int, str]], problems: list[str]) -> Iterator[_Row]:
+    """Read the rows as the ending of the name says, or if it says nothing, as the first line looks."""
     ending = name.lower().rpartition(".")[2]
-    by_ending: dict[str, Callable[[Iterator[tuple[int, str]], list[str]], Iterator[_Row]]] = {
-        "txt": _plain_rows, "md": _plain_rows, "jsonl": _json_rows, "ndjson": _json_rows, "csv": _csv_rows,
-    }  # fmt: skip
-    if ending in by_ending:
-        return by_ending[ending](lines, problems)
     first = next((each for each in lines if each[1].strip()), None)
     if first is None:
         return iter(())
+    number, text = first
     lines = chain((first,), lines)
-    if first[1].lstrip().startswith("{"):
-        return _json_rows(lines, problems)
-    columns = [each.strip() for each in first[1].strip().split(",")]
-    if "query" in columns and all(each in ("query", *ROW_SETTINGS) for each in columns):
-        return _csv_rows(lines, problems)
-    return _plain_rows(lines, problems)
+    is_json = text.lstrip().startswith(("{", "[{", '["')) or text.strip() == "["
+    delimiter = _delimiter(text)
+    if ending in _TABLES or (ending not in _PLAIN and ending not in _JSON and delimiter):
+        return _table_rows(lines, problems, delimiter or ",")
+    if ending in _JSON or (ending not in _PLAIN and is_json):
+        return _array_rows(lines, problems) if text.lstrip().startswith("[") else _json_rows(lines, problems)
+    remedy = f"Call the file {{}} if it is that, or change line {number} if each line is a query"
+    if is_json:
+        raise SettingsError(f"line {number} looks like JSON. {remedy.format('.json or .jsonl')}")
+    if delimiter and text.strip().lower() != "query":
+        raise SettingsError(
+            f"line {number} looks like the header of a table. {remedy.format('.csv or .tsv')}"
+        )
+    if "\t" in text.strip():
+        raise SettingsError(
+            f"line {number} has tabs, as a table has. {remedy.format('.tsv')}; a table needs a column query"
+        )
+    return _plain_rows(lines)
 
 
-def _plain_rows(lines: Iterator[tuple[int, str]], _problems: list[str]) -> Iterator[_Row]:
+def _delimiter(header: str) -> str:
+    """What separates the columns of a header that has a column query; empty if it is no such header."""
+    for delimiter in (",", ";", "\t"):
+        cells = next(csv.reader([header.strip("\r\n")], delimiter=delimiter), [])
+        if any(cell.strip().lower() == "query" for cell in cells):
+            return delimiter
+    return ""
+
+
+def _plain_rows(lines: Iterator[tuple[int, str]]) -> Iterator[_Row]:
     for number, line in lines:
         text = line.strip()
         if text and not text.startswith("#"):
@@ -256,20 +299,49 @@ def _plain_rows(lines: Iterator[tuple[int, str]], _problems: list[str]) -> Itera
 
 def _json_rows(lines: Iterator[tuple[int, str]], problems: list[str]) -> Iterator[_Row]:
     for number, line in lines:
-        if not line.strip():
-            continue
+        if line.strip():
+            try:
+                yield _json_row(number, msgspec.json.decode(line))
+            except (msgspec.DecodeError, RecursionError) as error:
+                reason = clean_line(str(error), 120)
+                problems.append(
+                    f"line {number}: it is not valid JSON ({reason}); write each object on one line"
+                )
+            except _Wrong as wrong:
+                problems.append(f"line {number}: {wrong}")
+
+
+def _array_rows(lines: Iterator[tuple[int, str]], problems: list[str]) -> Iterator[_Row]:
+    """The rows of one array, however its lines are broken; a row has the number of the line where it begins."""
+    text = "".join(line for _, line in lines)
+    if problems:
+        return
+    decoder = json.JSONDecoder()
+    begin, number, counted = text.index("[") + 1, 1, 0
+    while True:
+        begin = _BLANK.match(text, begin).end()  # type: ignore[union-attr]
+        number, counted = number + text.count("\n", counted, begin), begin
+        if text[begin : begin + 1] == "]" and not text[begin + 1 :].strip():
+            return
         try:
-            row = msgspec.json.decode(line)
-        except (msgspec.DecodeError, RecursionError) as error:
+            row, begin = decoder.raw_decode(text, begin)
+        except (ValueError, RecursionError) as error:
             problems.append(f"line {number}: it is not valid JSON ({clean_line(str(error), 120)})")
-            continue
-        if not isinstance(row, dict) or "query" not in row:
-            problems.append(f'line {number}: it is not an object with a query, such as {{"query": "..."}}')
-            continue
-        yield number, row.pop("query"), row
+            return
+        try:
+            yield _json_row(number, row)
+        except _Wrong as wrong:
+            problems.append(f"line {number}: {wrong}")
 
 
-def _csv_rows(lines: Iterator[tuple[int, str]], problems: list[str]) -> Iterator[_Row]:
+def _json_row(number: int, row: Any) -> _Row:
+    named = {name.lower(): name for name in row if isinstance(name, str)} if isinstance(row, dict) else {}
+    if "query" not in named:
+        raise _Wrong('it is not an object with a query, such as {"query": "..."}')
+    return number, row.pop(named["query"]), row
+
+
+def _table_rows(lines: Iterator[tuple[int, str]], problems: list[str], delimiter: str) -> Iterator[_Row]:
     # The number of the line that the reader has read last; those that were skipped count, too.
     at = 0
 
@@ -280,17 +352,19 @@ def _csv_rows(lines: Iterator[tuple[int, str]], problems: list[str]) -> Iterator
 
     before = csv.field_size_limit(4 * LARGEST_QUERY)
     try:
-        rows = csv.reader(texts(), strict=True)
-        header = [each.strip() for each in next(rows, [])]
+        rows = csv.reader(texts(), delimiter=delimiter, strict=True)
+        header = [_column(each) for each in next(rows, [])]
         if "query" not in header:
-            problems.append(f"line {at or 1}: the header has no column query")
+            found = clean_line(", ".join(header), 100)
+            problems.append(
+                f"line {at or 1}: the header has no column query, but {found}: name the column query"
+            )
             return
-        if twice := next((each for each in header if header.count(each) > 1), None):
+        if twice := next((each for each in header if each and header.count(each) > 1), None):
             problems.append(f"line {at}: the header has the column {twice!r} twice")
             return
-        unknown = [each for each in header if each not in ("query", *ROW_SETTINGS)]
-        if unknown:
-            problems.append(f"line {at}: {_refusal(unknown[0])}")
+        if refused := next(filter(None, map(_refusal, set(header) - {"query", *ROW_SETTINGS})), None):
+            problems.append(f"line {at}: {refused}")
             return
         while True:
             begins = at + 1
@@ -304,10 +378,16 @@ def _csv_rows(lines: Iterator[tuple[int, str]], problems: list[str]) -> Iterator
                 return
             if not any(map(str.strip, cells)):
                 continue
-            if len(cells) > len(header):
+            if len(cells) > len(header) and any(map(str.strip, cells[len(header) :])):
                 problems.append(f"line {begins}: it has {len(cells)} columns, and the header {len(header)}")
                 continue
-            row: dict[str, Any] = dict(zip(header, cells, strict=False))
-            yield begins, row.pop("query", ""), {name: cell for name, cell in row.items() if cell.strip()}
+            row = dict(zip(header, cells, strict=False))
+            yield begins, row.pop("query", ""), {name: cell for name, cell in row.items() if name}
     finally:
         csv.field_size_limit(before)
+
+
+def _column(cell: str) -> str:
+    """The name of a column: those that mean something are found whatever their case."""
+    name = cell.strip()
+    return name.lower() if name.lower() in ("query", *ROW_SETTINGS) else name

@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
+
+from msgspec.structs import replace
 
 from ua_tui.core.errors import TeamError
 from ua_tui.core.postgres.address import Address
-from ua_tui.core.postgres.connection import answering_within, connect_async, make_pool
-from ua_tui.core.postgres.problems import missing_extra, reporting
+from ua_tui.core.postgres.connection import (
+    Connections,
+    Listener,
+    answering_within,
+    connect_async,
+    connected,
+)
+from ua_tui.core.postgres.problems import reporting
 from ua_tui.core.postgres.schema import VERSION_QUERY, check_version
 from ua_tui.core.postgres.state import ALIVE_SECONDS
 from ua_tui.core.team.jobs.batch_file import NOT_IN_ID
+from ua_tui.core.team.jobs.running import PUT_OFF_SECONDS
 from ua_tui.core.team.records import (
-    CHANNEL,
     FORMAT,
     Counts,
     Job,
@@ -31,80 +39,50 @@ from ua_tui.core.team.records import (
 if TYPE_CHECKING:
     import psycopg
 
-LOST_AFTER = ALIVE_SECONDS
-"""After so many seconds without a heartbeat, by the clock of the server, a worker counts as lost."""
-RECORD = (
-    "record_job(%(wanted)s, %(session)s, %(attempt)s::int, %(state)s, %(cost)s::float8, %(folder)s,"
-    " %(answer)s, %(error)s)"
-)
-"""The call that records how far a job is, or its end, with `record_parameters`."""
 _ANSWER_S = 20.0
 """After so many seconds without an answer to a short statement its connection counts as lost."""
 _CHUNK = 5000
 _PAGE = 500
 
 
-def queue_of(job_format: int) -> str:
-    """The queue of the jobs of a format: a worker fetches only those that it can run."""
-    return f"jobs-{job_format}"
+MOST_LOST = 3
+"""So often the worker of a job may be lost; then the job fails."""
+MOST_PUT_OFF = 20
+"""So often the provider may refuse a job; then the job fails."""
+_LOST = (
+    f"its worker was lost {MOST_LOST} times while it ran: it may need more memory than a worker has; "
+    "`ua-tui team retry` runs it again"
+)
 
 
-def claim_call(wanted: str, delivered: str) -> str:
-    """The call that begins a job, with SQL for its id and for the row of the queue; `claim_of` reads its columns."""
-    return (
-        f"claim_job({wanted}, ({delivered})::bigint, %(by_worker)s::bigint, %(worker)s,"
-        " %(lost_after)s::float8)"
-    )
+@dataclass(frozen=True, kw_only=True)
+class Beat:
+    """What a worker learns with its heartbeat.
 
+    Attributes:
+        version: that of the tables.
+        known: the jobs that it runs as the database knows it: their session and attempt by their id.
+        freed: how many jobs of lost workers wait again.
+        failed: how many failed, as their workers were lost too often.
+        draining: whether somebody wants the worker to end when its jobs are over.
+    """
 
-def claim_parameters(worker: str, by_worker: int | None, lost_after: float) -> dict[str, Any]:
-    """The parameters of `claim_call`."""
-    return {"worker": worker, "by_worker": by_worker, "lost_after": lost_after}
-
-
-def claim_of(job_id: str, row: dict[str, Any]) -> JobClaim:
-    """Make a claim of the columns of `claim_job`."""
-    return JobClaim(
-        job=Job(id=job_id, query=row["c_query"], settings=row["c_settings"]),
-        session=SessionId(
-            id=row["c_session"],
-            attempt=row["c_attempt"],
-            job=job_id,
-            owner=row["c_owner"],
-            shared=row["c_shared"],
-        ),
-        limit_usd=row["c_limit"],
-    )
-
-
-def record_parameters(
-    claim: JobClaim,
-    state: str,
-    cost: float | None,
-    folder: str,
-    answer: str | None = None,
-    error: str | None = None,
-) -> dict[str, Any]:
-    """The parameters of `RECORD`; text is made such that the database can have it."""
-    return {
-        "wanted": claim.job.id,
-        "session": claim.session.id,
-        "attempt": claim.session.attempt,
-        "state": state,
-        "cost": cost,
-        "folder": folder,
-        "answer": _storable(answer),
-        "error": _storable(error),
-    }
+    version: int | None
+    known: dict[str, tuple[str, int]]
+    freed: int
+    failed: int
+    draining: bool
 
 
 class PostgresJobs:
-    """Implements `JobStore`; open it before use, and close it."""
+    """Batches and jobs of a team; open it before use, and close it.
 
-    def __init__(self, address: Address, *, lost_after: float = LOST_AFTER) -> None:
-        self._address = address
-        self._lost_after = lost_after
-        self._pool = make_pool(address, largest=2)
+    Every method raises `TeamError` if the database cannot be used.
+    """
+
+    def __init__(self, address: Address) -> None:
+        self._own = None if address.connections else Connections(address, largest=2)
+        self._address = replace(address, connections=address.connections or self._own)
 
     async def open(self) -> None:
         """Connect, and check the version of the tables.
@@ -115,13 +93,15 @@ class PostgresJobs:
         # A pool tries again for a while, and does not say why it fails.
         async with await connect_async(self._address) as db:
             with reporting(self._address):
-                row = await (await db.execute(VERSION_QUERY)).fetchone()
+                row = await (await db.execute(VERSION_QUERY.encode())).fetchone()
         check_version(row[0] if row else None, self._address)
-        await self._pool.open()
+        if self._own is not None:
+            await self._own.open()
 
     async def close(self) -> None:
-        """Close the connections."""
-        await self._pool.close()
+        """Close the connections that it has for itself."""
+        if self._own is not None:
+            await self._own.close()
 
     async def owner(self) -> str:
         """The role as which this program works."""
@@ -130,35 +110,63 @@ class PostgresJobs:
             row = await cursor.fetchone()
         return str(row["name"]) if row else ""
 
+    async def last_run(self, name: str) -> int:
+        """Which run of its batches of a name this role has submitted last; 0 if none."""
+        async with self._cursor() as cursor:
+            await cursor.execute(
+                "SELECT coalesce(max(run), 0) AS run FROM batch WHERE name = %s AND owner = current_user",
+                (name,),
+            )
+            row = await cursor.fetchone()
+        return int(row["run"]) if row else 0
+
     async def submit(self, batch: JobBatch, jobs: Sequence[Job], *, retry_failed: bool = False) -> Submitted:
-        """Implement `JobStore`; the rows of the queue are inserted in the same transaction."""
+        """Store a batch and its jobs, in one transaction; jobs that are known by their id stay as they are.
+
+        But those that failed at the limit of a batch wait again if this batch has money left for them, and with
+        `retry_failed` all that failed or were cancelled. They resume their sessions.
+        """
+        async with self.connection() as db, db.transaction():
+            return await self.submit_within(db, batch, jobs, retry_failed=retry_failed)
+
+    async def submit_within(
+        self,
+        db: psycopg.AsyncConnection[Any],
+        batch: JobBatch,
+        jobs: Sequence[Job],
+        *,
+        retry_failed: bool = False,
+        owner: str | None = None,
+    ) -> Submitted:
+        """Do what `submit` does in a transaction, in the name of `owner`, by default that of the connection."""
         first = {job.id: job for job in reversed(jobs)}
         unique = [job for job in jobs if first[job.id] is job]
         new: set[str] = set()
         reopened: set[str] = set()
-        async with self._connection() as db, db.transaction(), db.cursor() as cursor:
+        async with db.cursor() as cursor:
             await cursor.execute(
-                "INSERT INTO batch (id, title, max_cost_usd, shared) VALUES (%s, %s, %s, %s) ON CONFLICT DO NOTHING",
-                (batch.id, batch.title, batch.max_cost_usd, batch.shared),
+                "INSERT INTO batch (id, owner, title, max_cost_usd, shared, name, run)"
+                " VALUES (%s, coalesce(%s, current_user), %s, %s, %s, %s, %s) ON CONFLICT DO NOTHING",
+                (batch.id, owner, batch.title, batch.max_cost_usd, batch.shared, batch.name, batch.run),
             )
+            # Jobs are locked before their batches everywhere.
+            await cursor.execute(_LOCK_ENDED, ([job.id for job in unique],))
             await cursor.execute(
-                "UPDATE batch SET max_cost_usd = %s WHERE id = %s"
+                "UPDATE batch SET max_cost_usd = %s WHERE id = %s AND owner = coalesce(%s, owner)"
                 " RETURNING coalesce(charged_usd + 0.01 <= max_cost_usd, true)",
-                (batch.max_cost_usd, batch.id),
+                (batch.max_cost_usd, batch.id, owner),
             )
             # No row: it is the batch of somebody else, whose rows are the same.
             found = await cursor.fetchone()
             funds = bool(found and found[0])
             # Two people may submit the same jobs at once: in one order neither waits for the other.
             for chunk in _chunks(sorted(unique, key=lambda job: job.id)) if found is not None else ():
-                new |= await self._insert(cursor, batch, chunk)
-                if retry_failed or funds:
+                new |= await self._insert(cursor, batch, chunk, owner)
+                # A schedule submits new jobs only: others may be somebody else's.
+                if owner is None and (retry_failed or funds):
                     reopened |= await self._reopen(cursor, batch, chunk, retry=retry_failed, funds=funds)
             for chunk in _chunks(unique):
                 await self._check_known(cursor, chunk)
-            waiting = [job for job in unique if job.id in new or job.id in reopened]
-            for chunk in _chunks(waiting):
-                await cursor.execute("SELECT queue_jobs(%s::text[])", ([job.id for job in chunk],))
             for chunk in _chunks(jobs) if found is not None else ():
                 await cursor.execute(
                     "INSERT INTO batch_job (batch, number, job)"
@@ -168,11 +176,11 @@ class PostgresJobs:
         return Submitted(new=len(new), known=len(unique) - len(new), reopened=len(reopened))
 
     async def _insert(
-        self, cursor: psycopg.AsyncCursor[Any], batch: JobBatch, jobs: Sequence[Job]
+        self, cursor: psycopg.AsyncCursor[Any], batch: JobBatch, jobs: Sequence[Job], owner: str | None
     ) -> set[str]:
         await cursor.execute(
             _INSERT,
-            {"batch": batch.id, "shared": batch.shared, **_columns(jobs)},
+            {"batch": batch.id, "owner": owner, "shared": batch.shared, **_columns(jobs)},
         )
         return {job_id for (job_id,) in await cursor.fetchall()}
 
@@ -201,21 +209,22 @@ class PostgresJobs:
                 "submitted; somebody of the team has stored it, and the owner of the tables can remove it"
             )
 
-    async def claim(self, job_id: str, worker: str, *, by_worker: int | None = None) -> JobClaim | None:
-        """Implement `JobStore`; `by_worker` is the number of the worker at procrastinate, which has its heartbeats."""
-        parameters = claim_parameters(worker, by_worker, self._lost_after) | {"wanted": job_id}
-        while True:
-            async with self._cursor() as cursor:
-                await cursor.execute(
-                    f"SELECT * FROM {claim_call('%(wanted)s', 'NULL')}",  # noqa: S608
-                    parameters,
-                )
-                row = await cursor.fetchone()
-            if row and row["verdict"] == "claimed":
-                return claim_of(job_id, row)
-            if not row or row["verdict"] != "wait":
-                return None
-            await asyncio.sleep(1.0)
+    async def claim(self, worker_id: int, worker: str) -> JobClaim | None:
+        """Begin the next job for a worker; None if there is none for it now."""
+        async with self._cursor() as cursor:
+            await cursor.execute("SELECT * FROM claim_job(%s, %s, %s)", (worker_id, worker, FORMAT))
+            row = await cursor.fetchone()
+        if row is None:
+            return None
+        session = SessionId(
+            id=row["c_session"],
+            attempt=row["c_attempt"],
+            job=row["c_job"],
+            owner=row["c_owner"],
+            shared=row["c_shared"],
+        )
+        job = Job(id=row["c_job"], query=row["c_query"], settings=row["c_settings"])
+        return JobClaim(job=job, session=session, limit_usd=row["c_limit"])
 
     async def note(
         self,
@@ -224,22 +233,105 @@ class PostgresJobs:
         cost_usd: float | None,
         folder: str = "",
     ) -> bool:
-        """Implement `JobStore`."""
-        return await self._record(record_parameters(claim, state, cost_usd, folder))
+        """Record how far a job is; returns False if it is another worker's by now."""
+        return await self._record(claim, state, cost_usd, folder)
 
-    async def finish(self, claim: JobClaim, outcome: Outcome) -> bool:
-        """Implement `JobStore`."""
-        end = outcome
-        return await self._record(
-            record_parameters(claim, end.state, end.cost_usd, end.folder, end.answer, end.error)
-        )
+    async def finish(self, claim: JobClaim, end: Outcome) -> bool:
+        """Record the end of a job; returns False, and records nothing, if it is another worker's by now."""
+        return await self._record(claim, end.later or end.state, end.cost_usd, end.folder, end)
+
+    async def put_off(self, claim: JobClaim, why: str) -> bool:
+        """Hand a job back, and let nobody of the team claim one for a while: the provider refuses requests.
+
+        One that was refused `MOST_PUT_OFF` times fails.
+        """
+        async with self._cursor() as cursor:
+            await cursor.execute(
+                "UPDATE job SET put_off = put_off + 1 WHERE id = %s AND session = %s AND attempt = %s"
+                " AND worker_id IS NOT NULL RETURNING put_off",
+                (claim.job.id, claim.session.id, claim.session.attempt),
+            )
+            row = await cursor.fetchone()
+            if row is None:
+                return False
+            await cursor.execute(
+                "UPDATE claiming SET not_before = greatest(not_before, now() + make_interval(secs => %s))",
+                (PUT_OFF_SECONDS,),
+            )
+        if row["put_off"] < MOST_PUT_OFF:
+            return await self.release(claim)
+        error = f"the provider refused it {MOST_PUT_OFF} times: {why}; `ua-tui team retry` runs it again"
+        return await self.finish(claim, Outcome(state="failed", error=error))
 
     async def release(self, claim: JobClaim) -> bool:
-        """Implement `JobStore`; a worker also puts the row of the queue back."""
-        return await self._record(record_parameters(claim, "waiting", None, ""))
+        """Hand a job back, so that the next worker resumes it; returns False if it is another worker's by now."""
+        return await self._record(claim, "waiting")
+
+    # -- workers ------------------------------------------------------------------------------------
+
+    @property
+    def listener(self) -> Listener:
+        """What hears of changes."""
+        assert self._address.connections is not None
+        return self._address.connections.listener
+
+    @property
+    def is_short(self) -> bool:
+        """Whether somebody waits for a connection to the database."""
+        return self._address.connections is not None and self._address.connections.is_short
+
+    async def add_worker(self, name: str, version: str, parallel: int) -> int:
+        """Register a worker; returns its number."""
+        async with self._cursor() as cursor:
+            await cursor.execute("DELETE FROM worker WHERE seen_at < now() - interval '1 day'")
+            await cursor.execute(
+                "INSERT INTO worker (name, version, parallel) VALUES (%s, %s, %s) RETURNING id",
+                (name, version, parallel),
+            )
+            row = await cursor.fetchone()
+        assert row is not None
+        return int(row["id"])
+
+    async def beat(
+        self, worker_id: int, name: str, version: str, parallel: int, running: int, lost_after: float
+    ) -> Beat:
+        """Send the heartbeat of a worker, also of one that was taken for lost and is back, and free lost jobs."""
+        async with self._cursor() as cursor:
+            await cursor.execute(_BEAT, (worker_id, name, version, parallel, running))
+            beat = await cursor.fetchone()
+            await cursor.execute(
+                "SELECT id, session, attempt FROM job WHERE worker_id = %s AND state IN ('running', 'needs_you')",
+                (worker_id,),
+            )
+            known = {row["id"]: (row["session"], row["attempt"]) for row in await cursor.fetchall()}
+            await cursor.execute(_FREE, {"lost_after": lost_after, "most": MOST_LOST, "why": _LOST})
+            freed = [row["state"] for row in await cursor.fetchall()]
+        return Beat(
+            version=beat["version"] if beat else None,
+            known=known,
+            freed=freed.count("waiting"),
+            failed=freed.count("failed"),
+            draining=bool(beat and beat["draining"]),
+        )
+
+    async def remove_worker(self, worker_id: int) -> None:
+        """Remove a worker that ends."""
+        async with self._cursor() as cursor:
+            await cursor.execute("DELETE FROM worker WHERE id = %s", (worker_id,))
+
+    async def later_formats(self) -> int:
+        """How many waiting jobs have a later format than this program knows."""
+        async with self._cursor() as cursor:
+            await cursor.execute(
+                "SELECT count(*) AS count FROM job WHERE state = 'waiting' AND format > %s", (FORMAT,)
+            )
+            row = await cursor.fetchone()
+        return int(row["count"]) if row else 0
+
+    # -- what people see ----------------------------------------------------------------------------
 
     async def counts(self, batch_id: str) -> Counts:
-        """Implement `JobStore`."""
+        """How many jobs of a batch are in each state."""
         async with self._cursor() as cursor:
             await cursor.execute(
                 "SELECT state, count(*) AS count, coalesce(sum(cost_usd), 0) AS cost FROM job"
@@ -254,16 +346,15 @@ class PostgresJobs:
         """Whether a worker is alive, as far as this role knows."""
         async with self._cursor() as cursor:
             await cursor.execute(
-                "SELECT EXISTS (SELECT FROM procrastinate_workers q JOIN worker w USING (id)"
-                " WHERE q.last_heartbeat > now() - make_interval(secs => %s)) AS found",
-                (self._lost_after,),
+                "SELECT EXISTS (SELECT FROM worker WHERE seen_at > now() - make_interval(secs => %s)) AS found",
+                (ALIVE_SECONDS,),
             )
             row = await cursor.fetchone()
         return bool(row and row["found"])
 
-    async def results(self, batch_id: str, *, after: int = -1) -> AsyncIterator[JobResult]:
-        """Implement `JobStore`."""
-        last = after
+    async def results(self, batch_id: str) -> AsyncIterator[JobResult]:
+        """The jobs of a batch in the order of its file."""
+        last = -1
         while True:
             # Page by page: a reader may take its time, and a connection may be lost between two pages.
             async with self._cursor() as cursor:
@@ -293,64 +384,86 @@ class PostgresJobs:
             )
             return [_result(row) for row in await cursor.fetchall()]
 
-    @asynccontextmanager
-    async def changes(self) -> AsyncIterator[AsyncIterator[str]]:
-        """What is announced on the channel of the team while the block runs; it ends when the connection is lost."""
-        import psycopg
-
-        async with await connect_async(self._address) as db:
-            with reporting(self._address):
-                await db.execute(f"LISTEN {CHANNEL}")
-
-            async def announced() -> AsyncIterator[str]:
-                try:
-                    async for notification in db.notifies():
-                        yield notification.payload
-                except psycopg.OperationalError:
-                    return
-
-            yield announced()
-
-    async def _record(self, parameters: dict[str, Any]) -> bool:
+    async def _record(
+        self,
+        claim: JobClaim,
+        state: str,
+        cost: float | None = None,
+        folder: str = "",
+        end: Outcome | None = None,
+    ) -> bool:
+        session = claim.session
+        values: list[Any] = [session.job, session.id, session.attempt, state, cost, folder, *[None] * 5]
+        if end is not None:
+            files = [_storable(path) for path in end.files]
+            values[6:] = [
+                _storable(end.answer),
+                _storable(end.error),
+                end.tokens,
+                _storable(end.model),
+                files,
+            ]
         async with self._cursor() as cursor:
-            await cursor.execute(f"SELECT {RECORD} AS recorded", parameters)
+            await cursor.execute(
+                "SELECT record_job(%s, %s, %s::int, %s, %s::float8, %s, %s, %s, %s::bigint, %s, %s::text[])"
+                " AS recorded",
+                values,
+            )
             row = await cursor.fetchone()
         return bool(row and row["recorded"])
 
     @asynccontextmanager
-    async def _connection(self) -> AsyncIterator[psycopg.AsyncConnection[Any]]:
-        with reporting(self._address):
-            async with self._pool.connection() as connection:
-                yield connection
+    async def connection(self) -> AsyncIterator[psycopg.AsyncConnection[Any]]:
+        """A connection for statements that are answered soon."""
+        async with connected(self._address) as db:
+            with reporting(self._address), answering_within(db, _ANSWER_S):
+                yield db
 
     @asynccontextmanager
     async def _cursor(self) -> AsyncIterator[psycopg.AsyncCursor[dict[str, Any]]]:
-        try:
-            from psycopg.rows import dict_row
-        except ImportError as error:
-            raise missing_extra(error) from error
-        async with self._connection() as db, db.cursor(row_factory=dict_row) as cursor:
-            with answering_within(db, _ANSWER_S):
-                yield cursor
+        from psycopg.rows import dict_row
+
+        async with self.connection() as db, db.cursor(row_factory=dict_row) as cursor:
+            yield cursor
 
 
+_BEAT = f"""\
+INSERT INTO worker (id, name, version, parallel, running) VALUES (%s, %s, %s, %s, %s)
+ON CONFLICT (id) DO UPDATE SET seen_at = now(), running = EXCLUDED.running
+RETURNING draining, ({VERSION_QUERY}) AS version
+"""  # noqa: S608 -- made of constants
+_FREE = """\
+WITH gone AS (
+    SELECT id FROM job WHERE state IN ('running', 'needs_you') AND worker_id IS NOT NULL AND NOT EXISTS (
+        SELECT FROM worker w WHERE w.id = job.worker_id AND w.seen_at > now() - make_interval(secs => %(lost_after)s))
+    ORDER BY id FOR NO KEY UPDATE SKIP LOCKED
+)
+UPDATE job j SET lost = j.lost + 1, worker_id = NULL,
+    state = CASE WHEN j.lost + 1 < %(most)s THEN 'waiting' ELSE 'failed' END,
+    error = CASE WHEN j.lost + 1 < %(most)s THEN NULL ELSE %(why)s END
+FROM gone WHERE j.id = gone.id RETURNING j.state
+"""
 _INSERT = """\
 WITH new AS (
-    INSERT INTO job (id, batch, shared, query, settings, limit_usd, format)
-    SELECT id, %(batch)s, %(shared)s, query, settings::jsonb, limit_usd, %(format)s
-    FROM unnest(%(ids)s::text[], %(queries)s::text[], %(settings)s::text[], %(limits)s::float8[])
-        AS given (id, query, settings, limit_usd)
+    INSERT INTO job (id, batch, owner, shared, query, settings, limit_usd, format, position)
+    SELECT id, %(batch)s, coalesce(%(owner)s, current_user), %(shared)s, query, settings::jsonb, limit_usd,
+        %(format)s, number
+    FROM unnest(%(ids)s::text[], %(queries)s::text[], %(settings)s::text[], %(limits)s::float8[], %(numbers)s::int[])
+        AS given (id, query, settings, limit_usd, number)
     ON CONFLICT DO NOTHING RETURNING id
 )
 SELECT id FROM new
 """
+_LOCK_ENDED = """\
+SELECT FROM job WHERE id = ANY(%s) AND state IN ('failed', 'cancelled') ORDER BY id FOR NO KEY UPDATE
+"""
 _REOPEN = """\
-UPDATE job SET state = 'waiting', limited = false, error = NULL, finished_at = NULL,
-    settings = given.settings::jsonb, limit_usd = given.limit_usd,
+UPDATE job SET state = 'waiting', settings = given.settings::jsonb, limit_usd = given.limit_usd,
     batch = CASE WHEN job.limited THEN %(batch)s ELSE job.batch END
 FROM unnest(%(ids)s::text[], %(queries)s::text[], %(settings)s::text[], %(limits)s::float8[])
     AS given (id, query, settings, limit_usd)
-WHERE job.id = given.id AND job.state = 'failed' AND job.format <= %(format)s
+WHERE job.id = given.id AND (job.state = 'failed' OR %(retry)s AND job.state = 'cancelled')
+    AND job.format <= %(format)s
     AND (CASE WHEN job.limited THEN %(funds)s ELSE %(retry)s END)
 RETURNING job.id
 """
@@ -361,7 +474,9 @@ WHERE job.query = given.query AND job.settings - %(loose)s::text[] = given.setti
 """
 _RESULTS = (
     "SELECT number, job.*, extract(epoch FROM started_at)::float8 AS started,"
-    " extract(epoch FROM finished_at)::float8 AS finished"
+    " extract(epoch FROM finished_at)::float8 AS finished,"
+    " ARRAY(SELECT tool FROM action WHERE action.session = job.session AND action.state = 'running'"
+    " AND checked_by IS NULL AND (action.attempt < job.attempt OR job.finished_at IS NOT NULL)) AS unknown"
     " FROM batch_job JOIN job ON job.id = batch_job.job WHERE batch_job.batch = %s"
 )
 
@@ -373,6 +488,7 @@ def _columns(jobs: Sequence[Job]) -> dict[str, Any]:
         "queries": [job.query for job in jobs],
         "settings": [json.dumps(dict(job.settings)) for job in jobs],
         "limits": [job.settings.get("max_cost_usd") for job in jobs],
+        "numbers": [job.number for job in jobs],
     }
 
 
@@ -389,6 +505,10 @@ def _result(row: dict[str, Any]) -> JobResult:
         folder=row["folder"],
         started=row["started"],
         finished=row["finished"],
+        tokens=row["tokens"],
+        model=row["model"],
+        files=tuple(row["files"]),
+        unknown=tuple(row["unknown"]),
     )
 
 

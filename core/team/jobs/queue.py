@@ -1,7 +1,6 @@
-"""The worker of a team: procrastinate delivers jobs, and takes them from workers that were lost.
+"""A worker of a team: claims jobs, runs them, hands back what is not over, and frees the jobs of lost workers.
 
-What a job is, and who may work on it, is decided by its own row: it is claimed in the statement that fetches it from
-the queue, and its end is recorded in the one that removes it there.
+What a job is, and who may work on it, is decided by its own row; whoever writes with an earlier attempt is refused.
 """
 
 from __future__ import annotations
@@ -11,35 +10,31 @@ import logging
 import os
 import socket
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from ua_tui.core.errors import TeamError
+from ua_tui.core.events.units import quantity
 from ua_tui.core.postgres.address import Address
 from ua_tui.core.postgres.connection import connect_async
-from ua_tui.core.postgres.problems import reporting
+from ua_tui.core.postgres.problems import describe, is_temporary, reporting
 from ua_tui.core.postgres.schema import check_version
-from ua_tui.core.postgres.state import read_rights
-from ua_tui.core.team.jobs.delivery import (
-    Delivered,
-    Delivery,
-    Ended,
-    describe_failure,
-    make_app,
-    make_queue_pool,
-)
-from ua_tui.core.team.jobs.postgres_jobs import LOST_AFTER, PostgresJobs, queue_of
-from ua_tui.core.team.jobs.running import Report, RunJob, run_to_end
-from ua_tui.core.team.records import FORMAT, JobClaim
+from ua_tui.core.postgres.state import ALIVE_SECONDS, read_rights
+from ua_tui.core.team.jobs.postgres_jobs import PostgresJobs
+from ua_tui.core.team.jobs.running import PUT_OFF_SECONDS, JobStop, Report, RunJob, run_to_end
+from ua_tui.core.team.jobs.schedules import run_due
+from ua_tui.core.team.records import Job, JobClaim, SessionId
 from ua_tui.core.text import clean_line
 from ua_tui.core.version import VERSION
 
-if TYPE_CHECKING:
-    from procrastinate import App
-
 log = logging.getLogger(__name__)
+
+_AGAIN_SECONDS = 0.5
+_LAST_SECONDS = 5.0
+"""How long the end of a job is tried to be recorded after the worker was stopped."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,20 +43,14 @@ class Timing:
 
     Attributes:
         lost_after: so long after its last heartbeat, by the clock of the server, a worker is taken for lost.
-        beat: the pause between two heartbeats.
+        beat: the pause between two heartbeats, with which it also looks for jobs.
         silence: so long after its last heartbeat a worker stops its sessions itself, so that they have ended when
             others take them over.
-        sweep: how often it looks for jobs of lost workers.
-        forgotten: how often it looks for jobs that the queue has lost.
-        wait: how long a job waits for money of its batch in its place before it lets another one have the place.
     """
 
-    lost_after: float = LOST_AFTER
+    lost_after: float = ALIVE_SECONDS
     beat: float = 5.0
     silence: float = 20.0
-    sweep: float = 5.0
-    forgotten: float = 30.0
-    wait: float = 5.0
 
 
 def worker_name() -> str:
@@ -81,8 +70,15 @@ class _Running:
     """A job that runs here; `missing` counts how often the database did not know of it."""
 
     claim: JobClaim
-    lost: asyncio.Event = field(default_factory=asyncio.Event)
+    stop: JobStop = field(default_factory=JobStop)
+    over: asyncio.Event = field(default_factory=asyncio.Event)
     missing: int = 0
+
+    @property
+    def key(self) -> tuple[str, str, int]:
+        """Which attempt at which job it is."""
+        session = self.claim.session
+        return self.claim.job.id, session.id, session.attempt
 
 
 class QueueWorker:
@@ -92,6 +88,7 @@ class QueueWorker:
         address: the database.
         run: runs one job.
         parallel: how many at a time.
+        grace: how many seconds the tool calls in flight have to end when the worker is stopped.
         report: gets one line for each thing that a person should know.
         clock: gives the seconds by which contact with the database is judged.
     """
@@ -102,38 +99,54 @@ class QueueWorker:
         run: RunJob,
         *,
         parallel: int = 1,
+        grace: float = 60.0,
         report: Report = log.info,
         timing: Timing | None = None,
         name: str = "",
         clock: Callable[[], float] = _clock,
     ) -> None:
         self._address = address
+        self._jobs = PostgresJobs(address)
+        # A connection of its own: a heartbeat waits for no other work, or the jobs would be taken for lost.
+        self._beats = PostgresJobs(replace(address, connections=None))
         self._run_job = run
         self._parallel = parallel
+        self._grace = grace
         self._report = report
         self._timing = timing or Timing()
         self._name = name or worker_name()
-        self._running: dict[str, _Running] = {}
+        self._id = 0
+        self._running: dict[tuple[str, str, int], _Running] = {}
+        self._strange: set[tuple[str, str, int]] = set()
+        self._tasks: set[asyncio.Task[None]] = set()
         self._stopping = asyncio.Event()
-        self._draining = False
+        self._is_stopped = False
+        self._wake = asyncio.Event()
         self._clock = clock
         self._contact = clock()
         self._out_of_contact = False
-        self._reported_format = False
-        self._reported = ""
+        self._reported_formats = False
         self._problem: TeamError | None = None
 
     def stop(self) -> None:
-        """Hand the jobs back, whose sessions end at once, and end."""
+        """Claim nothing more, let the tool calls in flight end, hand the jobs back, and end."""
+        if self._running and self._grace > 0:
+            self._report(
+                f"stopping: nothing more is claimed; the calls of {quantity(len(self._running), 'job')} in flight have "
+                f"{self._grace:.0f} s to end, then the jobs are handed back; a second signal ends at once"
+            )
+        self._is_stopped = True
         self._stopping.set()
+        self._wake.set()
         for each in self._running.values():
-            each.lost.set()
+            each.stop.soon.set()
+        asyncio.get_running_loop().call_later(self._grace, self._end_all)
 
     def drain(self, problem: TeamError | None = None) -> None:
-        """Begin no other job, and end when those that run are over."""
+        """Claim nothing more, and end when the jobs that run are over."""
         self._problem = self._problem or problem
-        self._draining = True
         self._stopping.set()
+        self._wake.set()
 
     async def work(self) -> None:
         """Run jobs until `stop` or `drain`.
@@ -142,19 +155,33 @@ class QueueWorker:
             TeamError: the database cannot be reached at first, this role may not run jobs, or the tables are of another
                 version; in that case while it runs, too, when the running jobs are over.
         """
-        jobs = PostgresJobs(self._address)
-        await jobs.open()
-        await jobs.close()
-        await self._check_rights()
-        for name in ("procrastinate", "psycopg.pool"):
-            # What it reports is either handled here or meant for programmers.
-            logging.getLogger(name).setLevel(logging.CRITICAL)
-        pool = make_queue_pool(self._address, max(3, min(self._parallel + 1, 8)))
-        delivery = Delivery(pool, self._name, self._timing.lost_after)
-        app = make_app(delivery, self._on_delivery)
-        async with pool, app.open_async(pool):
-            while not self._stopping.is_set():
-                await self._work_once(app, delivery)
+        # What the pool reports is either handled here or meant for programmers.
+        logging.getLogger("psycopg.pool").setLevel(logging.CRITICAL)
+        await self._jobs.open()
+        try:
+            await self._beats.open()
+            await self._check_rights()
+            self._id = await self._jobs.add_worker(self._name, VERSION, self._parallel)
+            self._contact = self._clock()
+            end_listening = self._jobs.listener.subscribe(self._handle_notice)
+            side = [
+                asyncio.create_task(each())
+                for each in (self._beat, self._watch_contact, self._tidy, self._submit_due)
+            ]
+            try:
+                await self._claim_until_stopped()
+                while self._tasks:
+                    await asyncio.wait(self._tasks)
+            finally:
+                end_listening()
+                for each in (*side, *self._tasks):
+                    each.cancel()
+                await asyncio.gather(*side, *self._tasks, return_exceptions=True)
+                with suppress(TeamError, TimeoutError):
+                    await asyncio.wait_for(self._jobs.remove_worker(self._id), 2.0)
+        finally:
+            await self._beats.close()
+            await self._jobs.close()
         if self._problem is not None:
             raise self._problem
 
@@ -169,147 +196,191 @@ class QueueWorker:
                 f"or as a member of that role (GRANT OWNER TO {user} in psql)"
             )
 
-    async def _work_once(self, app: App, delivery: Delivery) -> None:
-        """Run the worker of procrastinate until it ends; it can only do so by a failure that nobody foresaw."""
-        work = asyncio.create_task(
-            app.run_worker_async(
-                queues=[queue_of(each) for each in range(1, FORMAT + 1)],
-                name="ua-tui",
-                concurrency=self._parallel,
-                fetch_job_polling_interval=self._timing.sweep,
-                abort_job_polling_interval=3600.0,
-                update_heartbeat_interval=self._timing.beat,
-                stalled_worker_timeout=max(3600.0, self._timing.lost_after),
-                delete_jobs="always",
-                install_signal_handlers=False,
-            )
-        )
-        side = [
-            asyncio.create_task(self._beat(delivery)),
-            asyncio.create_task(self._watch_contact()),
-            asyncio.create_task(self._sweep(delivery)),
-        ]
-        stopped = asyncio.create_task(self._stopping.wait())
-        try:
-            await asyncio.wait((work, stopped), return_when=asyncio.FIRST_COMPLETED)
-            if not work.done():
-                # It waits for the jobs that run.
-                work.cancel()
-            await asyncio.gather(work, return_exceptions=True)
-            if not self._stopping.is_set():
-                failure = work.exception() if work.done() and not work.cancelled() else None
-                problem = f"the queue failed, and is tried again: {describe_failure(failure)}"
-                if problem != self._reported:
-                    self._reported = problem
-                    self._report(problem)
-                await asyncio.sleep(1.0)
-        finally:
-            for each in (*side, stopped, work):
-                each.cancel()
-            await asyncio.gather(*side, stopped, work, return_exceptions=True)
-            with suppress(Exception):
-                await asyncio.wait_for(delivery.sign_off(), 2.0)
+    def _handle_notice(self, payload: str) -> None:
+        if payload in ("", "queue"):
+            self._wake.set()
 
-    async def _on_delivery(self, delivered: Delivered) -> Ended | None:
-        """Run a job that was fetched from the queue; returns what to record, or None if there is nothing."""
-        claim, until = delivered.claim, self._clock() + self._timing.wait
-        while claim is None and delivered.verdict == "wait":
-            if self._clock() > until or self._stopping.is_set():
-                return Ended(None, None, again_in=self._timing.wait)
+    def _end_all(self) -> None:
+        for each in self._running.values():
+            each.stop.set()
+
+    # -- jobs ---------------------------------------------------------------------------------------
+
+    async def _claim_until_stopped(self) -> None:
+        """Claim jobs while there is place, when one may have come, and with every heartbeat."""
+        while not self._stopping.is_set():
+            self._wake.clear()
+            while len(self._running) < self._parallel and not self._stopping.is_set():
+                if (claim := await self._claim()) is None:
+                    break
+                running = _Running(claim)
+                self._running[running.key] = running
+                task = asyncio.create_task(self._run(running))
+                self._tasks.add(task)
+                task.add_done_callback(self._tasks.discard)
             with suppress(TimeoutError):
-                await asyncio.wait_for(self._stopping.wait(), min(1.0, self._timing.wait / 2))
-            claim = await delivered.claim_again()
-        if claim is None:
-            return None
-        running = _Running(claim)
-        self._running[claim.job.id] = running
-        if self._stopping.is_set() and not self._draining:
-            running.lost.set()
-        try:
-            outcome = await run_to_end(self._run_job, claim, running.lost, self._report)
-        finally:
-            del self._running[claim.job.id]
-        return Ended(claim, outcome, give_up=self._stopping)
+                await asyncio.wait_for(self._wake.wait(), self._timing.beat)
+            # Anybody in the database can announce something.
+            await asyncio.sleep(0.02)
 
-    async def _beat(self, delivery: Delivery) -> None:
+    async def _claim(self) -> JobClaim | None:
+        if (
+            self._out_of_contact
+            or self._clock() - self._contact > self._timing.silence
+            or self._jobs.is_short
+        ):
+            return None
+        try:
+            # One that was claimed by a statement whose answer was lost is handed back later.
+            return await self._jobs.claim(self._id, self._name)
+        except (TeamError, OSError, TimeoutError) as error:
+            self._note_away(error)
+            return None
+
+    async def _run(self, running: _Running) -> None:
+        claim = running.claim
+        if self._is_stopped:
+            running.stop.set()
+        try:
+            for each in list(self._running.values()):
+                if each is not running and each.claim.job.id == claim.job.id:
+                    # It was freed while the database could not be reached from here.
+                    each.stop.set()
+                    await each.over.wait()
+            outcome = await run_to_end(self._run_job, claim, running.stop, self._report)
+            # It is over: nobody stops it any more while that is recorded.
+            running.stop.set()
+            if outcome is None:
+                await self._persist(lambda: self._jobs.release(claim))
+            elif outcome.later == "put_off":
+                self._report(f"nothing is claimed for {PUT_OFF_SECONDS:.0f} s, by no worker of the team")
+                await self._persist(lambda: self._jobs.put_off(claim, outcome.error))
+            elif not await self._persist(lambda: self._jobs.finish(claim, outcome)):
+                log.warning("job %s is another worker's by now: its end was not recorded", claim.job.id)
+        finally:
+            del self._running[running.key]
+            running.over.set()
+            self._wake.set()
+
+    async def _persist(self, record: Callable[[], Awaitable[bool]]) -> bool:
+        """Record the end of a job, again until that succeeds; returns whether the job was still ours."""
+        until = None
         while True:
-            if delivery.worker_id is None:
-                await asyncio.sleep(0.05)
-                continue
+            try:
+                return await record()
+            except TeamError as error:
+                if not is_temporary(error):
+                    log.error("the end of a job cannot be recorded", exc_info=error)
+                    return False
+                self._note_away(error)
+            if self._stopping.is_set():
+                until = until or self._clock() + _LAST_SECONDS
+                if self._clock() > until:
+                    return False
+            await asyncio.sleep(_AGAIN_SECONDS)
+
+    # -- contact with the database, and lost workers ------------------------------------------------
+
+    def _note_away(self, error: Exception) -> None:
+        if not self._out_of_contact:
+            self._out_of_contact = True
+            self._report(
+                f"the team's database cannot be reached: {describe(error).problem}; nothing is claimed; trying again"
+            )
+
+    async def _beat(self) -> None:
+        unknown: set[tuple[str, str, int]] = set()
+        while True:
             sent = self._clock()
             try:
                 async with asyncio.timeout(self._timing.beat):
-                    version = await delivery.beat(VERSION, self._parallel)
-            except Exception as error:
-                if not self._out_of_contact:
-                    self._out_of_contact = True
-                    self._report(
-                        f"the team's database cannot be reached: {describe_failure(error)}; trying again"
+                    beat = await self._beats.beat(
+                        self._id,
+                        self._name,
+                        VERSION,
+                        self._parallel,
+                        len(self._running),
+                        self._timing.lost_after,
                     )
+            except Exception as error:
+                self._note_away(error)
                 await asyncio.sleep(min(1.0, self._timing.beat))
                 continue
             self._contact = sent
             if self._out_of_contact:
                 self._out_of_contact = False
                 self._report("the team's database can be reached again")
-            if not self._draining:
+            if not self._stopping.is_set():
                 try:
-                    check_version(version, self._address)
+                    check_version(beat.version, self._address)
                 except TeamError as error:
                     self._report(f"{error}; this worker ends when its jobs are over")
                     self.drain(error)
+                if beat.draining:
+                    jobs = quantity(len(self._running), "job")
+                    self._report(
+                        f"draining: nothing more is claimed; this worker ends when its {jobs} are over"
+                    )
+                    self.drain()
+            self._report_freed(beat.freed, beat.failed)
+            known = {(job_id, *each) for job_id, each in beat.known.items()}
+            self._stop_superseded(known)
+            # Twice: one that was claimed just now is not yet in `_running`.
+            strange = known - self._running.keys()
+            self._strange = strange & unknown
+            unknown = strange
+            await asyncio.sleep(self._timing.beat)
+
+    async def _tidy(self) -> None:
+        """Hand back what was claimed by a statement whose answer was lost, and report jobs of a later format."""
+        while True:
+            for job_id, session, attempt in self._strange:
+                own = SessionId(id=session, attempt=attempt, job=job_id)
+                with suppress(TeamError):
+                    await self._jobs.release(JobClaim(job=Job(id=job_id, query=""), session=own))
+            await self._report_later_formats()
+            await asyncio.sleep(self._timing.beat)
+
+    async def _submit_due(self) -> None:
+        """Submit what schedules have due, with every heartbeat."""
+        while not self._stopping.is_set():
+            with suppress(TeamError, OSError, TimeoutError):
+                while line := None if self._out_of_contact else await run_due(self._jobs, self._address):
+                    self._report(line)
             await asyncio.sleep(self._timing.beat)
 
     async def _watch_contact(self) -> None:
         while True:
             if self._clock() - self._contact > self._timing.silence:
                 for each in list(self._running.values()):
-                    if not each.lost.is_set():
+                    if not each.stop.is_set():
                         self._report(
                             f"job {each.claim.job.id[:8]} is stopped: the team's database was away for too long"
                         )
-                        each.lost.set()
+                        each.stop.set()
             await asyncio.sleep(self._timing.beat / 10)
 
-    async def _sweep(self, delivery: Delivery) -> None:
-        unknown: set[str] = set()
-        forgotten = 0.0
-        while True:
-            await asyncio.sleep(self._timing.sweep)
-            if delivery.worker_id is None or self._out_of_contact:
-                continue
-            try:
-                async with asyncio.timeout(self._timing.lost_after):
-                    known = await delivery.known_jobs()
-                    self._stop_superseded(known)
-                    # Twice: one that was fetched just now is not yet in `_running`.
-                    strange = set(known) - set(delivery.busy)
-                    for job_id in strange & unknown:
-                        await delivery.give_back(job_id, known[job_id])
-                    unknown = strange
-                    look = self._clock() - forgotten > self._timing.forgotten
-                    if look:
-                        forgotten = self._clock()
-                        await self._report_later_formats(delivery)
-                    if count := await delivery.take_over(forgotten=look):
-                        self._report(f"{count} jobs of lost workers were queued again" if count > 1 else
-                                     "a job of a lost worker was queued again")  # fmt: skip
-            except Exception as error:
-                log.info("looking for lost jobs failed: %s", describe_failure(error))
+    def _report_freed(self, freed: int, failed: int) -> None:
+        if freed:
+            self._report(f"{quantity(freed, 'job')} of lost workers: queued again")
+        if failed:
+            self._report(f"{quantity(failed, 'job')} failed: their workers were lost again and again")
 
-    def _stop_superseded(self, known: dict[str, tuple[str, int]]) -> None:
-        for job_id, running in list(self._running.items()):
-            ours = (running.claim.session.id, running.claim.session.attempt)
+    def _stop_superseded(self, known: set[tuple[str, str, int]]) -> None:
+        for key, running in list(self._running.items()):
             # Once it may have been asked for before it was claimed.
-            running.missing = 0 if known.get(job_id) == ours else running.missing + 1
-            if running.missing > 1 and not running.lost.is_set():
-                self._report(f"job {job_id[:8]} is stopped: another worker has taken it over")
-                running.lost.set()
+            running.missing = 0 if key in known else running.missing + 1
+            if running.missing > 1 and not running.stop.is_set():
+                self._report(f"job {key[0][:8]} is stopped: another worker has taken it over")
+                running.stop.set()
 
-    async def _report_later_formats(self, delivery: Delivery) -> None:
-        if not self._reported_format and (count := await delivery.later_formats()):
-            self._reported_format = True
-            self._report(
-                f"{count} waiting jobs were made by a later version of ua-tui, and are left to workers of it: "
-                "update ua-tui here"
-            )
+    async def _report_later_formats(self) -> None:
+        if self._running or self._reported_formats:
+            return
+        with suppress(TeamError):
+            if count := await self._jobs.later_formats():
+                self._reported_formats = True
+                self._report(
+                    f"{count} waiting jobs were made by a later version of ua-tui, and are left to workers of it: "
+                    "update ua-tui here"
+                )

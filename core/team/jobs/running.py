@@ -7,35 +7,48 @@ import logging
 from collections.abc import Awaitable, Callable
 
 from ua_tui.core.errors import UniversalAgentError
-from ua_tui.core.team.records import JobClaim, Outcome
+from ua_tui.core.team.records import JobClaim, JobLost, Outcome
 from ua_tui.core.text import clean_line
 
 log = logging.getLogger(__name__)
 
-RunJob = Callable[[JobClaim, asyncio.Event], Awaitable[Outcome]]
-"""Runs a claimed job to its end. When the event is set it stops the session at once, and raises anything."""
+PUT_OFF_SECONDS = 60.0
+"""How long no job is begun after the provider has refused too many requests."""
+
+
+class JobStop(asyncio.Event):
+    """Tells the session of a job to end: set, it ends at once; `soon` is set, it ends when no tool call runs."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.soon = asyncio.Event()
+
+
+RunJob = Callable[[JobClaim, JobStop], Awaitable[Outcome]]
+"""Runs a claimed job to its end. When it is to stop it stops the session, and raises anything."""
 Report = Callable[[str], None]
 """Gets one line for each thing that a person should know."""
 
 
-async def run_to_end(run: RunJob, claim: JobClaim, lost: asyncio.Event, report: Report) -> Outcome | None:
+async def run_to_end(run: RunJob, claim: JobClaim, stop: JobStop, report: Report) -> Outcome | None:
     """Run a job; returns None if its session was stopped, so that the job is to be handed back."""
     job = f"job {claim.job.id[:8]}"
     again = f", attempt {claim.session.attempt}" if claim.session.attempt > 1 else ""
     report(f"{job} started{again}: {clean_line(claim.job.query, 80)}")
     try:
-        outcome = await run(claim, lost)
+        outcome = await run(claim, stop)
     except asyncio.CancelledError:
         report(f"{job} is handed back")
         return None
     except Exception as error:
-        if lost.is_set():
-            report(f"{job} is handed back")
+        if stop.is_set() or stop.soon.is_set():
+            why = f": {clean_line(str(error), 300)}" if isinstance(error, JobLost) and str(error) else ""
+            report(f"{job} is handed back{why}")
             return None
         log.exception("%s failed", job)
         reason = str(error) if isinstance(error, UniversalAgentError) else f"{type(error).__name__}: {error}"
         outcome = Outcome(state="failed", error=reason)
     cost = "" if outcome.cost_usd is None else f" (${outcome.cost_usd:.2f})"
     reason = f": {clean_line(outcome.error, 200)}" if outcome.error else ""
-    report(f"{job} {outcome.state}{cost}{reason}")
+    report(f"{job} {(outcome.later or outcome.state).replace('_', ' ')}{cost}{reason}")
     return outcome

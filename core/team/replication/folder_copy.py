@@ -1,23 +1,191 @@
-"""What of a session's folder is still to be copied: lines of the journal, entries of transcripts, and files."""
+"""What of a session's folder is still to be copied: lines of the journal, entries of transcripts, and files.
+
+A record in the folder says which session of the team it is, so that it stays the same when it is resumed.
+"""
 
 from __future__ import annotations
 
+import json
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
+from uuid import uuid4
 
+import msgspec
+
+from ua_tui.core.agent.conversation.store import encode_entry
 from ua_tui.core.errors import WorkspaceError
 from ua_tui.core.history.headline import TITLE
-from ua_tui.core.storage.workspace import CONVERSATION, JOURNAL, Workspace, is_record
-from ua_tui.core.team.replication.tails import LineTail, TranscriptTail, files_of, journal_line_of
+from ua_tui.core.storage.files import Root
+from ua_tui.core.storage.workspace import CONVERSATION, JOURNAL, TEAM, Workspace, is_record
+from ua_tui.core.team.records import SessionId
 
 log = logging.getLogger(__name__)
 
 _MARGIN = 1000
 """Lines of the journal that are sent again when a session is resumed: they may not be in the order of their numbers."""
 _DEEPEST = 4
+_RECORD_SIZE = 64 << 10
+_PIECE = 1 << 20
+_LONGEST = 64 << 20
+"""A line that is longer is skipped."""
+_SAVED = ("artifact_saved", "artifact_changed")
+
+
+class JournalLine(msgspec.Struct):
+    """What a copy has to know of a line of the journal."""
+
+    seq: int
+    event: str = ""
+
+
+class _File(msgspec.Struct):
+    path: str
+    sha256: str = ""
+
+
+class _Files(msgspec.Struct):
+    files: list[_File] = []
+
+
+def journal_line_of(line: bytes | str) -> JournalLine | None:
+    """Read a line of the journal; None if it is not an event."""
+    try:
+        found = msgspec.json.decode(line, type=JournalLine)
+    except (msgspec.MsgspecError, UnicodeError, RecursionError):
+        return None
+    return found if 0 < found.seq < 1 << 63 else None
+
+
+def files_of(line: bytes | str, event: str) -> list[tuple[str, str]]:
+    """The files that a line of the journal announces: (path, SHA-256 if it is known)."""
+    try:
+        if event in _SAVED:
+            saved = msgspec.json.decode(line, type=_File)
+            return [(saved.path, saved.sha256)]
+        if event == "files_attached":
+            return [(each.path, "") for each in msgspec.json.decode(line, type=_Files).files]
+    except (msgspec.MsgspecError, UnicodeError, RecursionError):
+        pass
+    return []
+
+
+class LineTail:
+    """The lines of one file that are still to be copied; `offset` is where they begin."""
+
+    def __init__(self, root: Root, path: str) -> None:
+        self.path = path
+        self.offset = 0
+        self.root = root
+
+    def read(self) -> tuple[list[bytes], int]:
+        """Read about a mebibyte of complete lines, and where they end; nothing moves until `offset` is set to that.
+
+        Raises:
+            WorkspaceError: the file cannot be read.
+        """
+        if not self.root.exists(self.path) or self.root.size(self.path) == self.offset:
+            return [], self.offset
+        with self.root.opened(self.path) as file:
+            size = file.seek(0, 2)
+            # Somebody wrote it again: what is known already is skipped.
+            start = self.offset if self.offset <= size else 0
+            file.seek(start)
+            data = file.read(_PIECE)
+            while b"\n" not in data and len(data) < _LONGEST and (more := file.read(_PIECE)):
+                data += more
+            end = data.rfind(b"\n") + 1
+            if not end and len(data) >= _LONGEST:
+                file.readline()
+                return [], file.tell()
+        return data[:end].split(b"\n")[:-1], start + end
+
+    def advance(self, end: int) -> bool:
+        """Begin at `end`, as what is before it was copied; returns whether there is probably more."""
+        step, self.offset = end - self.offset, end
+        return step >= _PIECE // 2
+
+    def pieces(self) -> Iterator[list[bytes]]:
+        """All complete lines that there are, piece by piece; `offset` is behind a piece when the next one is read.
+
+        Raises:
+            WorkspaceError: the file cannot be read.
+        """
+        while True:
+            lines, end = self.read()
+            if end == self.offset:
+                return
+            yield lines
+            self.offset = end
+
+
+class TranscriptTail(LineTail):
+    """The entries of one transcript that are still to be copied; `offset` is where they begin."""
+
+    def __init__(self, root: Root, path: str, key: dict[str, str]) -> None:
+        super().__init__(root, path)
+        self.key = key
+        self.is_aligned = False
+
+    def align(self, last: str | None, behind: Sequence[str]) -> None:
+        """Begin where the database ends: behind the entry `last`, and what is stored after it without a `uuid`.
+
+        Raises:
+            WorkspaceError: the file cannot be read.
+        """
+        self.offset = 0
+        self.is_aligned = True
+        if last is not None and (found := self._offset_behind(last)) is not None:
+            self.offset = found
+        elif last is not None:
+            # What has a `uuid` is stored only once.
+            return
+        stored = list(behind)
+        for entry, end in self._entries():
+            if not stored or encode_entry(entry) != stored.pop(0):
+                return
+            self.offset = end
+
+    def read_entries(self) -> tuple[list[dict[str, Any]], int]:
+        """Read about a mebibyte of entries, and where they end.
+
+        Raises:
+            WorkspaceError: the file cannot be read.
+        """
+        lines, end = self.read()
+        return [entry for line in lines if (entry := _entry_of(line)) is not None], end
+
+    def _offset_behind(self, uuid: str) -> int | None:
+        behind = None
+        for entry, end in self._entries():
+            if entry.get("uuid") == uuid:
+                behind = end
+        return behind
+
+    def _entries(self) -> Iterator[tuple[dict[str, Any], int]]:
+        """The entries from the offset on, each with where it ends."""
+        tail = LineTail(self.root, self.path)
+        tail.offset = self.offset
+        for lines in tail.pieces():
+            at = tail.offset
+            for line in lines:
+                at += len(line) + 1
+                if (entry := _entry_of(line)) is not None:
+                    yield entry, at
+
+
+def _entry_of(line: bytes) -> dict[str, Any] | None:
+    """An entry of a transcript; None if the line is not one, as when a crash cut it off."""
+    try:
+        found = msgspec.json.decode(line)
+    except (msgspec.MsgspecError, UnicodeError, RecursionError):
+        try:
+            found = json.loads(line)
+        except (ValueError, RecursionError):
+            return None
+    return found if isinstance(found, dict) and found.get("type") else None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -115,7 +283,7 @@ class FolderCopy:
         """
         for tail in self._transcripts.values():
             if tail.is_aligned:
-                entries, end = tail.read()
+                entries, end = tail.read_entries()
                 if end != tail.offset:
                     yield NewEntries(tail=tail, entries=entries, end=end)
 
@@ -131,11 +299,8 @@ class FolderCopy:
         tail.offset = self._journal.offset
         count = 0
         with suppress(WorkspaceError):
-            while True:
-                lines, end = tail.read()
-                if end == tail.offset:
-                    break
-                count, tail.offset = count + len(lines), end
+            for lines in tail.pieces():
+                count += len(lines)
         return count
 
     def _note_files(self, line: str, event: str) -> None:
@@ -160,3 +325,34 @@ class FolderCopy:
         conversation, _, subpath = name.partition("/")
         key = {"project_key": self._project, "session_id": conversation}
         return {**key, "subpath": subpath} if subpath else key
+
+
+class _Record(msgspec.Struct):
+    id: str
+    attempt: int = 1
+
+
+def next_identity(workspace: Workspace) -> SessionId:
+    """The identity of a session that begins or is resumed: the recorded one with the next attempt, or a new one."""
+    identity = new_identity()
+    if workspace.exists(TEAM):
+        try:
+            found = msgspec.json.decode(workspace.read(TEAM, _RECORD_SIZE), type=_Record)
+            identity = SessionId(id=found.id, attempt=found.attempt + 1)
+        except (WorkspaceError, msgspec.MsgspecError, UnicodeDecodeError) as error:
+            log.warning("the record %s cannot be read, the session gets another one: %s", TEAM, error)
+    store_identity(workspace, identity)
+    return identity
+
+
+def new_identity() -> SessionId:
+    """An identity that no session has."""
+    return SessionId(id=uuid4().hex)
+
+
+def store_identity(workspace: Workspace, identity: SessionId) -> None:
+    """Record the identity in the session's folder; if that fails, a resumed session gets another one."""
+    try:
+        workspace.write_json(TEAM, {"id": identity.id, "attempt": identity.attempt})
+    except WorkspaceError as error:
+        log.warning("%s", error)

@@ -8,9 +8,10 @@ import re
 from collections.abc import Iterable, Iterator
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, Protocol
+from typing import TYPE_CHECKING, BinaryIO
 
 from ua_tui.core.errors import TeamError, WorkspaceError
+from ua_tui.core.postgres.problems import needing_extra
 from ua_tui.core.storage.files import Root
 from ua_tui.core.text import clean_line
 
@@ -22,22 +23,6 @@ LARGE = 5 << 20
 _PIECE = 1 << 20
 _RETRIES = 2
 _SHA256 = re.compile(r"[0-9a-f]{64}")
-
-
-class FilePlace(Protocol):
-    """Stores files by the digest of their content. Call its methods in a thread; each raises `TeamError`."""
-
-    def url(self, sha256: str) -> str:
-        """Where a file is, for a person."""
-        ...
-
-    def store(self, sha256: str, file: BinaryIO, size: int) -> None:
-        """Store a file, unless it is there already."""
-        ...
-
-    def read(self, sha256: str) -> Iterator[bytes]:
-        """The content of a file, piece by piece."""
-        ...
 
 
 def open_place(setting: Path | str | None) -> FilePlace | None:
@@ -103,12 +88,8 @@ class BucketPlace:
     def __init__(self, address: str) -> None:
         bucket, _, prefix = address.removeprefix("s3://").partition("/")
         self._address = f"s3://{bucket}/{prefix}".rstrip("/")
-        try:
+        with needing_extra():
             from obstore.store import S3Store
-        except ImportError as error:
-            from ua_tui.core.postgres.problems import missing_extra
-
-            raise missing_extra(error) from error
         server = os.environ.get("AWS_ENDPOINT_URL") or os.environ.get("AWS_ENDPOINT") or ""
         try:
             self._store: S3Store = S3Store(
@@ -158,6 +139,10 @@ class BucketPlace:
         # What the library says has the request in it; its first line says what is wrong.
         reason = clean_line(str(error).partition("\n")[0], 200) or type(error).__name__
         return TeamError(f"large files of the team at {self._address}: {reason}; check the AWS_* variables")
+
+
+FilePlace = FolderPlace | BucketPlace
+"""Stores files by the digest of their content. Call its methods in a thread; each raises `TeamError`."""
 
 
 def _name_of(sha256: str) -> str:

@@ -36,14 +36,12 @@ class LiveState:
 
     Args:
         redactor: masks secrets in the texts.
-        title: the title that a person gave the session; otherwise it is the first query.
         previous: the state of a session that is resumed.
     """
 
-    def __init__(self, redactor: Redactor, title: str = "", previous: PreviousState | None = None) -> None:
+    def __init__(self, redactor: Redactor, previous: PreviousState | None = None) -> None:
         self._redactor = redactor
-        self._title = title
-        self._titled = bool(title)
+        self._title, self._titled = "", False
         view = previous.view if previous is not None else SessionView()
         self._calls, self._costs, self._setup = view.call_count, view.costs, view.setup
         self._activity = Activity(state="starting")

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -15,15 +16,16 @@ from ua_tui.core.postgres.address import Address
 from ua_tui.core.postgres.connection import answering_within
 from ua_tui.core.postgres.schema import VERSION_QUERY, check_version
 from ua_tui.core.storage.workspace import JOURNAL, Workspace, is_record
-from ua_tui.core.team.replication.folder_copy import transcript_path
+from ua_tui.core.team.replication.folder_copy import journal_line_of, transcript_path
 from ua_tui.core.team.replication.large_files import FilePlace, verified
-from ua_tui.core.team.replication.tails import journal_line_of
 from ua_tui.core.text import clean_line
 
 if TYPE_CHECKING:
     import psycopg
 
     Connection = psycopg.AsyncConnection[Any]
+    Borrow = Callable[[], AbstractAsyncContextManager[Connection]]
+    """Gives a connection for one statement: while what it has brought is written, others may use it."""
 
 log = logging.getLogger(__name__)
 
@@ -58,13 +60,20 @@ class PulledFile:
     saved: datetime
 
 
-async def read_session(db: Connection, session: str, address: Address) -> SessionRow:
+@asynccontextmanager
+async def _asking(connection: Borrow) -> AsyncIterator[Connection]:
+    async with connection() as db:
+        with answering_within(db, _ANSWER_S):
+            yield db
+
+
+async def read_session(connection: Borrow, session: str, address: Address) -> SessionRow:
     """Read the row of a session.
 
     Raises:
         TeamError: there is none that this user may see, or the tables are of another version.
     """
-    with answering_within(db, _ANSWER_S):
+    async with _asking(connection) as db:
         version = await (await db.execute(VERSION_QUERY)).fetchone()
         check_version(version[0] if version is not None else None, address)
         found = await db.execute(
@@ -78,14 +87,14 @@ async def read_session(db: Connection, session: str, address: Address) -> Sessio
     return SessionRow(id=row[0], owner=row[1], name=row[2], state=row[3], attempt=row[4])
 
 
-async def pull_lines(db: Connection, session: SessionRow, workspace: Workspace, after: int) -> int:
+async def pull_lines(connection: Borrow, session: SessionRow, workspace: Workspace, after: int) -> int:
     """Append the lines of the journal behind the number `after`; returns the number of the last one.
 
     Raises:
         WorkspaceError: they cannot be written.
     """
     while True:
-        with answering_within(db, _ANSWER_S):
+        async with _asking(connection) as db:
             found = await db.execute(
                 _some_of("seq, line", "seq", "line", "journal WHERE session = %s AND seq > %s"),
                 (session.id, after),
@@ -100,7 +109,7 @@ async def pull_lines(db: Connection, session: SessionRow, workspace: Workspace, 
         after = rows[-1][0]
 
 
-async def pull_transcripts(db: Connection, session: SessionRow, workspace: Workspace) -> None:
+async def pull_transcripts(connection: Borrow, session: SessionRow, workspace: Workspace) -> None:
     """Write the transcripts of the session's conversations.
 
     Raises:
@@ -108,7 +117,7 @@ async def pull_transcripts(db: Connection, session: SessionRow, workspace: Works
     """
     after = 0
     while True:
-        with answering_within(db, _ANSWER_S):
+        async with _asking(connection) as db:
             # Anybody may add entries in their own name; they are not this session's.
             found = await db.execute(
                 _some_of(
@@ -126,9 +135,11 @@ async def pull_transcripts(db: Connection, session: SessionRow, workspace: Works
         after = rows[-1][0]
 
 
-async def pull_files(db: Connection, session: SessionRow, since: datetime | None = None) -> list[PulledFile]:
+async def pull_files(
+    connection: Borrow, session: SessionRow, since: datetime | None = None
+) -> list[PulledFile]:
     """The files of a session that may be written to its folder, those stored first first; only those stored `since`."""
-    with answering_within(db, _ANSWER_S):
+    async with _asking(connection) as db:
         found = await db.execute(
             # Only content of the session's owner: whoever knows the digest of a private file may have recorded it.
             "SELECT a.path, a.sha256, a.size, a.saved_at,"
@@ -149,19 +160,22 @@ async def pull_files(db: Connection, session: SessionRow, since: datetime | None
 
 
 async def pull_file(
-    db: Connection, session: SessionRow, file: PulledFile, workspace: Workspace, place: FilePlace | None
+    connection: Borrow, session: SessionRow, file: PulledFile, workspace: Workspace, place: FilePlace | None
 ) -> bool:
     """Write a file of a session; returns whether that was possible: its content may be missing, or its path refused."""
+    row = None
+    # Where the database fails, the file is not missing.
+    if not file.is_large:
+        async with _asking(connection) as db:
+            found = await db.execute(
+                "SELECT data FROM blob WHERE sha256 = %s AND owner = %s",
+                (file.sha256, session.owner),
+            )
+            row = await found.fetchone()
     try:
         if is_record(file.path):
             raise TeamError("it is a record of the session")
         if not file.is_large:
-            with answering_within(db, _ANSWER_S):
-                found = await db.execute(
-                    "SELECT data FROM blob WHERE sha256 = %s AND owner = %s",
-                    (file.sha256, session.owner),
-                )
-                row = await found.fetchone()
             pieces = [bytes(row[0])] if row is not None else []
             await asyncio.to_thread(workspace.root.write_chunks, file.path, verified(pieces, file.sha256))
         elif place is not None:

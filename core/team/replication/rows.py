@@ -6,9 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from ua_tui.core.agent.conversation.store import encode_entry
 from ua_tui.core.errors import TeamError
-from ua_tui.core.team.records import CHANNEL, SessionId
+from ua_tui.core.postgres.connection import CHANNEL
+from ua_tui.core.team.records import SessionId
 from ua_tui.core.team.replication.live_state import StateRow
 from ua_tui.core.version import VERSION
 
@@ -33,19 +36,8 @@ async def register(
     Raises:
         Superseded: another worker continues the session.
     """
-    values = {
-        "id": identity.id,
-        "job": identity.job,
-        "owner": identity.owner,
-        "shared": identity.shared,
-        "attempt": identity.attempt,
-        "name": name,
-        "host": host,
-        "worker": worker,
-        "claimed": claimed,
-        "version": VERSION,
-    }
-    await _fetch_ours(db, _REGISTER, values)
+    here = {"name": name, "host": host, "worker": worker, "claimed": claimed, "version": VERSION}
+    await _fetch_ours(db, _REGISTER, identity, here)
 
 
 async def write_lines(
@@ -56,15 +48,8 @@ async def write_lines(
     Raises:
         Superseded: another worker continues the session.
     """
-    values = {
-        **asdict(row),
-        "id": identity.id,
-        "attempt": identity.attempt,
-        "seqs": [seq for seq, _ in lines],
-        "lines": [line for _, line in lines],
-        "channel": CHANNEL,
-    }
-    await _fetch_ours(db, _WRITE, values)
+    new = {"seqs": [seq for seq, _ in lines], "lines": [line for _, line in lines]}
+    await _fetch_ours(db, _WRITE, identity, asdict(row) | new)
 
 
 async def add_artifact(
@@ -82,17 +67,8 @@ async def add_artifact(
     Raises:
         Superseded: another worker continues the session.
     """
-    values = {
-        "id": identity.id,
-        "attempt": identity.attempt,
-        "path": path,
-        "sha256": sha256,
-        "size": size,
-        "place": place,
-        "data": data,
-        "channel": CHANNEL,
-    }
-    await _fetch_ours(db, _ARTIFACT, values)
+    file = {"path": path, "sha256": sha256, "size": size, "place": place, "data": data}
+    await _fetch_ours(db, _ARTIFACT, identity, file)
 
 
 async def last_seq(db: Connection, session: str) -> int:
@@ -108,7 +84,7 @@ async def clear(db: Connection, identity: SessionId) -> None:
     Raises:
         Superseded: another worker continues the session.
     """
-    await _fetch_ours(db, _CLEAR, {"id": identity.id, "attempt": identity.attempt})
+    await _fetch_ours(db, _CLEAR, identity, {})
 
 
 async def known_artifacts(db: Connection, session: str) -> dict[str, str]:
@@ -137,21 +113,19 @@ async def append_entries(
         Superseded: another worker continues the session.
     """
     values = {
-        "id": identity.id,
-        "attempt": identity.attempt,
-        "owner": identity.owner,
-        "shared": identity.shared,
         "project": key["project_key"],
         "session": key["session_id"],
         "subpath": key.get("subpath") or "",
         "uuids": [uuid if isinstance(uuid := each.get("uuid"), str) else None for each in entries],
         "entries": [encode_entry(each) for each in entries],
     }
-    await _fetch_ours(db, _APPEND, values)
+    await _fetch_ours(db, _APPEND, identity, values)
 
 
-async def _fetch_ours(db: Connection, statement: str, values: dict[str, Any]) -> None:
-    done = await db.execute(statement.encode(), values)
+async def _fetch_ours(db: Connection, statement: str, identity: SessionId, values: dict[str, Any]) -> None:
+    """Run a statement that returns a row if the session is still that of this attempt."""
+    given = msgspec.structs.asdict(identity) | {"channel": CHANNEL} | values
+    done = await db.execute(statement.encode(), given)
     if await done.fetchone() is None:
         raise Superseded("another worker continues this session")
 

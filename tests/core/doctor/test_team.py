@@ -79,9 +79,8 @@ async def test_jobs_without_a_worker_are_warned_of(team_database: Database, envi
 
 def worker(number: int, silent: str, version: str = VERSION) -> str:
     return f"""
-        INSERT INTO procrastinate_workers (id, last_heartbeat) OVERRIDING SYSTEM VALUE
-            VALUES ({number}, now() - interval '{silent}');
-        INSERT INTO worker (id, name, version, parallel) VALUES ({number}, 'w', '{version}', 1)
+        INSERT INTO worker (id, name, version, parallel, seen_at)
+            VALUES ({number}, 'w', '{version}', 1, now() - interval '{silent}')
     """
 
 

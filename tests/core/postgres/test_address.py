@@ -1,5 +1,9 @@
 from __future__ import annotations
 
+import pickle
+from dataclasses import replace
+
+import msgspec
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -9,7 +13,8 @@ from psycopg.conninfo import conninfo_to_dict
 from tests.core.cases import cases_of
 from ua_tui.core.errors import SettingsError, TeamError
 from ua_tui.core.postgres.address import Address
-from ua_tui.core.postgres.connection import parameters_of
+from ua_tui.core.postgres.connection import Connections, parameters_of
+from ua_tui.core.settings.model import Settings
 
 CASES = cases_of(__file__)
 
@@ -74,3 +79,10 @@ def test_an_address_names_for_whom_a_worker_reads(url: str) -> None:
     kept = {name: value for name, value in Address.parse(url).options.items() if name != "options"}
     assert kept.items() <= found.options.items()
     assert ("work_mem=8MB" in found.options["options"]) is ("work_mem" in url)
+
+
+async def test_settings_go_to_another_process_without_the_connections_of_this_one() -> None:
+    address = Address("postgresql://owner@db.example/desk", reader="mary")
+    shared = msgspec.structs.replace(address, connections=Connections(address, largest=1))
+    settings = Settings(knowledge=shared)
+    assert pickle.loads(pickle.dumps(settings)) == replace(settings, knowledge=address)

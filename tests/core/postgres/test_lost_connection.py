@@ -9,10 +9,10 @@ import pytest
 
 from tests.postgres_server import Cluster, Database
 from tests.tcp_proxy import TcpProxy
-from tests.waiting import PATIENCE, wait_until
+from tests.waiting import PATIENCE, until, wait_until
 from ua_tui.core.errors import TeamError
 from ua_tui.core.postgres.address import Address
-from ua_tui.core.postgres.connection import connect
+from ua_tui.core.postgres.connection import CHANNEL, Listener, connect
 from ua_tui.core.postgres.problems import is_temporary
 
 
@@ -41,3 +41,21 @@ def test_a_cut_connection_is_temporary_and_silence_not(cluster: Cluster, team_da
             assert not answer.done()
             proxy.resume()
             assert answer.result(PATIENCE) == (7,)
+
+
+async def test_who_listens_just_after_the_last_one_ended_hears(team_database: Database) -> None:
+    listener = Listener(Address.parse(team_database.url))
+    first: list[str] = []
+    second: list[str] = []
+    end = listener.subscribe(first.append)
+    await until(lambda: first)
+    end()
+    end = listener.subscribe(second.append)
+    try:
+        # It listens from here on.
+        await until(lambda: second == [""])
+        team_database.execute("SELECT pg_notify(%s, 'queue')", CHANNEL)
+        await until(lambda: second == ["", "queue"])
+    finally:
+        end()
+        await listener.close()

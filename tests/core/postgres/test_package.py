@@ -37,7 +37,6 @@ def test_the_extra_is_in_the_metadata(wheel: zipfile.ZipFile) -> None:
     of_team = [each for each in required if each.endswith("extra == 'team'")]
     assert sorted(re.split(r"[<>=\[]", each)[0] for each in of_team) == [
         "obstore",
-        "procrastinate",
         "psycopg",
     ]
     assert not [each for each in required if "psycopg" in each and "extra" not in each]

@@ -95,3 +95,8 @@ def test_a_wrong_password_and_a_missing_role(cluster: Cluster, monkeypatch: pyte
     with pytest.raises(TeamError) as unknown:
         connect(Address.parse(cluster.url("postgres", "nobody-there")))
     assert unknown.value.advice.code == "postgres.no_entry"
+
+
+def test_an_error_without_a_text_is_described_too() -> None:
+    assert describe(TimeoutError()).problem == "the server does not answer"
+    assert describe(ValueError()).problem == "ValueError"

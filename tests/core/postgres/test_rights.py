@@ -86,10 +86,17 @@ def test_what_is_another_persons_cannot_be_changed(team: Team) -> None:
 
 def test_nothing_can_be_forged(team: Team) -> None:
     done = []
+    # What an earlier version let people do.
+    team.database.execute(f'GRANT UPDATE (finished_at, limited, lost, error) ON job TO "{team.john}"')
+    grant(Address.parse(team.database.url), team.john)
     with team.role(team.john) as db:
         db.execute("INSERT INTO batch (id) VALUES ('mine')")
         db.execute("INSERT INTO job (id, batch, query) VALUES ('mine', 'mine', 'q')")
+        db.execute("INSERT INTO job (id, batch, query) VALUES ('running', 'mine', 'q')")
         db.execute("INSERT INTO session (id, name) VALUES ('mine', 'a')")
+        db.execute("INSERT INTO question (session, request, attempt, event) VALUES ('mine', 'r', 1, '{}')")
+        team.database.execute("INSERT INTO action (session, key, attempt, tool) VALUES ('mine', 'k', 1, 't')")
+        team.database.execute("UPDATE job SET state = 'needs_you', worker_id = 1 WHERE id = 'running'")
         for statement in FORGED:
             try:
                 db.execute(statement.format(mary=team.mary).encode())
@@ -97,6 +104,23 @@ def test_nothing_can_be_forged(team: Team) -> None:
                 continue
             done.append(statement)
     assert done == []
+
+
+def test_nobody_runs_triggers_of_the_owner_on_rows_of_their_own(team: Team) -> None:
+    found = team.database.execute(
+        "SELECT oid::regprocedure::text FROM pg_proc WHERE pronamespace = 'ua_tui'::regnamespace AND prosecdef"
+        " AND prorettype = 'trigger'::regtype"
+    )
+    assert found
+    with team.role(team.john) as db:
+        db.execute("CREATE TEMP TABLE theirs (LIKE ua_tui.job)")
+        for (name,) in found:
+            trigger = (
+                "CREATE TRIGGER a AFTER INSERT ON theirs REFERENCING NEW TABLE AS new_jobs"
+                f" FOR EACH STATEMENT EXECUTE FUNCTION {name}"
+            )
+            with pytest.raises(errors.InsufficientPrivilege):
+                db.execute(trigger.encode())
 
 
 SHADOWS = CASES["shadows"]
@@ -122,22 +146,10 @@ def test_nobody_fills_the_memory_of_others(team: Team) -> None:
                 db.execute(statement.encode())
 
 
-def test_only_waiting_jobs_of_ones_own_are_queued(team: Team) -> None:
-    with team.role(team.john) as db:
-        db.execute("INSERT INTO batch (id) VALUES ('mine')")
-        db.execute("INSERT INTO job (id, batch, query) VALUES ('mine', 'mine', 'q'), ('other', 'mine', 'q')")
-        db.execute("UPDATE job SET state = 'cancelled' WHERE id = 'other'")
-        db.execute("SELECT queue_jobs(ARRAY['open', 'mine', 'closed', 'other', 'no such'])")
-    queued = "SELECT queueing_lock, queue_name, args FROM procrastinate_jobs"
-    assert team.database.execute(queued) == [("mine", "jobs-1", {"job_id": "mine"})]
-    team.database.execute("SELECT queue_jobs(ARRAY['open'])")
-    assert len(team.database.execute(queued)) == 2
-
-
 def test_a_job_takes_over_no_session_of_something_else(team: Team) -> None:
     team.database.execute("UPDATE job SET session = 'closed' WHERE id = 'open'")
-    found = team.database.execute("SELECT c_session, verdict FROM claim_job('open', 1, 1, 'w', 30)")
-    assert found[0][1] == "claimed"
+    team.database.execute("UPDATE batch SET paused = true WHERE id = 'closed'")
+    found = team.database.execute("SELECT c_session FROM claim_job(1, 'w', 1) WHERE c_job = 'open'")
     assert found[0][0] != "closed"
     assert team.database.execute("SELECT attempt FROM session WHERE id = 'closed'") == [(1,)]
 
@@ -175,6 +187,8 @@ def test_a_person_does_their_own_work(team: Team) -> None:
 
 def test_a_role_without_rights_sees_nothing(team: Team) -> None:
     revoke(Address.parse(team.database.url), team.john)
+    # Also where another one lets it connect.
+    team.database.execute(f'GRANT CONNECT ON DATABASE "{team.database.name}" TO "{team.john}"')
     with team.role(team.john) as db:
         for table in ALL:
             with pytest.raises(errors.InsufficientPrivilege):
@@ -186,7 +200,7 @@ def test_a_role_without_rights_sees_nothing(team: Team) -> None:
 
 
 def test_the_tables_and_functions_are_protected(team: Team) -> None:
-    """Tables of the queue have ids only, and those of migrations versions; members cannot change either.
+    """The tables of migrations and workers have no texts of a person; members cannot change either.
 
     Functions with the rights of the owner check who asks themselves, and find only what is in the schema or part of
     PostgreSQL and its extensions.
@@ -195,8 +209,7 @@ def test_the_tables_and_functions_are_protected(team: Team) -> None:
         "SELECT c.relname FROM pg_class c WHERE c.relnamespace = 'ua_tui'::regnamespace"
         " AND c.relkind IN ('r', 'p') AND NOT c.relrowsecurity ORDER BY 1"
     )
-    open_to_all = {name for (name,) in found if not name.startswith("procrastinate_")}
-    assert open_to_all <= {"migration", "queue_migration", "worker"}
+    assert {name for (name,) in found} == {"migration", "worker"}
     found = team.database.execute(
         "SELECT proname, proconfig FROM pg_proc WHERE pronamespace = 'ua_tui'::regnamespace AND prosecdef"
     )
@@ -204,8 +217,9 @@ def test_the_tables_and_functions_are_protected(team: Team) -> None:
         "k_frequencies",
         "k_matches",
         "k_similar",
-        "move_charge",
-        "queue_jobs",
+        "check_ceilings",
+        "continue_job",
+        "follow_jobs",
     }
     assert all(config == ["search_path=ua_tui, pg_temp"] for _, config in found)
 

@@ -1,11 +1,13 @@
 from __future__ import annotations
 
+import psycopg
 import pytest
 
 from tests.postgres_server import Cluster, Database
 from ua_tui.core.errors import TeamError
+from ua_tui.core.postgres import schema
 from ua_tui.core.postgres.address import Address
-from ua_tui.core.postgres.schema import LATEST, check_version, migrate, migrations
+from ua_tui.core.postgres.schema import LATEST, check_version, grant, migrate, migrations, revoke
 
 
 def test_the_migrations_end_with_the_version_of_this_program() -> None:
@@ -32,10 +34,113 @@ def test_another_version_of_the_tables_is_refused(found: int | None, words: str)
         check_version(found, Address.parse("postgresql://db/desk"))
 
 
-def test_a_knowledge_base_of_version_two_is_emptied_but_stays_forgotten(cluster: Cluster) -> None:
+def database_of_version(cluster: Cluster, version: int) -> Database:
+    """A database with the tables that earlier programs made."""
+    database = cluster.make_database()
+    database.execute("CREATE SCHEMA ua_tui")
+    database.execute(
+        "CREATE TABLE migration (version integer PRIMARY KEY, applied_at timestamptz NOT NULL DEFAULT now());"
+        "CREATE TABLE queue_migration (name text PRIMARY KEY)"
+    )
+    for number, statements in migrations():
+        if number <= version:
+            database.execute(statements)
+            database.execute("INSERT INTO migration (version) VALUES (%s)", number)
+    return database
+
+
+OF_VERSION_3 = """
+CREATE TYPE procrastinate_job_status AS ENUM ('todo', 'doing');
+CREATE TABLE procrastinate_jobs (id bigint PRIMARY KEY, status procrastinate_job_status);
+CREATE FUNCTION procrastinate_fetch_job_v2(j procrastinate_jobs) RETURNS void LANGUAGE sql AS '';
+CREATE FUNCTION begin_job(j job) RETURNS void LANGUAGE sql AS '';
+INSERT INTO worker (id, name, version, parallel) VALUES (7, 'old', '1', 1);
+INSERT INTO batch (id, charged_usd) VALUES ('b', 1.5);
+INSERT INTO job (id, batch, query, state, attempt, queue_worker, cost_usd, charged_usd, session, answer) VALUES
+    ('done', 'b', 'q', 'done', 1, NULL, 0.5, 0.5, 's', 'yes'),
+    ('running', 'b', 'q', 'running', 1, 7, NULL, 1, 't', NULL),
+    ('waiting', 'b', 'q', 'waiting', 0, NULL, NULL, 0, NULL, NULL);
+UPDATE job SET limit_usd = 'NaN', finished_at = '2000-01-01' WHERE id = 'waiting';
+INSERT INTO batch_job (batch, number, job) VALUES ('b', 4, 'waiting'), ('b', 9, 'running'), ('b', 2, 'done');
+INSERT INTO session (id, job, name) VALUES ('s', 'done', 's'), ('t', 'running', 't');
+INSERT INTO action (session, key, attempt, tool, state) VALUES ('s', 'k', 1, 'send', 'done');
+"""
+
+
+def test_a_database_of_version_three_keeps_its_rows_and_goes_on(cluster: Cluster) -> None:
+    database = database_of_version(cluster, 3)
+    database.execute(OF_VERSION_3)
+    assert migrate(Address.parse(database.url))[:2] == ["tables of version 4", f"tables of version {LATEST}"]
+    assert database.execute("SELECT id, state, position, answer FROM job ORDER BY id") == [
+        ("done", "done", 2, "yes"), ("running", "waiting", 9, None), ("waiting", "waiting", 4, None),
+    ]  # fmt: skip
+    ended = "SELECT id, limit_usd, finished_at IS NOT NULL FROM job ORDER BY id"
+    assert database.execute(ended) == [
+        ("done", None, True), ("running", None, False), ("waiting", 0, False),
+    ]  # fmt: skip
+    assert database.execute("SELECT session, state FROM action") == [("s", "done")]
+    assert database.execute("SELECT state, jobs, cost_usd FROM batch_count ORDER BY state") == [
+        ("done", 1, 0.5), ("waiting", 2, 0),
+    ]  # fmt: skip
+    left = "SELECT relname FROM pg_class WHERE relname LIKE 'procrastinate%%' OR relname = 'queue_migration'"
+    assert database.execute(left) == []
+    claims = [database.execute("SELECT c_job, c_session, c_attempt FROM claim_job(1, 'w', 1)") for _ in "12"]
+    assert [claim[0][0] for claim in claims] == ["waiting", "running"]
+    assert claims[1][0][1:] == ("t", 2)
+    cluster.drop(database)
+
+
+def test_later_tables_serve_this_program_if_they_say_so(team_database: Database) -> None:
+    found = f"SELECT coalesce(({schema.VERSION_QUERY}), 0)"
+    assert team_database.execute(found) == [(LATEST,)]
+    team_database.execute("INSERT INTO migration (version, serves) VALUES (%s, %s)", LATEST + 1, LATEST)
+    assert team_database.execute(found) == [(LATEST,)]
+    team_database.execute("INSERT INTO migration (version, serves) VALUES (%s, %s)", LATEST + 2, LATEST + 1)
+    assert team_database.execute(found) == [(LATEST + 2,)]
+
+
+def test_strangers_cannot_connect_and_do_not_keep_others_from_migrating(cluster: Cluster) -> None:
+    database = cluster.make_database()
+    stranger = cluster.make_role(f"eve{database.name}")
+    with psycopg.connect(cluster.url(database.name, stranger), autocommit=True) as eve:
+        # Whatever it locks, there is nothing that others wait for.
+        for number in (0x75617475, 0x75617377):
+            eve.execute("SELECT pg_advisory_lock(%s)", (number,))
+        assert migrate(Address.parse(database.url))
+    with pytest.raises(psycopg.OperationalError, match="permission denied"):
+        psycopg.connect(cluster.url(database.name, stranger))
+    grant(Address.parse(database.url), stranger)
+    psycopg.connect(cluster.url(database.name, stranger)).close()
+    revoke(Address.parse(database.url), stranger)
+    with pytest.raises(psycopg.OperationalError, match="permission denied"):
+        psycopg.connect(cluster.url(database.name, stranger))
+    cluster.drop(database)
+
+
+def test_a_restored_database_that_lets_everybody_connect_is_closed_again(cluster: Cluster) -> None:
     database = cluster.make_database()
     address = Address.parse(database.url)
+    member, other, stranger = (cluster.make_role(f"{name}{database.name}") for name in ("ann", "bob", "eve"))
     migrate(address)
+    for name in (member, other):
+        grant(address, name)
+    for close in (migrate, lambda address: revoke(address, other)):
+        # The rights of the database itself are not in a dump.
+        database.execute(f'GRANT CONNECT ON DATABASE "{database.name}" TO PUBLIC')
+        database.execute(f'REVOKE CONNECT ON DATABASE "{database.name}" FROM "{member}"')
+        close(address)
+        with pytest.raises(psycopg.OperationalError, match="permission denied"):
+            psycopg.connect(cluster.url(database.name, stranger))
+        psycopg.connect(cluster.url(database.name, member)).close()
+    with pytest.raises(psycopg.OperationalError, match="permission denied"):
+        psycopg.connect(cluster.url(database.name, other))
+    cluster.drop(database)
+
+
+def test_a_knowledge_base_of_version_two_is_emptied_but_stays_forgotten(cluster: Cluster) -> None:
+    database = database_of_version(cluster, 1)
+    address = Address.parse(database.url)
+    database.execute(dict(migrations())[LATEST])
     database.execute(
         "INSERT INTO k_session (name) VALUES ('ada:/x'); INSERT INTO k_forgotten (entry) VALUES ('{}')"
     )
@@ -46,7 +151,7 @@ def test_a_knowledge_base_of_version_two_is_emptied_but_stays_forgotten(cluster:
     )
     database.execute("DELETE FROM migration WHERE version > 1; INSERT INTO migration VALUES (2)")
     done = migrate(address)
-    assert "tables of version 3" in done
+    assert f"tables of version {LATEST}" in done
     assert "ua-tui knowledge rebuild" in done[-1]
     assert database.execute("SELECT count(*) FROM k_session") == [(0,)]
     assert database.execute("SELECT entry FROM k_forgotten") == [("{}",)]

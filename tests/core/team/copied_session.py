@@ -27,14 +27,14 @@ NOW = datetime(2026, 11, 20, 10, 11, 12, tzinfo=UTC)
 class CopiedSession:
     """A session without an agent: what it publishes goes to its journal, and from there to the database."""
 
-    def __init__(self, workspace: Workspace, url: str, identity: SessionId, **options: Any) -> None:
+    def __init__(self, workspace: Workspace, address: Address, identity: SessionId, **options: Any) -> None:
         self.workspace = workspace
         self.failures: list[str] = []
         self.superseded = False
         previous = read_previous_state(workspace) if (workspace.path / JOURNAL).exists() else None
         self.bus = Bus(previous.view.seq if previous is not None else 0)
         self.replica = SessionReplica(
-            Address.parse(url),
+            address,
             identity,
             workspace,
             previous=previous,
@@ -91,7 +91,7 @@ async def copied_session(
     """A session in a new folder below `folder`, or in `folder` itself if it is that of a session."""
     url = database if isinstance(database, str) else database.url
     workspace = Workspace.resume(folder) if (folder / JOURNAL).exists() else Workspace.create(folder, NOW)
-    session = CopiedSession(workspace, url, identity or SessionId(id="s1"), **options)
+    session = CopiedSession(workspace, Address.parse(url), identity or SessionId(id="s1"), **options)
     session.begin()
     try:
         yield session

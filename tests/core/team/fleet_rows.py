@@ -18,7 +18,7 @@ from ua_tui.core.team.fleet.source import FleetSource
 def add_job(database: Database, id_: str, query: str = "Do it.", state: str = "waiting", **more: Any) -> None:
     """Add a job, in a batch that all of them share."""
     database.execute("INSERT INTO batch (id) VALUES ('b') ON CONFLICT DO NOTHING")
-    _insert(database, "job", {"id": id_, "batch": "b", "query": query, "state": state, **more})
+    _insert(database, "job", {"id": id_, "batch": "b", "query": query, "state": state} | more)
 
 
 def add_session(database: Database, id_: str, *, job: bool = True, **more: Any) -> None:

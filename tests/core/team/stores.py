@@ -1,12 +1,8 @@
-"""Sessions in the stores of the tests: a row in PostgreSQL, or in this machine's file of jobs."""
+"""Sessions in the database of the tests."""
 
 from __future__ import annotations
 
-import sqlite3
-from pathlib import Path
-
 from tests.postgres_server import Database
-from ua_tui.core.team.jobs.sqlite_tables import update_tables
 from ua_tui.core.team.records import SessionId
 
 SESSION = SessionId(id="s1", job="j1")
@@ -33,24 +29,3 @@ def take_over(database: Database, session: SessionId = SESSION) -> SessionId:
     )
     database.execute("UPDATE job SET attempt = %s WHERE id = %s", row[0][0], session.job)
     return SessionId(id=session.id, job=session.job, attempt=row[0][0])
-
-
-def add_local_session(path: Path, session: SessionId = SESSION) -> None:
-    """Add the job that a session works on to a file of jobs."""
-    with sqlite3.connect(path) as db:
-        db.isolation_level = None
-        update_tables(db, path)
-        db.execute(
-            "INSERT INTO job (id, attempt, batch, query, settings, format) VALUES (?, ?, 'b1', 'Do it.', '{}', 1)",
-            (session.job, session.attempt),
-        )
-    db.close()
-
-
-def take_over_locally(path: Path, session: SessionId = SESSION) -> SessionId:
-    """Have another program take the session over; returns what it is then."""
-    with sqlite3.connect(path) as db:
-        db.execute("UPDATE job SET attempt = attempt + 1 WHERE id = ?", (session.job,))
-        (attempt,) = db.execute("SELECT attempt FROM job WHERE id = ?", (session.job,)).fetchone()
-    db.close()
-    return SessionId(id=session.id, job=session.job, attempt=attempt)

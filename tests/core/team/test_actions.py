@@ -1,17 +1,20 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
+import msgspec
 import pytest
 
-from tests.core.team.stores import SESSION, add_local_session, add_session, take_over, take_over_locally
+from tests.core.team.stores import SESSION, add_session, take_over
 from tests.postgres_server import Cluster, Database
-from tests.waiting import PATIENCE, until_in_thread
+from tests.waiting import PATIENCE, run_ready, until_in_thread
 from ua_tui.core.agent.ledger import SUPERSEDED, LedgerRefusal
+from ua_tui.core.errors import WorkspaceError
 from ua_tui.core.postgres.address import Address
-from ua_tui.core.team.actions import PostgresActions, SessionActions, SqliteActions
+from ua_tui.core.storage.workspace import ACTIONS
+from ua_tui.core.team.actions import FolderActions, PostgresActions, SessionActions
 from ua_tui.core.team.records import SessionId
 
 SEND = {"key-of-send": "mcp__mail__send"}
@@ -21,22 +24,32 @@ class Store:
     """The ledgers of one store, and a takeover in it."""
 
     def __init__(
-        self, open_: Callable[[SessionId], SessionActions], taken_over: Callable[[SessionId], SessionId]
+        self,
+        open_: Callable[[SessionId], Awaitable[SessionActions]],
+        taken_over: Callable[[SessionId], SessionId],
     ) -> None:
         self.open = open_
         self.taken_over = taken_over
 
 
-@pytest.fixture(params=["postgres", "sqlite"])
+def resumed(session: SessionId) -> SessionId:
+    return msgspec.structs.replace(session, attempt=session.attempt + 1)
+
+
+@pytest.fixture(params=["postgres", "folder"])
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> Store:
-    if request.param == "postgres":
-        database: Database = request.getfixturevalue("team_database")
-        address = Address.parse(database.url)
-        add_session(database)
-        return Store(lambda each: PostgresActions(address, each), lambda each: take_over(database, each))
-    path = tmp_path / "jobs.db"
-    add_local_session(path)
-    return Store(lambda each: SqliteActions(path, each), lambda each: take_over_locally(path, each))
+    async def open_(session: SessionId) -> SessionActions:
+        if request.param == "postgres":
+            return PostgresActions(Address.parse(database.url), session)
+        ledger = FolderActions(session)
+        await ledger.open(tmp_path)
+        return ledger
+
+    if request.param == "folder":
+        return Store(open_, resumed)
+    database: Database = request.getfixturevalue("team_database")
+    add_session(database)
+    return Store(open_, lambda each: take_over(database, each))
 
 
 def never() -> bool:
@@ -44,14 +57,15 @@ def never() -> bool:
 
 
 async def test_an_action_of_an_earlier_attempt_never_begins_again(store: Store) -> None:
-    first = store.open(SESSION)
-    assert await first.begin({**SEND, "k2": "Bash"}, "t1", never) == []
-    assert await first.begin({"k3": "Bash"}, "t2", never) == []
+    first = await store.open(SESSION)
+    assert not await first.begin({**SEND, "k2": "Bash"}, "t1", never)
+    assert not await first.begin({"k3": "Bash"}, "t2", never)
     await first.finish("t1", ok=True, result="sent\0 to Ann")
     # Within one attempt equal actions may run.
-    assert await first.begin(SEND, "t3", never) == []
+    assert not await first.begin(SEND, "t3", never)
     await first.finish("t3", ok=False, result="refused")
-    second = store.open(store.taken_over(SESSION))
+    taken = store.taken_over(SESSION)
+    second = await store.open(taken)
     (sent,) = await second.begin(SEND, "t4", never)
     assert (sent.tool, sent.state, sent.result) == ("mcp__mail__send", "failed", "refused")
     (lost,) = await second.earlier(["k3", "k9"])
@@ -59,16 +73,18 @@ async def test_an_action_of_an_earlier_attempt_never_begins_again(store: Store) 
     # Nothing of a call is recorded if one of its actions may not run.
     assert len(await second.begin({"k3": "Bash", "new": "Bash"}, "t5", never)) == 1
     assert [each.state for each in await second.of_earlier_attempts()] == ["done", "running", "failed"]
-    assert await second.begin({"new": "Bash"}, "t6", never) == []
+    assert not await second.begin({"new": "Bash"}, "t6", never)
     await second.finish("t6", ok=True, result="ok")
-    third = store.open(store.taken_over(SESSION))
+    third = await store.open(store.taken_over(taken))
     assert [each.result for each in await third.earlier(["new"])] == ["ok"]
 
 
-async def test_a_worker_that_lost_its_session_begins_nothing(store: Store) -> None:
-    first = store.open(SESSION)
-    assert await first.begin(SEND, "t1", never) == []
-    second = store.open(store.taken_over(SESSION))
+async def test_a_worker_that_lost_its_session_begins_nothing(team_database: Database) -> None:
+    add_session(team_database)
+    address = Address.parse(team_database.url)
+    first = PostgresActions(address, SESSION)
+    assert not await first.begin(SEND, "t1", never)
+    second = PostgresActions(address, take_over(team_database, SESSION))
     with pytest.raises(LedgerRefusal, match=SUPERSEDED):
         await first.begin({"other": "Bash"}, "t2", never)
     assert await second.earlier(["other"]) == []
@@ -78,14 +94,57 @@ async def test_a_worker_that_lost_its_session_begins_nothing(store: Store) -> No
 
 
 async def test_equal_actions_at_once_are_over_when_the_last_is(store: Store) -> None:
-    first = store.open(SESSION)
+    first = await store.open(SESSION)
     await asyncio.gather(*(first.begin(SEND, f"t{number}", never) for number in range(3)))
     await first.finish("t0", ok=True, result="one")
-    second = store.open(store.taken_over(SESSION))
+    second = await store.open(store.taken_over(SESSION))
     assert [each.state for each in await second.earlier(list(SEND))] == ["running"]
     await first.finish("t1", ok=True, result="two")
     await first.finish("t2", ok=True, result="three")
+    second = await store.open(store.taken_over(SESSION))
     assert [each.result for each in await second.earlier(list(SEND))] == ["three"]
+
+
+async def test_whoever_leaves_waits_for_what_runs_and_begins_nothing_more(store: Store) -> None:
+    ledger = await store.open(SESSION)
+    await ledger.begin(SEND, "t1", never)
+    leaving = asyncio.create_task(ledger.leave())
+    await run_ready()
+    is_stopping = False
+    late = asyncio.create_task(ledger.begin({"late": "Bash"}, "t2", lambda: is_stopping))
+    await run_ready()
+    assert (leaving.done(), late.done()) == (False, False)
+    await ledger.finish("t1", ok=True, result="sent")
+    await asyncio.wait_for(leaving, PATIENCE)
+    assert not late.done()
+    is_stopping = True
+    with pytest.raises(LedgerRefusal, match="the program is ending"):
+        await asyncio.wait_for(late, PATIENCE)
+    second = await store.open(store.taken_over(SESSION))
+    assert [each.result for each in await second.of_earlier_attempts()] == ["sent"]
+
+
+async def test_a_damaged_record_is_not_taken_for_an_empty_one(tmp_path: Path) -> None:
+    (tmp_path / ACTIONS).write_text('[{"key": ')
+    with pytest.raises(WorkspaceError, match=r"is damaged .*: nothing is resumed"):
+        await FolderActions(SESSION).open(tmp_path)
+
+
+async def test_what_the_folder_before_had_counts_in_a_new_one(tmp_path: Path) -> None:
+    before, after = tmp_path / "before", tmp_path / "after"
+    before.mkdir()
+    after.mkdir()
+    first = FolderActions(SESSION)
+    await first.open(before)
+    assert not await first.begin(SEND, "t1", never)
+    second = FolderActions(resumed(SESSION))
+    await second.open(before)
+    await second.open(after)
+    assert [each.state for each in await second.begin(SEND, "t2", never)] == ["running"]
+    assert not await second.begin({"new": "Bash"}, "t3", never)
+    third = FolderActions(resumed(resumed(SESSION)))
+    await third.open(after)
+    assert [each.tool for each in await third.of_earlier_attempts()] == ["mcp__mail__send", "Bash"]
 
 
 async def test_a_takeover_and_a_beginning_at_once_never_both_win(team_database: Database) -> None:
@@ -104,9 +163,13 @@ async def test_a_takeover_and_a_beginning_at_once_never_both_win(team_database: 
 
 async def test_an_action_waits_for_the_database_and_runs_only_with_its_row(cluster: Cluster) -> None:
     away = Address.parse("postgresql://owner@127.0.0.1:9/team")
-    ledger = PostgresActions(away, SESSION, wait=0.3)
+    whys: list[str] = []
+    ledger = PostgresActions(away, SESSION, wait=0.3, on_superseded=whys.append)
     with pytest.raises(LedgerRefusal, match=r"not run.*no server is listening"):
         await ledger.begin(SEND, "t1", never)
+    assert [why.partition(" (")[0] for why in whys] == [
+        "its actions could not be recorded: the team's database team on 127.0.0.1:9: no server is listening"
+    ]
     # A database without tables does not get them by waiting.
     missing = PostgresActions(Address.parse(cluster.url("postgres")), SESSION, wait=3600)
     with pytest.raises(LedgerRefusal, match="the tables of ua-tui are missing"):

@@ -11,6 +11,7 @@ import pytest
 from tests.core.team.copied_session import NOW, CopiedSession
 from tests.waiting import PATIENCE, run_ready
 from ua_tui.core.errors import TeamError
+from ua_tui.core.postgres.address import Address
 from ua_tui.core.storage.workspace import Workspace
 from ua_tui.core.team.records import SessionId
 from ua_tui.core.team.replica import SessionReplica
@@ -35,7 +36,7 @@ async def test_the_copy_ends_although_a_cancellation_is_lost(
     monkeypatch.setattr(SessionReplica, "_copy_lines", nothing)
     monkeypatch.setattr(SessionReplica, "_copy_files", wait_and_lose_the_first_cancellation)
     with closing(Workspace.create(tmp_path, NOW)) as workspace:
-        session = CopiedSession(workspace, "postgresql://127.0.0.1:1/x", SessionId(id="s1"))
+        session = CopiedSession(workspace, Address.parse("postgresql://127.0.0.1:1/x"), SessionId(id="s1"))
         session.replica.start()
         await run_ready()
         drained = asyncio.create_task(session.replica.drain(0.0))

@@ -2,14 +2,16 @@ from __future__ import annotations
 
 import fcntl
 import re
-import sqlite3
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC
 from functools import partial
 from pathlib import Path
+from typing import Any
 
+import psycopg
 import pytest
 
 from tests.core.team.fleet_rows import add_job, add_session, ask, change, watched
@@ -22,10 +24,11 @@ from ua_tui.core.events.codec import encode_event
 from ua_tui.core.history.index import SessionIndex
 from ua_tui.core.postgres.address import Address
 from ua_tui.core.storage.folders import WORKSPACES
+from ua_tui.core.storage.workspace import LETTERS
 from ua_tui.core.team.fleet import database as fleet_database
 from ua_tui.core.team.fleet.database import find_session
 from ua_tui.core.team.fleet.local import JournalActivity
-from ua_tui.core.team.fleet.rows import MOST_FINISHED, FleetRow, arrange
+from ua_tui.core.team.fleet.rows import MOST_FINISHED, Fleet, FleetBatch, FleetRow, arrange
 from ua_tui.core.team.fleet.source import FleetSource
 from ua_tui.core.version import VERSION
 
@@ -117,6 +120,14 @@ def test_a_long_journal_is_read_from_its_end(tmp_path: Path) -> None:
     assert (activity.state, activity.text) == ("needs_you", "asks a question")
 
 
+def test_jobs_that_are_paused_wait_too() -> None:
+    batch = FleetBatch(id="b", name="weekly", owner="ada", submitted=1.0, waiting=2, held=3, done=1)
+    fleet = Fleet(batches=(batch,))
+    progress = fleet.progress(9.0)
+    assert (fleet.waiting(), progress.waiting, progress.paused) == (5, 2, 3)
+    assert (progress.total, progress.oldest) == (6, 1.0)
+
+
 async def test_sessions_of_this_machine_are_followed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     source, looked = make_source(tmp_path), list[bool]()
     look = source.local.refresh_running
@@ -137,7 +148,7 @@ async def test_sessions_of_this_machine_are_followed(tmp_path: Path, monkeypatch
         async with watched(source) as seen:
             assert seen.states() == {NAME: "running", "session_20261121_130000": "done"}
             assert seen.row(f"here:{NAME}").title == "Compare bicycles"
-            assert seen.fleet.cost_usd == 0.5
+            assert seen.fleet.progress(0.0).cost_usd == 0.5
             write(folder, [ev.PermissionAsked(request_id="r1", tool_name="Bash", input={})])
             await until(lambda: seen.row(f"here:{NAME}").state == "needs_you")
             lay(tmp_path, "session_20261121_150000", ev.SessionFinished(reason="quit"))
@@ -173,10 +184,94 @@ async def test_sessions_of_a_team_are_listed_with_jobs(tmp_path: Path, team_data
     # The job knows how it ended.
     assert (rows["team:c"].state, rows["team:c"].activity) == ("failed", "It broke.")
     assert rows["job:w"].title == "Wait for me"
-    assert (fleet.waiting, fleet.failed, fleet.cost_usd) == (1, 1, 2.25)
+    progress = fleet.progress(time.time())
+    assert (progress.waiting, progress.failed, progress.total, progress.cost_usd) == (1, 1, 3, 2.0)
     assert (await find_session(Address.parse(team_database.url), "a")).title == "First"
     with pytest.raises(TeamError, match="has no session 'x'"):
         await find_session(Address.parse(team_database.url), "x")
+
+
+async def test_batches_and_workers_are_listed_and_jobs_wait_in_the_order_of_their_file(
+    tmp_path: Path, team_database: Database
+) -> None:
+    team_database.execute(
+        "INSERT INTO batch (id, title, name, run, submitted_at) VALUES"
+        " ('b', 'q.txt', 'weekly', 2, now() - interval '1 hour'), ('c', 'other.txt', '', 1, now())"
+    )
+    for position, id_ in enumerate("zay", 1):
+        add_job(team_database, id_, position=position)
+    add_session(team_database, "s", state="idle")
+    for id_, ago in (("d", 60), ("e", 120)):
+        add_session(team_database, id_, state="done")
+        team_database.execute(
+            "UPDATE job SET state = 'done', cost_usd = 0.5, finished_at = now() WHERE session = %s", id_
+        )
+        team_database.execute(
+            "UPDATE session SET started_at = now() - interval '300 s', finished_at = now() - %s * interval '1 s'"
+            " WHERE id = %s", ago, id_,
+        )  # fmt: skip
+    add_job(team_database, "other", batch="c", owner="mary")
+    team_database.execute(
+        "INSERT INTO worker (name, version, parallel, running, draining, seen_at) VALUES"
+        " ('vm:1', '1.0', 4, 2, true, now()), ('vm:2', '1.0', 4, 0, false, now() - interval '5 min')"
+    )
+    fleet = await make_source(tmp_path, team_database).read()
+    waiting = [row.job for row in fleet.rows if row.state == "waiting"]
+    assert waiting == ["z", "a", "y", "other"], "neither by their ids nor by when they were added"
+    # Its agent is about to begin: a job is never idle.
+    assert [row.state for row in fleet.rows if row.session == "s"] == ["starting"]
+    assert [(each.name, each.done, each.waiting, each.total) for each in fleet.batches] == [
+        ("other.txt", 0, 1, 1), ("weekly 2", 2, 3, 6),
+    ]  # fmt: skip
+    assert {row.batch_name for row in fleet.rows} == {"weekly 2", "other.txt"}
+    now = time.time()
+    progress = fleet.progress(now, "b")
+    assert (progress.done, progress.total, progress.cost_usd) == (2, 6, 1.0)
+    assert progress.oldest is not None
+    assert 3_500 < now - progress.oldest < 3_700
+    assert progress.per_minute == pytest.approx(0.4, rel=0.1)
+    assert progress.left_seconds == pytest.approx(600, rel=0.1)
+    assert fleet.progress(now).total == 7
+    assert [(each.name, each.busy, each.slots, each.draining, each.is_alive(now)) for each in fleet.workers] == [
+        ("vm:1", 2, 4, True, True), ("vm:2", 0, 4, False, False),
+    ]  # fmt: skip
+
+
+async def test_actions_of_unknown_outcome_and_parked_jobs_are_shown(
+    tmp_path: Path, team_database: Database
+) -> None:
+    for id_ in "ab":
+        add_session(team_database, id_, activity="writes")
+    team_database.execute(
+        "INSERT INTO action (session, key, attempt, tool) VALUES ('a', 'k', 1, 'send'), ('b', 'k', 1, 'send')"
+    )
+    # Another attempt began while it ran; that of b still runs.
+    team_database.execute("UPDATE session SET attempt = 2 WHERE id = 'a'")
+    ask(team_database, "b")
+    team_database.execute("UPDATE job SET state = 'needs_you', worker_id = NULL WHERE session = 'b'")
+    team_database.execute("UPDATE session SET seen_at = now() - interval '2 hours' WHERE id = 'b'")
+    rows = {row.session: row for row in (await make_source(tmp_path, team_database).read()).rows}
+    assert (rows["a"].unknown, rows["a"].activity) == (1, "1 call of unknown outcome · writes")
+    assert (rows["b"].unknown, rows["b"].state) == (0, "needs_you")
+
+
+async def test_nothing_that_a_screen_asks_reads_a_whole_table(team_database: Database) -> None:
+    team_database.execute("INSERT INTO batch (id) SELECT 'b' || n FROM generate_series(1, 20) n")
+    team_database.execute(
+        "INSERT INTO job (id, batch, query, state, position) SELECT 'j' || n, 'b' || (1 + n % 20), 'x',"
+        " CASE WHEN n % 4 = 0 THEN 'waiting' ELSE 'done' END, n FROM generate_series(1, 20000) n"
+    )
+    team_database.execute(
+        "INSERT INTO session (id, job, name, state, seen_at) SELECT 's' || n, 'j' || n, 'session', 'done',"
+        " now() - n * interval '1 min' FROM generate_series(1, 20000) n"
+    )
+    team_database.execute("ANALYZE")
+    values: dict[str, Any] = {"most": 100, "ids": ["s7"], "jobs": ["j9"], "since": time.time() - 20}
+    for name in ("_NEWEST", "_CHANGED", "_BATCHES", "_WAITING", "_WORKERS"):
+        statement = getattr(fleet_database, name)
+        with psycopg.connect(team_database.url, options="-c search_path=ua_tui") as db:
+            plan = "\n".join(row for (row,) in db.execute(f"EXPLAIN {statement}".encode(), values))
+        assert not re.search(r"Seq Scan on (job|session)\b", plan), f"{name}\n{plan}"
 
 
 async def test_a_question_is_seen_at_once_and_gone_when_it_is_answered(
@@ -223,7 +318,7 @@ async def test_a_worker_that_is_not_heard_of_is_lost(tmp_path: Path, team_databa
         team_database.execute("UPDATE session SET seen_at = now() - %s::interval WHERE id = %s", ago, id_)
     # It restores a large session, of which nothing is written.
     team_database.execute("INSERT INTO worker (id, name, version, parallel) VALUES (7, 'w', '1', 1)")
-    team_database.execute("UPDATE job SET queue_worker = 7 WHERE session = 'c'")
+    team_database.execute("UPDATE job SET worker_id = 7 WHERE session = 'c'")
     rows = {row.session: row for row in (await make_source(tmp_path, team_database).read()).rows}
     states = {id_: row.state for id_, row in rows.items()}
     assert states == {"a": "lost", "b": "running", "c": "running", "d": "crashed"}
@@ -239,7 +334,7 @@ async def test_a_session_becomes_lost_while_nothing_happens(
         add_session(team_database, name, activity="writes")
     team_database.execute("UPDATE session SET seen_at = now() - interval '28 s'")
     team_database.execute("INSERT INTO worker (id, name, version, parallel) VALUES (7, 'w', '1', 1)")
-    team_database.execute("UPDATE job SET queue_worker = 7 WHERE session = 'b'")
+    team_database.execute("UPDATE job SET worker_id = 7 WHERE session = 'b'")
     async with watched(make_source(tmp_path, team_database)) as seen:
         await until(lambda: seen.row("team:a").state == "lost")
         # What its session does is not written, but its worker lives.
@@ -297,14 +392,34 @@ async def test_a_database_without_tables_says_what_to_do(tmp_path: Path, cluster
         cluster.drop(database)
 
 
-async def test_a_file_of_jobs_that_cannot_be_read_says_so(tmp_path: Path) -> None:
-    lay(tmp_path, NAME, ev.SessionFinished(reason="quit"))
-    jobs = tmp_path / WORKSPACES / "jobs.db"
-    with sqlite3.connect(jobs) as db:
-        db.execute("CREATE TABLE job (id TEXT)")
-    db.close()
-    fleet = await make_source(tmp_path).read()
-    assert len(fleet.rows) == 1
-    assert "views or tables that ua-tui did not make (job), so its jobs are not run" in fleet.notice
-    jobs.write_bytes(b"no database at all, but long enough to be read as one" * 20)
-    assert "cannot be read" in (await make_source(tmp_path).read()).notice
+async def test_a_session_that_takes_letters_is_answered_from_here_while_it_runs(tmp_path: Path) -> None:
+    folder = lay(tmp_path)
+    (folder / LETTERS).mkdir()
+    with locked(folder):
+        (row,) = (await make_source(tmp_path).read()).rows
+        assert (row.session, row.local, row.takes_answers) == (NAME, True, True)
+    (row,) = (await make_source(tmp_path).read()).rows
+    assert not row.takes_answers
+
+
+async def test_a_job_of_this_machine_that_runs_is_never_idle(tmp_path: Path) -> None:
+    folder = lay(tmp_path)
+    (folder / LETTERS).mkdir()
+    with locked(folder):
+        write(folder, [ev.QueryFinished(query_id="q1", status="success")])
+        (row,) = (await make_source(tmp_path).read()).rows
+        assert row.state == "running"
+        write(folder, [ev.SessionStarted(session_id=NAME, workspace="/w", cwd="/", version=VERSION)])
+        (row,) = (await make_source(tmp_path).read()).rows
+        assert row.state == "starting"
+
+
+async def test_what_waits_in_a_paused_batch_is_paused(tmp_path: Path, team_database: Database) -> None:
+    add_job(team_database, "w")
+    add_job(team_database, "h", session="s")
+    add_session(team_database, "s", job=False)
+    team_database.execute("UPDATE session SET job = 'h' WHERE id = 's'")
+    team_database.execute("UPDATE batch SET paused = true")
+    fleet = await make_source(tmp_path, team_database).read()
+    assert sorted((row.job, row.state) for row in fleet.rows) == [("h", "held"), ("w", "held")]
+    assert (fleet.progress(0.0).waiting, fleet.progress(0.0).paused) == (0, 2)

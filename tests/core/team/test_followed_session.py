@@ -1,23 +1,24 @@
 from __future__ import annotations
 
 import asyncio
+import getpass
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import ExitStack, asynccontextmanager
 from datetime import UTC
 from pathlib import Path
 
 import msgspec
 import pytest
 
-from tests.core.team.stores import SESSION, add_local_session
-from tests.core.team.test_fleet import lay, write
+from tests.core.team.stores import SESSION
+from tests.core.team.test_fleet import lay, locked, write
 from tests.waiting import PATIENCE, until
 from ua_tui.core.concurrency.spawn import Work
 from ua_tui.core.errors import TeamError
 from ua_tui.core.events import types as ev
 from ua_tui.core.team.fleet.followed_session import FollowedSession
 from ua_tui.core.team.letters import make_question
-from ua_tui.core.team.local_mailbox import SqliteMailbox
+from ua_tui.core.team.local_mailbox import LocalMailbox
 from ua_tui.core.team.records import Answer, Answered, Command, Question, SessionId
 
 ASKED = ev.PermissionAsked(request_id="r1", tool_name="Bash", input={"command": "ls"})
@@ -29,12 +30,11 @@ class Followed:
 
     def __init__(self, base: Path) -> None:
         self.folder = lay(base)
-        self.jobs = base / "jobs.db"
-        add_local_session(self.jobs)
-        self.mailbox = SqliteMailbox(self.jobs)
+        self.mailbox = LocalMailbox(self.folder)
         self.reported: list[str] = []
         self.asked_again: list[ev.Event] = []
-        self.runs = True
+        self.running = ExitStack()
+        self.running.enter_context(locked(self.folder))
         self._tasks: list[asyncio.Task[object]] = []
         self.session = FollowedSession(
             self.folder,
@@ -42,8 +42,8 @@ class Followed:
             self.mailbox,
             spawn=self._spawn,
             report=self.reported.append,
+            report_answer=self.reported.append,
             ask_again=self.asked_again.extend,
-            runs=lambda _: self.runs,
             zone=UTC,
         )
 
@@ -62,6 +62,15 @@ class Followed:
         await self.mailbox.ask(SESSION, make_question(SESSION, asked))
         return list(await self.session.questions())
 
+    async def followed(self, *events: ev.Event) -> list[ev.Event]:
+        """Let the session write these and end; returns what is given of them."""
+        write(self.folder, events)
+        self.running.close()
+        new = [event async for events in self.session.follow() for event in events]
+        for event in new:
+            self.session.bus.forward(event)
+        return new
+
     async def read(self, *events: ev.Event) -> None:
         """Let the session write these, and read them."""
         write(self.folder, events)
@@ -74,13 +83,12 @@ async def followed(tmp_path: Path) -> AsyncIterator[Followed]:
     one = Followed(tmp_path)
     await one.session.start()
     yield one
+    one.running.close()
     await one.session.close("quit")
 
 
 @asynccontextmanager
-async def worker(
-    mailbox: SqliteMailbox, session: SessionId = SESSION
-) -> AsyncIterator[asyncio.Queue[object]]:
+async def worker(mailbox: LocalMailbox, session: SessionId = SESSION) -> AsyncIterator[asyncio.Queue[object]]:
     """Receive like the program that runs the session."""
     received: asyncio.Queue[object] = asyncio.Queue()
 
@@ -121,7 +129,7 @@ async def test_who_comes_too_late_or_watches_reads_who_has_answered(
     if is_late:
         followed.session.answer_permission("r1", allow=False)
     else:
-        await followed.read(ALLOWED)
+        assert len(await followed.followed(ALLOWED)) == 1
     await followed.settled()
     (told,) = followed.reported
     assert told.startswith("Answered by mary")
@@ -132,7 +140,7 @@ async def test_who_comes_too_late_or_watches_reads_who_has_answered(
 async def test_what_nobody_answered_in_person_names_nobody(followed: Followed) -> None:
     await followed.ask()
     await followed.mailbox.withdraw(SESSION, "r1")
-    await followed.read(ev.PermissionAnswered(request_id="r1", tool_name="Bash", decision="deny"))
+    await followed.followed(ev.PermissionAnswered(request_id="r1", tool_name="Bash", decision="deny"))
     await followed.settled()
     assert followed.reported == []
     followed.session.answer_permission("r1", allow=True)
@@ -190,10 +198,11 @@ async def test_queries_and_commands_reach_the_session(followed: Followed) -> Non
         assert followed.session.queued == ("And then?", "Shorter, please")
         await followed.settled()
         sent = [await asyncio.wait_for(received.get(), PATIENCE) for _ in range(2)]
-        assert Command(kind="submit", body="And then?") in sent
+        assert Command(kind="submit", body="And then?", sent_by=getpass.getuser()) in sent
         await followed.session.interrupt()
         assert followed.session.state == "stopping"
-        assert await asyncio.wait_for(received.get(), PATIENCE) == Command(kind="interrupt")
+        stop = await asyncio.wait_for(received.get(), PATIENCE)
+        assert stop == Command(kind="interrupt", sent_by=getpass.getuser())
     await followed.read(ev.QuerySteered(query_id="q1", text="Shorter, please"))
     await followed.read(ev.QueryFinished(query_id="q1", status="interrupted"))
     await followed.session.interrupt()
@@ -209,7 +218,7 @@ async def test_rules_of_the_other_machine_are_not_offered(followed: Followed) ->
     wide = msgspec.structs.replace(ASKED, scopes=["session", "folder", "everywhere"])
     asked = await followed.ask(wide)
     write(followed.folder, [wide])
-    followed.runs = False
+    followed.running.close()
     new = [event async for events in followed.session.follow() for event in events]
     found = [each for each in (*asked, *new) if isinstance(each, ev.PermissionAsked)]
     assert [each.scopes for each in found] == [["session"], ["session"]]
@@ -225,7 +234,7 @@ async def test_new_events_are_given_until_the_session_ends(followed: Followed) -
     task = asyncio.create_task(follow())
     write(followed.folder, [ev.QueryFinished(query_id="q1", status="success")])
     await until(lambda: seen)
-    followed.runs = False
+    followed.running.close()
     await asyncio.wait_for(task, PATIENCE)
     assert [type(event) for events in seen for event in events] == [ev.QueryFinished]
 

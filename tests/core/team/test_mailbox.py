@@ -1,22 +1,24 @@
 from __future__ import annotations
 
 import asyncio
+import getpass
 import json
-import sqlite3
 import time
 from collections.abc import AsyncIterator, Callable
-from contextlib import AsyncExitStack, closing
+from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import psycopg
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from tests.core.cases import cases_of
-from tests.core.team.stores import SESSION, add_local_session, add_session, take_over, take_over_locally
+from tests.core.team.stores import SESSION, add_session, take_over
 from tests.postgres_server import Cluster, Database
 from tests.tcp_proxy import TcpProxy
 from tests.waiting import PATIENCE, run_ready, until, until_in_thread
@@ -25,10 +27,13 @@ from ua_tui.core.events.codec import decode_event
 from ua_tui.core.events.types import ElicitationAsked, PermissionAsked
 from ua_tui.core.postgres.address import Address
 from ua_tui.core.postgres.schema import grant
+from ua_tui.core.storage.files import Root
+from ua_tui.core.storage.workspace import LETTERS
+from ua_tui.core.team import local_mailbox
 from ua_tui.core.team import mailbox as mailbox_module
 from ua_tui.core.team.actions import PostgresActions
 from ua_tui.core.team.letters import LARGEST, encode_answer, make_question, read_answer, read_command
-from ua_tui.core.team.local_mailbox import SqliteMailbox
+from ua_tui.core.team.local_mailbox import LocalMailbox
 from ua_tui.core.team.mailbox import PostgresMailbox
 from ua_tui.core.team.records import Answer, Answered, Command, Mailbox, Question, SessionId
 from ua_tui.core.text import clean
@@ -55,25 +60,41 @@ class Store:
 
     mailbox: Callable[[], Mailbox]
     taken_over: Callable[[SessionId], SessionId]
-    execute: Callable[..., object]
+    kept: Callable[[], object]
+    forge: Callable[[str], object]
 
 
-@pytest.fixture(params=["postgres", "sqlite"])
+@pytest.fixture(params=["postgres", "folder"])
 def store(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Store:
     if request.param == "postgres":
         # Messages are announced: none is found by looking regularly.
         monkeypatch.setattr(mailbox_module, "POLL_SECONDS", 3600.0)
         database: Database = request.getfixturevalue("team_database")
         add_session(database)
-        return Store(lambda: mailbox_of(database), lambda each: take_over(database, each), database.execute)
-    path = tmp_path / "jobs.db"
-    add_local_session(path)
+        return Store(
+            lambda: mailbox_of(database),
+            lambda each: take_over(database, each),
+            lambda: [answer for (answer,) in database.execute("SELECT answer FROM question")],
+            lambda text: database.execute("UPDATE question SET answer = %s, answered_by = 'owner'", text),
+        )
 
-    def execute(statement: str, *parameters: Any) -> list[Any]:
-        with closing(sqlite3.connect(path)) as db, db:
-            return db.execute(statement.replace("%s", "?"), parameters).fetchall()
+    def letters() -> list[Any]:
+        return [json.loads(each.read_text()) for each in (tmp_path / LETTERS).glob("answer-*")]
 
-    return Store(lambda: SqliteMailbox(path), lambda each: take_over_locally(path, each), execute)
+    return Store(
+        lambda: LocalMailbox(tmp_path),
+        lambda each: msgspec.structs.replace(each, attempt=each.attempt + 1),
+        lambda: [each["text"] for each in letters()],
+        lambda text: forged(tmp_path, text),
+    )
+
+
+def forged(folder: Path, text: str) -> None:
+    """Answer the question of a folder with any text."""
+    mailbox = LocalMailbox(folder)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(local_mailbox, "encode_answer", lambda _answer: text)
+        assert asyncio.run(mailbox.answer("s1", YES)).accepted
 
 
 def mailbox_of(database: Database) -> PostgresMailbox:
@@ -81,7 +102,11 @@ def mailbox_of(database: Database) -> PostgresMailbox:
 
 
 async def next_of(items: AsyncIterator[Answer | Command]) -> Answer | Command:
-    return await asyncio.wait_for(anext(items), PATIENCE)
+    item = await asyncio.wait_for(anext(items), PATIENCE)
+    if isinstance(item, Command):
+        assert item.sent_by in ("owner", getpass.getuser())
+        return replace(item, sent_by="")
+    return item
 
 
 async def assert_nothing_came(items: AsyncIterator[Answer | Command]) -> None:
@@ -96,19 +121,20 @@ async def test_two_people_answer_and_one_learns_who_was_first(store: Store) -> N
     worker, ann, bob = store.mailbox(), store.mailbox(), store.mailbox()
     async with worker.received(SESSION) as items:
         await worker.ask(SESSION, QUESTION)
-        (asked,) = await ann.questions()
+        (asked,) = await ann.questions("s1")
         assert (asked.session, asked.request) == ("s1", "r1")
         assert decode_event(asked.event.encode()) == ASKED
         assert abs(asked.asked - time.time()) < 60
         assert await bob.questions("s1") == [asked]
-        assert await bob.questions("other") == []
+        if isinstance(bob, PostgresMailbox):
+            assert await bob.questions("other") == []
         both = await asyncio.gather(
             ann.answer("s1", Answer(request="r1", allow=True, reason="Yes.")),
             bob.answer("s1", Answer(request="r1", allow=False, reason="No.")),
         )
         answer = await next_of(items)
         # It may have had a secret.
-        assert store.execute("SELECT answer FROM question") == [("",)]
+        assert store.kept() == [""]
         accepted = both.index(Answered(accepted=True))
         assert isinstance(answer, Answer)
         assert answer.allow is (accepted == 0)
@@ -148,8 +174,10 @@ async def test_a_withdrawn_question_and_one_of_a_lost_worker_wait_no_longer(stor
     assert await person.answer("s1", YES) == Answered(accepted=False)
     await worker.ask(SESSION, QUESTION)
     second = store.taken_over(SESSION)
-    with pytest.raises(TeamError, match="continues this session"):
-        await worker.ask(SESSION, Question(session="s1", request="r2", event="{}"))
+    if isinstance(worker, PostgresMailbox):
+        # In a folder its lock keeps the other program away.
+        with pytest.raises(TeamError, match="continues this session"):
+            await worker.ask(SESSION, Question(session="s1", request="r2", event="{}"))
     async with other.received(second) as items:
         await person.send("s1", INTERRUPT)
         assert await next_of(items) == INTERRUPT
@@ -175,12 +203,46 @@ def test_a_hostile_answer_is_none(text: str) -> None:
 async def test_a_question_waits_again_behind_an_answer_that_cannot_be_read(store: Store) -> None:
     worker, person = store.mailbox(), store.mailbox()
     await worker.ask(SESSION, QUESTION)
-    store.execute("UPDATE question SET answer = %s, answered_by = 'owner'", '{"request": 5}')
+    await asyncio.to_thread(store.forge, '{"request": 5}')
     async with worker.received(SESSION) as items:
         waiting = asyncio.create_task(next_of(items))
         await until_in_thread(lambda: asyncio.run(person.questions()))
         assert (await person.answer("s1", YES)).accepted
         assert await waiting == YES
+
+
+async def test_letters_of_somebody_else_or_of_another_folder_do_not_count(tmp_path: Path) -> None:
+    worker, person = LocalMailbox(tmp_path), LocalMailbox(tmp_path)
+    other = tmp_path / "other"
+    other.mkdir()
+    await LocalMailbox(other).ask(SESSION, QUESTION)
+    assert (await LocalMailbox(other).answer("s1", YES)).accepted
+    await LocalMailbox(other).send("s1", submit("Forged"))
+    async with worker.received(SESSION) as items:
+        await worker.ask(SESSION, QUESTION)
+        for each in (other / LETTERS).iterdir():
+            if not each.name.startswith("question-"):
+                (tmp_path / LETTERS / each.name).write_bytes(each.read_bytes())
+        (tmp_path / LETTERS / "answer-x.json").write_text(
+            '{"id": "r1", "text": "{\\"request\\": \\"r1\\"}", "seal": ""}'
+        )
+        await person.send("s1", submit("Own"))
+        assert await next_of(items) == submit("Own")
+
+
+async def test_a_letter_that_is_removed_while_it_is_read_is_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    worker, person = LocalMailbox(tmp_path), LocalMailbox(tmp_path)
+    await worker.ask(SESSION, QUESTION)
+    read = Root.read
+
+    def removed_before(root: Root, name: str, most: int) -> bytes:
+        root.remove(name)
+        return read(root, name, most)
+
+    monkeypatch.setattr(Root, "read", removed_before)
+    assert await person.questions() == []
 
 
 async def test_messages_have_limits(store: Store) -> None:
@@ -225,8 +287,8 @@ def test_an_answer_comes_as_it_was_given_and_any_text_is_one_or_none(answer: Ans
         answer.allow, answer.patterns, answer.input, answer.action,
     )  # fmt: skip
     read_answer("r1", other)
-    read_command("submit", other)
-    assert read_command(other, "x") is None or other in ("interrupt", "submit")
+    read_command("submit", other, "mary")
+    assert read_command(other, "x", "mary") is None or other in ("interrupt", "submit")
 
 
 async def test_messages_come_after_a_restart_and_to_no_worker_that_was_lost(team_database: Database) -> None:
@@ -250,13 +312,17 @@ async def test_messages_come_after_a_restart_and_to_no_worker_that_was_lost(team
         await person.send("s2", submit("Four"))
         assert await next_of(others) == submit("Four")
         await assert_nothing_came(items)
-    assert team_database.execute("SELECT count(*) FROM command WHERE taken_at IS NULL") == [(1,)]
+        # It is noted as read after it was received.
+        waiting = "SELECT body FROM command WHERE taken_at IS NULL"
+        await until_in_thread(lambda: team_database.execute(waiting) == [("Three",)])
 
 
 async def test_what_was_read_by_a_statement_whose_end_was_lost_comes_once(
     team_database: Database, cluster: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(mailbox_module, "POLL_SECONDS", 0.1)
+    # Else the worker ends its connection itself where this test takes long.
+    monkeypatch.setattr(mailbox_module, "_ANSWER_S", 3600.0)
     monkeypatch.setenv("PGPASSWORD", "owner")
     add_session(team_database)
     person = mailbox_of(team_database)
@@ -265,6 +331,8 @@ async def test_what_was_read_by_a_statement_whose_end_was_lost_comes_once(
         await worker.ask(SESSION, QUESTION)
         async with worker.received(SESSION) as items:
             for given in (YES, submit("One")):
+                # The worker marks nothing as read before the rows are locked.
+                proxy.pause()
                 with psycopg.connect(team_database.url, options="-c search_path=ua_tui") as lock:
                     if isinstance(given, Answer):
                         assert (await person.answer("s1", given)).accepted
@@ -273,6 +341,7 @@ async def test_what_was_read_by_a_statement_whose_end_was_lost_comes_once(
                     # Whoever marks it as read waits, and never learns that it is marked.
                     lock.execute("SELECT FROM question FOR UPDATE")
                     lock.execute("SELECT FROM command FOR UPDATE")
+                    proxy.resume()
                     await until_in_thread(lambda: team_database.execute(WAITS))
                     proxy.pause()
                     swallowed = proxy.swallowed

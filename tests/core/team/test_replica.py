@@ -160,7 +160,6 @@ async def test_a_black_hole_is_noticed(
         proxy.pause()
         session.publish(ev.QueryReceived(query_id="q1", text="go"))
         await until_in_thread(lambda: session.failures)
-        assert session.replica.silent_for > 0.2
         # The end of the session does not wait for the network.
         monkeypatch.setattr("ua_tui.core.team.replica._ANSWER_S", 3600.0)
         assert await session.replica.drain(0.3) == "1 event"
@@ -175,11 +174,9 @@ async def test_the_database_is_asked_regularly(tmp_path: Path, team_database: Da
         seen = row_of(team_database, "seen_at")
         clock.now += 9
         assert await session.replica.flush(PATIENCE)
-        assert session.replica.silent_for == 9
         assert row_of(team_database, "seen_at") == seen
         clock.now += 1
         await until_in_thread(lambda: row_of(team_database, "seen_at") > seen)
-        await until(lambda: session.replica.silent_for == 0)
         assert stored_lines(team_database) == session.journal_lines
 
 

@@ -18,7 +18,7 @@ from ua_tui.core.team.jobs.queue import QueueWorker, Timing
 from ua_tui.core.team.jobs.running import RunJob
 from ua_tui.core.team.records import Job, JobBatch, JobClaim, Outcome
 
-QUICK = Timing(beat=0.2, sweep=0.2, forgotten=0.2, wait=0.5)
+QUICK = Timing(beat=0.2)
 """Times of a worker that looks often; a test says when one is lost (`lose_worker`), which no busy machine decides."""
 
 
@@ -60,6 +60,7 @@ async def working(
     address: Address, run: RunJob, *, parallel: int = 2, timing: Timing = QUICK, name: str = "w", **more: Any
 ) -> AsyncIterator[tuple[QueueWorker, list[str]]]:
     lines: list[str] = []
+    more = {"grace": 0.0, **more}
     worker = QueueWorker(
         address, run, parallel=parallel, report=lines.append, timing=timing, name=name, **more
     )
@@ -94,8 +95,7 @@ async def until_registered(database: Database, *names: str) -> list[int]:
 def lose_worker(database: Database, name: str) -> None:
     """Let it be an hour since the last heartbeat of a worker, which must have stopped beating."""
     (row,) = database.execute(
-        "UPDATE procrastinate_workers w SET last_heartbeat = now() - interval '1 hour' FROM worker"
-        " WHERE worker.id = w.id AND name = %s RETURNING 1",
+        "UPDATE worker SET seen_at = now() - interval '1 hour' WHERE name = %s RETURNING 1",
         name,
     )
     assert row == (1,)

@@ -42,6 +42,23 @@ def test_without_an_extension_the_beginning_shows_the_format(text: str, query: s
     assert [job.query for job in read(text)] == [query]
 
 
+@pytest.mark.parametrize(("name", "text", "found"), CASES["what_other_programs_write_is_read"])
+def test_what_other_programs_write_is_read(name: str, text: str, found: list[list[Any]]) -> None:
+    for data in (text.encode(), text.encode("utf-16"), text.encode("utf-8-sig")):
+        rows = [[job.number, job.query, dict(job.settings), dict(job.columns)] for job in read(data, name)]
+        assert rows == found
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "words"), CASES["a_file_of_another_format_is_refused_with_the_remedy"]
+)
+def test_a_file_of_another_format_is_refused_with_the_remedy(name: str, text: str, words: str) -> None:
+    with pytest.raises(SettingsError) as caught:
+        read(text, name)
+    assert words in str(caught.value)
+    assert "nothing was submitted" in str(caught.value)
+
+
 def test_equal_rows_are_one_job_whatever_their_limit_and_a_private_one_is_another() -> None:
     one, two, three = read('{"query": "a"}\n{"query": " a "}\n{"query": "a", "model": "m"}\n')
     assert one.id == two.id != three.id
@@ -86,7 +103,7 @@ def test_a_wrong_csv_is_named_with_its_reason(text: str, words: str) -> None:
 
 
 def test_problems_are_named_up_to_twenty_also_bytes_and_a_missing_query() -> None:
-    assert problems(b"good\nb\xff\n") == ["line 2: it is not UTF-8 text"]
+    assert problems(b"good\nb\xff\n") == ["line 2: it is not UTF-8 text: save the file as UTF-8"]
     lines = problems("".join('{"query": ""}\n' for _ in range(30)))
     assert len(lines) == 21
     assert lines[-1] == "... and 10 more"

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import signal
 import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import AsyncExitStack, contextmanager
-from dataclasses import replace
-from datetime import timedelta
 from pathlib import Path
 
-import procrastinate.utils
 import pytest
+from msgspec.structs import replace
 
 from tests.core.team.copied_session import copied_session, stored_lines
 from tests.core.team.jobs.batches import (
@@ -37,8 +34,10 @@ from tests.waiting import PATIENCE, ManualClock, until, until_in_thread, wait_un
 from ua_tui.core.errors import TeamError
 from ua_tui.core.events.types import QueryReceived
 from ua_tui.core.postgres.address import Address
+from ua_tui.core.postgres.connection import Connections
 from ua_tui.core.postgres.schema import LATEST
-from ua_tui.core.team.jobs.queue import QueueWorker
+from ua_tui.core.team.jobs.operations import Operations
+from ua_tui.core.team.jobs.queue import QueueWorker, Timing
 from ua_tui.core.team.records import JobClaim, Outcome
 
 pytestmark = pytest.mark.slow
@@ -123,8 +122,7 @@ async def test_jobs_begin_in_the_order_of_the_file(team_database: Database) -> N
         answers = [result.answer async for result in store.results(batch.id)]
     assert began == [job.query for job in jobs]
     assert answers == [f"answer to {query}" for query in began]
-    for table in ("procrastinate_jobs", "worker"):
-        assert team_database.execute(f"SELECT count(*) FROM {table}") == [(0,)], table
+    assert team_database.execute("SELECT count(*) FROM worker") == [(0,)]
 
 
 async def test_many_workers_claim_at_once_and_never_exceed_the_limit(team_database: Database) -> None:
@@ -137,9 +135,6 @@ async def test_many_workers_claim_at_once_and_never_exceed_the_limit(team_databa
                 await stack.enter_async_context(
                     working(address_of(team_database), slow, parallel=4, name=f"w{number}")
                 )
-            # A job is claimed by the statement that fetches it: eleven of these were refused.
-            fetched = "SELECT count(*) FROM procrastinate_jobs WHERE status = 'doing'"
-            await until_in_thread(lambda: team_database.execute(fetched) == [(16,)])
             await slow.until_begun(5)
             ((charged, running),) = team_database.execute(
                 "SELECT max(batch.charged_usd), count(*) FROM batch JOIN job ON job.batch = batch.id"
@@ -159,16 +154,13 @@ async def test_a_job_begins_when_announced_and_hostile_notices_do_nothing(team_d
     first, second, slow = jobs_of(1), jobs_of(1, prefix="other"), Slow()
     async with open_jobs(team_database) as store:
         # Without an announcement nothing would begin within an hour.
-        timing = replace(QUICK, sweep=3600)
+        timing = Timing(beat=3600)
         async with working(address_of(team_database), slow, timing=timing) as (_, lines):
             await until_listening(team_database)
             await store.submit(batch_with(first), first)
             await slow.until_begun(1)
-            (number,) = team_database.execute("SELECT id FROM procrastinate_jobs")[0]
-            abort = json.dumps({"type": "abort_job_requested", "job_id": number})
-            for payload in (abort, "no JSON", "[]", '{"type": 1}'):
-                for channel in ("procrastinate_any_queue_v1", "procrastinate_queue_v1#jobs-1", "ua_tui"):
-                    team_database.execute("SELECT pg_notify(%s, %s)", channel, payload)
+            for payload in ("no JSON", "queue", "", f"command {slow.began[0].session.id}"):
+                team_database.execute("SELECT pg_notify('ua_tui', %s)", payload)
             # It still listens.
             batch = batch_with(second)
             await store.submit(batch, second)
@@ -197,7 +189,6 @@ async def test_jobs_of_killed_workers_are_taken_over_once(team_database: Databas
             started.workers[2].send_signal(signal.SIGTERM)
             assert await asyncio.to_thread(started.workers[2].wait, PATIENCE) == 0
             assert sorted(team_database.execute("SELECT name FROM worker")) == [("w0",), ("w1",)]
-            assert team_database.execute("SELECT count(*) FROM procrastinate_workers") == [(2,)]
         results = [result async for result in store.results(batch.id)]
     assert {each.state for each in results} == {"done"}
     assert Counter(job for what, job, *_ in started.lines if what == "ends") == Counter(
@@ -206,10 +197,7 @@ async def test_jobs_of_killed_workers_are_taken_over_once(team_database: Databas
     assert Counter(each.attempt for each in results) == {1: 8, 2: 4}
 
 
-async def test_stopped_workers_return_jobs(team_database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
-    real = procrastinate.utils.utcnow
-    # The clock of this machine is an hour ahead of the server's, by which jobs wait.
-    monkeypatch.setattr(procrastinate.utils, "utcnow", lambda: real() + timedelta(hours=1))
+async def test_stopped_workers_return_jobs(team_database: Database) -> None:
     jobs, first, second = jobs_of(2), Slow(), Slow()
     address = address_of(team_database)
     async with open_jobs(team_database) as store:
@@ -267,9 +255,7 @@ async def test_a_worker_that_is_cut_off_stops_by_itself_and_changes_nothing_more
         async with open_jobs(team_database) as store:
             batch = batch_with(jobs)
             await store.submit(batch, jobs)
-            # It is not cut off while it looks for lost jobs, which one worker does at a time.
-            timing = replace(QUICK, sweep=3600)
-            async with working(through, cut, name="cut", clock=clock, timing=timing):
+            async with working(through, cut, name="cut", clock=clock):
                 await cut.until_begun(1)
                 await until_registered(team_database, "cut")
                 proxy.pause()
@@ -285,6 +271,75 @@ async def test_a_worker_that_is_cut_off_stops_by_itself_and_changes_nothing_more
             (result,) = [each async for each in store.results(batch.id)]
     assert len(cut.began) == 1
     assert (result.state, result.attempt, result.worker) == ("done", 2, "other")
+
+
+async def test_a_job_that_is_over_is_not_stopped_when_the_worker_is_cut_off(
+    team_database: Database, cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (over, cut), slow, clock, released = jobs_of(2), Slow(), ManualClock(), asyncio.Event()
+    monkeypatch.setenv("PGPASSWORD", "owner")
+
+    async def run(claim: JobClaim, lost: asyncio.Event) -> Outcome:
+        if claim.job.id == cut.id:
+            return await slow(claim, lost)
+        await released.wait()
+        return Outcome(state="done")
+
+    with TcpProxy("127.0.0.1", cluster.port) as proxy:
+        through = Address.parse(proxy.url(team_database.tcp))
+        async with open_jobs(team_database) as store:
+            await store.submit(batch_with([over, cut]), [over, cut])
+            async with working(through, run, name="cut", clock=clock) as (_, lines):
+                await slow.until_begun(1)
+                await until_registered(team_database, "cut")
+                proxy.pause()
+                released.set()
+                await until(lambda: f"job {over.id[:8]} done" in lines)
+                clock.now += QUICK.silence + 1
+                await until(lambda: slow.stopped)
+                stopped = [line.split()[1] for line in lines if "is stopped" in line]
+                proxy.resume()
+    assert stopped == [cut.id[:8]]
+
+
+async def test_heartbeats_come_while_all_other_connections_are_in_use(team_database: Database) -> None:
+    (job,), slow = jobs_of(1), Slow()
+    shared = Connections(address_of(team_database), largest=1)
+    await shared.open()
+    beats = "SELECT running, seen_at FROM worker WHERE name = 'w'"
+    try:
+        async with open_jobs(team_database) as store:
+            batch = batch_with([job])
+            await store.submit(batch, [job])
+            async with working(replace(address_of(team_database), connections=shared), slow):
+                await slow.until_begun(1)
+                async with shared.borrowed():
+                    (before,) = await until_in_thread(lambda: team_database.execute(beats))
+                    await until_in_thread(lambda: team_database.execute(beats) > [(1, before[1])])
+                slow.release = True
+                await until_over(team_database, batch)
+    finally:
+        await shared.close()
+    assert slow.stopped == []
+
+
+async def test_an_earlier_attempt_ends_before_the_same_worker_begins_the_next(
+    team_database: Database,
+) -> None:
+    (job,), slow = jobs_of(1), Slow()
+    async with open_jobs(team_database) as store:
+        batch = batch_with([job])
+        await store.submit(batch, [job])
+        async with working(address_of(team_database), slow):
+            await slow.until_begun(1)
+            # Another worker took this one for lost.
+            team_database.execute("UPDATE job SET state = 'waiting', worker_id = NULL")
+            await slow.until_begun(2)
+            assert slow.stopped == [job.id]
+            slow.release = True
+            await until_over(team_database, batch)
+        (result,) = [each async for each in store.results(batch.id)]
+    assert (result.state, result.attempt, slow.ended) == ("done", 2, [job.id])
 
 
 async def test_a_suspended_worker_stops_what_another_one_has(team_database: Database, tmp_path: Path) -> None:
@@ -311,7 +366,7 @@ async def test_a_suspended_worker_stops_what_another_one_has(team_database: Data
     assert result.attempt == 2
 
 
-async def test_a_job_fetched_by_a_statement_with_a_lost_answer_is_run(team_database: Database) -> None:
+async def test_a_job_claimed_by_a_statement_with_a_lost_answer_is_run(team_database: Database) -> None:
     jobs, slow = jobs_of(2), Slow()
     async with open_jobs(team_database) as store:
         batch = batch_with(jobs)
@@ -319,38 +374,43 @@ async def test_a_job_fetched_by_a_statement_with_a_lost_answer_is_run(team_datab
             await store.submit(batch, jobs)
             await slow.until_begun(1)
             (worker_id,) = await until_registered(team_database, "w")
-            waiting = next(job.id for job in jobs if job.id != slow.began[0].job.id)
-            (row,) = team_database.execute(
-                "UPDATE procrastinate_jobs SET status = 'doing', worker_id = %s WHERE status = 'todo' RETURNING id",
-                worker_id,
-            )
-            assert await store.claim(waiting, "lost", by_worker=worker_id) is not None
-            team_database.execute("UPDATE job SET delivery = %s WHERE id = %s", row[0], waiting)
+            assert await store.claim(worker_id, "w") is not None
             slow.release = True
             await until_over(team_database, batch)
     assert len(slow.ended) == 2
 
 
-async def test_jobs_that_the_queue_lost_are_queued_again_but_not_later_ones(team_database: Database) -> None:
+async def test_a_job_whose_worker_is_lost_again_and_again_fails(team_database: Database) -> None:
+    jobs = jobs_of(2)
+    async with open_jobs(team_database) as store:
+        batch = batch_with(jobs)
+        await store.submit(batch, jobs)
+        for lost in range(1, 4):
+            number = await store.add_worker(f"w{lost}", "1", 1)
+            claim = await store.claim(number, f"w{lost}")
+            assert claim is not None
+            assert claim.job.id == jobs[0].id
+            lose_worker(team_database, f"w{lost}")
+            beat = await store.beat(99, "other", "1", 1, 0, 30.0)
+            assert (beat.freed, beat.failed) == ((1, 0) if lost < 3 else (0, 1))
+        first, second = [each async for each in store.results(batch.id)]
+        assert (first.state, second.state) == ("failed", "waiting")
+        assert "its worker was lost 3 times" in first.error
+        # Asked for again, it is tried as often again.
+        assert (await store.submit(batch, jobs, retry_failed=True)).reopened == 1
+        assert team_database.execute("SELECT max(lost) FROM job") == [(0,)]
+
+
+async def test_later_jobs_are_left_alone_and_reported_once(team_database: Database) -> None:
     later, *jobs = jobs_of(3)
-    slow = Slow()
     async with open_jobs(team_database) as store:
         await store.submit(batch_with([later]), [later])
         team_database.execute("UPDATE job SET format = 2")
-        team_database.execute("UPDATE procrastinate_jobs SET queue_name = 'jobs-2'")
-        async with working(address_of(team_database), slow, parallel=1) as (_, lines):
+        async with working(address_of(team_database), answer, parallel=1) as (_, lines):
             await until(lambda: any("later version" in line for line in lines))
             batch = batch_with(jobs)
             await store.submit(batch, jobs)
-            await slow.until_begun(1)
-            # The worker has no place for it, so that it is still in the queue.
-            team_database.execute(
-                "DELETE FROM procrastinate_jobs WHERE status = 'todo' AND queue_name = 'jobs-1'"
-            )
-            slow.release = True
             await until_over(team_database, batch)
-    assert len(slow.ended) == 2
-    # It was not reported again when it looked for the other one.
     assert sum("later version" in line for line in lines) == 1
     assert team_database.execute("SELECT id FROM job WHERE state = 'waiting'") == [(later.id,)]
 
@@ -396,3 +456,60 @@ async def test_a_batch_without_money_does_not_keep_others_waiting(team_database:
     # Each costs 0.20 of 1.00 dollar, so that the money suffices one after the other.
     assert counts.done == 3
     assert len(slow.began) == 3
+
+
+async def test_a_storm_of_refusals_lets_the_whole_team_pause_and_fails_no_job(
+    team_database: Database,
+) -> None:
+    jobs, began = jobs_of(3), []
+
+    async def run(claim: JobClaim, stop: asyncio.Event) -> Outcome:
+        began.append(claim.job.id)
+        if len(began) == 1:
+            return Outcome(state="failed", later="put_off", error="no more requests for now")
+        return await answer(claim, stop)
+
+    async with open_jobs(team_database) as store:
+        batch = batch_with(jobs)
+        await store.submit(batch, jobs)
+        async with working(address_of(team_database), run, parallel=1) as (_, lines):
+            await until(lambda: any("by no worker of the team" in line for line in lines))
+            paused = "SELECT count(*) FROM claiming WHERE not_before > now() + interval '50 s'"
+            await until_in_thread(lambda: team_database.execute(paused) == [(1,)])
+            other = await store.add_worker("other", "1", 1)
+            assert await store.claim(other, "other") is None
+            assert (await store.counts(batch.id)).waiting == 3
+            team_database.execute("UPDATE claiming SET not_before = now()")
+            await until_over(team_database, batch)
+        assert (await store.counts(batch.id)).done == 3
+    assert began[0] == began[1]
+
+
+async def test_a_job_that_is_parked_gives_its_place_back_until_somebody_decides(
+    team_database: Database,
+) -> None:
+    jobs, began = jobs_of(2), []
+
+    async def run(claim: JobClaim, stop: asyncio.Event) -> Outcome:
+        began.append(claim.job.query)
+        if len(began) == 1:
+            return Outcome(state="failed", later="parked", error="it has worked for 2h", cost_usd=0.1)
+        return await answer(claim, stop)
+
+    async with open_jobs(team_database) as store:
+        batch = batch_with(jobs, limit=5)
+        await store.submit(batch, jobs)
+        async with working(address_of(team_database), run, parallel=1):
+            await until_in_thread(
+                lambda: (
+                    [s for (s,) in team_database.execute("SELECT state FROM job ORDER BY position")]
+                    == ["needs_you", "done"]
+                )
+            )
+            parked = team_database.execute(
+                "SELECT worker_id, error, charged_usd FROM job WHERE state = 'needs_you'"
+            )
+            assert parked == [(None, "it has worked for 2h", 0.1)]
+            assert await Operations(address_of(team_database)).change("retry", [jobs[0].id]) == 1
+            await until_over(team_database, batch)
+    assert began == ["query 1", "query 2", "query 1"]

@@ -1,37 +1,47 @@
-"""The stores of jobs in SQLite and in PostgreSQL behave the same."""
+"""The store of the jobs of a team."""
 
 from __future__ import annotations
 
-import asyncio
-import stat
-from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from pathlib import Path
 
 import pytest
 
 from tests.core.team.jobs.batches import address_of, batch_with, jobs_of
 from tests.postgres_server import Database
-from ua_tui.core.errors import TeamError
 from ua_tui.core.team.jobs.postgres_jobs import PostgresJobs
-from ua_tui.core.team.jobs.sqlite_jobs import SqliteJobs, jobs_path
 from ua_tui.core.team.records import Job, JobBatch, JobClaim, JobResult, Outcome
 
 
-class Desk(ABC):
+class Desk:
     """A store with two workers, of which one can be lost."""
 
-    store: SqliteJobs | PostgresJobs
+    def __init__(self, database: Database) -> None:
+        self.store = PostgresJobs(address_of(database))
+        self._database = database
+        for name in ("one", "two"):
+            database.execute("INSERT INTO worker (name, version, parallel) VALUES (%s, '1', 1)", name)
 
-    @abstractmethod
-    async def claim(self, job: Job) -> JobClaim | None: ...
+    async def claim(self, job: Job) -> JobClaim | None:
+        return await self._claim(job, 1, "one")
 
-    @abstractmethod
-    async def lose(self) -> None: ...
+    async def lose(self) -> None:
+        self._database.execute("UPDATE worker SET seen_at = now() - interval '31 s' WHERE id = 1")
+        await self.store.beat(2, "two", "1", 1, 0, 30.0)
 
-    @abstractmethod
-    async def claim_elsewhere(self, job: Job) -> JobClaim | None: ...
+    async def claim_elsewhere(self, job: Job) -> JobClaim | None:
+        return await self._claim(job, 2, "two")
+
+    async def _claim(self, job: Job, number: int, name: str) -> JobClaim | None:
+        # The next one is this one.
+        self._database.execute("UPDATE job SET position = CASE id WHEN %s THEN 0 ELSE 1 END", job.id)
+        self._database.execute(
+            "UPDATE batch SET paused = id <> (SELECT batch FROM job WHERE id = %s)", job.id
+        )
+        claim = await self.store.claim(number, name)
+        if claim is not None and claim.job.id != job.id:
+            assert await self.store.release(claim)
+            return None
+        return claim
 
     async def begin(self, job: Job) -> JobClaim:
         """Claim a job, which must be possible."""
@@ -56,59 +66,12 @@ class Desk(ABC):
         return [each async for each in self.store.results(batch.id)]
 
 
-class LocalDesk(Desk):
-    def __init__(self, path: Path) -> None:
-        self.store: SqliteJobs = SqliteJobs(path)
-        self.lost = SqliteJobs(path)
-
-    async def claim(self, job: Job) -> JobClaim | None:
-        return await self.lost.claim(job.id)
-
-    async def lose(self) -> None:
-        await self.lost.close()
-
-    async def claim_elsewhere(self, job: Job) -> JobClaim | None:
-        return await self.store.claim(job.id)
-
-
-class TeamDesk(Desk):
-    def __init__(self, database: Database) -> None:
-        self.store: PostgresJobs = PostgresJobs(address_of(database))
-        self._database = database
-        database.execute("INSERT INTO procrastinate_workers OVERRIDING SYSTEM VALUE VALUES (1), (2)")
-
-    async def claim(self, job: Job) -> JobClaim | None:
-        return await self.store.claim(job.id, "one", by_worker=1)
-
-    async def lose(self) -> None:
-        self._database.execute(
-            "UPDATE procrastinate_workers SET last_heartbeat = now() - interval '31 s' WHERE id = 1"
-        )
-
-    async def claim_elsewhere(self, job: Job) -> JobClaim | None:
-        return await self.store.claim(job.id, "two", by_worker=2)
-
-
-@asynccontextmanager
-async def team_desk(database: Database) -> AsyncIterator[TeamDesk]:
-    desk = TeamDesk(database)
+@pytest.fixture
+async def desk(team_database: Database) -> AsyncIterator[Desk]:
+    desk = Desk(team_database)
     await desk.store.open()
     yield desk
     await desk.store.close()
-
-
-@pytest.fixture(params=["sqlite", "postgres"])
-async def desk(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Desk]:
-    if request.param == "sqlite":
-        local = LocalDesk(jobs_path(tmp_path))
-        await local.store.open()
-        await local.lost.open()
-        yield local
-        await local.store.close()
-        await local.lost.close()
-    else:
-        async with team_desk(request.getfixturevalue("team_database")) as team:
-            yield team
 
 
 def done(cost: float | None = 0.1) -> Outcome:
@@ -137,6 +100,15 @@ async def test_a_job_of_two_batches_runs_once_and_both_have_its_result(desk: Des
     await desk.run(jobs[0], done())
     assert [each.state for each in await desk.results(two)] == ["done"]
     assert [each.state for each in await desk.results(one)] == ["done", "waiting"]
+
+
+async def test_a_result_has_all_that_came_of_the_job(desk: Desk) -> None:
+    (job,) = jobs_of(1)
+    batch = await desk.submit([job])
+    end = Outcome(state="done", answer="a", tokens=2**33, model="m", files=("work_products/ä b.md", "{x}"))
+    await desk.run(job, end)
+    (result,) = await desk.results(batch)
+    assert (result.tokens, result.model, result.files) == (end.tokens, end.model, end.files)
 
 
 async def test_equal_rows_of_a_file_are_one_job_with_a_result_each(desk: Desk) -> None:
@@ -199,24 +171,14 @@ async def test_a_failed_job_runs_again_only_if_that_is_asked_for(desk: Desk) -> 
     assert (again.session.id, again.session.attempt) == (claim.session.id, 2)
 
 
-async def test_running_jobs_reserve_a_batchs_limit(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_running_jobs_reserve_a_batchs_limit(desk: Desk) -> None:
     jobs = jobs_of(4, limit=1)
     await desk.submit(jobs, limit=2.6)
     one, _two, three = [await desk.begin(job) for job in jobs[:3]]
     assert three.limit_usd == pytest.approx(0.6)
-    refused, ended = asyncio.Event(), asyncio.Event()
-
-    async def pause(_seconds: float) -> None:
-        refused.set()
-        await ended.wait()
-
-    with monkeypatch.context() as patch:
-        patch.setattr(asyncio, "sleep", pause)
-        waiting = asyncio.ensure_future(desk.begin(jobs[3]))
-        await refused.wait()
+    assert await desk.claim(jobs[3]) is None
     assert await desk.store.finish(one, done(0.1))
-    ended.set()
-    assert (await waiting).limit_usd == pytest.approx(0.9)
+    assert (await desk.begin(jobs[3])).limit_usd == pytest.approx(0.9)
 
 
 async def test_a_job_fails_when_the_limit_is_used_up_and_runs_with_a_higher_one(desk: Desk) -> None:
@@ -302,55 +264,20 @@ async def test_what_ended_lately_is_found(desk: Desk) -> None:
     assert [each.job.number for each in await desk.store.finished(batch.id, first.finished)] == [2]
 
 
-async def test_the_file_of_the_jobs_is_private_and_any_other_one_is_refused(tmp_path: Path) -> None:
-    path = jobs_path(tmp_path)
-    store = SqliteJobs(path)
-    await store.open()
-    assert store._db is not None
-    store._db.execute("PRAGMA user_version = 99")
-    await store.close()
-    assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    with pytest.raises(TeamError, match="of a later version of ua-tui"):
-        await SqliteJobs(path).open()
-    path.write_text("no database at all, but a longer text")
-    with pytest.raises(TeamError, match="it is not a database: move it away"):
-        await SqliteJobs(path).open()
-
-
-async def test_the_next_job_is_a_killed_programs_and_a_batch_without_money_is_skipped(tmp_path: Path) -> None:
-    store, killed = SqliteJobs(jobs_path(tmp_path)), SqliteJobs(jobs_path(tmp_path))
-    await store.open()
-    await killed.open()
-    poor, rich = jobs_of(2, limit=1, prefix="poor"), jobs_of(1, limit=1, prefix="rich")
-    await store.submit(batch_with(poor, limit=1), poor)
-    await store.submit(batch_with(rich, limit=1), rich)
-    first = await killed.next()
-    second = await store.next()
-    assert first
-    assert second
-    assert (first.job.id, second.job.id) == (poor[0].id, rich[0].id)
-    assert await store.next() is None
-    await killed.note(first, "running", 0.1, "the folder")
-    await killed.close()
-    again = await store.next()
-    assert again is not None
-    assert (again.job.id, again.session.attempt, again.folder) == (poor[0].id, 2, "the folder")
-    await store.close()
-
-
 @pytest.mark.parametrize("outcome", [done(), FAILED, Outcome(state="cancelled")], ids=lambda each: each.state)
-async def test_the_end_of_a_job_is_that_of_its_session(team_database: Database, outcome: Outcome) -> None:
-    async with team_desk(team_database) as desk:
-        (job,) = jobs_of(1)
-        await desk.submit([job])
-        lost = await desk.begin(job)
-        await desk.lose()
-        claim = await desk.claim_elsewhere(job)
-        assert claim is not None
-        assert not await desk.store.finish(lost, done())
-        rows = "SELECT state, finished_at IS NULL FROM session"
-        assert team_database.execute(rows) == [("starting", True)]
-        # The earlier attempt had the answer, so that no session begins.
-        assert await desk.store.finish(claim, outcome)
-        state = "done" if outcome.state == "done" else "failed"
-        assert team_database.execute(rows) == [(state, False)]
+async def test_the_end_of_a_job_is_that_of_its_session(
+    desk: Desk, team_database: Database, outcome: Outcome
+) -> None:
+    (job,) = jobs_of(1)
+    await desk.submit([job])
+    lost = await desk.begin(job)
+    await desk.lose()
+    claim = await desk.claim_elsewhere(job)
+    assert claim is not None
+    assert not await desk.store.finish(lost, done())
+    rows = "SELECT state, finished_at IS NULL FROM session"
+    assert team_database.execute(rows) == [("starting", True)]
+    # The earlier attempt had the answer, so that no session begins.
+    assert await desk.store.finish(claim, outcome)
+    state = "done" if outcome.state == "done" else "failed"
+    assert team_database.execute(rows) == [(state, False)]

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ua_tui.core.storage.files import Root
-from ua_tui.core.team.replication.tails import LineTail, TranscriptTail, files_of, journal_line_of
+from ua_tui.core.team.replication.folder_copy import LineTail, TranscriptTail, files_of, journal_line_of
 
 
 def test_only_complete_lines_are_read_and_only_once(tmp_path: Path) -> None:
@@ -80,4 +80,4 @@ def test_copying_begins_exactly_where_the_database_ends(
     behind = there[next((at + 1 for at in reversed(range(len(there))) if "uuid" in there[at]), 0) :]
     tail = TranscriptTail(Root(folder), "t", {})
     tail.align(last, [json.dumps(each, separators=(",", ":")) for each in behind])
-    assert tail.read()[0] == lines[stored:]
+    assert tail.read_entries()[0] == lines[stored:]

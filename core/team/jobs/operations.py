@@ -1,0 +1,268 @@
+"""What an operator does with the jobs of a team: stop, hold and repeat them, see what needs a person, remove old ones.
+
+What a role may do is decided by the database: a member changes what is its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any, Literal
+
+from ua_tui.core.errors import TeamError
+from ua_tui.core.postgres.address import Address
+from ua_tui.core.postgres.connection import CHANNEL, connected
+from ua_tui.core.postgres.problems import reporting
+from ua_tui.core.postgres.state import ALIVE_SECONDS, SCHEDULES
+from ua_tui.core.text import clean_line
+
+if TYPE_CHECKING:
+    import psycopg
+
+Operation = Literal["cancel", "pause", "resume", "retry"]
+"""`cancel` ends jobs, `pause` and `resume` hold those that wait, `retry` runs jobs again that did not succeed."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Attention:
+    """Something that a person has to look at.
+
+    Attributes:
+        kind: whether a job waits for a person, nobody knows whether an action succeeded, or a schedule did not run.
+        session: the id of the session.
+        query: the query, or the name of the schedule.
+        what: the tool of the action, or why the job waits or the schedule did not run.
+        since: when it began, in seconds since the epoch.
+    """
+
+    kind: Literal["needs_you", "unknown_outcome", "did_not_run"]
+    job: str
+    session: str
+    owner: str
+    query: str
+    what: str
+    since: float
+
+
+class Operations:
+    """The operations on one database; each raises `TeamError` if it cannot be used."""
+
+    def __init__(self, address: Address) -> None:
+        self._address = address
+
+    async def change(self, operation: Operation, names: Sequence[str]) -> int:
+        """Do something with the jobs and batches of these names; returns how many jobs it concerns.
+
+        A name is the id of a job or a batch, its beginning of at least eight characters, or the name of a batch.
+
+        Raises:
+            TeamError: nothing has this name, or it is not this role's.
+        """
+        async with self._transaction() as db:
+            batches, jobs = [], []
+            for name in names:
+                found_batches, found_jobs = await self._find(db, name)
+                batches += found_batches
+                jobs += found_jobs
+            given = {"batches": batches, "jobs": jobs}
+            changed = await db.execute(_CHANGES[operation], given)
+            count = changed.rowcount
+            if operation == "cancel":
+                stopped = await db.execute(_STOP, {**given, "channel": CHANNEL})
+                count += stopped.rowcount
+            elif batches and operation in ("pause", "resume"):
+                # After the jobs: they are locked before their batches everywhere.
+                await db.execute(_PAUSE, {**given, "paused": operation == "pause"})
+                waiting = await db.execute(_WAITING, given)
+                row = await waiting.fetchone()
+                count += row[0] if row else 0
+        return count
+
+    async def _find(self, db: psycopg.AsyncConnection[Any], name: str) -> tuple[list[str], list[str]]:
+        found = await db.execute(_FIND, {"name": name})
+        seen = await found.fetchall()
+        rows = [row for *row, may_change in seen if may_change]
+        if seen and not rows:
+            raise TeamError(
+                f"{clean_line(name, 80)!r} in the team's database {self._address} is of "
+                f"{clean_line(seen[0][2], 60)}: only this user and the owner of the tables may change it"
+            )
+        if not rows:
+            known = await db.execute(_NAMES)
+            near = get_close_matches(name, [each for (each,) in await known.fetchall()], n=1)
+            meant = f"did you mean {clean_line(near[0], 80)!r}? " if near else ""
+            raise TeamError(
+                f"the team's database {self._address} has no job and no batch {clean_line(name, 80)!r} of this user: "
+                f"{meant}`ua-tui fleet --json` lists them"
+            )
+        if len({owner for *_, owner in rows}) > 1:
+            found_ones = ", ".join(
+                f"{kind} {id_} of {clean_line(owner, 60)}" for kind, id_, owner in rows[:20]
+            )
+            raise TeamError(
+                f"{clean_line(name, 80)!r} is of several people in the team's database {self._address}: use an id: "
+                f"{found_ones}"
+            )
+        return [id_ for kind, id_, _ in rows if kind == "batch"], [
+            id_ for kind, id_, _ in rows if kind == "job"
+        ]
+
+    async def attention(self) -> list[Attention]:
+        """What a person has to look at, the oldest first."""
+        async with self._transaction() as db:
+            found = await db.execute(_ATTENTION.encode())
+            rows = await found.fetchall()
+        return [
+            Attention(
+                kind=kind,
+                job=job or "",
+                session=session,
+                owner=clean_line(owner, 60),
+                query=clean_line(query or "", 200),
+                what=clean_line(what or "", 200),
+                since=since,
+            )
+            for kind, job, session, owner, query, what, since in rows
+        ]
+
+    async def check(self, names: Sequence[str]) -> int:
+        """Record that this role has looked at actions of unknown outcome, and at schedules that did not run.
+
+        A name is the id of a session or a job, its beginning of at least eight characters, or the name of a schedule.
+        Returns how many there were.
+
+        Raises:
+            TeamError: nothing has this name.
+        """
+        count = 0
+        async with self._transaction() as db:
+            for name in names:
+                found = await (await db.execute(_FIND_LISTED, {"name": name})).fetchall()
+                missed = await db.execute(_CHECK_SCHEDULES, (name,))
+                if not found:
+                    raise TeamError(
+                        f"the team's database {self._address} has no session, job or schedule "
+                        f"{clean_line(name, 80)!r}: `ua-tui team attention` lists them"
+                    )
+                done = await db.execute(_CHECK, ([each for (each,) in found],))
+                count += done.rowcount + missed.rowcount
+        return count
+
+    async def remove_schedules(self, names: Sequence[str]) -> list[str]:
+        """Remove the schedules of these names, as far as this role may; returns those that there were."""
+        async with self._transaction() as db:
+            done = await db.execute(
+                "DELETE FROM schedule WHERE name = ANY(%s) RETURNING name", (list(names),)
+            )
+            return [name for (name,) in await done.fetchall()]
+
+    async def prune(self, days: float) -> int:
+        """Remove batches that were given and over before so many days, and sessions of people; returns how many jobs.
+
+        A job that a newer batch names stays, with its answer and its actions.
+        """
+        async with self._transaction() as db:
+            before = await (await db.execute(_JOBS)).fetchone()
+            await db.execute(_PRUNE_BATCHES, {"days": days})
+            after = await (await db.execute(_JOBS)).fetchone()
+            await db.execute(_PRUNE_SESSIONS, {"days": days})
+        return int(before[0] - after[0]) if before and after else 0
+
+    async def drain(self, host: str) -> int:
+        """Have the workers of a machine end when their jobs are over; returns how many of them are alive."""
+        async with self._transaction() as db:
+            done = await db.execute(
+                "UPDATE worker SET draining = true WHERE starts_with(name, %s)"
+                " RETURNING seen_at > now() - make_interval(secs => %s)",
+                (f"{host}:", ALIVE_SECONDS),
+            )
+            return sum(is_alive for (is_alive,) in await done.fetchall())
+
+    @asynccontextmanager
+    async def _transaction(self) -> AsyncIterator[psycopg.AsyncConnection[Any]]:
+        async with connected(self._address) as db:
+            with reporting(self._address):
+                async with db.transaction():
+                    yield db
+
+
+_FIND = """
+SELECT 'batch', id, owner::text, owner = current_user OR is_worker() FROM batch
+WHERE id = %(name)s OR length(%(name)s) >= 8 AND starts_with(id, %(name)s) OR name = %(name)s AND name <> ''
+UNION ALL
+SELECT 'job', id, owner::text, owner = current_user OR is_worker() FROM job
+WHERE id = %(name)s OR length(%(name)s) >= 8 AND starts_with(id, %(name)s)
+"""
+_NAMES = b"SELECT DISTINCT name FROM batch WHERE name <> '' AND (owner = current_user OR is_worker())"
+_PAUSE = b"UPDATE batch SET paused = %(paused)s WHERE id = ANY(%(batches)s)"
+_WAITING = b"""
+SELECT coalesce(sum(jobs), 0)::int FROM batch_count WHERE batch = ANY(%(batches)s) AND state = 'waiting'
+"""
+_CHANGES: dict[Operation, bytes] = {
+    "cancel": b"""
+UPDATE job SET state = 'cancelled'
+WHERE (batch = ANY(%(batches)s) OR id = ANY(%(jobs)s))
+    AND (state IN ('waiting', 'held') OR state = 'needs_you' AND worker_id IS NULL)
+""",
+    "pause": b"UPDATE job SET state = 'held' WHERE id = ANY(%(jobs)s) AND state = 'waiting'",
+    "resume": b"UPDATE job SET state = 'waiting' WHERE id = ANY(%(jobs)s) AND state = 'held'",
+    "retry": b"""
+UPDATE job SET state = 'waiting'
+WHERE (batch = ANY(%(batches)s) OR id = ANY(%(jobs)s))
+    AND (state IN ('failed', 'cancelled') OR state = 'needs_you' AND worker_id IS NULL)
+""",
+}
+_STOP = b"""
+WITH sent AS (
+    INSERT INTO command (session, kind)
+    SELECT session, 'interrupt' FROM job
+    WHERE (batch = ANY(%(batches)s) OR id = ANY(%(jobs)s)) AND state IN ('running', 'needs_you')
+        AND worker_id IS NOT NULL AND (owner = current_user OR is_worker())
+    RETURNING session
+) SELECT pg_notify(%(channel)s, 'command ' || session) FROM sent
+"""
+_ATTENTION = f"""\
+SELECT 'unknown_outcome', s.job, s.id, s.owner::text, left(coalesce(j.query, s.title), 400), a.tool,
+    extract(epoch FROM a.started_at)::float8 AS since
+FROM action a JOIN session s ON s.id = a.session LEFT JOIN job j ON j.id = s.job
+WHERE a.state = 'running' AND a.checked_by IS NULL
+    AND (a.attempt < s.attempt OR s.finished_at IS NOT NULL OR j.finished_at IS NOT NULL)
+UNION ALL
+SELECT 'needs_you', j.id, coalesce(j.session, ''), j.owner::text, left(j.query, 400),
+    coalesce(j.error, 'a question waits'),
+    extract(epoch FROM coalesce(
+        (SELECT min(q.asked_at) FROM question q WHERE q.session = j.session AND q.answer IS NULL), j.started_at,
+        j.submitted_at))::float8
+FROM job j WHERE j.state = 'needs_you'
+UNION ALL
+SELECT 'did_not_run', '', '', owner::text, name, why, extract(epoch FROM missed)::float8
+FROM ({SCHEDULES}) AS s WHERE missed IS NOT NULL
+ORDER BY since
+"""  # noqa: S608 -- made of constants
+_FIND_LISTED = b"""
+SELECT id FROM session WHERE %(name)s IN (id, job)
+    OR length(%(name)s) >= 8 AND (starts_with(id, %(name)s) OR starts_with(job, %(name)s))
+UNION ALL SELECT id FROM job WHERE id = %(name)s OR length(%(name)s) >= 8 AND starts_with(id, %(name)s)
+UNION ALL SELECT name FROM schedule WHERE name = %(name)s
+"""
+_CHECK = b"""
+UPDATE action a SET checked_by = current_user FROM session s
+WHERE s.id = a.session AND s.id = ANY(%s) AND a.state = 'running'
+    AND a.checked_by IS NULL AND (a.attempt < s.attempt OR s.finished_at IS NOT NULL)
+"""
+_CHECK_SCHEDULES = b"UPDATE schedule SET missed_at = NULL WHERE name = %s AND missed_at IS NOT NULL"
+_PRUNE_BATCHES = b"""
+DELETE FROM batch b WHERE submitted_at < now() - make_interval(secs => %(days)s * 86400)
+    AND NOT EXISTS (SELECT FROM batch_job n JOIN job j ON j.id = n.job WHERE n.batch = b.id
+        AND (j.finished_at IS NULL OR j.finished_at > now() - make_interval(secs => %(days)s * 86400)
+            -- Somebody else asked for it later.
+            OR j.batch = b.id AND EXISTS (SELECT FROM batch_job o JOIN batch ON batch.id = o.batch
+                WHERE o.job = j.id AND batch.owner <> b.owner
+                    AND batch.submitted_at >= now() - make_interval(secs => %(days)s * 86400))))
+"""
+_JOBS = b"SELECT coalesce(sum(jobs), 0)::int FROM batch_count"
+_PRUNE_SESSIONS = b"""
+DELETE FROM session WHERE job IS NULL AND seen_at < now() - make_interval(secs => %(days)s * 86400)
+"""

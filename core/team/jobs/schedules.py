@@ -1,0 +1,141 @@
+"""Schedules of a team: batches that workers submit again whenever they are due, as the role whose they are."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from ua_tui.core.errors import SettingsError, TeamError
+from ua_tui.core.postgres.problems import is_temporary, reporting
+from ua_tui.core.postgres.state import LATE_SECONDS
+from ua_tui.core.team.jobs.batch_file import batch_of, job_id
+from ua_tui.core.team.jobs.due_times import DueTimes
+from ua_tui.core.team.records import Job, JobBatch
+from ua_tui.core.text import clean_line
+
+if TYPE_CHECKING:
+    import psycopg
+
+    from ua_tui.core.postgres.address import Address
+    from ua_tui.core.team.jobs.postgres_jobs import PostgresJobs
+
+
+class _StoredJob(msgspec.Struct, frozen=True):
+    query: str
+    settings: dict[str, Any]
+    number: int
+
+
+async def store_schedule(
+    store: PostgresJobs, batch: JobBatch, jobs: Sequence[Job], *, every: str, zone: str
+) -> datetime:
+    """Have a batch submitted whenever it is due, instead of the one that this role has scheduled by that name.
+
+    Returns when it is due first; `every` is an expression such as "mon 07:00", in the time zone of that name.
+
+    Raises:
+        SettingsError: the expression or the zone is wrong.
+        TeamError: the database cannot be used.
+    """
+    times = DueTimes(every, zone)
+    stored = [{"query": job.query, "settings": dict(job.settings), "number": job.number} for job in jobs]
+    async with store.connection() as db, db.transaction():
+        (now,) = await _row(db, "SELECT now()")
+        due = times.after(now)
+        await db.execute(
+            _STORE, (batch.name, every, zone, json.dumps(stored), batch.max_cost_usd, batch.shared, due)
+        )
+    return due
+
+
+async def run_due(store: PostgresJobs, address: Address) -> str | None:
+    """Submit the next run of a schedule that is due; returns what came of it, or None if none is due.
+
+    The row is locked until the run is stored and the next time is known: no other worker does the same. A time that
+    has passed for `LATE_SECONDS`, or at which the owner could not have submitted the batch, is recorded as missed.
+
+    Raises:
+        TeamError: the database cannot be used now.
+    """
+    async with store.connection() as db, db.transaction():
+        if (row := await _row(db, _DUE)) is None:
+            return None
+        owner, name, every, zone, due, now, may_submit = row
+        batch = why = following = None
+        try:
+            times = DueTimes(every, zone)
+            if now - due > timedelta(seconds=LATE_SECONDS):
+                why = "no worker was alive"
+                following = times.after(now - timedelta(seconds=LATE_SECONDS))
+            else:
+                following = times.after(due)
+                if may_submit:
+                    batch = await _submit(store, db, address, owner, name)
+                else:
+                    why = f"{owner} may no longer submit jobs"
+        except (SettingsError, TeamError, msgspec.ValidationError) as error:
+            if is_temporary(error):
+                raise
+            why = str(error)
+        why = why and clean_line(why, 500)
+        await db.execute(
+            "UPDATE schedule SET next_at = %s, last_at = CASE WHEN %s::text IS NULL THEN last_at ELSE %s END,"
+            " last_batch = coalesce(%s, last_batch), missed_at = CASE WHEN %s::text IS NULL THEN missed_at ELSE %s END,"
+            " missed_why = coalesce(%s, missed_why) WHERE owner = %s AND name = %s",
+            (following, batch, due, batch, why, due, why, owner, name),
+        )
+    shown = f"schedule {clean_line(name, 80)} of {clean_line(owner, 60)}"
+    return f"{shown}: it did not run: {why}" if why else f"{shown}: its next run is submitted"
+
+
+async def _submit(
+    store: PostgresJobs, db: psycopg.AsyncConnection[Any], address: Address, owner: str, name: str
+) -> str:
+    """Submit the next run with the ceilings of its owner; returns the id of the batch.
+
+    Raises:
+        TeamError: it was refused, and nothing was stored.
+        msgspec.ValidationError: the jobs are none.
+    """
+    stored, most, shared = await _row(db, _JOBS, owner, name)
+    # Jobs of a first run are the same in batches of all names, so that they may have been done.
+    (last,) = await _row(db, _LAST_RUN, owner, name)
+    run = (name, max(2, last + 1))
+    private = None if shared else owner
+    jobs = [
+        Job(id=job_id(each.query, each.settings, private, run), **msgspec.structs.asdict(each))
+        for each in msgspec.convert(stored, list[_StoredJob])
+    ]
+    batch = batch_of(jobs, title=name, max_cost_usd=most, owner=private, run=run)
+    with reporting(address):
+        async with db.transaction():
+            await db.execute("SET LOCAL ua_tui.for_owner = 'on'")
+            submitted = await store.submit_within(db, batch, jobs, owner=owner)
+            if not submitted.new:
+                raise TeamError(
+                    "somebody else has a batch of this name with the same queries: give another --name"
+                )
+    return batch.id
+
+
+async def _row(db: psycopg.AsyncConnection[Any], statement: str, *given: Any) -> Any:
+    return await (await db.execute(statement.encode(), given)).fetchone()
+
+
+_STORE = b"""\
+INSERT INTO schedule (name, every, zone, jobs, max_cost_usd, shared, next_at) VALUES (%s, %s, %s, %s, %s, %s, %s)
+ON CONFLICT (owner, name) DO UPDATE SET every = EXCLUDED.every, zone = EXCLUDED.zone, jobs = EXCLUDED.jobs,
+    max_cost_usd = EXCLUDED.max_cost_usd, shared = EXCLUDED.shared, next_at = EXCLUDED.next_at
+"""
+_DUE = """\
+SELECT s.owner::text, s.name, s.every, s.zone, s.next_at, now(), coalesce(
+    (SELECT has_any_column_privilege(r.oid, 'job', 'INSERT') FROM pg_roles r WHERE r.rolname = s.owner), false)
+    AND NOT EXISTS (SELECT FROM member m WHERE m.owner = s.owner AND m.revoked)
+FROM schedule s WHERE s.next_at <= now() ORDER BY s.next_at LIMIT 1 FOR UPDATE SKIP LOCKED
+"""
+_JOBS = "SELECT jobs, max_cost_usd, shared FROM schedule WHERE owner = %s AND name = %s"
+_LAST_RUN = "SELECT coalesce(max(run), 0) FROM batch WHERE owner = %s AND name = %s"
