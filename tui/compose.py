@@ -31,7 +31,7 @@ from ua_tui.core.bus import Bus
 from ua_tui.core.concurrency.spawn import Spawn, spawn_task
 from ua_tui.core.concurrency.threads import in_context
 from ua_tui.core.concurrency.worker import WorkerProcess
-from ua_tui.core.connections.base import Connection
+from ua_tui.core.connections.base import COMPOSIO, COMPOSIO_OFF, Connection
 from ua_tui.core.connections.composio.native import Modifier
 from ua_tui.core.connections.oauth.headers import LoginHeaders
 from ua_tui.core.connections.progress import ProgressReceiver
@@ -70,6 +70,7 @@ from ua_tui.observers.catalogue import default_observers
 from ua_tui.observers.execution.artifact_watch import ArtifactWatch
 from ua_tui.observers.execution.offload import ResultOffload
 from ua_tui.observers.execution.runner import ObserverRunner, Observers
+from ua_tui.observers.knowledge.background import Pace
 from ua_tui.observers.knowledge.feed import KnowledgeFeed
 from ua_tui.observers.plugins import GROUP, load_failure_events
 
@@ -81,7 +82,6 @@ if TYPE_CHECKING:
 
 _CHECKED_WITHIN = 10.0
 """Seconds that a sub-agent waits for the checks of its reports before it may stop."""
-COMPOSIO = "composio"
 SERVER_NOTES = {
     TOOLKIT: "crawl web pages, save the corpus, write and read files of the workspace; with Composio also move files "
     "between its remote workbench and the workspace",
@@ -110,6 +110,7 @@ async def compose_session(  # noqa: PLR0913 -- each is optional, and given by na
     output_schema: Mapping[str, Any] | None = None,
     ledger: ActionLedger | None = None,
     team: SessionId | None = None,
+    team_address: Address | None = None,
     files_elsewhere: tuple[str, ...] | None = None,
 ) -> Session:
     """Put a session together; it is not started yet, and closing it ends everything that was started here.
@@ -136,14 +137,14 @@ async def compose_session(  # noqa: PLR0913 -- each is optional, and given by na
         # Before anything heavy is imported: libraries that find no handler write to the terminal.
         log_handler = install_root_handler(settings.log_level)
         stack.callback(log_handler.uninstall)
-        settings, demo = await _start_demo(settings, interactive, stack)
+        settings, demo = await _start_demo(settings, interactive, stack, of_team=team is not None)
         redactor = Redactor(secrets(settings, os.environ))
         workspace = await _open_workspace(settings, redactor, resume, stack)
         start = await _read_start(settings, workspace, resume, interactive=interactive)
         settings = start.settings
         last_seq = start.previous.view.seq if start.previous is not None else 0
         bus = Bus(last_seq, mask=lambda event: mask_event(event, redactor))
-        team_copy = await _copy_for_team(settings, workspace, bus, start.previous, team, stack)
+        team_copy = await _copy_for_team(settings, workspace, bus, start.previous, team, team_address, stack)
         recording = SessionRecords(
             settings,
             workspace,
@@ -249,6 +250,7 @@ async def _copy_for_team(
     bus: Bus,
     previous: PreviousState | None,
     team: SessionId | None,
+    address: Address | None,
     stack: AsyncExitStack,
 ) -> TeamCopy | None:
     """Have the session copied to the team's database, if there is one; the demo is nobody's work."""
@@ -256,7 +258,7 @@ async def _copy_for_team(
         return None
     from ua_tui.core.team.session_copy import open_team_copy
 
-    copy = await open_team_copy(settings, workspace, bus, previous, team)
+    copy = await open_team_copy(settings, workspace, bus, previous, team, address)
     # After the records are closed: the last line belongs to the copy.
     stack.push_async_callback(copy.close)
     return copy
@@ -293,7 +295,7 @@ class _Start(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def _start_demo(
-    settings: Settings, interactive: bool, stack: AsyncExitStack
+    settings: Settings, interactive: bool, stack: AsyncExitStack, *, of_team: bool
 ) -> tuple[Settings, DemoEndpoints | None]:
     """Start the demo's servers, in a session of the demo, and have the settings lead to them."""
     if not settings.demo:
@@ -302,7 +304,7 @@ async def _start_demo(
 
     pace = settings.demo_pace if settings.demo_pace is not None else float(interactive)
     endpoints = await stack.enter_async_context(demo_servers(pace))
-    return demo_settings(settings, endpoints), endpoints
+    return demo_settings(settings, endpoints, of_team=of_team), endpoints
 
 
 async def _open_workspace(
@@ -423,9 +425,10 @@ def _feed_knowledge(
         identity = team_copy.replica.identity
         return Origin(identity.id, attempt=identity.attempt, owner=identity.owner, shared=identity.shared)
 
-    feed = KnowledgeFeed(
-        database, workspace.path, settings.workspace_base, workspace.redactor, bus.publish, origin=origin
-    )
+    # The sessions of a worker share a connection: each takes more at once.
+    pace = Pace(wake=0.5) if isinstance(database, Address) and database.connections else Pace()
+    folders = (workspace.path, settings.workspace_base)
+    feed = KnowledgeFeed(database, *folders, workspace.redactor, bus.publish, pace, origin)
     bus.subscribe(feed.handle_event)
     stack.push_async_callback(feed.close)
     if embedder := embedder_of(settings):
@@ -510,6 +513,8 @@ def _connectors(
         )
 
     async def composio() -> Connection:
+        if not settings.composio_api_key:
+            return Connection(note=COMPOSIO_OFF.sentence)
         from ua_tui.core.connections.composio.session import open_composio
 
         connection = await open_composio(settings, modifiers, recording.tracer.on_request)

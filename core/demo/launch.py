@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from typing import IO
 
 from ua_tui.core.errors import DemoError
+from ua_tui.core.postgres.address import Address
 from ua_tui.core.settings.model import Settings
 
 START_SECONDS = 30.0
@@ -107,13 +108,22 @@ def _environment() -> dict[str, str]:
     return {**kept, "PYDANTIC_DISABLE_PLUGINS": "__all__"}
 
 
-def demo_settings(settings: Settings, endpoints: DemoEndpoints) -> Settings:
-    """Direct all connections of a session to the demo's servers, whatever else is configured."""
+def demo_settings(settings: Settings, endpoints: DemoEndpoints, *, of_team: bool = False) -> Settings:
+    """Direct all connections of a session to the demo's servers, whatever else is configured.
+
+    A session `of_team` keeps the team's knowledge base. What chooses the model counts only if it was given by name, as
+    options are.
+    """
+    given = {
+        name: getattr(settings, name) if settings.options.get(name) is not None else None
+        for name in ("model", "effort", "context_window")
+    }
     return replace(
         settings,
-        model=settings.model or _MODEL,
+        **given | {"model": given["model"] or _MODEL},
         simple_model=None,
         fallback_model=None,
+        custom_headers=None,
         base_url=endpoints.model_url,
         api_key=_KEY,
         auth_token=None,
@@ -121,5 +131,6 @@ def demo_settings(settings: Settings, endpoints: DemoEndpoints) -> Settings:
         composio_api_key=endpoints.composio_api_key,
         web_reader_key=None,
         mcp_servers=(),
+        knowledge="on" if isinstance(settings.knowledge, Address) and not of_team else settings.knowledge,
         logfire_token=None,
     )

@@ -7,16 +7,15 @@ import json
 import os
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
-from tests.core.team.stores import add_local_session
 from tests.e2e.running import model_settings
-from ua_tui.core.events.types import Event
+from tests.paths import PROJECT
 from ua_tui.core.postgres.address import Address
 from ua_tui.core.settings.model import Settings
-from ua_tui.core.storage.folders import WORKSPACES
+from ua_tui.core.team.jobs.running import JobStop
 from ua_tui.core.team.records import Job, JobClaim, Mailbox, Outcome, SessionId
 from ua_tui.tui.team.job_session import run_job
 
@@ -54,22 +53,19 @@ class NoteStore:
         return self.is_mine
 
 
-def jobs_file(base: Path) -> Path:
-    """This machine's file of jobs, with its folder."""
-    path = base / WORKSPACES / "jobs.db"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    return path
+def add_outbox(home: Path, gate: Path | None = None) -> Path:
+    """Configure the server that sends messages, for whoever has this home; returns the file of what was sent.
 
-
-def add_outbox(home: Path) -> Path:
-    """Configure the server that sends messages, for whoever has this home; returns the file of what was sent."""
+    With a `gate` they are sent when that file exists.
+    """
     outbox = home / "outbox.txt"
     server = Path(__file__).with_name("outbox_server.py")
     config = home / ".config" / "ua-tui" / "config.toml"
     config.parent.mkdir(parents=True, exist_ok=True)
     config.write_text(
         f"[mcp_servers.outbox]\ncommand = {json.dumps(sys.executable)}\nargs = [{json.dumps(str(server))}]\n"
-        f"[mcp_servers.outbox.env]\nOUTBOX = {json.dumps(str(outbox))}\n"
+        f"[mcp_servers.outbox.env]\nOUTBOX = {json.dumps(str(outbox))}\nPYTHONPATH = {json.dumps(str(PROJECT))}\n"
+        + (f"GATE = {json.dumps(str(gate))}\n" if gate is not None else "")
     )
     return outbox
 
@@ -90,18 +86,16 @@ async def run(
     store: NoteStore | None = None,
     mailbox: Mailbox | None = None,
     address: Address | None = None,
-    progress: Callable[[Event], None] | None = None,
-    lost: asyncio.Event | None = None,
+    stop: JobStop | None = None,
 ) -> Outcome:
     """Run a job."""
     return await run_job(
         claim,
+        stop or JobStop(),
         settings=settings,
-        store=store or NoteStore(),  # type: ignore[arg-type]  # What a session uses of it.
+        note=(store or NoteStore()).note,
         mailbox=mailbox,
         address=address,
-        progress=progress,
-        lost=lost or asyncio.Event(),
     )
 
 
@@ -121,8 +115,6 @@ def main() -> None:
     url, query, team = sys.argv[1:]
     base = Path.cwd()
     claim = claim_of(query)
-    if team == "-":
-        add_local_session(jobs_file(base), claim.session)
     settings = model_settings(base, url, allow=(ALLOWED,))
     address = Address.parse(team) if team != "-" else None
     outcome = asyncio.run(run(claim, settings, address=address))

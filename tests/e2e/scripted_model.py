@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tests.loopback import Handler, serving_http
+from tests.model_server import refusal
 from tests.waiting import PATIENCE
 
 
@@ -123,12 +124,13 @@ def scripted_model(
     before_piece: Callable[[], object] | None = None,
     ended: Callable[[float], object] | None = None,
     requested: Callable[[Mapping[str, str]], object] | None = None,
+    refuses: Callable[[], bool] = lambda: False,
 ) -> Iterator[str]:
     """Serve a model that answers with `reply`; gives its base URL.
 
     With a `rate` a stream brings so many pieces in a second, and with `before_piece` each when that returns, else all
     at once; `ended` is told when the last byte of a paced one was written (`time.perf_counter`); `requested` gets
-    the headers of each request.
+    the headers of each request. While it `refuses`, requests are answered with the status 429.
     """
     served = 0
 
@@ -141,6 +143,9 @@ def scripted_model(
                 return
             if requested is not None:
                 requested(dict(self.headers.items()))
+            if refuses():
+                self.answer_json(429, refusal("rate_limit_error", "too many requests"))
+                return
             served += 1
             results = sum(
                 1

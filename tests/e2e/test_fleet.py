@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from tests.e2e.jobs_at_work import SEND, add_outbox
-from tests.e2e.running import command, environment, model_environment, program, run
+from tests.e2e.running import command, environment, model_environment, program
 from tests.e2e.scripted_model import Block, Text, Use, scripted_model
 from tests.e2e.terminal import terminal
 from tests.waiting import until
@@ -34,38 +34,42 @@ def reply(body: dict[str, Any], results: int) -> Sequence[Block]:
 
 
 @contextmanager
-def worker(home: Path, surroundings: dict[str, str], *options: str) -> Iterator[None]:
-    """A worker in a process of its own, which hands its jobs back at the end."""
-    command = [program(), "worker", "--parallel", "1", *options]
+def batch(home: Path, surroundings: dict[str, str], *options: str) -> Iterator[subprocess.Popen[bytes]]:
+    """A batch in a process of its own, which ends before the block does."""
+    command = [program(), "batch", "queries.txt", "--ask", *options]
     with subprocess.Popen(command, cwd=home, env=surroundings, stdin=subprocess.DEVNULL) as process:
         try:
-            yield
+            yield process
         finally:
             process.send_signal(signal.SIGTERM)
             process.wait(60)
 
 
 @pytest.mark.slow
-def test_a_question_on_a_worker_is_answered_on_the_screen(tmp_path: Path) -> None:
+def test_a_question_of_a_batch_is_answered_on_the_screen(tmp_path: Path) -> None:
     outbox = add_outbox(tmp_path)
     (tmp_path / "queries.txt").write_text(f"{QUERY}\n")
-    there = ("--workspace", str(tmp_path / "worker"))
+    there = ("--workspace", str(tmp_path / "batch"))
     with scripted_model(reply) as url:
         surroundings = model_environment(tmp_path, url)
-        given = run(tmp_path, "batch", "queries.txt", "--ask", "--no-wait", *there, env=surroundings)
-        assert given.code == 0, given.stderr
         with (
-            worker(tmp_path, surroundings, *there),
+            batch(tmp_path, surroundings, *there) as running,
             terminal(tmp_path, "fleet", *there, env=surroundings) as screen,
         ):
             screen.wait_for("1 needs you", QUERY, "send_message")
             screen.type("\r")
+            screen.wait_for("Opening the session")
+            screen.type("never\x1bx")
             screen.wait_for("Allow", "ann@example.com")
             assert not outbox.exists()
             screen.press_until("a", lambda text: "Allow once" not in text)
             screen.wait_for("It was sent to Ann.", "The session has ended.", "Esc back")
             assert outbox.read_text() == SENT
+            assert running.wait(60) == 0
             screen.press_until("\x1b", lambda text: "1 done" in text)
+            # Keys from before the session was there are neither shown nor given to it.
+            assert b"never" not in screen.written
+            assert b"^[x" not in screen.written
     listed = command(tmp_path, "fleet", "--json", *there)
     (row,) = json.loads(listed.stdout)["sessions"]
     assert (row["state"], row["title"]) == ("done", QUERY)

@@ -48,7 +48,7 @@ from tests.e2e.terminal import CONVERSATION, OBSERVERS, TRACE, WORKSPACE, Termin
 from tests.journals import read_journal
 from tests.observers.knowledge.recorded import passages
 from ua_tui.core.events.types import QueryFinished, ToolCallFinished
-from ua_tui.core.knowledge.index.database_file import FILE
+from ua_tui.core.knowledge.place import FILE
 
 TITLE, CLEARED = PAYLOADS["title"], PAYLOADS["clear"]
 CLICKABLE = re.compile(r"quit\[/\]|\[link=file:///x\]y|\[/foo\]|vscode://")

@@ -28,8 +28,8 @@ from tests.loopback import Handler, serving_http
 from ua_tui.core.connections.base import Connection
 from ua_tui.core.connections.toolkit import ToolkitStart, toolkit_connection
 from ua_tui.core.events import types as ev
-from ua_tui.core.knowledge.index.database_file import FILE as FILE_NAME
 from ua_tui.core.knowledge.index.store import KnowledgeStore
+from ua_tui.core.knowledge.place import FILE as FILE_NAME
 from ua_tui.core.knowledge.records import Cursor, KnowledgeDocument
 from ua_tui.core.storage.folders import WORKSPACES
 from ua_tui.tui import compose

@@ -12,8 +12,8 @@ from tests.e2e.scripted_model import Block, Text, Use, scripted_model
 from tests.embeddings_server import embeddings_server
 from tests.waiting import wait_until
 from ua_tui.core.events.types import ToolCallFinished
-from ua_tui.core.knowledge.index.database_file import FILE
 from ua_tui.core.knowledge.index.store import KnowledgeStore
+from ua_tui.core.knowledge.place import FILE
 from ua_tui.core.storage.folders import WORKSPACES
 
 KEY = "sk-embeddings-canary-0123456789"

@@ -20,7 +20,7 @@ from tests.faults.evidence import is_indexed
 from tests.journals import read_journal
 from tests.observers.knowledge.recorded import passages
 from ua_tui.core.events import types as ev
-from ua_tui.core.knowledge.index.database_file import FILE
+from ua_tui.core.knowledge.place import FILE
 
 AGAIN = "What is new on AI chips since the last report?"
 RESEARCH = "Research the latest AI chip news and write a comprehensive report"

@@ -16,14 +16,13 @@ from typing import Any
 import pytest
 
 from tests.core.team.copied_session import stored_lines
-from tests.core.team.stores import add_local_session, add_session, take_over, take_over_locally
+from tests.core.team.stores import add_session, take_over
 from tests.e2e.jobs_at_work import (
     ALLOWED,
     SEND,
     NoteStore,
     add_outbox,
     claim_of,
-    jobs_file,
     run,
     tool_results,
 )
@@ -35,13 +34,15 @@ from tests.postgres_server import Cluster, Database
 from tests.tcp_proxy import TcpProxy
 from tests.waiting import until, until_in_thread
 from ua_tui.core.events.continuation import RESUMED
-from ua_tui.core.events.types import Event, PermissionAsked, QueryReceived, SessionFinished, SessionStarted
+from ua_tui.core.events.types import PermissionAsked, QueryReceived, SessionFinished, SessionStarted
 from ua_tui.core.postgres.address import Address
 from ua_tui.core.storage.workspace import CONVERSATION
 from ua_tui.core.team import mailbox, replica
 from ua_tui.core.team.jobs.queue import Timing
+from ua_tui.core.team.jobs.running import JobStop
 from ua_tui.core.team.mailbox import PostgresMailbox
 from ua_tui.core.team.records import Answer, Answered, Command, JobLost
+from ua_tui.tui.team import job_session
 from ua_tui.tui.team.job_session import CLOSE_SECONDS
 
 QUERY = "Send the report to Ann"
@@ -108,9 +109,8 @@ async def test_an_action_whose_end_nobody_knows_is_not_repeated(home: Path) -> N
         async with worker(home, url):
             await until(outbox.exists, DEADLINE)
         (folder,) = (home / "AGENT_RUN_WORKSPACES").glob("session_*")
-        second = await asyncio.to_thread(take_over_locally, jobs_file(home), claim_of(QUERY).session)
         settings = model_settings(home, url, allow=(ALLOWED,))
-        claim = claim_of(QUERY, attempt=second.attempt, folder=str(folder))
+        claim = claim_of(QUERY, attempt=2, folder=str(folder))
         outcome = await run(claim, settings)
         assert (outcome.state, outcome.answer) == ("done", "It was sent once."), outcome
         assert outcome.folder == str(folder)
@@ -119,13 +119,13 @@ async def test_an_action_whose_end_nobody_knows_is_not_repeated(home: Path) -> N
         assert "whether it succeeded is not known" in tool_results(model.last)[-1]
         sent = json.dumps(model.last["messages"])
         assert "somebody has to check" in sent
+        assert "make them again, except those named next" in sent
         assert QUERY in sent
         assert [each.startswith(RESUMED) for each in queries_of(folder)] == [False, True]
         assert outcome.cost_usd is not None
         # That it is over was not recorded: nothing runs, and nothing more costs.
         model.last = {}
-        third = await asyncio.to_thread(take_over_locally, jobs_file(home), claim.session)
-        again = await run(claim_of(QUERY, attempt=third.attempt, folder=str(folder)), settings)
+        again = await run(claim_of(QUERY, attempt=3, folder=str(folder)), settings)
     assert (again.state, again.answer) == ("done", "It was sent once.")
     assert again.cost_usd == pytest.approx(outcome.cost_usd)
     assert model.last == {}
@@ -188,7 +188,6 @@ async def test_people_answer_and_interrupt_sessions_of_one_worker(
     asks, held = claim_of(QUERY, id_="1", ask=True), claim_of("Wait", id_="2", ask=True)
     for claim in (asks, held):
         add_session(team_database, claim.session)
-        add_local_session(jobs_file(home), claim.session)
     waiting = threading.Event()
     sender = Sender()
 
@@ -221,9 +220,40 @@ async def test_people_answer_and_interrupt_sessions_of_one_worker(
     assert (done.state, done.answer) == ("done", "It was sent once."), done
     assert outbox.read_text() == SENT
     assert stores[0].states == ["running", "needs_you", "running"]
-    assert (cancelled.state, cancelled.error) == ("cancelled", "somebody of the team stopped it")
+    assert (cancelled.state, cancelled.error) == ("cancelled", "owner stopped it")
     assert await ann.questions() == []
     assert team_database.execute("SELECT answer FROM question") == [("",)]
+
+
+async def test_a_question_that_nobody_answers_gives_the_place_back_and_its_answer_counts_later(
+    home: Path, team_database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    outbox = add_outbox(home)
+    address = Address.parse(team_database.url)
+    ann = PostgresMailbox(address)
+    first = claim_of(QUERY, ask=True)
+    add_session(team_database, first.session)
+    model = Sender()
+    with scripted_model(model) as url:
+        settings = model_settings(home, url)
+        monkeypatch.setattr(job_session, "QUESTION_SECONDS", 0.0)
+        parked = await run(first, settings, mailbox=PostgresMailbox(address), address=address)
+        assert parked.later == "parked"
+        assert "nobody answered its question" in parked.error
+        team_database.execute("UPDATE job SET state = 'needs_you', worker_id = NULL")
+        (question,) = await ann.questions()
+        assert (await ann.answer("s1", Answer(request=question.request, allow=True))).accepted
+        # It waits for a worker by that.
+        assert team_database.execute("SELECT state FROM job") == [("waiting",)]
+        monkeypatch.setattr(job_session, "QUESTION_SECONDS", 3600.0)
+        second = await asyncio.to_thread(take_over, team_database, first.session)
+        again = claim_of(QUERY, attempt=second.attempt, ask=True)
+        outcome = await run(again, settings, mailbox=PostgresMailbox(address), address=address)
+    assert (outcome.state, outcome.answer) == ("done", "It was sent once."), outcome
+    assert outbox.read_text() == SENT
+    assert await ann.questions() == []
+    answered = "SELECT answered_by::text, answer FROM question ORDER BY attempt"
+    assert team_database.execute(answered) == [("owner", ""), ("owner", "")]
 
 
 async def test_a_lost_job_ends_at_once_and_the_next_worker_continues(home: Path) -> None:
@@ -239,17 +269,15 @@ async def test_a_lost_job_ends_at_once_and_the_next_worker_continues(home: Path)
         return []
 
     first = claim_of("Work")
-    add_local_session(jobs_file(home), first.session)
     with scripted_model(reply) as url:
         settings = model_settings(home, url)
-        lost, store = asyncio.Event(), NoteStore()
-        running = asyncio.create_task(run(first, settings, store=store, lost=lost))
+        stop, store = JobStop(), NoteStore()
+        running = asyncio.create_task(run(first, settings, store=store, stop=stop))
         await until(held.is_set, DEADLINE)
-        lost.set()
+        stop.set()
         with pytest.raises(JobLost):
             await asyncio.wait_for(running, DEADLINE)
-        second = await asyncio.to_thread(take_over_locally, jobs_file(home), first.session)
-        claim = claim_of("Work", attempt=second.attempt, folder=store.folders[-1])
+        claim = claim_of("Work", attempt=2, folder=store.folders[-1])
         outcome = await run(claim, settings)
         assert (outcome.state, outcome.answer) == ("done", "Here is the answer.")
         # The agent that cannot start, and settings that a job may not have.
@@ -275,7 +303,6 @@ async def test_a_worker_that_is_cut_off_ends_its_session_before_others_may_have_
     held = threading.Event()
     # What the network swallows is not given up.
     monkeypatch.setattr(replica, "_ANSWER_S", 3600.0)
-    ended: list[Event] = []
 
     def reply(body: dict[str, Any], _results: int) -> Sequence[Block]:
         held.set()
@@ -286,25 +313,26 @@ async def test_a_worker_that_is_cut_off_ends_its_session_before_others_may_have_
     add_session(team_database, claim.session, owner="owner")
     with TcpProxy("127.0.0.1", cluster.port) as proxy, scripted_model(reply) as url:
         address = Address.parse(proxy.url(team_database.tcp))
-        lost = asyncio.Event()
+        stop, store = JobStop(), NoteStore()
         running = asyncio.create_task(
             run(
                 claim,
                 model_settings(home, url),
                 mailbox=PostgresMailbox(address),
                 address=address,
-                progress=ended.append,
-                lost=lost,
+                store=store,
+                stop=stop,
             )
         )
         await until(held.is_set, DEADLINE)
         proxy.pause()
         # A statement waits for its answer.
         await until(lambda: proxy.swallowed)
-        lost.set()
+        stop.set()
         with pytest.raises(JobLost):
             await asyncio.wait_for(running, DEADLINE)
-        await until(lambda: any(isinstance(each, SessionFinished) for each in ended))
+        journal = Path(store.folders[-1]) / "journal.jsonl"
+        await until(lambda: isinstance(read_journal(journal).events[-1], SessionFinished), DEADLINE)
     # Others may have the job when it was silent for ten seconds more.
     assert Timing().lost_after - Timing().silence >= 2 * CLOSE_SECONDS
 
@@ -346,7 +374,6 @@ async def test_what_happens_while_the_database_is_away_is_copied_when_it_is_back
 async def test_without_its_conversation_a_job_begins_again_and_repeats_no_action(home: Path) -> None:
     outbox = add_outbox(home)
     first = claim_of(QUERY)
-    add_local_session(jobs_file(home), first.session)
     model = Sender(is_held=True)
     with scripted_model(model) as url:
         settings = model_settings(home, url, allow=(ALLOWED,))
@@ -360,9 +387,8 @@ async def test_without_its_conversation_a_job_begins_again_and_repeats_no_action
             await asyncio.wait_for(running, DEADLINE)
         folder = Path(store.folders[-1])
         _forget_conversations(home, folder)
-        second = await asyncio.to_thread(take_over_locally, jobs_file(home), first.session)
         model.is_held = False
-        outcome = await run(claim_of(QUERY, attempt=second.attempt, folder=str(folder)), settings)
+        outcome = await run(claim_of(QUERY, attempt=2, folder=str(folder)), settings)
         assert (outcome.state, outcome.answer) == ("done", "It was sent once."), outcome
         assert outbox.read_text() == SENT
         asked = queries_of(folder)

@@ -278,7 +278,7 @@ COMMANDS: dict[str | None, CommandLine] = {
     "worker": _in_module(
         "ua_tui.tui.cli.team.worker",
         "runs the jobs of batches",
-        "Run jobs of a team's batches, or those of this folder, until it is stopped; then hand them back.",
+        "Run jobs of a team's batches until it is stopped; then hand them back.",
     ),
     "fleet": _in_module(
         "ua_tui.tui.cli.team.fleet",

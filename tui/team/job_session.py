@@ -10,7 +10,7 @@ import gc
 import logging
 import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import nullcontext, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -28,6 +28,7 @@ from ua_tui.core.errors import (
 )
 from ua_tui.core.events.continuation import is_own, resumption
 from ua_tui.core.events.types import ErrorRaised, Event
+from ua_tui.core.events.units import duration
 from ua_tui.core.history.session import runs_elsewhere
 from ua_tui.core.postgres.address import Address
 from ua_tui.core.redaction.redactor import Redactor
@@ -38,11 +39,12 @@ from ua_tui.core.settings.loading import load_settings
 from ua_tui.core.settings.model import SPECS, Settings
 from ua_tui.core.settings.secrets import secrets
 from ua_tui.core.storage.ownership import check_session
-from ua_tui.core.team.actions import PostgresActions, SessionActions, SqliteActions
+from ua_tui.core.team.actions import FolderActions, PostgresActions
 from ua_tui.core.team.jobs.batch_file import checked_settings
-from ua_tui.core.team.jobs.sqlite_jobs import jobs_path
+from ua_tui.core.team.jobs.running import JobStop
+from ua_tui.core.team.local_mailbox import LocalMailbox
 from ua_tui.core.team.progress import JobProgress, read_progress
-from ua_tui.core.team.records import JobClaim, JobLost, JobStore, Mailbox, Outcome
+from ua_tui.core.team.records import JobClaim, JobLost, Mailbox, Outcome
 from ua_tui.core.text import clean_line
 from ua_tui.tui.team.question_relay import QuestionRelay
 
@@ -65,7 +67,7 @@ def settings_for_job(
     wanted = checked_settings(given)
     asks = wanted.pop(ASK, False) is True
     loaded = load_settings({**settings.options, **wanted}, by_name=True)
-    changes: dict[str, Any] = {
+    changes: dict[str, Any] = {"options": loaded.options} | {
         name: tuple(dict.fromkeys((*getattr(settings, name), *getattr(loaded, name))))
         if SPECS[name].adds_up
         else getattr(loaded, name)
@@ -84,40 +86,60 @@ def settings_for_job(
 
 log = logging.getLogger(__name__)
 
+JOB_SECONDS, QUESTION_SECONDS = 2 * 3600.0, 12 * 3600.0
+"""After so long at work, or waiting for an answer, a job of a team gives its place back until a person decides."""
+PARKING_SECONDS = 300.0
+"""So long the actions of such a job that run have to end before: one that is cut has an unknown outcome."""
+Note = Callable[[JobClaim, Literal["running", "needs_you"], float | None, str], Awaitable[bool]]
+"""Records how far a job is: its state, its cost in US dollars, and the folder of its session."""
 CLOSE_SECONDS = 5.0
 """How long a session that another worker may have by now has for its end."""
-_STOPPED = "somebody of the team stopped it"
 _closing: set[asyncio.Task[None]] = set()
 
 
 async def run_job(
     claim: JobClaim,
+    stop: JobStop,
     *,
     settings: Settings,
-    store: JobStore,
-    mailbox: Mailbox | None,
+    note: Note,
     address: Address | None,
-    progress: Callable[[Event], None] | None = None,
-    lost: asyncio.Event,
+    mailbox: Mailbox | None = None,
 ) -> Outcome:
     """Run a job to its end; nothing runs if an earlier attempt was answered and only its end was not recorded.
 
     Args:
         claim: the job; an attempt above 1 resumes its session.
+        stop: ends the session at once, as when the job is another worker's; or soon: no further action begins, and it
+            ends when those that run have ended. It is also set here, when the job is found to be lost.
         settings: those of the worker.
-        store: where it is recorded what the job costs, and whether it waits for somebody.
-        mailbox: where people are asked, if the job may, and where commands come from.
+        note: records what the job costs, and whether it waits for somebody; returns False if it is another worker's.
         address: the team's database, to which the session is copied; None for the jobs of this machine.
-        progress: called with every event of the session.
-        lost: set when the job is another worker's: the session ends at once.
+        mailbox: where people are asked, and where commands come from; by default the folder of the session for a job of
+            this machine, and nowhere for one of a team.
 
     Raises:
-        JobLost: the job was lost; whoever runs it now records its end.
+        JobLost: the job was lost or left; whoever resumes it records its end.
     """
-    run = _JobRun(claim, settings, store, mailbox, address, progress, lost)
-    outcome = await until(run.run(), lost.wait())
+    run = _JobRun(claim, stop, settings, note, mailbox, address)
+
+    async def leave() -> None:
+        await stop.soon.wait()
+        await run.ledger.leave()
+
+    async def park() -> None:
+        await run.parking.wait()
+        with suppress(TimeoutError):
+            await asyncio.wait_for(run.ledger.leave(), PARKING_SECONDS)
+
+    async def end() -> None:
+        await until(until(leave(), park()), stop.wait())
+
+    outcome = await until(run.run(), end())
+    if outcome is None and run.parked and not stop.is_set():
+        return run.outcome("failed", error=run.parked, later="parked")
     if outcome is None:
-        raise JobLost(f"the job {claim.job.id} is another worker's")
+        raise JobLost(run.left)
     return outcome
 
 
@@ -127,35 +149,33 @@ class _JobRun:
     def __init__(
         self,
         claim: JobClaim,
+        stop: JobStop,
         settings: Settings,
-        store: JobStore,
+        note: Note,
         mailbox: Mailbox | None,
         address: Address | None,
-        on_event: Callable[[Event], None] | None,
-        lost: asyncio.Event,
     ) -> None:
         self._claim = claim
         self._query = claim.job.query
         self._settings = settings
-        self._store = store
-        self._mailbox = mailbox
+        self._note_at = note
         self._address = address
-        self._lost = lost
-        self._on_event = on_event
-        self._ledger = self._make_ledger()
+        self._stop = stop
+        self.ledger: PostgresActions | FolderActions = (
+            FolderActions(claim.session, on_superseded=self._leave)
+            if address is None
+            else PostgresActions(address, claim.session, on_superseded=self._leave)
+        )
         self._progress = JobProgress()
         self._changed = asyncio.Event()
-        self._relay = QuestionRelay(claim.session, mailbox, self._changed.set) if mailbox else None
+        self._mailbox = mailbox
+        self._relay = QuestionRelay(claim.session, self._changed.set)
         self._was_away = False
+        self.left = self.parked = ""
+        self.parking = asyncio.Event()
+        self._unknown: tuple[str, ...] = ()
         self._noted: tuple[str, float | None, str] | None = None
         self._folder = ""
-
-    def _make_ledger(self) -> SessionActions:
-        session = self._claim.session
-        if self._address is not None:
-            return PostgresActions(self._address, session, on_superseded=self._lost.set)
-        path = jobs_path(self._settings.workspace_base)
-        return SqliteActions(path, session, on_superseded=self._lost.set)
 
     async def run(self) -> Outcome:
         """Run the job; every failure is an outcome."""
@@ -167,19 +187,39 @@ class _JobRun:
             log.exception("the job %s failed", self._claim.job.id)
             return self._failed(f"{type(error).__name__}: {error}")
 
+    def _leave(self, why: str) -> None:
+        self.left = why
+        self._stop.set()
+
     def _failed(self, why: str) -> Outcome:
         redactor = Redactor(secrets(self._settings, os.environ))
-        return self._outcome("failed", error=clean_line(redactor.redact(why), 500))
+        return self.outcome("failed", error=clean_line(redactor.redact(why), 500))
 
-    def _outcome(self, state: Literal["done", "failed", "cancelled"], *, error: str = "") -> Outcome:
+    def outcome(
+        self,
+        state: Literal["done", "failed", "cancelled"],
+        *,
+        error: str = "",
+        later: Literal["", "parked", "put_off"] = "",
+    ) -> Outcome:
+        """How the job ended, or goes on."""
         ended = self._progress.ended
-        answer = ended.text.strip() if ended is not None and (state != "failed") else ""
+        answer = ended.text.strip() if ended is not None and state != "failed" else ""
         if state == "done" and self._progress.links:
             # A link is a key to an account: it is not passed on.
             names = clean_line(", ".join(self._progress.links), 200)
             answer += f"\n\nNot connected: {names}. Connect it in a session of your own."
         return Outcome(
-            state=state, answer=answer, error=error, cost_usd=self._progress.cost_usd, folder=self._folder
+            state=state,
+            later=later,
+            answer=answer,
+            error=error,
+            cost_usd=self._progress.cost_usd,
+            folder=self._folder,
+            tokens=self._progress.tokens,
+            model=self._progress.model,
+            files=tuple(self._progress.files),
+            unknown=self._unknown,
         )
 
     async def _run(self) -> Outcome:
@@ -198,8 +238,12 @@ class _JobRun:
                 knowledge = knowledge.reading_for(owner)
             settings = replace(settings, team=self._address.url, knowledge=knowledge)
         folder = await self._earlier_folder(settings)
+        if isinstance(self.ledger, FolderActions) and self._claim.folder:
+            await self.ledger.open(Path(self._claim.folder))
+            earlier = [each.tool for each in await self._earlier_actions("running")]
+            self._unknown = tuple(dict.fromkeys(earlier))
         if self._progress.succeeded:
-            return self._outcome("done")
+            return self.outcome("done")
         text, resume = self._query, None
         if folder is not None:
             await self._wait_for_lock(folder)
@@ -207,7 +251,7 @@ class _JobRun:
             settings, resume = await asyncio.to_thread(prepare_resume, settings, folder, named=named)
             if self._progress.spoken:
                 text = resumption([each.tool for each in await self._earlier_actions("running")])
-        interactive = asks and self._mailbox is not None
+        interactive = asks and (self._mailbox is not None or self._address is None)
         try:
             session = await self._compose(settings, interactive, resume)
         except ConversationGone as gone:
@@ -219,6 +263,8 @@ class _JobRun:
                 settings, interactive, Resume(resume.folder, fresh=True, named=resume.named)
             )
         self._folder = str(session.workspace.path)
+        if isinstance(self.ledger, FolderActions):
+            await self.ledger.open(session.workspace.path)
         return await self._run_session(session, text)
 
     async def _compose(self, settings: Settings, interactive: bool, resume: Resume | None) -> Session:
@@ -226,18 +272,20 @@ class _JobRun:
 
         more: dict[str, Any] = {}
         if self._address is not None:
-            more = {"team": self._claim.session, "files_elsewhere": self._settings.allow}
+            more = {
+                "team": self._claim.session,
+                "team_address": self._address,
+                "files_elsewhere": self._settings.allow,
+            }
         subscribers: list[Callable[[Event], None]] = [self._progress.handle_event, self._handle_failure]
-        if self._relay is not None and interactive:
+        if interactive:
             subscribers.append(self._relay.handle_event)
-        if self._on_event is not None:
-            subscribers.append(self._on_event)
         return await compose_session(
             settings,
             interactive=interactive,
             subscribers=subscribers,
             resume=resume,
-            ledger=self._ledger,
+            ledger=self.ledger,
             **more,
         )
 
@@ -290,6 +338,7 @@ class _JobRun:
         if self._address is None:
             folder = Path(self._claim.folder) if self._claim.folder else None
             return folder if folder is not None and await asyncio.to_thread(folder.is_dir) else None
+        from ua_tui.core.postgres.problems import is_temporary
         from ua_tui.core.team.restore import restore_session
 
         while True:
@@ -302,7 +351,7 @@ class _JobRun:
                     # Its worker was lost before there was anything to copy.
                     log.info("the job begins again: %s", error)
                     return None
-                if not _may_succeed_later(error):
+                if not is_temporary(error):
                     raise
                 log.warning("the session is not restored yet: %s", error)
             # Without the database for long, the job is lost.
@@ -318,7 +367,7 @@ class _JobRun:
 
     async def _earlier_actions(self, *states: str) -> list[Any]:
         try:
-            actions = await self._ledger.of_earlier_attempts()
+            actions = await self.ledger.of_earlier_attempts()
         except TeamError as error:
             # What may not run again is denied in any case.
             log.warning("the earlier actions cannot be read: %s", error)
@@ -356,8 +405,11 @@ class _JobRun:
             if session.state is SessionState.FAILED:
                 reason = "finished"
                 return self._failed(self._progress.failure or "the agent could not be started")
-            if self._relay is not None:
-                tasks.append(asyncio.create_task(self._relay.run(session)))
+            mailbox = self._mailbox
+            if mailbox is None and self._address is None:
+                mailbox = LocalMailbox(session.workspace.path)
+            if mailbox is not None:
+                tasks.append(asyncio.create_task(self._relay.run(session, mailbox)))
             outcome = await self._ask(session, text)
             reason = "finished"
             return outcome
@@ -392,13 +444,12 @@ class _JobRun:
             session.finish_auth("unattended")
         ended = self._progress.ended
         if ended is not None and ended.status == "success":
-            return self._outcome("done")
-        if (
-            self._relay is not None
-            and self._relay.interrupted
-            and (ended is None or ended.status == "interrupted")
-        ):
-            return self._outcome("cancelled", error=_STOPPED)
+            return self.outcome("done")
+        if self._relay.stopped_by is not None and (ended is None or ended.status == "interrupted"):
+            return self.outcome("cancelled", error=f"{self._relay.stopped_by} stopped it")
+        if self._progress.limited:
+            why = (ended and ended.error) or "the provider refuses requests"
+            return self.outcome("failed", error=why, later="put_off")
         if ended is None or not ended.error:
             spent = "the session has reached its spending limit"
             return self._failed(spent if self._progress.refused else "the query did not finish")
@@ -418,30 +469,46 @@ class _JobRun:
     # -- what the store knows ---------------------------------------------------------------------
 
     async def _keep_noting(self) -> None:
-        """Record the state when it changes, and the cost every two seconds."""
+        """Record the state when it changes, and the cost every two seconds; give the place back after a long time."""
+        began, asked = time.monotonic(), 0.0
         while True:
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._changed.wait(), 2.0)
             self._changed.clear()
             await self._note()
+            now = time.monotonic()
+            if not self._relay.needs_you:
+                # Waiting for a person is no work.
+                began, asked = began + (now - asked if asked else 0.0), 0.0
+            elif not asked:
+                asked = now
+            if self._address is not None and (why := _overdue(now - (asked or now), (asked or now) - began)):
+                self._relay.keeps_questions = True
+                self.parked = why
+                self.parking.set()
 
     async def _note(self) -> None:
-        state: Literal["running", "needs_you"] = (
-            "needs_you" if self._relay is not None and self._relay.needs_you else "running"
-        )
+        state: Literal["running", "needs_you"] = "needs_you" if self._relay.needs_you else "running"
         now = (state, self._progress.cost_usd, self._folder)
         if now == self._noted:
             return
         try:
-            if not await self._store.note(self._claim, state, now[1], now[2]):
-                self._lost.set()
+            if not await self._note_at(self._claim, state, now[1], now[2]):
+                self._stop.set()
         except TeamError as error:
             log.warning("the state of the job is not recorded yet: %s", error)
             return
         self._noted = now
 
 
-def _may_succeed_later(error: TeamError) -> bool:
-    from ua_tui.core.postgres.problems import is_temporary
-
-    return isinstance(error.__cause__, Exception) and is_temporary(error.__cause__)
+def _overdue(waited: float, worked: float) -> str:
+    """Why a job gives its place back; empty if it does not."""
+    if waited > QUESTION_SECONDS:
+        return (
+            f"nobody answered its question for {duration(QUESTION_SECONDS)}: answer it, and the job goes on"
+        )
+    if worked > JOB_SECONDS:
+        return (
+            f"it has worked for {duration(JOB_SECONDS)}: `ua-tui team retry` lets it go on, `cancel` ends it"
+        )
+    return ""

@@ -30,20 +30,22 @@ _SCOPES = ("once", "session")
 
 
 class QuestionRelay:
-    """Relays between one session and a mailbox; a subscriber of the session's bus.
+    """Relays between one session and a mailbox, while it runs; a subscriber of the session's bus.
 
-    `needs_you` says whether a question waits, and `interrupted` whether somebody of the team stopped the work.
-    `changed` is called when a question begins or ceases to wait.
+    `needs_you` says whether a question waits, and `stopped_by` who stopped the work; None if nobody did.
+    `changed` is called when a question begins or ceases to wait. With `keeps_questions` they wait on after the end.
     """
 
-    def __init__(self, session: SessionId, mailbox: Mailbox, changed: Callable[[], None]) -> None:
+    _mailbox: Mailbox
+
+    def __init__(self, session: SessionId, changed: Callable[[], None]) -> None:
         self._id = session
-        self._mailbox = mailbox
         self._changed = changed
         self._waiting: dict[str, PermissionAsked | ElicitationAsked] = {}
         self._asked: set[str] = set()
         self._wake = asyncio.Event()
-        self.interrupted = False
+        self.stopped_by: str | None = None
+        self.keeps_questions = False
 
     @property
     def needs_you(self) -> bool:
@@ -62,8 +64,9 @@ class QuestionRelay:
         self._wake.set()
         self._changed()
 
-    async def run(self, session: Session) -> None:
+    async def run(self, session: Session, mailbox: Mailbox) -> None:
         """Relay until it is cancelled; what still waits then is withdrawn."""
+        self._mailbox = mailbox
         try:
             async with asyncio.TaskGroup() as tasks:
                 tasks.create_task(self._send(session))
@@ -71,7 +74,7 @@ class QuestionRelay:
         finally:
             with suppress(TeamError, TimeoutError):
                 async with asyncio.timeout(2.0):
-                    for request in list(self._asked):
+                    for request in () if self.keeps_questions else list(self._asked):
                         await self._mailbox.withdraw(self._id, request)
 
     async def _send(self, session: Session) -> None:
@@ -126,11 +129,11 @@ class QuestionRelay:
         match item:
             case Answer():
                 self._handle_answer(session, item)
-            case Command(kind="submit", body=text):
-                log.info("somebody of the team submitted: %s", clean_line(text, 200))
+            case Command(kind="submit", body=text, sent_by=by):
+                log.info("%s submitted: %s", clean_line(by, 60), clean_line(text, 200))
                 await session.steer(text)
-            case Command(kind="interrupt"):
-                await self._interrupt(session)
+            case Command(kind="interrupt", sent_by=by):
+                await self._interrupt(session, by)
 
     def _handle_answer(self, session: Session, answer: Answer) -> None:
         match self._waiting.get(answer.request):
@@ -154,8 +157,8 @@ class QuestionRelay:
             case None:
                 log.info("an answer came when its question no longer waited")
 
-    async def _interrupt(self, session: Session) -> None:
-        self.interrupted = True
+    async def _interrupt(self, session: Session, by: str) -> None:
+        self.stopped_by = clean_line(by, 60) or "somebody"
         # What is about to begin is stopped when it has; after the end of the work this is cancelled.
         while session.state in (SessionState.STARTING, SessionState.IDLE):  # noqa: ASYNC110
             await asyncio.sleep(0.05)

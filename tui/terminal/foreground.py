@@ -15,7 +15,11 @@ from textual.app import App
 
 
 def run_in_foreground(
-    command: Sequence[str], data: bytes | None = None, environment: Mapping[str, str] | None = None
+    command: Sequence[str],
+    data: bytes | None = None,
+    environment: Mapping[str, str] | None = None,
+    *,
+    starting: str = "",
 ) -> int:
     """Run a program to its end and return its exit code, or minus the signal that ended it.
 
@@ -27,6 +31,7 @@ def run_in_foreground(
         command: the program and its arguments.
         data: its standard input; by default the terminal.
         environment: its environment; by default that of this process.
+        starting: a line to show until a full-screen program has drawn its screen; what is typed is not shown.
 
     Raises:
         OSError: it cannot be started.
@@ -38,6 +43,11 @@ def run_in_foreground(
         return subprocess.run([*command], input=data, env=environment, check=False).returncode  # noqa: S603
     try:
         modes = _modes(terminal)
+        if starting:
+            input_, output, control, local, *others = modes
+            quiet = [input_, output, control, local & ~termios.ECHO, *others]
+            termios.tcsetattr(terminal, termios.TCSADRAIN, quiet)
+            os.write(terminal, f"{starting}\r".encode())
         stdin = None if data is None else subprocess.PIPE
         process = subprocess.Popen([*command], stdin=stdin, env=environment, process_group=0)  # noqa: S603
         try:
@@ -50,6 +60,9 @@ def run_in_foreground(
         # A killed program does not restore the modes. A terminal that is gone has none.
         with suppress(termios.error):
             termios.tcsetattr(terminal, termios.TCSADRAIN, modes)
+        if starting:
+            with suppress(OSError):
+                os.write(terminal, b"\x1b[K")
         return process.returncode
     finally:
         os.close(terminal)
@@ -60,6 +73,8 @@ def run_suspended(
     command: Sequence[str],
     data: bytes | None = None,
     environment: Mapping[str, str] | None = None,
+    *,
+    starting: str = "",
 ) -> int:
     """Suspend the application while a program runs on its terminal; the rest is as for `run_in_foreground`.
 
@@ -69,7 +84,7 @@ def run_suspended(
     """
     with app.suspend():
         try:
-            return run_in_foreground(command, data, environment)
+            return run_in_foreground(command, data, environment, starting=starting)
         except OSError as error:
             # An error that passes through `suspend` would leave the terminal suspended.
             failed = error

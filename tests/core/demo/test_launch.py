@@ -4,6 +4,7 @@ import asyncio
 import os
 import sys
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,9 @@ import pytest
 import pytest_asyncio
 
 from ua_tui.core.demo import launch
-from ua_tui.core.demo.launch import demo_servers
+from ua_tui.core.demo.launch import DemoEndpoints, demo_servers, demo_settings
+from ua_tui.core.postgres.address import Address
+from ua_tui.core.settings.model import Settings
 
 CHILD = """\
 #!/bin/sh
@@ -56,3 +59,21 @@ async def test_who_holds_the_servers_output_open_holds_nothing_up(held: None) ->
     async with demo_servers(0) as endpoints:
         assert endpoints.address == "h:1"
     assert others() == set()
+
+
+def test_a_demo_uses_no_settings_of_the_person_but_what_was_given_with_it() -> None:
+    endpoints = DemoEndpoints("http://127.0.0.1:1", "http://127.0.0.1:2", "k", ".example=127.0.0.1:1")
+    own = Settings(
+        demo=True, model="llama", effort="high", base_url="http://192.0.2.1", api_key="own", custom_headers="X: y",
+        knowledge=Address.parse("postgresql://192.0.2.1/team"),
+    )  # fmt: skip
+    used = demo_settings(own, endpoints)
+    assert (used.model, used.effort, used.custom_headers, used.knowledge) == (
+        "claude-sonnet-5",
+        None,
+        None,
+        "on",
+    )
+    assert used.base_url == endpoints.model_url
+    given = demo_settings(replace(own, options={"model": "llama"}), endpoints, of_team=True)
+    assert (given.model, given.effort, given.knowledge) == ("llama", None, own.knowledge)

@@ -30,14 +30,16 @@ def planted(tmp_path: Path) -> Path:
     return path
 
 
-@pytest.mark.parametrize("given", ["the file", "the session", "the folder", "the folder of an own session"])
+@pytest.mark.parametrize(
+    "given", ["the file", "the checks", "the session", "the folder", "the folder of an own session"]
+)
 def test_decisions_are_adopted(
     planted: Path, tmp_path: Path, given: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     session = planted.parents[1]
     if "own" in given:
         seal_session(Root(session))
-    place = {"the file": planted, "the session": session}.get(given, tmp_path)
+    place = {"the file": planted, "the checks": planted.parent, "the session": session}.get(given, tmp_path)
     assert adopt(place, yes=False) == 2
     assert read_content(planted) == (1, 0, False)
     assert adopt(place, yes=True) == 0

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import getpass
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -8,14 +9,14 @@ from typing import Any
 
 import pytest
 
-from tests.core.team.stores import SESSION, add_local_session
+from tests.core.team.stores import SESSION
 from tests.tui.fixture_types import Patch
 from tests.waiting import until, until_in_thread
 from ua_tui.core.errors import FormError, TeamError
 from ua_tui.core.events import types as ev
 from ua_tui.core.session.parts import SessionState
 from ua_tui.core.team.letters import LARGEST
-from ua_tui.core.team.local_mailbox import SqliteMailbox
+from ua_tui.core.team.local_mailbox import LocalMailbox
 from ua_tui.core.team.records import Answer, Command, Question, SessionId
 from ua_tui.tui.team.question_relay import QuestionRelay
 
@@ -51,20 +52,20 @@ class NoteSession:
 
 
 class Desk:
-    """A session whose questions go through a file of jobs, and a person who answers them."""
+    """A session whose questions are in its folder, and a person who answers them."""
 
     def __init__(self, path: Path) -> None:
         self.session = NoteSession()
         self.changes = 0
-        self.worker, self.person = SqliteMailbox(path), SqliteMailbox(path)
-        self.relay = QuestionRelay(SESSION, self.worker, self._note_change)
+        self.worker, self.person = LocalMailbox(path), LocalMailbox(path)
+        self.relay = QuestionRelay(SESSION, self._note_change)
 
     def _note_change(self) -> None:
         self.changes += 1
 
     @asynccontextmanager
     async def at_work(self) -> AsyncIterator[None]:
-        task = asyncio.create_task(self.relay.run(self.session))  # type: ignore[arg-type]
+        task = asyncio.create_task(self.relay.run(self.session, self.worker))  # type: ignore[arg-type]
         try:
             yield
         finally:
@@ -85,9 +86,7 @@ class Desk:
 
 @pytest.fixture
 def desk(tmp_path: Path) -> Desk:
-    path = tmp_path / "jobs.db"
-    add_local_session(path)
-    return Desk(path)
+    return Desk(tmp_path)
 
 
 async def test_a_call_is_answered_by_the_team(desk: Desk) -> None:
@@ -139,7 +138,7 @@ async def test_commands_come_to_the_session(desk: Desk) -> None:
         await desk.person.send("s1", Command(kind="interrupt"))
         assert await desk.told(1) == "Shorter, please"
         # It is about to begin: it is stopped when it runs.
-        await until(lambda: desk.relay.interrupted)
+        await until(lambda: desk.relay.stopped_by == getpass.getuser())
         assert desk.session.told == ["Shorter, please"]
         desk.session.state = SessionState.RUNNING
         assert await desk.told(2) == "interrupt"

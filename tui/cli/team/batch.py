@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 import shlex
 import sys
 from pathlib import Path
@@ -10,28 +11,48 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from ua_tui.tui.cli.arguments import SESSION_OPTIONS, WrongUsage, add_address, amount, optional_address
+from ua_tui.tui.cli.arguments import (
+    SESSION_OPTIONS,
+    WrongUsage,
+    add_address,
+    amount,
+    optional_address,
+    whole_number,
+)
 from ua_tui.tui.cli.output import quiet_libraries
+from ua_tui.tui.cli.team.schedule import check_options, make_schedule, print_timer
 from ua_tui.tui.cli.team.worker import PARALLEL, add_parallel
-from ua_tui.tui.terminal.exit_codes import EXIT_USAGE
+from ua_tui.tui.terminal.apart import run_apart
+from ua_tui.tui.terminal.exit_codes import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_USAGE
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from ua_tui.core.postgres.address import Address
     from ua_tui.core.settings.model import Settings
     from ua_tui.core.team.jobs.running import RunJob
-    from ua_tui.core.team.records import Job
+    from ua_tui.core.team.records import Job, JobResult
+    from ua_tui.tui.team.reporters import Reporter
+    from ua_tui.tui.team.result_output import ResultOutput
 
 EXAMPLES = """\
-FILE has a query on each line (lines that begin with # are skipped), or an object such as
-{"query": "...", "model": "..."} on each (.jsonl), or is a CSV with a column query (.csv). What else a row may set:
-model, simple_model, fallback_model, effort, classifier, deny, max_cost_usd, max_turns; and allow and permission_mode
-with --rows-may-allow.
+FILE has a query on each line (lines that begin with # are skipped), or is JSON with an object such as
+{"query": "...", "model": "..."} for each (.jsonl or .json), or a table with a column query (.csv or .tsv). What else a
+row may set: model, simple_model, fallback_model, effort, classifier, deny, max_cost_usd, max_turns; and allow and
+permission_mode with --rows-may-allow. Other columns come back in the results.
 The same batch given again runs nothing twice: it prints the answers that are there, and runs what is left.
 
 examples:
   ua-tui batch queries.txt --parallel 4 > answers.txt
+  ua-tui batch queries.csv --output results.csv
+  ua-tui batch queries.csv --name weekly --again --output results/
   ua-tui batch queries.csv --to postgresql://mary@db.example/desk --ask --json
+  ua-tui batch queries.csv --name weekly --every "mon 07:00"
 """
+MOST_EACH, MOST_ALL = 1.0, 50.0
+"""The spending limits by default, in US dollars: of a job, and of the batch."""
+BATCHES = "batches"
+"""The folder with the results of batches, beside the sessions."""
 # Those of a session that may differ from what the workers have themselves.
 _OF_JOBS = ("demo", "demo_pace", "model", "effort", "allow", "permission_mode", "max_turns")
 _OPTIONS = tuple(each for each in SESSION_OPTIONS if each.setting in (*_OF_JOBS, "workspace_base"))
@@ -43,12 +64,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_address(parser, "--to", "the team's database, whose workers run the jobs")
     add_parallel(parser)
     parser.add_argument(
-        "--max-cost-each", metavar="USD", type=amount("dollars"), default=1.0,
-        help="the spending limit of each job whose row has no max_cost_usd (default: 1)",
+        "--max-cost-each", metavar="USD", type=_limit,
+        help=f"the spending limit of each job whose row has no max_cost_usd, or none (default: {MOST_EACH:.0f})",
     )  # fmt: skip
     parser.add_argument(
-        "--max-cost-all", metavar="USD", type=amount("dollars"), default=50.0,
-        help="the spending limit of the batch (default: 50); with a higher one the same batch runs on",
+        "--max-cost-all", metavar="USD", type=_limit,
+        help=f"the spending limit of the batch, or none (default: {MOST_ALL:.0f}); with a higher one it runs on",
     )  # fmt: skip
     for option in _OPTIONS:
         option.add_to(parser)
@@ -61,9 +82,30 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--rows-may-allow", action="store_true",
         help="let rows set allow and permission_mode; not if the file is in a folder that is not trusted",
     )  # fmt: skip
-    parser.add_argument("--no-wait", action="store_true", help="submit the jobs, and do not wait for them")
+    parser.add_argument(
+        "--output", metavar="PATH", type=Path,
+        help="where the results are written, too: a file .jsonl or .csv, or a folder with a report for each row",
+    )  # fmt: skip
+    parser.add_argument("--name", help="the name of the batch (default: that of FILE)")
+    parser.add_argument(
+        "--again", action="store_true", help="run all rows again; the results of the run before are kept"
+    )
+    parser.add_argument(
+        "--every", metavar="WHEN",
+        help='have the team run it again whenever it is due, such as "mon 07:00" or "daily 07:00"; on one machine: '
+        "print a systemd timer and a line for cron that do so",
+    )  # fmt: skip
     parser.add_argument("--retry-failed", action="store_true", help="run jobs again that have failed")
-    parser.add_argument("--json", action="store_true", help="print a JSON object for each job")
+    parser.add_argument(
+        "--no-wait", action="store_true", help="submit the jobs to the team, and do not wait for them"
+    )
+    parser.add_argument(
+        "--grace", metavar="SECONDS", type=whole_number(0, 3600), default=60,
+        help="how long actions that run on this machine have to end after Ctrl+C (default: 60)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--json", action="store_true", help="print a JSON object for each row as soon as it is over"
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -83,64 +125,241 @@ def run(args: argparse.Namespace) -> int:
     # Each job would fail for a rule that cannot be used.
     RuleSet(rules_of(settings))
     address = optional_address(args.address, settings)
-    if args.private and address is None:
-        raise WrongUsage("--private goes with --to: nobody else sees the jobs of this machine")
+    if address is None and (args.private or args.no_wait):
+        raise WrongUsage(f"{'--private' if args.private else '--no-wait'} goes with a team's database (--to)")
     if args.parallel is not None and address is not None:
         raise WrongUsage("--parallel goes with jobs of this machine: give it to the workers of the team")
-    with quiet_libraries(settings.log_level):
-        return asyncio.run(run_batch(args, settings, address))
+    if args.again and args.retry_failed:
+        raise WrongUsage("--again runs all rows, --retry-failed those that failed: give one of them")
+    if args.every is not None:
+        check_options(args, address)
+
+    def work() -> int:
+        with quiet_libraries(settings.log_level):
+            return asyncio.run(run_batch(args, settings, address))
+
+    return run_apart(work) if address is None else work()
 
 
 async def run_batch(
     args: argparse.Namespace, settings: Settings, address: Address | None, *, job: RunJob | None = None
 ) -> int:
-    """Run the command; `job` runs one job, by default as a session."""
-    from ua_tui.core.team.jobs.batch_file import BatchProblems, batch_of
-    from ua_tui.tui.cli.output import print_line
-    from ua_tui.tui.team.batch import BatchRun, LineReporter, TerminalReporter, open_store
+    """Run the command; `job` runs one job of this machine, by default as a session."""
+    from ua_tui.core.team.jobs.batch_file import BatchProblems
+    from ua_tui.tui.team.reporters import Reporter, TerminalReporter
 
-    store = await open_store(settings, address)
-    reporter = TerminalReporter() if sys.stderr.isatty() else LineReporter()
+    reporter = TerminalReporter() if sys.stderr.isatty() else Reporter()
     try:
-        owner = None
-        if args.private:
-            from ua_tui.core.team.jobs.postgres_jobs import PostgresJobs
+        if address is not None:
+            return await _run_for_team(args, settings, address, reporter)
+        return await _run_here(args, settings, reporter, job)
+    except BatchProblems as problems:
+        sys.stderr.write("\n".join([f"ua-tui batch: {problems.summary}", *problems.lines]) + "\n")
+        return EXIT_USAGE
+    finally:
+        reporter.close()
 
-            assert isinstance(store, PostgresJobs)
-            owner = await store.owner()
-        try:
-            jobs = _read(args, owner)
-        except BatchProblems as problems:
-            sys.stderr.write("\n".join([f"ua-tui batch: {problems.summary}", *problems.lines]) + "\n")
-            return EXIT_USAGE
-        name = "standard input" if args.file == "-" else Path(args.file).name
-        batch = batch_of(
-            jobs, title=name, max_cost_usd=args.max_cost_all, shared=not args.private, owner=owner
+
+async def _run_here(
+    args: argparse.Namespace, settings: Settings, reporter: Reporter, job: RunJob | None
+) -> int:
+    from ua_tui.core.storage.folders import WORKSPACES
+    from ua_tui.core.storage.names import safe_name
+    from ua_tui.core.team.jobs.results_file import ResultsFile
+    from ua_tui.tui.team.local_batch import LocalBatch
+    from ua_tui.tui.team.result_output import LINES
+
+    jobs, most = _with_limits(args, settings, _read(args), reporter)
+    if args.every is not None:
+        print_timer(args, _title(args))
+        return 0
+    path = args.output
+    if path is None or path.suffix.lower() not in LINES:
+        path = (
+            settings.workspace_base
+            / WORKSPACES
+            / BATCHES
+            / f"{safe_name(args.name or Path(_title(args)).stem)}.jsonl"
         )
-        batch_run = BatchRun(
+    output = _output(args, jobs)
+    file = ResultsFile(path, again=args.again)
+    try:
+        output.file = file
+        if file.moved is not None:
+            reporter.line(f"the results of the run before are in {file.moved}")
+        batch = LocalBatch(
             settings=settings,
-            store=store,
-            address=address,
-            parallel=args.parallel or PARALLEL,
+            jobs=jobs,
+            file=file,
+            output=output,
             reporter=reporter,
-            write=lambda text: print_line(text, flush=True),
+            parallel=args.parallel or PARALLEL,
+            max_cost_usd=most,
+            grace=args.grace,
+            retry_failed=args.retry_failed,
             run=job,
         )
+        reporter.line(batch.plan())
+        signals = await batch.work()
+        again = " without --again" if args.again else ""
+        left = f"{_left(jobs, batch.results)}; run the same command again{again} to resume"
+        where = f"results in {args.output or path}"
+        return _end(output, batch.results, signals, reporter, left, where)
+    finally:
+        file.close()
+
+
+async def _run_for_team(
+    args: argparse.Namespace, settings: Settings, address: Address, reporter: Reporter
+) -> int:
+    from ua_tui.core.team.jobs.batch_file import batch_of
+    from ua_tui.core.team.jobs.postgres_jobs import PostgresJobs
+    from ua_tui.core.team.jobs.results_file import ResultsFile
+    from ua_tui.core.text import clean_line
+    from ua_tui.tui.team.batch import BatchRun
+    from ua_tui.tui.team.result_output import LINES
+
+    store = PostgresJobs(address)
+    await store.open()
+    file = None
+    try:
+        owner = await store.owner() if args.private else None
+        name = clean_line(_title(args), 200)
+        run = (name, max(1, await store.last_run(name)) + args.again)
+        jobs, most = _with_limits(args, None, _read(args, owner, run), reporter)
+        batch = batch_of(jobs, title=name, max_cost_usd=most, owner=owner, run=run)
+        if args.every is not None:
+            reporter.line(await make_schedule(store, batch, jobs, args.every))
+            return 0
+        output = _output(args, jobs)
+        if args.output is not None and args.output.suffix.lower() in LINES:
+            output.file = file = ResultsFile(args.output)
+        batch_run = BatchRun(store=store, reporter=reporter)
         await batch_run.submit(batch, jobs, retry_failed=args.retry_failed)
         if args.no_wait:
             counts = await store.counts(batch.id)
-            runs = "`ua-tui worker` in this folder runs them" if address is None else "the workers run them"
-            state = runs if counts.over < counts.total else "all are finished"
+            state = "the workers run them" if counts.over < counts.total else "all are finished"
             reporter.line(f"{state}; the same command without --no-wait prints the answers")
             await batch_run.check_workers(counts)
             return 0
-        return await batch_run.complete(batch, as_json=args.json)
+        signals = await batch_run.work(batch, output)
+        left = f"{batch_run.problem or _left(jobs, batch_run.results)}; workers go on with them"
+        where = f"results in {args.output}" if args.output else ""
+        return _end(output, batch_run.results, signals, reporter, left, where)
     finally:
-        reporter.close()
+        if file is not None:
+            file.close()
         await store.close()
 
 
-def _read(args: argparse.Namespace, owner: str | None) -> list[Job]:
+def _end(
+    output: ResultOutput,
+    results: dict[str, JobResult],
+    signals: list[int],
+    reporter: Reporter,
+    left: str,
+    where: str,
+) -> int:
+    """Write all results, and say what came of the batch; returns the exit code."""
+    from ua_tui.core.events.units import quantity
+    from ua_tui.core.team.records import NO_MONEY
+
+    reporter.close()
+    output.finish(results)
+    lacks = not output.has_all(results)
+    if signals or lacks:
+        reporter.line(f"interrupted: {left}" if signals else left)
+    failed = [result for result in results.values() if result.state != "done"]
+    if limited := [result for result in failed if result.error.startswith(NO_MONEY)]:
+        reporter.line(
+            f"{quantity(len(limited), 'job')} found no money left: the same with a higher --max-cost-all runs them"
+        )
+    if len(failed) > len(limited):
+        reporter.line("--retry-failed runs those again that failed")
+    reporter.line(output.summary(results, where))
+    if signals:
+        return EXIT_INTERRUPTED if signals[0] == 2 else 128 + signals[0]
+    return EXIT_FAILED if failed or lacks else 0
+
+
+def _left(jobs: Sequence[Job], results: dict[str, JobResult]) -> str:
+    """How many jobs are not over."""
+    from ua_tui.core.events.units import quantity
+
+    return f"{quantity(len({job.id for job in jobs} - results.keys()), 'job')} not over"
+
+
+def _title(args: argparse.Namespace) -> str:
+    return args.name or ("standard input" if args.file == "-" else Path(args.file).name)
+
+
+def _output(args: argparse.Namespace, jobs: Sequence[Job]) -> ResultOutput:
+    """Where the results go.
+
+    Raises:
+        SettingsError: they would replace another file.
+    """
+    from ua_tui.core.errors import SettingsError
+    from ua_tui.tui.cli.output import print_line
+    from ua_tui.tui.team.result_output import ResultOutput, target_of
+
+    target = None
+    if args.output is not None:
+        if args.file != "-" and args.output.exists() and args.output.samefile(args.file):
+            raise SettingsError("--output is the file with the queries: name another one")
+        target = target_of(args.output, jobs, _title(args))
+    return ResultOutput(
+        jobs, as_json=args.json, write=lambda text: print_line(text, flush=True), target=target
+    )
+
+
+def _limit(text: str) -> float:
+    """Read a spending limit; `none` is no limit."""
+    return math.inf if text == "none" else amount("dollars")(text)
+
+
+def _with_limits(
+    args: argparse.Namespace, settings: Settings | None, jobs: Sequence[Job], reporter: Reporter
+) -> tuple[list[Job], float | None]:
+    """The jobs with their spending limits, and that of all; with a model without a price there is none by default.
+
+    `settings` are those of the sessions; None if the workers of a team have them.
+
+    Raises:
+        SettingsError: a limit was set, and the price of a model is unknown.
+    """
+    from ua_tui.core.agent.messages.usage import Prices
+    from ua_tui.core.settings.prices import read_prices, unpriced_error
+
+    models: dict[str, None] = {}
+    for job in jobs:
+        for name in ("model", "simple_model", "fallback_model"):
+            own = None if settings is None or job.settings.get("demo") else getattr(settings, name)
+            if model := job.settings.get(name) or own:
+                models[model] = None
+    prices = Prices(read_prices(settings.prices if settings is not None else ()))
+    unpriced = next((model for model in models if not prices.is_known(model)), None)
+    each, most = args.max_cost_each, args.max_cost_all
+    if unpriced is not None and settings is not None:
+        limits = [each, most, settings.max_cost_usd, *(job.settings.get("max_cost_usd") for job in jobs)]
+        if any(limit not in (None, math.inf) for limit in limits):
+            raise unpriced_error(unpriced)
+        reporter.line(
+            f"the price of {unpriced} is unknown, so there is no spending limit: set it with the setting prices"
+        )
+        each = most = math.inf
+    each, most = MOST_EACH if each is None else each, MOST_ALL if most is None else most
+    if each != math.inf:
+        jobs = [
+            job
+            if "max_cost_usd" in job.settings
+            else replace(job, settings={**job.settings, "max_cost_usd": each})
+            for job in jobs
+        ]
+    return list(jobs), None if most == math.inf else most
+
+
+def _read(args: argparse.Namespace, owner: str | None = None, run: tuple[str, int] = ("", 1)) -> list[Job]:
     from ua_tui.core.errors import SettingsError
     from ua_tui.core.team.jobs.batch_file import read_jobs
 
@@ -149,10 +368,9 @@ def _read(args: argparse.Namespace, owner: str | None) -> list[Job]:
         for option in _OPTIONS
         if option.setting in _OF_JOBS and (given := option.given(args)) is not None
     }
-    defaults["max_cost_usd"] = args.max_cost_each
     if args.ask:
         defaults["ask"] = True
-    more = {"owner": owner, "rows_may_allow": args.rows_may_allow}
+    more: dict[str, Any] = {"owner": owner, "run": run, "rows_may_allow": args.rows_may_allow}
     if args.file == "-":
         return read_jobs(sys.stdin.buffer, "standard input", defaults, **more)
     if args.rows_may_allow:

@@ -1,4 +1,4 @@
-"""`ua-tui fleet`: all sessions of this machine and of a team, live on a screen, or printed once."""
+"""`ua-tui fleet`: all sessions of this machine and of a team, live on a screen, or printed once; one is followed."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from ua_tui.core.text import clean_line
 from ua_tui.tui.cli.arguments import (
     add_address,
@@ -16,11 +18,22 @@ from ua_tui.tui.cli.arguments import (
     optional_address,
     workspace_settings,
 )
-from ua_tui.tui.cli.output import complain, has_screen, local_time, print_json, print_line, print_table
+from ua_tui.tui.cli.output import (
+    complain,
+    has_screen,
+    local_time,
+    print_json,
+    print_line,
+    print_table,
+    screen_problem,
+)
 from ua_tui.tui.terminal.exit_codes import EXIT_FAILED
 
 if TYPE_CHECKING:
-    from ua_tui.core.team.fleet.rows import Fleet, FleetRow
+    from ua_tui.core.postgres.address import Address
+    from ua_tui.core.settings.model import Settings
+    from ua_tui.core.team.fleet.rows import Fleet, FleetBatch, FleetRow, FleetWorker
+    from ua_tui.tui.replay.followed_source import FollowedSource
 
 EXAMPLES = """\
 Without an address, and without the setting `team`, only the sessions and jobs of this machine are listed.
@@ -30,7 +43,7 @@ examples:
   ua-tui fleet --from postgresql://mary@db.example/desk
   ua-tui fleet --json | jq '.sessions[] | select(.state == "needs_you")'
 """
-_HEADER = ("STATE", "STARTED", "TIME", "COST", "WHERE", "OWNER", "TITLE OR FIRST QUERY", "NOW")
+_HEADER = ("STATE", "STARTED", "TIME", "COST", "WHERE", "OWNER", "BATCH", "TITLE OR FIRST QUERY", "NOW")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -56,9 +69,7 @@ def run(args: argparse.Namespace) -> int:
     settings = workspace_settings(args)
     address = optional_address(args.address or None, settings)
     if args.follow:
-        from ua_tui.tui.cli.team.following import follow
-
-        return follow(settings, args.follow, address, Path(args.folder) if args.folder else None)
+        return _follow(settings, args.follow, address, Path(args.folder) if args.folder else None)
     from ua_tui.core.history.index import SessionIndex
     from ua_tui.core.team.fleet.source import FleetSource
 
@@ -79,19 +90,41 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _print(fleet: Fleet, *, as_json: bool, place: str) -> int:
+    import time
+
     if fleet.notice:
         complain(fleet.notice)
+    now = time.time()
     if as_json:
-        rows = [_fields(each) for each in fleet.rows]
-        print_json({"sessions": rows, "waiting": fleet.waiting, "cost_usd": fleet.cost_usd})
+        progress = fleet.progress(now)
+        print_json(
+            {
+                "sessions": [_fields(each) for each in fleet.rows],
+                "batches": [_batch(each) for each in fleet.batches],
+                "workers": [_worker(each, now) for each in fleet.workers],
+                "waiting": fleet.waiting(),
+                "oldest_waiting": _iso(progress.oldest),
+                "per_minute": progress.per_minute,
+                "seconds_left": progress.left_seconds,
+                "cost_usd": progress.cost_usd,
+            }
+        )
     elif not fleet.rows:
         return complain(f"there are no sessions in {place}", 0)
     else:
-        print_table([_HEADER, *map(_row, fleet.rows)])
-        listed = sum(row.state == "waiting" and not row.session for row in fleet.rows)
-        if fleet.waiting > listed:
-            print_line(f"and {fleet.waiting - listed:,} more jobs that wait")
+        print_table([_HEADER, *(_row(each, now) for each in fleet.rows)])
+        listed = sum(row.state in ("waiting", "held") and not row.session for row in fleet.rows)
+        if fleet.waiting() > listed:
+            print_line(f"and {fleet.waiting() - listed:,} more jobs that wait")
     return EXIT_FAILED if fleet.notice else 0
+
+
+def _batch(batch: FleetBatch) -> dict[str, Any]:
+    return {**msgspec.structs.asdict(batch), "submitted": _iso(batch.submitted), "total": batch.total}
+
+
+def _worker(worker: FleetWorker, now: float) -> dict[str, Any]:
+    return {**msgspec.structs.asdict(worker), "seen": _iso(worker.seen), "alive": worker.is_alive(now)}
 
 
 def _fields(row: FleetRow) -> dict[str, Any]:
@@ -107,18 +140,18 @@ def _fields(row: FleetRow) -> dict[str, Any]:
         "owner": row.owner,
         "session": row.name,
         "job": row.job,
+        "batch": row.batch,
+        "unknown_outcomes": row.unknown,
         "folder": row.folder or None,
         "private": row.private,
         "demo": row.demo,
     }
 
 
-def _row(row: FleetRow) -> tuple[str, ...]:
-    import time
-
+def _row(row: FleetRow, now: float) -> tuple[str, ...]:
     from ua_tui.core.events.units import duration, money
 
-    seconds = row.seconds(time.time())
+    seconds = row.seconds(now)
     return (
         row.state.replace("_", " "),
         "-" if row.started is None else local_time(datetime.fromtimestamp(row.started, UTC)),
@@ -126,6 +159,7 @@ def _row(row: FleetRow) -> tuple[str, ...]:
         money(row.cost_usd) or "-",
         row.where or "-",
         row.owner or "-",
+        row.batch_name or "-",
         clean_line(row.title or row.name or "-", 100),
         clean_line(row.activity, 100),
     )
@@ -133,3 +167,55 @@ def _row(row: FleetRow) -> tuple[str, ...]:
 
 def _iso(seconds: float | None) -> str | None:
     return None if seconds is None else datetime.fromtimestamp(seconds, UTC).isoformat()
+
+
+def _follow(settings: Settings, session: str, address: Address | None, folder: Path | None) -> int:
+    """Show a session until the person goes back; returns the exit code.
+
+    Args:
+        settings: the theme and the keys.
+        session: its id.
+        address: the team's database; None for a session of a batch of this machine.
+        folder: its folder, if it is on this machine.
+
+    Raises:
+        TeamError: the team's database cannot be used, or has no such session.
+    """
+    if problem := screen_problem():
+        return complain(problem)
+    source = asyncio.run(make_source(session, address, folder))
+    from ua_tui.tui.app.app import UaTuiApp
+    from ua_tui.tui.app.controllers.attention import Attention
+    from ua_tui.tui.layout.store import LayoutStore
+    from ua_tui.tui.theme.store import store_theme
+
+    app = UaTuiApp(settings, source, layout=LayoutStore())
+    app.attention = Attention(settings, app.write_to_terminal)
+    app.theme_store = store_theme
+    app.run()
+    return app.return_code or 0
+
+
+async def make_source(session: str, address: Address | None, folder: Path | None) -> FollowedSource:
+    """Make the source of the screen; questions can be answered if the session works on a job.
+
+    Raises:
+        TeamError: the team's database cannot be used, or has no such session.
+    """
+    from ua_tui.core.errors import TeamError
+    from ua_tui.tui.replay.followed_source import FollowedSource
+
+    if address is None:
+        from ua_tui.core.team.local_mailbox import LocalMailbox
+
+        if folder is None:
+            raise TeamError("a session of this machine is followed in its folder: give --folder")
+        return FollowedSource(folder, session, LocalMailbox(folder))
+    from ua_tui.core.team.fleet.database import find_session
+    from ua_tui.core.team.mailbox import PostgresMailbox
+    from ua_tui.core.team.restore import SessionMirror
+
+    row = await find_session(address, session)
+    mailbox = PostgresMailbox(address) if row.takes_answers else None
+    place = folder or SessionMirror(address, session)
+    return FollowedSource(place, session, mailbox, where=row.where, owner=row.owner)

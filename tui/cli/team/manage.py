@@ -3,39 +3,76 @@
 from __future__ import annotations
 
 import argparse
+import time
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ua_tui.core.events.units import duration, quantity
 from ua_tui.core.text import clean_line
-from ua_tui.tui.cli.arguments import WrongUsage, add_address, team_address
+from ua_tui.tui.cli.arguments import WrongUsage, add_address, amount, team_address, whole_number
 from ua_tui.tui.cli.output import print_json, print_line
 
 if TYPE_CHECKING:
     from ua_tui.core.postgres.address import Address
     from ua_tui.core.postgres.state import WorkState
+    from ua_tui.core.team.jobs.operations import Attention
 
 EXAMPLES = """\
 examples:
   ua-tui team migrate --to postgresql://owner@db.example/desk
   ua-tui team grant mary john --to postgresql://owner@db.example/desk
-  ua-tui team status
+  ua-tui team limit john --cost-per-day 20 --jobs 500 --tools "COMPOSIO_SEARCH_*"
+  ua-tui team pause weekly       a batch by its name; a batch or a job also by its id, or the beginning of it
+  ua-tui team cancel weekly      the schedule of that name; without one, the batches of that name
+  ua-tui team attention          what a person has to look at
+  ua-tui team prune --older-than 90d
 """
 _WORDS = {"needs_you": "needs you"}
+_HELP = """\
+status shows the tables, sessions, jobs and workers (default); migrate creates the tables, or updates them to this
+version of the program; grant gives roles of the server access; revoke takes it away, cancels their jobs and ends their
+connections; limit sets ceilings for
+roles, and shows them; cancel, pause, resume and retry take jobs and batches, and
+cancel first removes a schedule of that name; attention shows what waits for a person, actions of which nobody knows
+whether they succeeded, and schedules that did not run; prune removes old batches"""
+_OF_ROLES = ("grant", "revoke", "limit")
+_OF_JOBS = ("cancel", "pause", "resume", "retry")
+_ACTIONS = ("status", "migrate", *_OF_ROLES, *_OF_JOBS, "attention", "prune")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command to the parser."""
+    parser.add_argument("action", nargs="?", default="status", choices=_ACTIONS, help=_HELP)
     parser.add_argument(
-        "action",
-        nargs="?",
-        default="status",
-        choices=["status", "migrate", "grant", "revoke"],
-        help="status shows the tables, sessions, jobs and workers (default); migrate creates the tables, or updates "
-        "them to the version of this program; grant gives roles of the server access; revoke takes it away",
+        "names",
+        nargs="*",
+        metavar="NAME",
+        help="roles of the server; or jobs, batches and sessions by name or id",
     )
-    parser.add_argument("users", nargs="*", metavar="USER", help="with grant and revoke: roles of the server")
     add_address(parser, "--to", "the team's database")
-    parser.add_argument("--json", action="store_true", help="with status: print JSON")
+    parser.add_argument("--json", action="store_true", help="with status and attention: print JSON")
+    parser.add_argument(
+        "--checked",
+        action="store_true",
+        help="with attention: record that you looked at these sessions, jobs or schedules",
+    )
+    parser.add_argument("--older-than", metavar="DAYS", type=_days, help="with prune: such as 90d")
+    parser.add_argument(
+        "--cost-per-day", metavar="USD", type=amount("dollars"),
+        help="with limit: what the jobs of a role may cost in 24 hours",
+    )  # fmt: skip
+    parser.add_argument(
+        "--jobs",
+        metavar="N",
+        type=whole_number(0, 1_000_000),
+        help="with limit: how many may wait and run at once",
+    )
+    parser.add_argument(
+        "--tools", metavar="PATTERN", action="append", help="with limit: what --allow may name (repeatable)"
+    )
+    parser.add_argument(
+        "--none", action="store_true", help="with limit: remove the ceilings that are not given with it"
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -46,26 +83,53 @@ def run(args: argparse.Namespace) -> int:
         TeamError: the database cannot be used, or the rights do not suffice.
         WrongUsage: the words do not go together.
     """
-    takes_users = args.action in ("grant", "revoke")
-    if takes_users and not args.users:
-        raise WrongUsage(f"{args.action} takes the names of roles of the server")
-    if args.users and not takes_users:
-        raise WrongUsage(f"{args.action} takes no names")
-    if args.json and args.action != "status":
-        raise WrongUsage("--json goes with status")
+    action: str = args.action
+    if action in _OF_ROLES and not args.names:
+        raise WrongUsage(f"{action} takes the names of roles of the server")
+    if action in _OF_JOBS and not args.names:
+        raise WrongUsage(f"{action} takes the names or ids of jobs or batches")
+    if args.checked and not (action == "attention" and args.names):
+        raise WrongUsage(
+            "--checked goes with attention, and the ids of sessions or jobs, or the names of schedules"
+        )
+    if args.names and action not in (*_OF_ROLES, *_OF_JOBS) and not args.checked:
+        raise WrongUsage(f"{action} takes no names")
+    if args.json and action not in ("status", "attention"):
+        raise WrongUsage("--json goes with status and attention")
+    if (action == "prune") != (args.older_than is not None):
+        raise WrongUsage("prune and --older-than go together, such as --older-than 90d")
+    if action != "limit" and (args.cost_per_day, args.jobs, args.tools, args.none) != (
+        None,
+        None,
+        None,
+        False,
+    ):
+        raise WrongUsage("--cost-per-day, --jobs, --tools and --none go with limit")
     import asyncio
 
     from ua_tui.core.settings.loading import load_settings
 
     address = team_address(args.address, load_settings())
-    match args.action:
+    match action:
         case "migrate":
             _migrate(address)
         case "grant" | "revoke":
-            _change_rights(address, args.action, args.users)
-        case _:
+            _change_rights(address, action, args.names)
+        case "limit":
+            _limit(address, args)
+        case "status":
             asyncio.run(_show_status(address, as_json=args.json))
+        case _:
+            asyncio.run(_operate(address, args))
     return 0
+
+
+def _days(text: str) -> float:
+    try:
+        # A number without its unit could be meant as hours or months.
+        return amount("days")(text.removesuffix("d") if text.endswith("d") else "")
+    except argparse.ArgumentTypeError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of days above 0, such as 90d") from None
 
 
 def _migrate(address: Address) -> None:
@@ -87,8 +151,84 @@ def _change_rights(address: Address, action: str, users: list[str]) -> None:
             grant(address, user)
             print_line(f"{name} may submit jobs, see what is shared, and answer questions")
         else:
-            revoke(address, user)
-            print_line(f"{name} may no longer use the tables")
+            cancelled, stopped = revoke(address, user)
+            jobs = (
+                f"; {quantity(cancelled, 'job')} cancelled, {stopped:,} being stopped"
+                if cancelled or stopped
+                else ""
+            )
+            print_line(f"{name} may no longer use the tables{jobs}")
+
+
+async def _operate(address: Address, args: argparse.Namespace) -> None:
+    from ua_tui.core.team.jobs.operations import Operations
+
+    operations = Operations(address)
+    match args.action:
+        case "cancel" | "pause" | "resume" | "retry" as action:
+            words = {
+                "cancel": "cancelled, or being stopped",
+                "pause": "held: `ua-tui team resume` lets them go",
+            }
+            removed = await operations.remove_schedules(args.names) if action == "cancel" else []
+            for name in removed:
+                print_line(f"the schedule {clean_line(name, 100)} is removed; what it has submitted goes on")
+            if not (names := [name for name in args.names if name not in removed]):
+                return
+            count = await operations.change(action, names)
+            done = words.get(action, "waiting for a worker")
+            print_line(f"{quantity(count, 'job')} {done}")
+        case "attention" if args.checked:
+            print_line(f"{quantity(await operations.check(args.names), 'entry')} recorded as looked at")
+        case "attention":
+            _show_attention(await operations.attention(), as_json=args.json)
+        case _:
+            count = await operations.prune(args.older_than)
+            print_line(f"{quantity(count, 'job')} of old batches removed")
+
+
+def _limit(address: Address, args: argparse.Namespace) -> None:
+    """Set the ceilings of roles, and print those that they have now."""
+    from ua_tui.core.postgres.schema import limit
+
+    for user in args.names:
+        cost, jobs, tools = limit(
+            address,
+            user,
+            cost_per_day=args.cost_per_day,
+            jobs=args.jobs,
+            tools=args.tools,
+            lift=args.none,
+        )
+        parts = [
+            f"${cost:.2f} a day" if cost is not None else "",
+            f"at most {quantity(jobs, 'job')} at once" if jobs is not None else "",
+            f"may allow {clean_line(', '.join(tools), 300)}" if tools else "",
+        ]
+        print_line(f"{clean_line(user, 100)}: {' · '.join(filter(None, parts)) or 'no ceilings'}")
+
+
+def _show_attention(found: Sequence[Attention], *, as_json: bool) -> None:
+    from dataclasses import asdict
+
+    if as_json:
+        print_json([asdict(each) for each in found])
+        return
+    for each in found:
+        ago = duration(max(time.time() - each.since, 0.0))
+        what = {
+            "needs_you": each.what,
+            "unknown_outcome": f"nobody knows whether {each.what} succeeded",
+            "did_not_run": f"the schedule did not run: {each.what}",
+        }[each.kind]
+        name = each.session[:12] or each.job[:12] or each.query
+        print_line(f"{name}  {each.owner}  {ago} ago  {what}\n    {each.query}")
+    if not found:
+        print_line("nothing needs a person")
+    elif any(each.kind == "unknown_outcome" for each in found):
+        print_line("look there whether it was done, then `ua-tui team attention --checked ID`")
+    if any(each.kind == "did_not_run" for each in found):
+        print_line("`ua-tui team attention --checked NAME` when you know; it runs when it is due next")
 
 
 async def _show_status(address: Address, *, as_json: bool) -> None:
@@ -120,15 +260,52 @@ async def _show_status(address: Address, *, as_json: bool) -> None:
         f"{facts['database']}: PostgreSQL {facts['server']}, tables of version {facts['tables']}\n"
         f"sessions  {_counts(work.sessions)}\n"
         f"jobs      {_counts(work.jobs)}\n"
-        f"workers   {_workers(work)}"
+        f"workers   {_workers(work)}\n"
+        f"schedules {_schedules(work)}"
     )
+    if work.held_seconds:
+        print_line(f"nothing is claimed for {duration(work.held_seconds)}: the provider refuses requests")
 
 
 def _counts(found: Any) -> str:
     """Counts by state, in the order of what a person looks for first."""
-    order = ("needs_you", "running", "starting", "idle", "lost", "waiting", "done", "failed", "cancelled")
+    order = (
+        "needs_you",
+        "running",
+        "starting",
+        "idle",
+        "lost",
+        "waiting",
+        "held",
+        "done",
+        "failed",
+        "cancelled",
+    )
     counts = [f"{found[state]:,} {_WORDS.get(state, state)}" for state in order if found.get(state)]
     return " · ".join(counts) or "none"
+
+
+def _schedules(work: WorkState) -> str:
+    lines = [str(len(work.schedules) or "none")]
+    for each in work.schedules[:50]:
+        run = (
+            f"run {each['last_run']}: {_counts(each['last_jobs'])}"
+            if each["last_run"]
+            else "its batch was removed"
+        )
+        parts = [
+            "{name} of {owner}: {every} {zone}".format_map(each),
+            f"next {_moment(each['next_at'])}" if each["next_at"] else "never due again",
+            f"last {_moment(each['last_at'])}, {run}" if each["last_at"] else "has not run",
+            f"did not run {_moment(each['missed_at'])}: {each['missed_why']}" if each["missed_at"] else "",
+        ]
+        lines.append("  " + clean_line(" · ".join(filter(None, parts)), 1000))
+    return "\n".join(lines)
+
+
+def _moment(seconds: float) -> str:
+    """A time of the clock of this machine."""
+    return time.strftime("%a %Y-%m-%d %H:%M", time.localtime(seconds))
 
 
 def _workers(work: WorkState) -> str:

@@ -16,11 +16,11 @@ from ua_tui.core.postgres.address import Address
 from ua_tui.tui.cli.arguments import command_first, read_arguments
 from ua_tui.tui.cli.table import COMMANDS
 
-PAGE = DOCS / "team.md"
+PAGES = tuple(DOCS / name for name in ("team.md", "team-tutorial.md", "team-operation.md"))
 EXAMPLES = DOCS / "examples" / "team"
 COMPOSE = EXAMPLES / "compose.yaml"
 KUBERNETES = EXAMPLES / "kubernetes.yaml"
-FILES = [PAGE, *sorted(EXAMPLES.iterdir())]
+FILES = [*PAGES, *sorted(EXAMPLES.iterdir())]
 _SHELL = re.compile(r"^```sh\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 # What is in a file of that name, or in a Secret, may be named.
 _PASSWORD = re.compile(
@@ -59,7 +59,7 @@ def in_shell(text: str) -> Iterator[list[str]]:
 
 def command_lines() -> Iterator[tuple[str, ...]]:
     """Every command line of the program, without its name."""
-    pages = (PAGE, PROJECT / "README.md", DOCS / "cli.md")
+    pages = (*PAGES, PROJECT / "README.md", DOCS / "cli.md")
     for block in (block for page in pages for block in _SHELL.findall(page.read_text(encoding="utf-8"))):
         yield from (tuple(words[1:]) for words in in_shell(block) if words[:1] == ["ua-tui"])
     for service in composed()["services"].values():
@@ -68,9 +68,21 @@ def command_lines() -> Iterator[tuple[str, ...]]:
     for pod in pods():
         for container in pod["containers"]:
             yield tuple(container["args"])
-            if probe := container.get("livenessProbe"):
-                assert probe["exec"]["command"][0] == "ua-tui"
-                yield tuple(probe["exec"]["command"][1:])
+
+
+def test_probes_ask_the_worker_and_not_the_database() -> None:
+    worker = composed()["services"]["worker"]
+    probes = [(worker["command"], worker["healthcheck"]["test"])]
+    probes += [
+        (container["args"], container["livenessProbe"]["exec"]["command"])
+        for pod in pods()
+        for container in pod["containers"]
+        if "livenessProbe" in container
+    ]
+    assert len(probes) == 2
+    for command, probe in probes:
+        path = command[command.index("--health-file") + 1]
+        assert probe[-1] == f"find {path} -mmin -2 | grep -q ."
 
 
 def test_every_command_line_is_one() -> None:

@@ -10,7 +10,7 @@ from tests.postgres_server import Cluster, Database
 from tests.tui.fixture_types import Output, Patch
 from ua_tui.core.errors import SettingsError
 from ua_tui.core.postgres import schema
-from ua_tui.core.postgres.schema import LATEST
+from ua_tui.core.postgres.schema import LATEST, migrations
 from ua_tui.core.settings.model import Settings
 from ua_tui.tui.cli import main
 from ua_tui.tui.cli.arguments import team_address
@@ -24,9 +24,9 @@ INSERT INTO session (id, name, state, job) VALUES ('d', 'd', 'starting', '2');
 INSERT INTO session (id, name, state, seen_at) VALUES ('e', 'e', 'running', now() - interval '40 seconds'),
     ('f', 'f', 'running', now() - interval '2 days');
 INSERT INTO session (id, name, state, finished_at) VALUES ('c', 'c', 'done', now() - interval '2 days');
-INSERT INTO procrastinate_workers (id, last_heartbeat) OVERRIDING SYSTEM VALUE
-    VALUES (1, now() - interval '2 hours'), (2, now() + interval '5 minutes');
-INSERT INTO worker (id, name, version, parallel) VALUES (1, 'old\x1b[2J', '0.1', 1), (2, 'desk-1', '0.2', 4)
+INSERT INTO worker (id, name, version, parallel, seen_at) VALUES
+    (1, 'old\x1b[2J', '0.1', 1, now() - interval '2 hours'),
+    (2, 'desk-1', '0.2', 4, now() + interval '5 minutes')
 """
 
 
@@ -47,7 +47,7 @@ def test_it_makes_the_tables_once(cluster: Cluster, capsys: Output) -> None:
         cluster.drop(empty)
     lines = capsys.readouterr().out.splitlines()
     made = [line.removeprefix("applied: ") for line in lines if line.startswith("applied: ")]
-    assert made == ["tables of the queue", "tables of version 1", f"tables of version {LATEST}"]
+    assert made == [f"tables of version {version}" for version, _ in migrations()]
     assert [line for line in lines if "now has" in line or "already has" in line] == [
         f"{empty.name} on {cluster.folder} now has tables of version {LATEST}",
         f"{empty.name} on {cluster.folder} already has tables of version {LATEST}",
@@ -92,11 +92,33 @@ def test_a_role_takes_part_also_in_new_tables_until_revoked(
     assert "has no role 'no such role'" in capsys.readouterr().err
 
 
+def test_ceilings_are_set_shown_and_removed(
+    cluster: Cluster, team_database: Database, capsys: Output
+) -> None:
+    role = cluster.make_role(f"l{team_database.name}")
+    limit = ["team", "limit", role, "--to", team_database.url]
+    for given, shown in (
+        ([], "no ceilings"),
+        (["--jobs", "3"], "at most 3 jobs at once"),
+        (["--cost-per-day", "20"], "$20.00 a day · at most 3 jobs at once"),
+        ([], "$20.00 a day · at most 3 jobs at once"),
+        (["--none", "--tools", "Read"], "may allow Read"),
+        (["--none"], "no ceilings"),
+    ):
+        assert main([*limit, *given]) == 0
+        assert capsys.readouterr().out == f"{role}: {shown}\n"
+    assert main(["team", "limit", "nobody", "--jobs", "3", "--to", team_database.url]) == 1
+    assert "has no role 'nobody'" in capsys.readouterr().err
+    assert main(["team", "grant", role, "--to", team_database.url]) == 0
+    assert main(["team", "limit", role, "--jobs", "3", "--to", cluster.url(team_database.name, role)]) == 1
+    assert "only the owner of the tables may change who takes part, and what they" in capsys.readouterr().err
+
+
 def test_the_state_is_shown(team_database: Database, capsys: Output) -> None:
     assert main(["team", "status", "--to", team_database.url]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert f", tables of version {LATEST}" in lines[0]
-    assert lines[1:] == ["sessions  none", "jobs      none", "workers   none"]
+    assert lines[1:] == ["sessions  none", "jobs      none", "workers   none", "schedules none"]
     team_database.execute(ROWS)
     assert main(["team", "--to", team_database.url]) == 0
     lines = capsys.readouterr().out.splitlines()
@@ -104,10 +126,24 @@ def test_the_state_is_shown(team_database: Database, capsys: Output) -> None:
         "sessions  1 needs you · 1 running · 1 lost · 1 done", "jobs      1 waiting · 1 done",
         "workers   1 alive, 1 silent", "  desk-1, 4 jobs at once, version 0.2, seen 0.0s ago",
         "  old\ufffd[2J, 1 job at once, version 0.1, seen 2h 00m ago",
+        "schedules none",
     ]  # fmt: skip
     assert main(["team", "status", "--json", "--to", team_database.url]) == 0
     found = json.loads(capsys.readouterr().out)
     assert (found["tables"], found["alive"], found["jobs"]) == (LATEST, 1, {"waiting": 1, "done": 1})
+    team_database.execute("UPDATE batch SET paused = true")
+    assert main(["team", "--to", team_database.url]) == 0
+    assert "jobs      1 held · 1 done" in capsys.readouterr().out.splitlines()
+    team_database.execute("UPDATE batch SET paused = false")
+    team_database.execute("UPDATE job SET state = 'held' WHERE state = 'waiting'")
+    assert main(["team", "--to", team_database.url]) == 0
+    assert "jobs      1 held · 1 done" in capsys.readouterr().out.splitlines()
+    # The session of a job does not wait for a query.
+    team_database.execute("INSERT INTO job (id, batch, query, state) VALUES ('3', 'b', 'q', 'running')")
+    team_database.execute("UPDATE session SET job = '3', state = 'idle' WHERE id = 'a'")
+    assert main(["team", "--to", team_database.url]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[1] == "sessions  1 needs you · 1 starting · 1 lost · 1 done"
 
 
 @pytest.mark.parametrize(("given", "words"), [
@@ -118,6 +154,13 @@ def test_the_state_is_shown(team_database: Database, capsys: Output) -> None:
 def test_wrong_usage_is_reported(given: list[str], words: str, capsys: Output) -> None:
     assert main(["team", *given, "--to", "postgresql://db/desk"]) == 2
     assert words in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("days", ["-1d", "0d", "nand", "infd", "90", "1h"])
+def test_old_is_older_than_some_days(days: str, capsys: Output) -> None:
+    with pytest.raises(SystemExit):
+        main(["team", "prune", f"--older-than={days}"])
+    assert "is not a number of days above 0, such as 90d" in capsys.readouterr().err
 
 
 def test_the_address_is_given_or_that_of_the_settings(capsys: Output) -> None:

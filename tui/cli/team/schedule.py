@@ -1,0 +1,135 @@
+"""`ua-tui batch --every`: stores a schedule for the workers of a team, or prints timers for one machine."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import shlex
+import shutil
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ua_tui.tui.cli.arguments import WrongUsage
+from ua_tui.tui.cli.output import print_line
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ua_tui.core.postgres.address import Address
+    from ua_tui.core.team.jobs.postgres_jobs import PostgresJobs
+    from ua_tui.core.team.records import Job, JobBatch
+
+
+def check_options(args: argparse.Namespace, address: Address | None) -> None:
+    """Check that `--every` goes with the other options.
+
+    Raises:
+        WrongUsage: it does not.
+    """
+    if args.retry_failed:
+        raise WrongUsage("--every runs all rows whenever it is due: leave --retry-failed out")
+    if address is not None and (args.output is not None or args.json):
+        raise WrongUsage(
+            "with --every the workers run it: the same command without --every writes the results"
+        )
+    if address is None and args.file == "-":
+        raise WrongUsage("--every reads the queries whenever it is due: name a file")
+
+
+async def make_schedule(store: PostgresJobs, batch: JobBatch, jobs: Sequence[Job], every: str) -> str:
+    """Have the workers of a team run a batch whenever it is due; returns a line that says when that is first.
+
+    Raises:
+        SettingsError: the expression is wrong.
+        TeamError: the database cannot be used.
+    """
+    from zoneinfo import ZoneInfo
+
+    from ua_tui.core.events.units import quantity
+    from ua_tui.core.team.jobs.schedules import store_schedule
+
+    zone = _zone()
+    due = (await store_schedule(store, batch, jobs, every=every, zone=zone)).astimezone(ZoneInfo(zone))
+    return (
+        f"scheduled: {batch.name}, {quantity(len(jobs), 'query', 'queries')}, {every} {zone}, first "
+        f"{due:%a %Y-%m-%d %H:%M}; `ua-tui team status` shows it, and "
+        f"`ua-tui team cancel {shlex.quote(batch.name)}` removes it"
+    )
+
+
+def print_timer(args: argparse.Namespace, title: str) -> None:
+    """Print a systemd timer with its service, and a line for cron, which run this batch again.
+
+    Raises:
+        SettingsError: the expression is wrong.
+        WrongUsage: the command has line breaks or other control characters.
+    """
+    from ua_tui.core.storage.names import safe_name
+    from ua_tui.core.team.jobs.due_times import DueTimes
+    from ua_tui.core.text import clean_line
+
+    times = DueTimes(args.every, _zone())
+    calendar = times.on_calendar()
+    every = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    every.add_argument("--every")
+    given = every.parse_known_args(args.given)[1]
+    program = shutil.which("ua-tui")
+    words = [*([program] if program else [sys.executable, "-m", "ua_tui"]), "batch", *given]
+    if not args.again:
+        words.insert(-len(given), "--again")
+    folder = str(Path.cwd())
+    if not "".join([*words, folder]).isprintable():
+        raise WrongUsage("--every: neither systemd nor cron can run a command with control characters")
+    unit = f"ua-tui-{safe_name(title)}"
+    if calendar is not None:
+        print_line(_UNITS.format(
+            unit=unit,
+            title=clean_line(title, 100).replace("%", "%%"),
+            folder=folder.replace("%", "%%"),
+            command=" ".join(map(_for_systemd, words)),
+            calendar=calendar,
+        ))  # fmt: skip
+    else:
+        print_line("# systemd has no timer for days of the month or of the week: use cron")
+    print_line("# cron: add this line with `crontab -e`")
+    command = f"cd {shlex.quote(folder)} && {shlex.join(words)}".replace("%", r"\%")
+    print_line(f"{times.cron} {command}")
+
+
+def _zone() -> str:
+    """The name of the time zone of this machine."""
+    from tzlocal import get_localzone_name
+
+    return get_localzone_name() or "UTC"
+
+
+def _for_systemd(word: str) -> str:
+    """A word of a command line in a unit file."""
+    word = word.replace("%", "%%").replace("$", "$$")
+    if re.fullmatch(r"[\w@%+=:,./-]+", word):
+        return word
+    return '"' + word.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+_UNITS = """\
+# systemd: ~/.config/systemd/user/{unit}.service
+[Unit]
+Description=ua-tui batch {title}
+
+[Service]
+Type=oneshot
+WorkingDirectory={folder}
+ExecStart={command}
+
+# systemd: ~/.config/systemd/user/{unit}.timer, then `systemctl --user enable --now {unit}.timer`
+[Unit]
+Description=ua-tui batch {title}
+
+[Timer]
+OnCalendar={calendar}
+Persistent=true
+
+[Install]
+WantedBy=timers.target
+"""

@@ -1,0 +1,290 @@
+"""A batch on this machine: runs its jobs as sessions of this program, some at a time, until all are over."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import time
+from collections import deque
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from ua_tui.core.errors import CredentialsError
+from ua_tui.core.team.jobs.results_file import Begun, ResultsFile
+from ua_tui.core.team.jobs.running import PUT_OFF_SECONDS, JobStop, run_to_end
+from ua_tui.core.team.records import (
+    NO_MONEY,
+    Counts,
+    Findings,
+    Job,
+    JobClaim,
+    JobResult,
+    Outcome,
+    SessionId,
+    Submitted,
+)
+from ua_tui.core.text import clean_line
+from ua_tui.tui.team.reporters import submitted_line
+from ua_tui.tui.team.result_output import ResultOutput
+from ua_tui.tui.team.worker import stopping_on_signals
+
+if TYPE_CHECKING:
+    from ua_tui.core.settings.model import Settings
+    from ua_tui.core.team.jobs.running import RunJob
+    from ua_tui.tui.team.reporters import Reporter
+
+_LEAST_USD = 0.01
+
+
+@dataclass
+class _Running:
+    """A job that runs, and what it may cost in addition to what it had cost before."""
+
+    claim: JobClaim
+    begun: Begun | None
+    reserved_usd: float
+    state: Literal["running", "needs_you"] = "running"
+    cost_usd: float | None = None
+    stop: JobStop = field(default_factory=JobStop)
+
+
+@dataclass(kw_only=True)
+class LocalBatch:
+    """Runs the jobs of a batch that are not over; `results` has those that are.
+
+    Args:
+        settings: those of every session; a job has some of its own.
+        jobs: the rows of the file; equal ones run once.
+        file: knows what was done before, and which sessions were begun.
+        output: gets each result.
+        reporter: gets the progress.
+        parallel: how many run at a time.
+        max_cost_usd: what all may cost; None for no limit.
+        grace: how many seconds actions that run have to end when the batch is stopped.
+        retry_failed: whether jobs that failed run again, in their sessions.
+        run: runs one job; by default as a session.
+    """
+
+    settings: Settings
+    jobs: Sequence[Job]
+    file: ResultsFile
+    output: ResultOutput
+    reporter: Reporter
+    parallel: int
+    max_cost_usd: float | None
+    grace: float
+    retry_failed: bool
+    run: RunJob | None = None
+    results: dict[str, JobResult] = field(default_factory=dict, init=False)
+    total: int = field(default=0, init=False)
+    _waiting: deque[Job] = field(default_factory=deque, init=False)
+    _running: dict[str, _Running] = field(default_factory=dict, init=False)
+    _costs: dict[str, float] = field(default_factory=dict, init=False)
+    _leaving: asyncio.Event = field(default_factory=asyncio.Event, init=False)
+    _put_off: int = field(default=0, init=False)
+
+    def plan(self) -> str:
+        """Find out what is to be done; returns it in words."""
+        unique: dict[str, Job] = {}
+        for job in self.jobs:
+            unique.setdefault(job.id, job)
+        self.total = len(unique)
+        again = 0
+        for job in unique.values():
+            known = self.file.known.get(job.id)
+            self._costs[job.id] = known.cost_usd or 0.0 if known is not None else 0.0
+            if known is None or (self.retry_failed and known.state != "done"):
+                again += known is not None
+                self._waiting.append(job)
+            else:
+                self.results[job.id] = known
+        # Sessions that were interrupted come first.
+        self._waiting = deque(sorted(self._waiting, key=lambda job: job.id not in self.file.begun))
+        known_jobs = len(self.results) + again
+        submitted = Submitted(new=self.total - known_jobs, known=known_jobs, reopened=again)
+        resumed = sum(job.id in self.file.begun for job in self._waiting)
+        return submitted_line(submitted, len(self.jobs), resumed=resumed)
+
+    async def work(self) -> list[int]:
+        """Run the jobs; returns the signals that stopped it, none if all are over.
+
+        Raises:
+            CredentialsError: no way to reach a model is configured, and a job needs one; nothing was begun.
+            WorkspaceError: the results cannot be written.
+        """
+        demo = all(job.settings.get("demo") is True for job in self._waiting)
+        if self.run is None and not demo and not self.settings.has_credentials():
+            raise CredentialsError
+        for result in self.results.values():
+            self.output.show(result)
+        self.reporter.counts(self.counts())
+        tasks: set[asyncio.Task[None]] = set()
+        with stopping_on_signals(self.stop) as signals:
+            try:
+                while True:
+                    while len(tasks) < self.parallel and (running := self._begin()) is not None:
+                        tasks.add(asyncio.create_task(self._run_one(running)))
+                    if not tasks:
+                        return signals
+                    done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+                    for task in done:
+                        tasks.discard(task)
+                        task.result()
+            except Exception:
+                # A result cannot be written, say: the other sessions end as at a signal, and their results are tried.
+                self.stop()
+                await asyncio.gather(*tasks, return_exceptions=True)
+                raise
+            finally:
+                self._leaving.set()
+                self._end_all()
+                await asyncio.gather(*tasks, return_exceptions=True)
+
+    def stop(self) -> None:
+        """Begin nothing more, and let actions that run end within the grace."""
+        self._leaving.set()
+        for each in self._running.values():
+            each.stop.soon.set()
+        if self._running:
+            self.reporter.line(
+                f"stopping: actions that run have {self.grace:.0f} s to end; Ctrl+C again ends at once"
+            )
+        asyncio.get_running_loop().call_later(self.grace, self._end_all)
+
+    def counts(self) -> Counts:
+        """How many jobs are in each state."""
+        states = [result.state for result in self.results.values()] + [
+            each.state for each in self._running.values()
+        ]
+        costs = [each.cost_usd for each in self.results.values()]
+        costs += [each.cost_usd for each in self._running.values()]
+        return Counts(
+            waiting=self.total - len(states),
+            running=states.count("running"),
+            needs_you=states.count("needs_you"),
+            done=states.count("done"),
+            failed=states.count("failed"),
+            cancelled=states.count("cancelled"),
+            cost_usd=sum(filter(None, costs)),
+        )
+
+    def _end_all(self) -> None:
+        for each in self._running.values():
+            each.stop.set()
+
+    def _begin(self) -> _Running | None:
+        """Begin the next job; None if there is none now, as all run or are put off, or others use the money."""
+        while self._waiting and not self._leaving.is_set() and not self._put_off:
+            job = self._waiting[0]
+            known, begun = self.file.known.get(job.id), self.file.begun.get(job.id)
+            before = self._costs[job.id]
+            attempt = max(known.attempt if known else 0, begun.attempt if begun else 0) + 1
+            limit = job.settings.get("max_cost_usd")
+            if self.max_cost_usd is not None:
+                free = self._free()
+                wanted = _LEAST_USD if limit is None else limit - before
+                limit = free + before if limit is None else min(limit, free + before)
+                # A session that gets a small rest fails by it; what others do not use up may be enough.
+                if self._running and (free < _LEAST_USD or free < wanted / 2):
+                    return None
+                if free < _LEAST_USD:
+                    self._refuse(job)
+                    continue
+            self._waiting.popleft()
+            folder = begun.folder if begun else known.folder if known else ""
+            claim = JobClaim(
+                job=job,
+                session=SessionId(id=job.id, attempt=attempt, job=job.id),
+                limit_usd=limit,
+                folder=folder or None,
+            )
+            running = _Running(claim, begun, (limit or 0.0) - before)
+            self._running[job.id] = running
+            return running
+        return None
+
+    def _free(self) -> float:
+        assert self.max_cost_usd is not None
+        spent = sum(self._costs.values())
+        return self.max_cost_usd - spent - sum(each.reserved_usd for each in self._running.values())
+
+    def _refuse(self, job: Job) -> None:
+        """Leave a job that no money is left for; with a higher limit it is run."""
+        self._waiting.popleft()
+        assert self.max_cost_usd is not None
+        limit = f"{self.max_cost_usd:.2f}" if self.max_cost_usd >= _LEAST_USD else f"{self.max_cost_usd:g}"
+        why = f"{NO_MONEY} (${limit}) is reached"
+        self.results[job.id] = JobResult(job=job, state="failed", error=why)
+
+    async def _run_one(self, running: _Running) -> None:
+        claim = running.claim
+        started = running.begun.started if running.begun is not None else _now()
+        try:
+            run = self.run or partial(self._run_session, running, started)
+            outcome = await run_to_end(run, claim, running.stop, lambda _: None)
+        finally:
+            del self._running[claim.job.id]
+        if outcome is not None:
+            self._costs[claim.job.id] = outcome.cost_usd or self._costs[claim.job.id]
+        if outcome is not None and outcome.later:
+            await self._wait(claim.job, outcome.error)
+        elif outcome is not None:
+            result = _result_of(claim, outcome, started)
+            self.results[claim.job.id] = result
+            self.output.show(result)
+            self.reporter.finished(result, self.counts())
+        elif not self._leaving.is_set():
+            query = clean_line(claim.job.query, 80)
+            self.reporter.line(f"{query}: not over, as its actions could not be recorded: is the disk full?")
+        self.reporter.counts(self.counts())
+
+    async def _wait(self, job: Job, why: str) -> None:
+        """Put a job off, and begin no other one for a while: the provider refuses requests."""
+        self._waiting.appendleft(job)
+        if not self._put_off:
+            self.reporter.line(f"{why}; nothing is begun for {PUT_OFF_SECONDS:.0f} s")
+        self.reporter.counts(self.counts())
+        self._put_off += 1
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._leaving.wait(), PUT_OFF_SECONDS)
+        self._put_off -= 1
+
+    async def _run_session(
+        self, running: _Running, started: float, claim: JobClaim, stop: JobStop
+    ) -> Outcome:
+        from ua_tui.tui.team.job_session import run_job
+
+        async def note(
+            claim: JobClaim, state: Literal["running", "needs_you"], cost_usd: float | None, folder: str
+        ) -> bool:
+            running.state, running.cost_usd = state, cost_usd
+            noted = self.file.begun.get(claim.job.id)
+            if folder and (noted is None or (noted.folder, noted.attempt) != (folder, claim.session.attempt)):
+                await asyncio.to_thread(self.file.begin, claim.job.id, folder, claim.session.attempt, started)
+            self.reporter.counts(self.counts())
+            return True
+
+        return await run_job(claim, stop, settings=self.settings, note=note, address=None)
+
+
+def _now() -> float:
+    # As exact as a result has it when it is read.
+    return round(time.time(), 3)
+
+
+def _result_of(claim: JobClaim, outcome: Outcome, started: float) -> JobResult:
+    came = {name: getattr(outcome, name) for name in Findings.__struct_fields__}
+    return JobResult(
+        job=claim.job,
+        state=outcome.state,
+        attempt=claim.session.attempt,
+        worker=socket.gethostname(),
+        session=Path(outcome.folder).name,
+        started=started,
+        finished=_now(),
+        **came,
+    )

@@ -1,0 +1,96 @@
+"""The progress of a batch on standard error: one line that changes, or a line for each job."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+
+from ua_tui.core.events.units import quantity
+from ua_tui.core.team.records import Counts, JobResult, Submitted
+from ua_tui.core.text import clean_line
+
+
+def submitted_line(submitted: Submitted, rows: int, *, resumed: int = 0) -> str:
+    """What became of a batch of so many rows, of whose jobs some resume a session that was interrupted."""
+    parts = [f"{submitted.new:,} new"]
+    if submitted.known:
+        parts.append(f"{submitted.known:,} known")
+    if submitted.reopened:
+        parts.append(f"{submitted.reopened:,} of them failed and run again")
+    if resumed:
+        parts.append(f"{quantity(resumed, 'session')} resumed")
+    if twice := rows - submitted.new - submitted.known:
+        parts.append(f"{quantity(twice, 'duplicate')} in the file")
+    return f"{quantity(submitted.new + submitted.known, 'job')}: {', '.join(parts)}"
+
+
+def counts_line(counts: Counts) -> str:
+    """The state of a batch in a line."""
+    parts = [f"{counts.over:,} of {counts.total:,} finished"]
+    parts += [
+        f"{count:,} {words}"
+        for count, words in (
+            (counts.running, "running"),
+            (counts.needs_you, "needs you" if counts.needs_you == 1 else "need you"),
+            (counts.failed, "failed"),
+            (counts.cancelled, "cancelled"),
+        )
+        if count
+    ]
+    return " · ".join([*parts, f"${counts.cost_usd:.2f}"])
+
+
+class Reporter:
+    """A line for each job that is over, for a file or a pipe; close it at the end."""
+
+    def counts(self, counts: Counts) -> None:
+        """The jobs by their state have changed: a log would be full of it."""
+
+    def finished(self, result: JobResult, counts: Counts) -> None:
+        """Write how a job ended."""
+        reason = f": {result.error}" if result.error else ""
+        query = clean_line(result.job.query, 80)
+        self.line(f"{counts_line(counts)} | {result.job.number}. {query} {result.state}{reason}")
+
+    def line(self, text: str) -> None:
+        """Write something else that a person should know."""
+        sys.stderr.write(f"{clean_line(text, 500)}\n")
+        sys.stderr.flush()
+
+    def close(self) -> None:
+        """Nothing more changes: what is printed next begins a line."""
+
+
+class TerminalReporter(Reporter):
+    """One line that changes, for a terminal."""
+
+    def __init__(self) -> None:
+        self._shown = ""
+
+    def counts(self, counts: Counts) -> None:
+        """Show the counts."""
+        self._show(counts_line(counts))
+
+    def finished(self, result: JobResult, counts: Counts) -> None:
+        """Show nothing: the counts have it."""
+
+    def line(self, text: str) -> None:
+        """Write a line above."""
+        shown = self._shown
+        self._show("")
+        sys.stderr.write(f"{clean_line(text, 500)}\n")
+        self._show(shown)
+
+    def close(self) -> None:
+        """Leave the last state as an ordinary line."""
+        if self._shown:
+            sys.stderr.write("\n")
+            sys.stderr.flush()
+            self._shown = ""
+
+    def _show(self, text: str) -> None:
+        # To the beginning of the line, and remove it; one that is wrapped could not be removed.
+        text = text[: shutil.get_terminal_size().columns - 1]
+        sys.stderr.write(f"\r\x1b[K{text}")
+        sys.stderr.flush()
+        self._shown = text
