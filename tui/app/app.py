@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -21,6 +21,7 @@ from ua_tui.core.concurrency.garbage_collection import deferred, return_large_bl
 from ua_tui.core.concurrency.spawn import Work
 from ua_tui.core.errors import CredentialsError
 from ua_tui.core.settings.model import Settings
+from ua_tui.core.text import clean_line
 from ua_tui.tui.app.base_app import BaseApp
 from ua_tui.tui.app.controllers.escape import Escape, KeyHints
 from ua_tui.tui.app.controllers.failures import Failures, error_text
@@ -54,7 +55,6 @@ from ua_tui.tui.workers import start_job
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from ua_tui.core.events.types import Event
     from ua_tui.core.knowledge.place import KnowledgePlace
     from ua_tui.core.session.session import Session
     from ua_tui.core.view.session import SessionView
@@ -101,6 +101,8 @@ class UaTuiApp(BaseApp):
         key_binding("report.open", "ctrl+o", "open_report", "open the newest report, chart or other result"),
         key_binding("session.mode", "alt+m", "permission_mode", "change the permission mode"),
         key_binding("stop", "escape", "escape", "prompt: stop the agent; pane: to the prompt"),
+        key_binding("session.stop", "alt+x", "stop", "stop the agent; in another program it asks first"),
+        key_binding("questions.open", "alt+a", "questions", "show the questions that were left open"),
         key_binding("help.all", "f1", "help", "every key"),
         key_binding("help.here", "question_mark", "keys_here", "keys for this pane"),
     ]
@@ -143,7 +145,7 @@ class UaTuiApp(BaseApp):
         self.questions = Questions(self, self.permission_mode)
         self.navigation = Navigation(self, self.shutdown, partial(open_read_only, self))
         close = self.shutdown.request if source.closes_on_escape else None
-        self.escape = Escape(self, close, self._interrupt)
+        self.escape = Escape(self, close, None if source.is_read_only else self._interrupt)
         self._key_hints = KeyHints(self, self.escape)
 
     # -- the screen -------------------------------------------------------------------------------
@@ -195,6 +197,9 @@ class UaTuiApp(BaseApp):
             self.frame.prompt.suggestions.offer(self.settings)
         self.feed.use(self._handlers())
         self.watch(self.screen_stack[0], "focused", self._key_hints.update)
+        if self._is_followed:
+            # Typed before one saw whose prompt it is.
+            self.key_queue.drop()
         await self.key_queue.resume()
         self.pump.resume()
         self.spawn(self._open, "session", "agent")
@@ -283,10 +288,6 @@ class UaTuiApp(BaseApp):
     def attach(self, session: SessionPort) -> None:
         """Make `session` the session of the application."""
         self._session = session
-
-    def ask(self, questions: Sequence[Event]) -> None:
-        """Show dialogs for questions that the session asked before."""
-        self.questions.ask(questions)
 
     def set_state(self, state: str) -> None:
         """Set what is shown as the state until there is a session."""
@@ -480,12 +481,35 @@ class UaTuiApp(BaseApp):
         for screen in reversed(self.screen_stack[1:]):
             screen.dismiss(None)
 
+    @property
+    def _is_followed(self) -> bool:
+        """Whether the prompt is that of a session that runs elsewhere."""
+        return self.source.is_read_only and self.source.has_prompt
+
     def action_stop(self) -> None:
-        """Stop the agent, or say that it does not run."""
-        if self._session is None or self.state != "running":
+        """Stop the agent, or say that it does not run; if another program runs it, ask first."""
+        # Until it is read, what the fleet says counts: it runs.
+        if self.state != "running" and not (self._is_followed and self.state == "starting"):
             self.notify("The agent is not running: nothing to stop.", markup=False)
-        else:
+        elif self.controls is not None:
             self._interrupt()
+        elif len(self.screen_stack) == 1:
+            from ua_tui.tui.screens.session.confirm import ConfirmScreen
+
+            whose = f"{clean_line(self.source.owner, 60)}'s" if self.source.owner else "this"
+            advice = "Its query ends unfinished, and a job as cancelled. It is recorded that you stopped it."
+            dialog = ConfirmScreen(
+                "Stop", f"Stop {whose} session?", advice, yes="Stop it", no="Leave it running", risky=True
+            )
+            self.push_screen(dialog, lambda answer: self._stop_followed() if answer else None)
+
+    def _stop_followed(self) -> None:
+        self.spawn(self.source.interrupt, "interrupt", "agent")
+
+    def action_questions(self) -> None:
+        """Show the questions that were left open."""
+        if len(self.screen_stack) == 1:
+            self.questions.reopen()
 
     def action_open_report(self) -> None:
         """Show the newest report of the session."""

@@ -56,7 +56,7 @@ def _run(app: App[Any], arguments: Sequence[str]) -> None:
     theme = ["--theme", app.theme] if app.theme in app.available_themes else []
     command = [sys.executable, "-I", "-c", start, *arguments, *theme]
     try:
-        code = run_suspended(app, command)
+        code = run_suspended(app, command, starting="Opening the session…")
     except SuspendNotSupported as error:
         raise NoProgram("Another session needs a terminal of its own, and there is none here.") from error
     except OSError as error:

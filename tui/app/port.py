@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from textual.worker import Worker
 
     from ua_tui.core.concurrency.spawn import Work
-    from ua_tui.core.events.types import Event
     from ua_tui.core.session.session import Session
     from ua_tui.core.view.session import SessionView
+    from ua_tui.tui.app.controllers.questions import Questions
     from ua_tui.tui.app.event_pump import EventPump
     from ua_tui.tui.keys.keymap import Keys
     from ua_tui.tui.layout.frame import Frame
@@ -154,8 +154,9 @@ class SessionHost(AppPort, Protocol):
     def attach(self, session: SessionPort) -> None:
         """Make `session` the session of the application."""
 
-    def ask(self, questions: Sequence[Event]) -> None:
-        """Show dialogs for questions that the session asked before."""
+    @property
+    def questions(self) -> Questions:
+        """Shows the questions of the session."""
 
     def set_state(self, state: str) -> None:
         """Set what is shown as the state until there is a session."""

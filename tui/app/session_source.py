@@ -33,6 +33,8 @@ class SessionSource(ABC):
     """Whether it accepts queries."""
     refusal: str = "Read-only: past session."
     """Why the permission mode of a read-only session cannot be changed, nor its agent restarted."""
+    owner: str = ""
+    """Whose session it is, if it belongs to somebody of the team."""
     closes_on_escape: bool = False
     """Whether Esc closes the application when there is nothing else to leave."""
 
@@ -48,6 +50,9 @@ class SessionSource(ABC):
     @abstractmethod
     async def open(self, host: SessionHost) -> None:
         """Open the session and attach it to `host`; connect its agent again if it is attached already."""
+
+    async def interrupt(self) -> None:  # noqa: B027  # most sessions run here, or not at all
+        """Stop what a session does that runs elsewhere."""
 
     async def close(self) -> None:  # noqa: B027  # most sources have nothing to close
         """Close what the source itself has opened."""

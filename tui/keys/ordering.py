@@ -50,6 +50,10 @@ class KeyQueue:
         """Hold all keys until `resume`: the widgets they are for do not exist yet."""
         self._waiting_for = _NOBODY
 
+    def drop(self) -> None:
+        """Forget the keys that are held."""
+        self._held.clear()
+
     async def resume(self) -> None:
         """Deliver the keys that were held, in order, and then those that come."""
         await self._deliver_next(_NOBODY)

@@ -4,24 +4,24 @@ from __future__ import annotations
 
 import asyncio
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ua_tui.core.errors import JournalError, TeamError
 from ua_tui.core.events.types import ElicitationAsked, PermissionAsked
-from ua_tui.core.history.session import PastSession
+from ua_tui.core.history.session import PastSession, runs_elsewhere
 from ua_tui.core.storage.workspace import JOURNAL
 from ua_tui.core.team.fleet.followed_session import FollowedSession
+from ua_tui.core.text import clean_line
 from ua_tui.tui.panes.status.bar import StatusLine
 from ua_tui.tui.replay.past_source import PastSource
 from ua_tui.tui.replay.status import STATES
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from ua_tui.core.events.types import Event
     from ua_tui.core.settings.model import Settings
-    from ua_tui.core.team.fleet.followed_session import SessionFolder
     from ua_tui.core.team.records import Mailbox
+    from ua_tui.core.team.restore import SessionMirror
     from ua_tui.core.view.session import SessionView
     from ua_tui.tui.app.port import SessionHost
     from ua_tui.tui.replay.loader import SessionLoader
@@ -34,22 +34,34 @@ class FollowedSource(PastSource):
     """Shows a session from its journal, then what happens in it; with a mailbox, one can answer and write to it.
 
     Args:
-        folder: where its files are.
+        place: its folder on this machine, or what makes one and keeps it up to date.
         id: its id in the mailbox.
         mailbox: brings answers and commands to it; None if nobody receives them.
         where: where it runs, for the person.
+        owner: whose session it is; empty if it is the person's own.
     """
 
     refusal = "This session runs elsewhere: that cannot be changed from here."
 
-    def __init__(self, folder: SessionFolder, id: str, mailbox: Mailbox | None, *, where: str = "") -> None:
+    def __init__(
+        self,
+        place: Path | SessionMirror,
+        id: str,
+        mailbox: Mailbox | None,
+        *,
+        where: str = "",
+        owner: str = "",
+    ) -> None:
         super().__init__(None, from_list=True)
-        self._folder = folder
+        self._place = place
         self._id = id
         self._mailbox = mailbox
+        self.owner = owner
         self.has_prompt = mailbox is not None
+        whose = f"{clean_line(owner, 60)}'s" if owner else "the"
+        self._about = f"Write to {whose} session{f' on {where}' if where else ''}"
         if mailbox is not None:
-            self.followed = self.placeholder = f"Write to the session{f' on {where}' if where else ''}"
+            self.followed = self.placeholder = self._about
         self.is_live = asyncio.Event()
         """Set when the questions of the session are shown, and what happens in it is followed."""
 
@@ -62,18 +74,21 @@ class FollowedSource(PastSource):
 
     async def open(self, host: SessionHost) -> None:
         """Get the folder of the session, then show it."""
+        if self._mailbox is not None:
+            key = host.keys.shown("session.stop")
+            self.followed = self.placeholder = f"{self._about} · {key} stops it"
         host.set_state("starting")
         host.status.hint = "loading the session…"
         try:
-            folder = await self._folder.start()
-            await self._wait_for_journal(folder)
+            folder = self._place if isinstance(self._place, Path) else await self._place.start()
+            await _wait_for_journal(folder)
         except TeamError:
             host.set_state("failed")
             raise
         finally:
             host.status.hint = ""
         if self._mailbox is None:
-            self.session = PastSession(folder, runs=self._folder.runs)
+            self.session = PastSession(folder)
         else:
             self.session = FollowedSession(
                 folder,
@@ -81,14 +96,22 @@ class FollowedSource(PastSource):
                 self._mailbox,
                 spawn=host.spawn,
                 report=partial(_notify, host),
-                ask_again=host.ask,
-                runs=self._folder.runs,
+                report_answer=host.questions.report_answer,
+                ask_again=host.questions.ask,
             )
         await super().open(host)
 
+    async def interrupt(self) -> None:
+        """Stop the query that runs, as soon as it is known whether one does."""
+        if self.session is None or self.session.state == "starting":
+            await self.is_live.wait()
+        if isinstance(self.session, FollowedSession):
+            await self.session.interrupt()
+
     async def close(self) -> None:
         """End to keep the folder up to date."""
-        await self._folder.close()
+        if not isinstance(self._place, Path):
+            await self._place.close()
 
     async def follow(self, host: SessionHost, loader: SessionLoader) -> None:
         """Show the questions that wait, then what happens, as in a session of this program."""
@@ -98,7 +121,7 @@ class FollowedSource(PastSource):
             return
         host.status.follow(lambda: host.state)
         try:
-            host.ask(await session.questions())
+            host.questions.ask(await session.questions())
         except TeamError as error:
             _notify(host, str(error))
         unsubscribe = session.bus.subscribe(host.pump.receive)
@@ -129,11 +152,12 @@ class FollowedSource(PastSource):
         host.frame.prompt.disabled = True
         host.frame.show("conversation")
 
-    async def _wait_for_journal(self, folder: Path) -> None:
-        """Wait until the session, which may have begun just now, has a journal here."""
-        journal = folder / JOURNAL
-        while not journal.exists() and self._folder.runs(folder):  # noqa: ASYNC110  # a file announces nothing
-            await asyncio.sleep(POLL_SECONDS)
+
+async def _wait_for_journal(folder: Path) -> None:
+    """Wait until the session, which may have begun just now, has a journal here."""
+    journal = folder / JOURNAL
+    while not journal.exists() and runs_elsewhere(folder):  # noqa: ASYNC110  # a file announces nothing
+        await asyncio.sleep(POLL_SECONDS)
 
 
 def _is_answered(event: Event, session: FollowedSession) -> bool:

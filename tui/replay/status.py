@@ -24,8 +24,8 @@ class PastStatus:
         unread: what the line says before anything is known.
     """
 
-    def __init__(self, unread: str = "· past session") -> None:
-        self.unread = unread
+    def __init__(self) -> None:
+        self.unread = "· past session"
         self.stats: SessionStats | None = None
         self.read = 0.0
 

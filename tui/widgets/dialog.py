@@ -136,7 +136,13 @@ class Dialog(Modal[Answer]):
     focused answer and the mouse answer at once. A character that is no key here, a second letter and a paste are the
     beginning of a text: all of it goes to the field below, or to the prompt, and answers are accepted again after a
     pause of 1.5 s. `AT_ONCE` are the actions of letters that answer nothing, such as those that move.
+
+    A dialog that replaces one which somebody else has answered may get a key that was meant for that one: after
+    `hold_keys`, the first key or click only shows that its question is another one. `can_wait` says that Esc leaves the
+    question open, because others may answer it, too.
     """
+
+    can_wait = False
 
     FIRST: ClassVar[str] = ""
     AT_ONCE: ClassVar[frozenset[str]] = frozenset({"close", "cursor_down", "cursor_up", "move", "page"})
@@ -162,12 +168,16 @@ class Dialog(Modal[Answer]):
         self._drawn_at = float("inf")
         self._typing = False
         self._note = ""
+        self._replaced = ""
+        self._holds_keys = False
         self._letters: list[events.Key] = []
         self._held = ""
         self._held_until = 0.0
 
     def on_mount(self) -> None:
         """Focus the first answer, and start the quiet time once the dialog is painted."""
+        if self._replaced:
+            self.query_one(Box).mount(Static(Content(self._replaced), classes="replaced"), before=0)
         if self.FIRST:
             self.focus_choice(f"#{self.FIRST}")
         self.call_after_refresh(self._painted)
@@ -176,6 +186,8 @@ class Dialog(Modal[Answer]):
         """Do what the button shows."""
         event.stop()
         self._release()
+        if self._takes_held_key():
+            return
         if isinstance(event.button, Choice):
             await self.run_action(event.button.runs)
 
@@ -187,6 +199,9 @@ class Dialog(Modal[Answer]):
     @property
     def accepts_answers(self) -> bool:
         """Whether an answer counts; reading this while it does not restarts the quiet time."""
+        return not self._holds_keys and self._was_quiet()
+
+    def _was_quiet(self) -> bool:
         if not self._quiet:
             return True
         if self._quiet_until is None:
@@ -228,7 +243,7 @@ class Dialog(Modal[Answer]):
 
     def returns_text(self) -> bool:
         """Whether text that is typed now is for the field below; calling this counts as typing there."""
-        if not (self.is_unrequested or self._typing) or self.accepts_answers:
+        if self._holds_keys or not (self.is_unrequested or self._typing) or self.accepts_answers:
             return False
         self._expect_text()
         return True
@@ -241,6 +256,23 @@ class Dialog(Modal[Answer]):
             self.add_class("-quiet")
             self._start_beat()
         self._show_note()
+
+    def hold_keys(self, why: str) -> None:
+        """Show `why` above the question, and let the first key or click answer nothing."""
+        self._replaced, self._holds_keys = why, True
+
+    def _takes_held_key(self) -> bool:
+        """Whether this key or click answers nothing; it must not come before the dialog could be read, either."""
+        if not self._holds_keys:
+            return False
+        if self._was_quiet():
+            self._holds_keys = False
+            # A key that is held down comes again.
+            self._quiet_until = self._awake() + self._quiet
+            self.add_class("-quiet")
+            self._start_beat()
+        self._show_note()
+        return True
 
     def show_note(self, text: str) -> None:
         """Show a short text in the lower edge of the box."""
@@ -258,6 +290,10 @@ class Dialog(Modal[Answer]):
 
     def on_key(self, event: events.Key) -> None:
         """Hold a letter back until it is clear that it is an answer; give a text to the field below."""
+        if self._takes_held_key():
+            event.stop()
+            event.prevent_default()
+            return
         # What was typed before it was drawn may be a part of what the application gives to the prompt.
         if not self.accepts_answers or event.time < self._drawn_at:
             return
@@ -388,6 +424,8 @@ class Dialog(Modal[Answer]):
         field = self.field_below if quiet and self._typing else None
         where = "the prompt" if field is not None and field.id == "prompt" else "the field below"
         state = f"typing goes to {where}: pause to answer" if field else "answers accepted in a moment"
+        if self._holds_keys:
+            state, quiet, field = "press any key first", True, None
         parts = [state if field else "", self._note, state if quiet and not field else ""]
         for box in self.query(Box):
             box.border_subtitle = Content(" · ".join(part for part in parts if part))

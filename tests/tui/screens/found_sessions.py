@@ -10,8 +10,8 @@ from msgspec.structs import replace
 from tests.tui.played import fixed_bus
 from ua_tui.core.events import types as ev
 from ua_tui.core.events.codec import encode_event
-from ua_tui.core.knowledge.index.database_file import FILE
 from ua_tui.core.knowledge.index.store import KnowledgeStore
+from ua_tui.core.knowledge.place import FILE
 from ua_tui.core.knowledge.records import Cursor, Facts, IndexedCall, KnowledgeDocument
 from ua_tui.core.storage.folders import WORKSPACES
 from ua_tui.core.version import VERSION

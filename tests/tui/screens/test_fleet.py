@@ -18,18 +18,19 @@ from tests.tui.fakes import make_app, make_session
 from tests.tui.files_host import screen_text
 from tests.tui.fixture_types import Output, Patch
 from tests.tui.pictured import DARK, SMALL, Compare, Size, looks, no_blinking
-from tests.waiting import until
+from tests.waiting import until, until_in_thread
 from ua_tui.core.errors import UniversalAgentError
 from ua_tui.core.history.index import SessionIndex
 from ua_tui.core.postgres.address import Address
 from ua_tui.core.settings.model import Settings
-from ua_tui.core.team.fleet.rows import Fleet, FleetRow, arrange
+from ua_tui.core.team.fleet.rows import Fleet, FleetBatch, FleetRow, FleetWorker, arrange
 from ua_tui.core.team.fleet.source import FleetSource
 from ua_tui.tui.app.list_apps import FleetApp
 from ua_tui.tui.cli import main
 from ua_tui.tui.screens.application.help import HelpScreen
+from ua_tui.tui.screens.session.confirm import ConfirmScreen
 from ua_tui.tui.screens.team.fleet import FleetScreen
-from ua_tui.tui.screens.team.fleet_list import FleetList
+from ua_tui.tui.screens.team.lists import FleetList
 
 NOW = 1_795_183_320.0
 """2026-11-20 14:02 UTC."""
@@ -37,10 +38,35 @@ NOW = 1_795_183_320.0
 _LISTED = msgspec.json.decode(Path(__file__).with_name("fleet.json").read_bytes(), type=tuple[FleetRow, ...])
 ROWS = (
     *_LISTED[:5],
-    *(FleetRow(id=f"job:{n}", state="waiting", title=f"Question {n}", owner="ada") for n in range(8)),
+    *(
+        FleetRow(
+            id=f"job:{n}",
+            state="waiting",
+            title=f"Question {n}",
+            owner="ada",
+            job=f"w{n}",
+            position=n,
+            batch="c",
+        )
+        for n in range(8)
+    ),
     *_LISTED[5:],
 )
-FLEET = Fleet(rows=arrange(ROWS), waiting=1_208, done=40, failed=1, cost_usd=3.2)
+BATCHES = (
+    FleetBatch(
+        id="c", name="prices.csv", owner="ada", submitted=NOW - 600, waiting=1_200, running=1, cost_usd=0.2
+    ),
+    FleetBatch(
+        id="b", name="weekly 2", owner="mary", submitted=NOW - 3_600, waiting=8, running=1, needs_you=1, done=40,
+        failed=1, cost_usd=3, max_cost_usd=50,
+    ),
+)  # fmt: skip
+WORKERS = (
+    FleetWorker(name="worker-1:2", version="1.0", slots=4, busy=2, seen=NOW - 3),
+    FleetWorker(name="worker-2:1", version="1.0", slots=4, busy=1, seen=NOW - 8, draining=True),
+    FleetWorker(name="worker-3:1", version="0.9", slots=2, busy=1, seen=NOW - 80),
+)
+FLEET = Fleet(rows=arrange(ROWS), batches=BATCHES, workers=WORKERS)
 
 
 class PlayedSource(FleetSource):
@@ -92,12 +118,13 @@ async def test_all_sessions_are_counted_and_the_cursor_stays_on_its_own(tmp_path
         assert listed(screen) == ids
         shown = screen_text(app)
         for wanted in (
-            "1 needs you · 2 running · 1 idle · 1 lost · 1,208 waiting · 40 done · 1 failed · $3.20",
+            "1 needs you · 2 running · 1 idle · 1 lost · 1,208 waiting · $3.20",
+            "40 of 1,252 done · 1 failed · oldest waits 1h 00m",
             "desk on db.example",
             "1,208 jobs for a worker",
             "asks to run GMAIL_SEND_EMAIL",
-            "What is the [bold]capital[/] of France?",
-            "this machine",
+            "What is the [bold]capital[/] of",
+            "prices.csv",
             "5m 12s",
         ):
             assert wanted in shown, wanted
@@ -117,7 +144,7 @@ async def test_all_sessions_are_counted_and_the_cursor_stays_on_its_own(tmp_path
         await pilot.press("w", "home", "down", "down")
         assert chosen(screen) == "team:2"
         asks = msgspec.structs.replace(ROWS[1], state="needs_you", started=NOW - 900)
-        await play(screen, source, Fleet(rows=arrange([ROWS[0], asks, *ROWS[2:]]), waiting=8))
+        await play(screen, source, msgspec.structs.replace(FLEET, rows=arrange([ROWS[0], asks, *ROWS[2:]])))
         assert listed(screen)[0] == chosen(screen) == "team:2"
         # A lost connection is shown above the rows.
         await pilot.resize_terminal(80, 24)
@@ -146,9 +173,157 @@ async def test_the_list_is_filtered_while_one_types(tmp_path: Path) -> None:
         assert listed(screen) == [f"job:{number}" for number in range(8)]
         await pilot.press("escape", "question_mark")
         await until(lambda: isinstance(app.screen, HelpScreen))
-        assert "list every waiting job" in screen_text(app)
+        assert "list the waiting jobs" in screen_text(app)
         await pilot.press("escape", "escape")
         await until(lambda: app._exit)
+
+
+async def test_batches_and_workers_have_lists_of_their_own(tmp_path: Path) -> None:
+    source = PlayedSource(tmp_path)
+    async with fleet(source, (120, 40)) as (app, screen, pilot):
+        await play(screen, source, FLEET)
+        await pilot.press("b")
+        shown = screen_text(app)
+        for wanted in ("Fleet · batches", "0 of 1,201", "40 of 51", "█████████░░░", "1,200"):
+            assert wanted in shown, wanted
+        await pilot.press("down")
+        await until(lambda: "limit $50.00" in screen_text(app))
+        # Enter shows the sessions of the batch, and the numbers are those of the batch.
+        await pilot.press("enter")
+        assert listed(screen) == ["team:1", "team:2", "waiting", "team:6", "team:7"]
+        shown = screen_text(app)
+        assert "filter: batch weekly 2 · Esc clears · 1 needs you · 1 running · 8 waiting · $3.00" in shown
+        assert "40 of 51 done · 1 failed" in shown
+        await pilot.press("escape")
+        await until(lambda: "Fleet · batches" in screen_text(app))
+        await pilot.press("slash", *"ada", "enter")
+        await until(lambda: "weekly 2" not in screen_text(app))
+        await pilot.press("escape", "m")
+        shown = screen_text(app)
+        for wanted in ("Fleet · workers", "2 of 4", "draining", "lost", "1m 20s ago", "0.9"):
+            assert wanted in shown, wanted
+        await pilot.press("escape")
+        await until(lambda: "Fleet · workers" not in screen_text(app))
+        assert len(listed(screen)) == 8
+        # What has ended shows how fast it goes, and when it is over.
+        ended = [
+            FleetRow(id=f"e{n}", state="done", batch="b", started=NOW - 300, finished=NOW - n)
+            for n in range(50)
+        ]
+        await play(screen, source, msgspec.structs.replace(FLEET, rows=arrange([*ROWS, *ended])))
+        await until(lambda: "10.0/min · ~2h 01m left" in screen_text(app))
+
+
+async def test_marked_jobs_and_batches_are_cancelled_repeated_and_paused_after_a_question(
+    tmp_path: Path, team_database: Database
+) -> None:
+    for number in range(3):
+        add_job(team_database, f"j{number}", f"Question {number}", position=number)
+    add_job(team_database, "j9", "It failed", state="failed", session="s9")
+    add_session(team_database, "s9", job=False, name="", title="It failed")
+    team_database.execute("UPDATE session SET job = 'j9', state = 'failed' WHERE id = 's9'")
+
+    def states() -> dict[str, str]:
+        return dict(team_database.execute("SELECT id, state FROM job ORDER BY id"))
+
+    source = FleetSource(SessionIndex(tmp_path, tmp_path / "cache"), Address.parse(team_database.url))
+    async with fleet(source) as (app, screen, pilot):
+
+        async def confirm(question: str) -> None:
+            await until(lambda: isinstance(app.screen, ConfirmScreen) and not app.screen.has_class("-quiet"))
+            assert question in screen_text(app)
+            await pilot.press("y")
+            await until(lambda: app.screen is screen)
+
+        await until(lambda: listed(screen) == ["job:j0", "job:j1", "job:j2", "team:s9"])
+        await pilot.press("space", "space")
+        await until(lambda: "2 marked" in screen_text(app))
+        await pilot.press("c")
+        await until(lambda: isinstance(app.screen, ConfirmScreen) and not app.screen.has_class("-quiet"))
+        await pilot.press("escape")
+        await until(lambda: app.screen is screen)
+        assert set(states().values()) == {"waiting", "failed"}
+        await pilot.press("c")
+        await confirm("Cancel 2 jobs?")
+        await until(lambda: "2 jobs cancelled." in notices(app))
+        await until_in_thread(lambda: [*states().values()] == ["cancelled", "cancelled", "waiting", "failed"])
+        assert "marked" not in screen_text(app)
+        await until(lambda: "0 of 4 done · 1 failed · 2 cancelled" in screen_text(app))
+        await until(lambda: "job:j0" not in listed(screen))
+        # What waits cannot be run again; what failed can.
+        await pilot.press("home", "r")
+        await until(lambda: "Run again: nothing chosen here failed or was cancelled." in notices(app))
+        await pilot.press("slash", *"It failed", "enter", "r")
+        await confirm("Run again owner's job: It failed?")
+        await until_in_thread(lambda: states()["j9"] == "waiting")
+        await pilot.press("escape")
+        await until(lambda: "2 waiting" in screen_text(app))
+        assert "more job" not in screen_text(app)
+        await pilot.press("b", "p")
+        await confirm("Pause owner's batch: b?")
+        await until(lambda: "2 jobs paused." in notices(app))
+        # What was done counts at once, not with the next poll.
+        assert screen._source.fleet().batches[0].paused
+        assert team_database.execute("SELECT paused FROM batch") == [(True,)]
+        await pilot.press("b")
+        await until(lambda: "2 paused" in screen_text(app))
+        assert "waits" not in screen_text(app)
+        await pilot.press("home", "p")
+        await until(lambda: "The batch is paused, not the job: b lists the batches" in notices(app))
+        await pilot.press("b", "p")
+        await confirm("Resume owner's batch: b?")
+        await until_in_thread(lambda: team_database.execute("SELECT paused FROM batch") == [(False,)])
+
+
+async def test_what_is_paused_or_cancelled_is_called_so(tmp_path: Path) -> None:
+    source = PlayedSource(tmp_path)
+    ended = FleetRow(id="e", state="done", batch="p", started=NOW - 60, finished=NOW - 1)
+    paused = FleetBatch(
+        id="p", name="paused", owner="ada", submitted=NOW - 60, waiting=32, done=1, paused=True
+    )
+    cancelled = FleetBatch(id="x", name="gone", owner="ada", submitted=NOW - 60, cancelled=2)
+    async with fleet(source) as (app, screen, pilot):
+        await play(screen, source, Fleet(rows=(ended,), batches=(paused, cancelled), workers=WORKERS))
+        await pilot.pause()
+        shown = screen_text(app)
+        assert "32 jobs paused" in shown
+        assert "1 of 33 done" in shown
+        for wrong in ("waits", "waiting:", "left", "for a worker", "32 waiting"):
+            assert wrong not in shown, wrong
+        await pilot.press("b", "down")
+        assert [screen._list.state_of(each) for each in screen._list.rows] == ["held", "cancelled"]
+        stopped = FleetRow(id="s", state="cancelled", batch="x", started=NOW - 60, finished=NOW - 1)
+        await pilot.press("b")
+        await play(screen, source, Fleet(rows=(stopped,), batches=(cancelled,)))
+        await pilot.pause()
+        assert "1 cancelled" in screen_text(app)
+        assert "failed" not in screen_text(app)
+
+
+async def test_the_keys_at_the_bottom_are_those_of_the_list(tmp_path: Path) -> None:
+    source = PlayedSource(tmp_path)
+    async with fleet(source, SMALL) as (app, screen, pilot):
+        await play(screen, source, FLEET)
+
+        def keys() -> str:
+            return screen_text(app).rstrip().splitlines()[-1]
+
+        for wanted in (
+            "Enter follow",
+            "b batches",
+            "m workers",
+            "c cancel",
+            "p pause",
+            "Space mark",
+            "Esc back",
+        ):
+            assert wanted in keys(), wanted
+        await pilot.press("m")
+        assert "m sessions" in keys()
+        for wrong in ("Enter", "cancel", "again", "mark", "pause"):
+            assert wrong not in keys(), wrong
+        await pilot.press("escape", "b")
+        assert "Enter sessions" in keys()
 
 
 async def test_enter_follows_a_session_and_says_why_not(tmp_path: Path, monkeypatch: Patch) -> None:

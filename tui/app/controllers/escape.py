@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from textual.content import Content
@@ -57,8 +58,8 @@ class Escape:
     """Finds out what Esc does, and does it.
 
     In the prompt it stops the agent, and at rest leads to the conversation, or back to the list from which the session
-    was opened; in a pane it leads to the prompt. What a
-    widget does with Esc itself, such as clearing its filter, comes before.
+    was opened; in a pane it leads to the prompt. What a widget does with Esc itself, such as clearing its filter, comes
+    before. It stops no session that another program runs.
 
     Esc does not stop the agent within a second of an Esc that did something else, nor while it is held down: it says
     that the next one does.
@@ -66,10 +67,12 @@ class Escape:
     Args:
         app: has the panes and the session.
         close: closes a session that was opened from a list; None if it was not.
-        stop: stops the agent.
+        stop: stops the agent; None if another program runs it.
     """
 
-    def __init__(self, app: AppPort, close: Callable[[], None] | None, stop: Callable[[], None]) -> None:
+    def __init__(
+        self, app: AppPort, close: Callable[[], None] | None, stop: Callable[[], None] | None
+    ) -> None:
         self._app = app
         self._close = close
         self._stop = stop
@@ -103,21 +106,21 @@ class Escape:
             return "conversation", lambda: frame.show("conversation")
         if focused is not None and focused is not prompt:
             return "prompt", self._to_prompt
-        if self._app.state == "running":
-            return STOPS, self._stop_or_warn
+        if self._app.state == "running" and self._stop is not None:
+            return STOPS, partial(self._stop_or_warn, self._stop)
         if frame.is_zoomed:
             return "all panes", frame.action_maximise
         if self._close is not None and not prompt.value:
             return "back", self._close
         return AT_REST, lambda: frame.show("conversation")
 
-    def _stop_or_warn(self) -> None:
+    def _stop_or_warn(self, stop: Callable[[], None]) -> None:
         # A press is judged once: a click on the status line has none before it.
         before, self._before = self._before, float("-inf")
         since = self._pressed - before
         is_warned = before in (self._warned, self._stopped)
         if since >= MOVED_SECONDS or (is_warned and since >= REPEAT_SECONDS):
-            self._stop()
+            stop()
             self._stopped = self._pressed
             return
         self._warned = self._pressed

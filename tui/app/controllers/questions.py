@@ -35,13 +35,17 @@ class Questions:
     """Keeps the open questions in their order, and shows a dialog for the oldest.
 
     A dialog closes by itself when its question was answered elsewhere; text that was being typed into it stays in the
-    prompt.
+    prompt. A dialog that is closed without an answer leaves its question open: `reopen` shows it again. In a session
+    that another program runs Esc does that, and after a question that somebody else has answered, the first key in the
+    next dialog answers nothing.
     """
 
     def __init__(self, app: AppPort, modes: PermissionModeSelection) -> None:
         self._app = app
         self._modes = modes
         self._open: deque[Question] = deque()
+        self._later: list[Question] = []
+        self._answered = ""
         self._shown: tuple[Question, Dialog[object]] | None = None
         self._seen: set[tuple[str, str]] = set()
 
@@ -51,6 +55,19 @@ class Questions:
             if isinstance(event, PermissionAsked | ElicitationAsked | AuthRequired):
                 self._add(event)
         self._show_next()
+
+    def reopen(self) -> None:
+        """Show the questions again that were left open, or say that there are none."""
+        if not self._later and self._shown is None:
+            self._app.notify("No question is open.", markup=False)
+        self._open.extendleft(reversed(self._later))
+        self._later.clear()
+        self._show_next()
+
+    def report_answer(self, text: str) -> None:
+        """Say who has answered a question on another screen; its dialog closes when the session has the answer."""
+        self._answered = text
+        self._app.notify(text, timeout=10.0, markup=False)
 
     def handle_event(self, event: Event, view: SessionView) -> None:
         """Note what is asked; what is answered in the same batch is never shown."""
@@ -84,7 +101,7 @@ class Questions:
         """Whether it waits or is shown already: what is asked elsewhere can arrive on two ways."""
         shown = [] if self._shown is None else [self._shown[0]]
         return not isinstance(event, AuthRequired) and any(
-            _is_request(event.request_id, each) for each in (*self._open, *shown)
+            _is_request(event.request_id, each) for each in (*self._open, *self._later, *shown)
         )
 
     def _remember_call(self, event: ToolCallStarted) -> None:
@@ -96,9 +113,11 @@ class Questions:
 
     def _close_if(self, is_done: Callable[[Question], bool]) -> None:
         self._open = deque(event for event in self._open if not is_done(event))
+        self._later = [event for event in self._later if not is_done(event)]
         if self._shown is not None and is_done(self._shown[0]):
             _, dialog = self._shown
             self._shown = None
+            self._answered = self._answered or "The question before was answered or withdrawn."
             self._return_drafts(dialog)
             dialog.withdraw()
 
@@ -120,9 +139,18 @@ class Questions:
         if self._shown is None and self._open:
             event = self._open.popleft()
             dialog = self._dialog(event)
+            dialog.can_wait = self._is_elsewhere
+            if self._answered and self._is_elsewhere:
+                dialog.hold_keys(f"{self._answered} This is the next question.")
+            self._answered = ""
             self._shown = (event, dialog)
             self._app.push_screen(dialog, lambda answer: self._on_answer(event, answer))
         self._show_waiting()
+
+    @property
+    def _is_elsewhere(self) -> bool:
+        """Whether another program runs the session."""
+        return self._app.controls is None
 
     def _dialog(self, event: Question) -> Dialog[Any]:
         from ua_tui.tui.screens.requests.auth import AuthScreen
@@ -161,8 +189,18 @@ class Questions:
     def _on_answer(self, event: Question, answer: object) -> None:
         if self._shown is not None and self._shown[0] is event:
             self._shown = None
+            if answer is None:
+                self._leave_open(event)
         self._send_answer(event, answer)
         self._show_next()
+
+    def _leave_open(self, event: Question) -> None:
+        """Let a question and those behind it wait until the person wants to see them."""
+        self._later += [event, *self._open]
+        self._open.clear()
+        which = "1 question stays" if len(self._later) == 1 else f"{len(self._later)} questions stay"
+        key = self._app.keys.shown("questions.open")
+        self._app.notify(f"{which} open: {key} shows what waits.", timeout=10.0, markup=False)
 
     def _send_answer(self, event: Question, answer: object) -> None:
         from ua_tui.tui.screens.requests.permission import PermissionAnswer

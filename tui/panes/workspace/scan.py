@@ -129,9 +129,9 @@ def file_time_ns() -> int:
     return time.time_ns() if coarse is None else time.clock_gettime_ns(coarse)
 
 
-def list_folder(path: str, limit: int, *, hidden: bool = False) -> Listing:
-    """List a folder: at most `limit` entries; temporary files, and hidden ones unless asked for, are left out."""
-    return _list(Request(path, limit), hidden)
+def list_folder(path: str, limit: int) -> Listing:
+    """List a folder: at most `limit` entries; temporary and hidden files are left out."""
+    return _list(Request(path, limit), False)
 
 
 def list_folders(requests: Sequence[Request], *, hidden: bool = False) -> list[Listing]:

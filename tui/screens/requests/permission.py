@@ -70,7 +70,7 @@ _SUBMIT = {
 
 
 class PermissionScreen(Dialog[PermissionAnswer | None]):
-    """Asks about one tool call; Deny has the focus, Esc denies. The result None means that it was answered elsewhere.
+    """Asks about one tool call; Deny has the focus, Esc denies. The result None means that it is not answered here.
 
     Rules for the session, the folder and everywhere are offered only if one is narrow enough: for a tool that acts
     outside or can do anything, one that names where it may go. `seen` are the tools that ran in this session, each with
@@ -97,7 +97,7 @@ class PermissionScreen(Dialog[PermissionAnswer | None]):
             "permission.allow_changed", "ctrl+s", "allow_changed", "allow with the changed arguments"
         ),
         key_binding("permission.editor", "ctrl+g", "edit_outside", "change them in $VISUAL or $EDITOR"),
-        key_binding("permission.back", "escape", "back", "deny"),
+        key_binding("permission.back", "escape", "back", "deny; decide later in somebody else's session"),
     ]
 
     def __init__(
@@ -143,9 +143,12 @@ class PermissionScreen(Dialog[PermissionAnswer | None]):
             change = Choice("c", "Change", "change")
             once = Choice("a", "Allow once", "once")
             labels = _LABELS if len(self._scopes) > 1 else _SUBMIT
-            later = [Choice(scope[0], labels[scope], scope, f"remember('{scope}')") for scope in self._scopes]
-            if later:
-                yield Vertical(Foot(*denials, change), Foot(once, *later, classes="-more"), id="answers")
+            rules = [Choice(scope[0], labels[scope], scope, f"remember('{scope}')") for scope in self._scopes]
+            waits = [Choice("Esc", "Decide later", "later", "back")] if self.can_wait else []
+            if rules or waits:
+                yield Vertical(
+                    Foot(*denials, change), Foot(once, *rules, *waits, classes="-more"), id="answers"
+                )
             else:
                 yield Foot(*denials, once, change, id="answers")
             yield TextAnswer(
@@ -193,7 +196,7 @@ class PermissionScreen(Dialog[PermissionAnswer | None]):
             if view and view.bottom <= box.scroll_offset.y + box.rows_in_view:
                 self._is_read = True
         for choice in self.query("#answers Choice").results(Choice):
-            choice.disabled = not self._is_read and choice.id not in ("deny", "reason")
+            choice.disabled = not self._is_read and choice.id not in ("deny", "reason", "later")
         self.show_waiting(self._waiting)
 
     def _may_allow(self) -> bool:
@@ -231,9 +234,11 @@ class PermissionScreen(Dialog[PermissionAnswer | None]):
         self._write("#reasoning")
 
     def action_back(self) -> None:
-        """Close the text line; deny if none is open."""
+        """Close the text line; if none is open deny, or let the question wait."""
         if any(line.end() for line in (*self.query(TextAnswer), self.query_one(ArgumentsEditor))):
             self.focus_choice("#deny")
+        elif self.can_wait:
+            self.dismiss(None)
         else:
             self.action_deny()
 

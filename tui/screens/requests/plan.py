@@ -26,12 +26,15 @@ _ADVICE = "Until you approve it, nothing is written or sent."
 
 
 class PlanScreen(Dialog[PlanAnswer | None]):
-    """Shows a plan; Esc continues planning. The result None means that it was answered elsewhere."""
+    """Shows a plan; Esc continues planning. The result None means that it is not answered here."""
 
     PLACE: ClassVar[KeyPlace] = KeyPlace("When a plan is ready")
     FIRST = "keep"
     BINDINGS: ClassVar[list[BindingType]] = [
-        key_binding("plan.keep", "escape", "back", "continue planning"),
+        key_binding(
+            "plan.keep", "escape", "back", "continue planning; decide later in somebody else's session"
+        ),
+        key_binding("form.decline", "ctrl+n", "keep", "continue planning"),
         key_binding("plan.remark", "r", "remark", "continue planning, with a remark for the model"),
         key_binding("plan.approve", "a", "approve", "approve; other calls ask"),
         key_binding("plan.edits", "e", "answer('acceptEdits')", "approve; edits of files are allowed"),
@@ -48,10 +51,11 @@ class PlanScreen(Dialog[PlanAnswer | None]):
             yield DocumentView(id="plan")
             yield Static(Content(_ADVICE), classes="advice")
             yield Foot(
-                Choice("Esc", "Keep planning", "keep", "back"),
+                Choice("Ctrl+N" if self.can_wait else "Esc", "Keep planning", "keep"),
                 Choice("r", "Remark", "remark"),
                 Choice("a", "Approve", "approve"),
                 Choice("e", "Approve + edits", "edits", "answer('acceptEdits')"),
+                *([Choice("Esc", "Later", "later", "back")] if self.can_wait else []),
                 id="answers",
             )
             yield TextAnswer(
@@ -89,8 +93,14 @@ class PlanScreen(Dialog[PlanAnswer | None]):
             self.query_one(TextAnswer).begin()
 
     def action_back(self) -> None:
-        """Close the text line; continue planning if it is not open."""
+        """Close the text line; if it is not open continue planning, or let the plan wait."""
         if self.query_one(TextAnswer).end():
             self.focus_choice("#keep")
+        elif self.can_wait:
+            self.dismiss(None)
         else:
-            self.answer(PermissionAnswer(allow=False))
+            self.action_keep()
+
+    def action_keep(self) -> None:
+        """Continue planning."""
+        self.answer(PermissionAnswer(allow=False))

@@ -45,7 +45,7 @@ def agent_questions(event: PermissionAsked) -> list[AgentQuestion]:
 
 
 class QuestionScreen(Dialog[PermissionAnswer | None]):
-    """Shows the questions one after the other; Esc declines. The result None means that it was answered elsewhere."""
+    """Shows the questions one after the other; Esc declines. The result None means that it is not answered here."""
 
     PLACE: ClassVar[KeyPlace] = KeyPlace(
         "When the agent asks you",
@@ -55,7 +55,8 @@ class QuestionScreen(Dialog[PermissionAnswer | None]):
     BINDINGS: ClassVar[list[BindingType]] = [
         key_binding("question.mark", "space", "mark", "mark one of several answers"),
         key_binding("question.write", "t", "write", "answer with a text"),
-        key_binding("question.decline", "escape", "back", "do not answer"),
+        key_binding("question.decline", "escape", "back", "do not answer; later in somebody else's session"),
+        key_binding("form.decline", "ctrl+n", "decline", "decline"),
         *(Binding(str(number), f"pick({number})", show=False) for number in range(1, 10)),
     ]
 
@@ -81,7 +82,11 @@ class QuestionScreen(Dialog[PermissionAnswer | None]):
                 Choice("Enter", "Answer", "accept"),
                 Choice("Space", "Mark", "mark"),
                 Choice("t", "Write", "write"),
-                Choice("Esc", "Decline", "decline", "back"),
+                *(
+                    (Choice("Ctrl+N", "Decline", "decline"), Choice("Esc", "Later", "later", "back"))
+                    if self.can_wait
+                    else (Choice("Esc", "Decline", "decline"),)
+                ),
                 id="answers",
             )
             yield TextAnswer(
@@ -136,11 +141,17 @@ class QuestionScreen(Dialog[PermissionAnswer | None]):
             self.query_one(TextAnswer).begin()
 
     def action_back(self) -> None:
-        """Close the text line; decline if it is not open."""
+        """Close the text line; if it is not open decline, or let the question wait."""
         if self._question.options and self.query_one(TextAnswer).end():
             self._rows.focus()
+        elif self.can_wait:
+            self.dismiss(None)
         else:
-            self.answer(PermissionAnswer(allow=False))
+            self.action_decline()
+
+    def action_decline(self) -> None:
+        """Do not answer."""
+        self.answer(PermissionAnswer(allow=False))
 
     @property
     def _rows(self) -> LetterKeyList:

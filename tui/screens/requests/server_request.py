@@ -40,11 +40,22 @@ class ServerScreen(Dialog[ServerAnswer | None]):
         """Answer without values."""
         self.answer(ServerAnswer(action))
 
+    def action_back(self) -> None:
+        """Cancel, or let the request wait."""
+        if self.can_wait:
+            self.dismiss(None)
+        else:
+            self.action_give("cancel")
+
+    @property
+    def _back(self) -> Choice:
+        return Choice("Esc", "Decide later" if self.can_wait else "Cancel", "cancel", "back")
+
 
 class ServerLinkScreen(ServerScreen):
     """Shows where the page is; it is opened only when the person says so. Esc cancels.
 
-    The result None means that the server no longer waits.
+    The result None means that it is not answered here.
     Continue, which tells the server that the person agreed, is possible once the link was opened or copied.
     """
 
@@ -55,7 +66,7 @@ class ServerLinkScreen(ServerScreen):
         key_binding("link.copy", "y", "copy", "copy the link", LINK),
         key_binding("page.continue", "c", "continue", "continue"),
         key_binding("page.decline", "d", "give('decline')", "decline"),
-        key_binding("page.cancel", "escape", "give('cancel')", "cancel"),
+        key_binding("page.cancel", "escape", "back", "cancel; decide later in somebody else's session"),
     ]
 
     def __init__(self, event: ElicitationAsked) -> None:
@@ -85,7 +96,7 @@ class ServerLinkScreen(ServerScreen):
                 Choice("y", "Copy", "copy"),
                 Choice("c", "Continue", "continue", disabled=True),
                 Choice("d", "Decline", "decline", "give('decline')"),
-                Choice("Esc", "Cancel", "cancel", "give('cancel')"),
+                self._back,
             )
 
     def _warnings(self) -> list[str]:
@@ -128,7 +139,7 @@ WARNING = (
 
 
 class ServerFormScreen(ServerScreen):
-    """Shows the fields; Esc cancels. The result None means that the server no longer waits."""
+    """Shows the fields; Esc cancels. The result None means that it is not answered here."""
 
     PLACE: ClassVar[KeyPlace] = KeyPlace(
         "When a server asks you",
@@ -142,7 +153,7 @@ class ServerFormScreen(ServerScreen):
     BINDINGS: ClassVar[list[BindingType]] = [
         key_binding("form.submit", "ctrl+s", "submit", "submit the form"),
         key_binding("form.decline", "ctrl+n", "give('decline')", "decline"),
-        key_binding("form.cancel", "escape", "give('cancel')", "cancel"),
+        key_binding("form.cancel", "escape", "back", "cancel; decide later in somebody else's session"),
     ]
 
     def compose(self) -> ComposeResult:
@@ -160,7 +171,7 @@ class ServerFormScreen(ServerScreen):
             yield Foot(
                 Choice("Ctrl+S", "Submit", "submit"),
                 Choice("Ctrl+N", "Decline", "decline", "give('decline')"),
-                Choice("Esc", "Cancel", "cancel", "give('cancel')"),
+                self._back,
                 hint="* required" if any(each.required for each in event.fields) else "",
             )
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from rich.cells import cell_len
 from textual.content import Content
 
-from ua_tui.core.connections.composio.session import SERVER as COMPOSIO
+from ua_tui.core.connections.base import COMPOSIO
 from ua_tui.core.connections.toolkit import SERVER as TOOLKIT
 from ua_tui.core.connections.user_servers import UserServer
 from ua_tui.core.connections.web_reader import SERVER as WEB_READER

@@ -1,4 +1,4 @@
 """The fleet: all sessions of this machine and of a team on one screen.
 
-Begin with `fleet.py`; `fleet_list.py` draws the rows.
+Begin with `fleet.py`; `lists.py` has the columns of sessions, batches and workers.
 """

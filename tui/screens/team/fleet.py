@@ -1,4 +1,4 @@
-"""All sessions of this machine and of a team, live; one of them is followed, answered and interrupted."""
+"""All sessions of this machine and of a team, live, with batches and workers, and keys that change jobs."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, tzinfo
+from functools import partial
 from typing import ClassVar
 
 from textual import on
@@ -15,21 +16,39 @@ from textual.content import Content
 from textual.message import Message
 from textual.widgets import Input, Static
 
-from ua_tui.core.errors import UniversalAgentError
-from ua_tui.core.events.units import money, quantity
-from ua_tui.core.team.fleet.rows import Fleet, FleetRow
+from ua_tui.core.errors import TeamError, UniversalAgentError
+from ua_tui.core.events.units import live_duration, money, quantity
+from ua_tui.core.team.fleet.rows import Fleet, FleetBatch, FleetRow, FleetState, FleetWorker
 from ua_tui.core.team.fleet.source import FleetSource
+from ua_tui.core.team.jobs.operations import Operation, Operations
 from ua_tui.core.text import clean_line
 from ua_tui.tui.keys.keymap import keys_of
 from ua_tui.tui.keys.places import TO_PROMPT, KeyPlace, key_binding
 from ua_tui.tui.ports import ScreenHost
 from ua_tui.tui.render.format import tail_cut
-from ua_tui.tui.screens.team.fleet_list import MARKS, FleetList
+from ua_tui.tui.screens.session.confirm import ConfirmScreen
+from ua_tui.tui.screens.team.lists import MARKS, BatchList, FleetList, StateList, WorkerList, bar
 from ua_tui.tui.viewers.view.chrome import KeyLine, TitleLine
 from ua_tui.tui.widgets.modal import Modal
 from ua_tui.tui.workers import start_job
 
+_AT_WORK: tuple[FleetState, ...] = ("running", "starting", "idle", "lost")
 _COLLAPSED, _MORE = "waiting", "waiting:more"
+_FEW = 5
+
+
+_QUESTIONS: dict[Operation, tuple[str, str, str, str]] = {
+    "cancel": ("Cancel", "What runs is stopped at once. It can be run again.", "cancelled", "waits or runs"),
+    "retry": (
+        "Run again",
+        "Sessions are resumed. What acted outside is not repeated.",
+        "to be run again",
+        "failed or was cancelled",
+    ),
+    "pause": ("Pause", "Nothing more of it begins. What runs already continues.", "paused", "waits"),
+    "resume": ("Resume", "The workers begin what waits.", "resumed", "is paused"),
+}
+"""What a key asks: its verb, what it means, what jobs are afterwards, and which jobs it is possible for."""
 
 
 def open_screen(app: ScreenHost) -> None:
@@ -47,9 +66,15 @@ class FleetScreen(Modal[None]):
         now: the time, in seconds since the epoch.
     """
 
-    PLACE: ClassVar[KeyPlace] = KeyPlace("In the fleet", parts=(FleetList,))
+    PLACE: ClassVar[KeyPlace] = KeyPlace("In the fleet", parts=(StateList,))
     BINDINGS: ClassVar[list[BindingType]] = [
-        key_binding("fleet.waiting", "w", "waiting", "list every waiting job, or their number"),
+        key_binding("fleet.batches", "b", "list('batches')", "list the batches, or the sessions"),
+        key_binding("fleet.workers", "m", "list('workers')", "list the workers and their machines"),
+        key_binding("fleet.waiting", "w", "waiting", "list the waiting jobs, or their number"),
+        key_binding("fleet.mark", "space", "mark", "mark for the keys that cancel, run again and pause"),
+        key_binding("fleet.cancel", "c", "ask('cancel')", "cancel jobs or a batch (asks first)"),
+        key_binding("fleet.retry", "r", "ask('retry')", "run failed and cancelled jobs again (asks first)"),
+        key_binding("fleet.pause", "p", "ask('pause')", "pause or resume jobs or a batch (asks first)"),
         key_binding("find.search", "slash", "search", "filter the list"),
         key_binding("screen.leave", "escape", "leave", "back"),
         key_binding("screen.close", "q", "close", "back"),
@@ -74,33 +99,34 @@ class FleetScreen(Modal[None]):
         self._source = source
         self._follow = follow
         self._zone = zone
+        self._now = now
         self._fleet: Fleet | None = None
         self._asks: set[str] = set()
         self._expanded = False
         self._query = ""
-        self._list = FleetList(now=now, id="fleet-list")
+        self._batch: FleetBatch | None = None
+        self._lists: dict[str, StateList] = {
+            "sessions": FleetList(now=now, id="fleet-list"),
+            "batches": BatchList(now=now, id="fleet-batches"),
+            "workers": WorkerList(now=now, id="fleet-workers"),
+        }
+        self._shown = "sessions"
 
     def compose(self) -> ComposeResult:
-        """Create the title, the notice, the list, the details, an input line, and the keys."""
+        """Create the title, how far the work is, the notice, the lists, the details, an input line, and the keys."""
         yield TitleLine()
+        yield Static(id="fleet-progress")
         yield Static(id="fleet-notice")
-        yield self._list
+        yield from self._lists.values()
         yield Static(id="fleet-detail")
-        yield Input(id="fleet-line", compact=True, placeholder="state, title, machine, owner")
-        yield KeyLine(
-            ("Enter", "follow", "focused.open"),
-            ("/", "filter", "screen.search"),
-            ("w", "waiting jobs", "screen.waiting"),
-            ("?", "keys", "app.keys_here"),
-            ("Esc", "back", "screen.leave"),
-        )
+        yield Input(id="fleet-line", compact=True, placeholder="state, title, batch, machine, owner")
+        yield KeyLine(gap=1)
 
     def on_mount(self) -> None:
         """Begin to follow the sessions."""
-        self.query_one("#fleet-line", Input).display = False
-        self.query_one("#fleet-notice", Static).display = False
-        self._list.focus()
-        self._show_title()
+        for hidden in ("#fleet-line", "#fleet-notice", "#fleet-progress"):
+            self.query_one(hidden).display = False
+        self._show_list("sessions")
         self.set_interval(1.0, self._tick)
         start_job(self, self._watch, "fleet")
 
@@ -119,102 +145,201 @@ class FleetScreen(Modal[None]):
         self._show()
 
     def _tick(self) -> None:
-        """Let the times of running sessions go on."""
-        if self.is_current and self._fleet is not None and self._fleet.count("running", "needs_you", "idle"):
+        """Let the times of what runs and waits go on."""
+        if self.is_current and self._fleet is not None and any(not row.is_over for row in self._fleet.rows):
             self._list.refresh()
+            self._show_title()
+
+    @property
+    def _list(self) -> StateList:
+        return self._lists[self._shown]
+
+    def _show_list(self, name: str) -> None:
+        self._shown = name
+        for each, listed in self._lists.items():
+            listed.display = each == name
+        self._list.focus()
+        self.query_one(KeyLine).show_keys(*self._keys())
+        self._show()
+
+    def _keys(self) -> Iterator[tuple[str, str, str]]:
+        """The keys of the list that is shown."""
+        if self._shown != "workers":
+            yield "Enter", "follow" if self._shown == "sessions" else "sessions", "focused.open"
+        yield "?", "keys", "app.keys_here"
+        for key, name in (("b", "batches"), ("m", "workers")):
+            yield key, "sessions" if self._shown == name else name, f"screen.list('{name}')"
+        if self._shown != "workers":
+            yield "c", "cancel", "screen.ask('cancel')"
+            yield "p", "pause", "screen.ask('pause')"
+            yield "Space", "mark", "screen.mark"
+            yield "r", "again", "screen.ask('retry')"
+        yield "/", "filter", "screen.search"
+        if self._shown == "sessions":
+            yield "w", "waiting", "screen.waiting"
+        yield "Esc", "back", "screen.leave"
 
     # -- what is shown ------------------------------------------------------------------------------
 
     def _show(self) -> None:
-        self._list.show(tuple(self._rows()))
-        notice = self._fleet.notice if self._fleet is not None else ""
+        fleet = self._fleet
+        if fleet is not None:
+            self._lists["sessions"].show(tuple(self._rows(fleet)))
+            self._lists["batches"].show([each for each in fleet.batches if self._matches(_batch_text(each))])
+            self._lists["workers"].show([each for each in fleet.workers if self._matches(each.name)])
+        notice = fleet.notice if fleet is not None else ""
         line = self.query_one("#fleet-notice", Static)
         line.update(Content(clean_line(notice, 400)))
         line.display = bool(notice)
         self._show_title()
 
-    def _rows(self) -> Iterator[FleetRow]:
-        if self._fleet is None:
-            return
-        words = self._query.casefold().split()
-        waiting, listed, is_done = self._fleet.waiting, 0, False
+    def _rows(self, fleet: Fleet) -> Iterator[FleetRow]:
+        batch = self._batch.id if self._batch is not None else ""
+        shown = [row for row in fleet.rows if batch in ("", row.batch) and self._matches(_row_text(row))]
+        waits = [row for row in shown if _is_queued(row)]
+        # One that was handed back is listed with its session.
+        begun = sum(row.state in ("waiting", "held") and bool(row.session) for row in shown)
+        number = max(fleet.waiting(batch) - begun, len(waits))
         # A few waiting jobs are listed; of more there is one row with their number.
-        is_collapsed = waiting > 5 and not self._expanded and not words
-        for row in self._fleet.rows:
-            is_waiting = row.state == "waiting" and not row.session
-            listed += is_waiting
-            if row.is_over and not is_done:
-                yield from self._rest(waiting, listed, is_collapsed)
-                is_done = True
-            if not (is_waiting and is_collapsed) and _matches(row, words):
-                yield row
-        if not is_done:
-            yield from self._rest(waiting, listed, is_collapsed)
-
-    def _rest(self, waiting: int, listed: int, is_collapsed: bool) -> Iterator[FleetRow]:
-        """The row that stands for waiting jobs that are not listed."""
+        is_collapsed = number > _FEW and not self._expanded and not self._query
+        yield from (row for row in shown if not row.is_over and not _is_queued(row))
         if is_collapsed:
-            yield FleetRow(id=_COLLAPSED, state="waiting", title=f"{quantity(waiting, 'job')} for a worker")
-        elif self._expanded and waiting > listed and not self._query:
-            yield FleetRow(id=_MORE, state="waiting", title=f"and {quantity(waiting - listed, 'more job')}")
+            held = sum(each.on_hold for each in fleet.batches if batch in ("", each.id))
+            parts = [f"{quantity(number - held, 'job')} for a worker"] if number > held else []
+            parts += [f"{quantity(held, 'job')} paused"] if held else []
+            yield FleetRow(
+                id=_COLLAPSED, state="waiting" if number > held else "held", title=" · ".join(parts)
+            )
+        else:
+            yield from waits
+            if number > len(waits) and not self._query:
+                more = quantity(number - len(waits), "more job")
+                yield FleetRow(id=_MORE, state="waiting", title=f"and {more}")
+        yield from (row for row in shown if row.is_over)
+
+    def _matches(self, text: str) -> bool:
+        folded = text.casefold()
+        return all(word in folded for word in self._query.casefold().split())
 
     def _show_title(self) -> None:
         fleet, facts = self._fleet, list[str]()
-        if self._query:
+        batch = self._batch.id if self._batch is not None else ""
+        if self._query or self._batch is not None:
             leave = keys_of(self.app).shown("screen.leave")
-            shown = tail_cut(clean_line(self._query, 200), 24)
+            filters = [f"batch {self._batch.name}" if self._batch is not None else "", self._query]
+            shown = tail_cut(clean_line(" ".join(filter(None, filters)), 200), 24)
             facts.append(f"filter: {shown} · {leave} clears")
         if fleet is None or fleet.is_reading:
             facts.append("reading")
         if fleet is not None:
+            needs = fleet.count("needs_you", batch=batch)
+            progress = fleet.progress(self._now(), batch)
+            waiting = progress.waiting if progress.total else fleet.count("waiting", batch=batch)
             facts += [
                 f"{count:,} {word}"
                 for count, word in (
-                    (fleet.count("needs_you"), "need you" if fleet.count("needs_you") > 1 else "needs you"),
-                    (fleet.count("running"), "running"),
-                    (fleet.count("idle"), "idle"),
-                    (fleet.count("lost"), "lost"),
-                    (fleet.waiting, "waiting"),
-                    (fleet.done, "done"),
-                    (fleet.failed, "failed"),
+                    (len(self._list.marked), "marked"),
+                    (needs, "need you" if needs > 1 else "needs you"),
+                    *((fleet.count(state, batch=batch), MARKS[state][1]) for state in _AT_WORK),
+                    (waiting, "waiting"),
+                    (progress.paused if progress.total else fleet.count("held", batch=batch), "paused"),
+                    (0 if progress.total else progress.done, "done"),
+                    (0 if progress.total else progress.failed, "failed"),
+                    (0 if progress.total else progress.cancelled, "cancelled"),
                 )
                 if count
             ]
-            facts += [money(fleet.cost_usd) or "$0.00"] if fleet.rows else []
+            facts += [money(progress.cost_usd) or "$0.00"] if fleet.rows or progress.total else []
+            self._show_progress(fleet, batch)
         address = self._source.address
         place = str(self._source.index.sessions) if address is None else str(address)
-        self.query_one(TitleLine).show("Fleet", place=place, facts=" · ".join(facts))
+        name = "Fleet" if self._shown == "sessions" else f"Fleet · {self._shown}"
+        self.query_one(TitleLine).show(name, place=place, facts=" · ".join(facts))
+
+    def _show_progress(self, fleet: Fleet, batch: str) -> None:
+        """Show how far the batches are, how long jobs wait, how fast it goes, and when it is done."""
+        progress, line = fleet.progress(self._now(), batch), self.query_one("#fleet-progress", Static)
+        line.display = bool(progress.total)
+        if not progress.total:
+            return
+        left = progress.left_seconds
+        facts = [
+            f"{progress.done:,} of {progress.total:,} done",
+            f"{progress.failed:,} failed" if progress.failed else "",
+            f"{progress.cancelled:,} cancelled" if progress.cancelled else "",
+            f"oldest waits {live_duration(max(0.0, self._now() - progress.oldest))}"
+            if progress.oldest
+            else "",
+            f"{progress.per_minute:.1f}/min" if progress.per_minute is not None else "",
+            f"~{live_duration(left)} left" if left is not None else "",
+            "" if any(each.is_alive(self._now()) for each in fleet.workers) else "no worker is alive",
+        ]
+        line.update(
+            Content.assemble(
+                (bar(progress.done + progress.failed + progress.cancelled, progress.total), "$accent"),
+                "  " + " · ".join(filter(None, facts)),
+            )
+        )
 
     def on_column_list_highlighted(self) -> None:
         """Show details of the row under the cursor."""
         row, detail = self._list.chosen, self.query_one("#fleet-detail", Static)
-        if row is None:
-            empty = "Nothing found." if self._query else "No sessions yet."
-            is_reading = self._fleet is None or self._fleet.is_reading
-            detail.update(Content("" if is_reading else empty))
-            return
-        facts = [row.activity or MARKS[row.state][1]]
-        about = [row.title, row.name, row.where, row.owner, "private" if row.private else ""]
+        match row:
+            case None:
+                empty = "Nothing found." if self._query else f"No {self._shown} yet."
+                is_reading = self._fleet is None or self._fleet.is_reading
+                lines = ["" if is_reading else empty]
+            case FleetBatch():
+                lines = self._describe_batch(row)
+            case FleetWorker():
+                where = f"{row.name} · version {row.version} · {row.busy} of {row.slots} slots busy"
+                lines = [where, "claims nothing more, and ends when its jobs have" if row.draining else ""]
+            case FleetRow(id=id_) if id_ in (_COLLAPSED, _MORE):
+                lines = [f"{keys_of(self.app).shown('fleet.waiting')} lists them, or their number."]
+            case _:
+                lines = self._describe(row)
+        detail.update(Content("\n").join(map(Content, lines)))
+
+    def _describe(self, row: FleetRow) -> list[str]:
+        about = [row.title, row.batch_name, row.name, row.where, row.owner, "private" if row.private else ""]
         if row.started is not None:
             word = "submitted" if row.state == "waiting" else "started"
-            about.append(f"{word} {datetime.fromtimestamp(row.started, self._zone):%Y-%m-%d %H:%M}")
-        if row.demo:
-            about.append("demo")
-        if row.job:
-            about.append(f"job {clean_line(row.job, 8)}")
-        if row.id in (_COLLAPSED, _MORE):
-            facts, about = [f"{keys_of(self.app).shown('fleet.waiting')} lists them, or their number."], []
-        detail.update(
-            Content("\n").join([Content(" · ".join(facts)), Content(" · ".join(filter(None, about)))])
+            about.append(f"{word} {self._moment(row.started)}")
+        about += ["demo" if row.demo else "", f"job {clean_line(row.job, 8)}" if row.job else ""]
+        return [row.activity or MARKS[row.state][1], " · ".join(filter(None, about))]
+
+    def _describe_batch(self, row: FleetBatch) -> list[str]:
+        numbers = (
+            (row.needs_you, "need you"),
+            (row.running, "running"),
+            (row.queued, "waiting"),
+            (row.done, "done"),
+            (row.failed, "failed"),
+            (row.cancelled, "cancelled"),
         )
+        about = [row.name, row.owner, f"submitted {self._moment(row.submitted)}"]
+        about.append(f"limit {money(row.max_cost_usd)}" if row.max_cost_usd is not None else "")
+        about += ["paused" if row.paused else "", "private" if row.private else "", f"batch {row.id[:8]}"]
+        return [
+            " · ".join(f"{count:,} {word}" for count, word in numbers if count),
+            " · ".join(filter(None, about)),
+        ]
+
+    def _moment(self, seconds: float) -> str:
+        return f"{datetime.fromtimestamp(seconds, self._zone):%Y-%m-%d %H:%M}"
 
     # -- keys ---------------------------------------------------------------------------------------
 
     def on_column_list_opened(self) -> None:
-        """Follow the session under the cursor, or read it if it is over."""
+        """Follow the session under the cursor, or read it if it is over; of a batch list the sessions."""
         row = self._list.chosen
-        if row is None:
-            return
+        if isinstance(row, FleetBatch):
+            self._batch, self._query = row, ""
+            self._show_list("sessions")
+        elif isinstance(row, FleetRow):
+            self._open(row)
+
+    def _open(self, row: FleetRow) -> None:
         if row.id in (_COLLAPSED, _MORE):
             self.action_waiting()
         elif not row.folder and not row.session:
@@ -228,9 +353,71 @@ class FleetScreen(Modal[None]):
             except UniversalAgentError as error:
                 self.warn(str(error))
 
+    def action_list(self, name: str) -> None:
+        """Show another list, or the sessions again."""
+        self._show_list("sessions" if self._shown == name else name)
+
     def action_waiting(self) -> None:
-        """List every waiting job, or only their number."""
+        """List the waiting jobs, or only their number."""
         self._expanded = not self._expanded
+        self._show()
+
+    def action_mark(self) -> None:
+        """Mark the row under the cursor, or remove its mark, and go to the next one."""
+        row, marked = self._list.chosen, self._list.marked
+        if row is not None and self._shown != "workers":
+            marked ^= {self._list.name_of(row)}
+            self._list.action_move(1)
+            self._show_title()
+
+    def action_ask(self, operation: Operation) -> None:
+        """Ask whether to change the marked rows, or the one under the cursor, and do it."""
+        listed = self._list
+        rows = [each for each in listed.rows if listed.name_of(each) in listed.marked]
+        rows = rows or ([listed.chosen] if listed.chosen is not None else [])
+        if operation == "pause" and rows and all(listed.state_of(each) == "held" for each in rows):
+            operation = "resume"
+        paused = (
+            {each.id for each in self._fleet.batches if each.paused} if self._fleet is not None else set()
+        )
+        if operation == "resume" and any(getattr(each, "batch", "") in paused for each in rows):
+            key = keys_of(self.app).shown("fleet.batches")
+            self.warn(f"The batch is paused, not the job: {key} lists the batches, resume it there.")
+            return
+        found = [(each, id_) for each in rows if (id_ := _id_for(operation, each))]
+        verb, meaning, _, state = _QUESTIONS[operation]
+        if not found:
+            has_job = any(isinstance(each, FleetBatch) or getattr(each, "job", "") for each in rows)
+            reason = f"nothing chosen here {state}" if has_job else "choose a job of the team, or a batch"
+            self.warn(f"{verb}: {reason}.")
+            return
+        kind, plural = ("job", "jobs") if self._shown == "sessions" else ("batch", "batches")
+        what = named = quantity(len(found), kind, plural)
+        match found:
+            case [(FleetRow(owner=owner, title=name) | FleetBatch(owner=owner, name=name), _)]:
+                named = f"{owner}'s {kind}: {clean_line(name, 60)}"
+
+        def answered(yes: bool | None) -> None:
+            if yes:
+                start_job(self, partial(self._change, operation, [id_ for _, id_ in found]), "change")
+
+        dialog = ConfirmScreen(verb, f"{verb} {named}?", meaning, yes=f"{verb} {what}", no="Leave it")
+        self.app.push_screen(dialog, answered)
+
+    async def _change(self, operation: Operation, ids: list[str]) -> None:
+        address = self._source.address
+        if address is None:
+            return
+        try:
+            changed = await Operations(address).change(operation, ids)
+            if self._source.team is not None:
+                # At once: the same key means the opposite now.
+                await self._source.team.read()
+        except TeamError as error:
+            self.warn(str(error))
+            return
+        self._list.marked.clear()
+        self.notify(f"{quantity(changed, 'job')} {_QUESTIONS[operation][2]}.", markup=False)
         self._show()
 
     def action_search(self) -> None:
@@ -257,17 +444,42 @@ class FleetScreen(Modal[None]):
         self.set_focus(self._list)
 
     def action_leave(self) -> None:
-        """Close the line and the filter, then the screen."""
-        if self.query_one("#fleet-line", Input).display or self._query:
+        """Close the line, the marks and the filter, then the other lists, then the screen."""
+        if self.query_one("#fleet-line", Input).display or self._query or self._list.marked:
             self._query = ""
+            self._list.marked.clear()
             self._close_line()
             self._show()
+        elif self._shown != "sessions":
+            self._show_list("sessions")
+        elif self._batch is not None:
+            self._batch = None
+            self._show_list("batches")
         else:
             self.dismiss(None)
 
 
-def _matches(row: FleetRow, words: list[str]) -> bool:
-    if not words:
-        return True
-    text = f"{MARKS[row.state][1]} {row.title} {row.activity} {row.name} {row.where} {row.owner}".casefold()
-    return all(word in text for word in words)
+def _is_queued(row: FleetRow) -> bool:
+    return row.state in ("waiting", "held") and not row.session
+
+
+def _row_text(row: FleetRow) -> str:
+    parts = (row.title, row.activity, row.batch_name, row.name, row.where, row.owner)
+    return " ".join((MARKS[row.state][1], *parts))
+
+
+def _batch_text(batch: FleetBatch) -> str:
+    return f"{batch.name} {batch.owner} {batch.id} {'paused' if batch.paused else ''}"
+
+
+def _id_for(operation: Operation, row: FleetRow | FleetBatch | FleetWorker) -> str:
+    """The id with which a row can be changed like this; empty if it cannot be."""
+    match row:
+        case FleetBatch():
+            return row.id
+        case FleetRow(local=False):
+            states = {"retry": ("failed", "cancelled"), "resume": ("held",), "pause": ("waiting",)}
+            fits = not row.is_over if operation == "cancel" else row.state in states[operation]
+            return row.job if fits else ""
+        case _:
+            return ""
