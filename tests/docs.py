@@ -6,6 +6,7 @@ A test fails if one of these parts is out of date.
 from __future__ import annotations
 
 import argparse
+import json
 import re
 import sys
 from collections.abc import Callable, Iterator
@@ -91,6 +92,14 @@ def metrics_table() -> str:
     return "\n".join(rows)
 
 
+def toolkit_tools(_: str) -> str:
+    """The file with what the local toolkit says of its tools."""
+    from ua_tui.core.toolkit.server import TOOLS
+
+    groups = {group: [tool.description() for tool in tools] for group, tools in TOOLS.items()}
+    return json.dumps(groups, indent=1, ensure_ascii=False) + "\n"
+
+
 def _with_table(page: str, name: str, table: str) -> str:
     pattern = re.compile(rf"(<!-- generated: {name} -->\n).*?(<!-- end: {name} -->)", re.DOTALL)
     return pattern.sub(lambda marks: f"{marks[1]}\n{table}\n\n{marks[2]}", page)
@@ -100,6 +109,7 @@ PAGES: dict[Path, Callable[[str], str]] = {
     DOCS / "configuration.md": configuration_page,
     DOCS / "modules.md": modules_page,
     DOCS / "tracing.md": tracing_page,
+    PROJECT / "core" / "connections" / "toolkit.json": toolkit_tools,
     PROJECT / "tui" / "keys" / "standard.json": standard_tables,
     DOCS / "keys.md": keys_page,
 }

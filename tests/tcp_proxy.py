@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import random
 import socket
 import threading
+import time
 from types import TracebackType
 from typing import Self
 
@@ -15,8 +17,9 @@ class TcpProxy:
     """Forwards connections to a server; `port` is where it listens, from `start` until `stop`.
 
     `accepted` counts connections, `forwarded` the pieces that they carry, `swallowed` those that came during a pause,
-    and `cuts` the cuts of `cut_after`. Its threads forward for clients in this process and in others. A test stops it,
-    or uses it as a context manager.
+    and `cuts` the cuts of `cut_after`. `most_open` is the most connections that were open at a time. Each piece waits
+    `delay` seconds, and `reset_rate` of those to the server end their connection instead. Its threads forward for
+    clients in this process and in others. A test stops it, or uses it as a context manager.
     """
 
     def __init__(self, host: str, port: int) -> None:
@@ -25,6 +28,9 @@ class TcpProxy:
         self.swallowed = 0
         self.cuts = 0
         self.forwarded = 0
+        self.most_open = 0
+        self.delay = 0.0
+        self.reset_rate = 0.0
         self._bytes_left: int | None = None
         self._target = (host, port)
         self._listener: socket.socket | None = None
@@ -108,16 +114,17 @@ class TcpProxy:
         both = (client, server)
         with self._lock:
             self._open.update(both)
-        back = threading.Thread(target=self._pump, args=(server, client), daemon=True)
+            self.most_open = max(self.most_open, len(self._open) // 2)
+        back = threading.Thread(target=self._pump, args=(server, client, False), daemon=True)
         back.start()
-        self._pump(client, server)
+        self._pump(client, server, True)
         back.join()
         with self._lock:
             self._open.difference_update(both)
         for each in both:
             each.close()
 
-    def _pump(self, source: socket.socket, target: socket.socket) -> None:
+    def _pump(self, source: socket.socket, target: socket.socket, to_server: bool) -> None:
         """Forward one direction until either end closes; what came is kept during a pause."""
         with contextlib.suppress(OSError):
             target.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -125,6 +132,10 @@ class TcpProxy:
                 if not self._forwards.is_set():
                     self.swallowed += 1
                     self._forwards.wait()
+                if self.delay:
+                    time.sleep(self.delay)
+                if to_server and random.random() < self.reset_rate:
+                    break
                 target.sendall(data[: self._allowed(len(data))])
                 self.forwarded += 1
                 if self._bytes_left == 0:

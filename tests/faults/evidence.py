@@ -20,8 +20,8 @@ from ua_tui.core.errors import KnowledgeError
 from ua_tui.core.events.codec import decode_event
 from ua_tui.core.events.types import Event, TextDelta, ThinkingDelta, ToolCallStarted
 from ua_tui.core.knowledge.index.database import open_reader
-from ua_tui.core.knowledge.index.database_file import FILE
 from ua_tui.core.knowledge.index.store import KnowledgeStore
+from ua_tui.core.knowledge.place import FILE
 from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.core.storage.folders import WORKSPACES
 from ua_tui.observers.knowledge.catch_up import catch_up

@@ -11,8 +11,8 @@ from tests.observers.check.sessions import ReadSession, crawled_page
 from ua_tui.core.claims.files import load_check
 from ua_tui.core.events.codec import decode_event
 from ua_tui.core.events.types import ArtifactSaved, ObserverFinished, ReportChecked
-from ua_tui.core.knowledge.index.database_file import FILE
 from ua_tui.core.knowledge.index.store import KnowledgeStore
+from ua_tui.core.knowledge.place import FILE
 from ua_tui.core.observation import ToolResult
 from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.core.storage.folders import WORKSPACES

@@ -16,10 +16,10 @@ def limits() -> Section:
     """The row of a batch that costs more than it may."""
     with desk(pause=0.1, prices=_PRICE) as team:
         for name in ("one", "two", "three"):
-            team.start_worker(name)
-        code, results, _ = team.batch(
-            range(1, TASKS + 1), "--max-cost-all", str(LIMIT), "--max-cost-each", "0.5", within=600.0
-        )
+            team.start_worker(name, parallel=2)
+        batch = team.submit(range(1, TASKS + 1), "--max-cost-all", str(LIMIT), "--max-cost-each", "0.5")
+        code = batch.wait(600.0)
+        results = batch.results
         spent = sum(each["cost_usd"] or 0.0 for each in results)
         done = sum(each["state"] == "done" for each in results)
     over = (spent - LIMIT) / _TURN
