@@ -60,7 +60,9 @@ def strength(value: str) -> Strength:
     bare = without_scheme(value[:_MOST].strip()).rstrip(".,;:!?*`")
     if value.endswith("!") and len(bare) >= _SHORTEST and any(map(str.isdigit, bare)) and " " not in bare:
         return Strength.OPAQUE
-    if not bare or bare.lower() in PLAIN_VALUES or _PLACEHOLDER.fullmatch(bare) or re.search(_CJK, bare):
+    if not bare or bare.lower() in PLAIN_VALUES or _PLACEHOLDER.fullmatch(bare):
+        return Strength.PLAIN
+    if not bare.isascii() and re.search(_CJK, bare):
         return Strength.PLAIN
     if _NUMBER.fullmatch(bare):
         return Strength.LONG if bare.isdigit() and len(bare) >= _LONG_NUMBER else Strength.PLAIN

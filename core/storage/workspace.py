@@ -41,6 +41,10 @@ TEAM = "team.json"
 """The record of which session of a team this is."""
 OWNER = ".owner"
 """The seal by which the session is recognised as the user's own, see `ua_tui.core.storage.ownership`."""
+ACTIONS = ".actions.json"
+"""The calls of a job that act outside, and what became of them."""
+LETTERS = ".letters"
+"""The folder with the questions of a job's session, and the answers and commands for it."""
 _LOCK = ".lock"
 RECORDS = frozenset(
     {
@@ -55,6 +59,8 @@ RECORDS = frozenset(
         CONVERSATION,
         TEAM,
         OWNER,
+        ACTIONS,
+        LETTERS,
         _LOCK,
     }
 )

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ua_tui.core.knowledge.folders import folder_key, folder_path, is_here
+from ua_tui.core.knowledge.place import folder_key, folder_path, is_here
 from ua_tui.core.knowledge.records import FoundDocument, FoundPage, Results
+from ua_tui.core.postgres.address import Address
 
 if TYPE_CHECKING:
     from ua_tui.core.knowledge.place import KnowledgePlace
@@ -52,20 +54,21 @@ class KnowledgeBase:
 
     def search(self, query: str, *, limit: int, **filters: Any) -> Results:
         """Answer a query; `filters` are those of `KnowledgeSearch.search`."""
-        return self._file.search(
-            query, limit=limit, demo=self._demo, without_session=self._session, **filters
-        )
+        with self._used() as file:
+            return file.search(query, limit=limit, demo=self._demo, without_session=self._session, **filters)
 
     def read(self, number: int) -> tuple[FoundDocument, str] | None:
         """Read a document and its text; None if there is no such document of an earlier session."""
-        document = self._file.document(number)
-        if document is None or not self._is_earlier(document):
-            return None
-        return document, self._file.text(number, limit=document.length)
+        with self._used() as file:
+            document = file.document(number)
+            if document is None or not self._is_earlier(document):
+                return None
+            return document, file.text(number, limit=document.length)
 
     def pages(self, url: str) -> list[FoundPage]:
         """List the copies of a page that earlier sessions read, the newest first."""
-        return [page for page in self._file.sources(url) if self._is_earlier(page)]
+        with self._used() as file:
+            return [page for page in file.sources(url) if self._is_earlier(page)]
 
     def folder_of(self, session: str) -> Path | None:
         """The folder of a session that the knowledge base names; None if it is on another machine."""
@@ -75,6 +78,15 @@ class KnowledgeBase:
         """Close the file if it was opened."""
         if "_file" in vars(self):
             self._file.close()
+
+    @contextmanager
+    def _used(self) -> Iterator[KnowledgeSearch]:
+        try:
+            yield self._file
+        finally:
+            if isinstance(self._path, Address):
+                # Connections are what a server has few of, and sessions many.
+                self._file.close()
 
     @cached_property
     def _file(self) -> KnowledgeSearch:
