@@ -19,18 +19,20 @@ from ua_tui.core.agent.definitions.roster import (
 from ua_tui.core.connections.trust import ServerTrust
 from ua_tui.core.connections.user_servers import find_user_servers
 from ua_tui.core.doctor.findings import Check, Finding, PlannedCheck, failed, ok, run_check
-from ua_tui.core.doctor.machine import check_agent, check_folder, check_knowledge, check_python
+from ua_tui.core.doctor.machine import check_agent, check_folder, check_knowledge, check_plugins, check_python
 from ua_tui.core.doctor.servers import check_toolkit, check_user_server, check_web_reader
 from ua_tui.core.doctor.services import (
     check_collector,
     check_composio,
     check_logfire,
+    check_proxies,
     check_session_model,
     models_of,
 )
 from ua_tui.core.doctor.team import TeamChecks
 from ua_tui.core.errors import DemoError
 from ua_tui.core.events.units import quantity
+from ua_tui.core.net.proxies import proxies_of
 from ua_tui.core.postgres.address import Address
 from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.core.settings.model import Settings
@@ -133,7 +135,11 @@ def _checks(settings: Settings, environ: Mapping[str, str], limits: TimeLimits) 
         PlannedCheck("agent", "Agent", check_agent(settings, environ), limits.machine, required=True),
         PlannedCheck("workspace", "Session folder", check_folder(settings), limits.machine, required=True),
         PlannedCheck("knowledge", "Knowledge base", check_knowledge(settings), limits.machine),
+        PlannedCheck("plugins", "Plug-ins", check_plugins(settings), limits.machine + _IMPORT_SECONDS),
     ]
+    # The demo reaches nothing but this machine.
+    if not settings.demo and (proxies := proxies_of(environ)):
+        checks.append(PlannedCheck("proxy", "Proxy", check_proxies(proxies), limits.service))
     for name, model in models_of(settings).items():
         work = check_session_model(settings, model, environ=environ, within=limits.model)
         checks.append(PlannedCheck(name, _TITLES[name], work, model_seconds, required=name == "model"))

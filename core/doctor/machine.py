@@ -18,6 +18,7 @@ from ua_tui.core.doctor.findings import Finding, failed, ok, skipped, warning
 from ua_tui.core.events.units import quantity, size
 from ua_tui.core.knowledge.place import place_of
 from ua_tui.core.knowledge.status import read_status
+from ua_tui.core.plugins import PluginProblem, list_plugins
 from ua_tui.core.provider.claude_login import claude_program
 from ua_tui.core.settings.model import Settings
 from ua_tui.core.text import clean_line
@@ -40,6 +41,18 @@ async def check_python(
     if system not in {"Linux", "Darwin"}:
         return warning(found, "only Linux and macOS are supported: use WSL on Windows")
     return ok(found)
+
+
+async def check_plugins(settings: Settings) -> Finding:
+    """Import what other packages add, and list it."""
+    if not settings.plugins:
+        return skipped("off, by --no-plugins or the setting plugins")
+    problems: list[PluginProblem] = []
+    found = await asyncio.to_thread(list_plugins, problems.append)
+    if problems:
+        advice = "fix or uninstall it; sessions do without it"
+        return failed("; ".join(f"{each.plugin}: {each.message}" for each in problems), advice)
+    return ok("; ".join(found) or "none")
 
 
 async def check_agent(settings: Settings, environ: Mapping[str, str]) -> Finding:

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import re
+import socket
 from collections.abc import Mapping
 from dataclasses import replace
 from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 from ua_tui.core.concurrency.threads import apart, in_loop
 from ua_tui.core.connections.base import COMPOSIO_OFF, WITHOUT_TOOLS
@@ -16,10 +20,12 @@ from ua_tui.core.connections.composio.session import try_composio
 from ua_tui.core.doctor.findings import Finding, failed, ok, skipped, warning
 from ua_tui.core.errors import Advice, ConnectionFailed, advise
 from ua_tui.core.events.codec import from_json
+from ua_tui.core.net.proxies import LOOPBACK
 from ua_tui.core.provider.claude_login import find_login
+from ua_tui.core.provider.clouds import cloud_credentials, cloud_service, missing_variables
 from ua_tui.core.provider.probe import ModelVerdict, check_model, shown_server
 from ua_tui.core.redaction.redactor import Redactor
-from ua_tui.core.settings.model import Settings
+from ua_tui.core.settings.model import Cloud, Settings
 from ua_tui.core.telemetry.environment import Exports
 from ua_tui.core.telemetry.export_errors import ExportMonitor, LibraryLog, answer_problem, export_advice
 from ua_tui.core.text import clean_line
@@ -46,6 +52,8 @@ async def check_session_model(
     settings: Settings, model: str | None, *, environ: Mapping[str, str], within: float
 ) -> Finding:
     """Request one token from a model; a login is only looked up, as only the agent can use it."""
+    if settings.cloud:
+        return _check_cloud(settings.cloud, environ)
     verdict = await check_model(replace(settings, model=model), deadline=within, environ=environ)
     if verdict.kind == "nothing_set":
         login = await asyncio.to_thread(find_login, settings)
@@ -65,6 +73,39 @@ async def check_session_model(
         return warning(verdict.message, verdict.advice)
     advice = verdict.advice if verdict.kind != "unknown_model" else _with_setting(verdict)
     return failed(verdict.message, f"{advice}{_credential(settings, verdict)}")
+
+
+def _check_cloud(cloud: Cloud, environ: Mapping[str, str]) -> Finding:
+    """Look for what a cloud needs; only a session can ask its models."""
+    title = cloud_service(cloud).title
+    if missing := missing_variables(cloud, environ):
+        return failed(
+            f"{title} needs {', and '.join(missing)}",
+            "set it in the environment; docs/install.md has an example",
+        )
+    found = cloud_credentials(cloud, environ, Path.home())
+    if not found:
+        why = f"there are no credentials for {title} in the environment or the home folder"
+        return warning(why, "a machine of the cloud may have its own; only a session can try it")
+    return ok(f"{title}, with credentials in {found}. Only a session can try it.")
+
+
+async def check_proxies(proxies: Mapping[str, str]) -> Finding:
+    """Name the proxies that the environment sets, by their variables, and connect to each."""
+    shown = {variable: shown_server(address) for variable, address in proxies.items()}
+    for variable, address in proxies.items():
+        try:
+            parts = urlsplit(address)
+            _, writer = await asyncio.open_connection(parts.hostname, parts.port or 80)
+        except (OSError, ValueError) as error:
+            reason = "nothing is listening there" if isinstance(error, ConnectionRefusedError) else str(error)
+            if isinstance(error, socket.gaierror):
+                reason = "its host name is unknown"
+            why = f"the proxy {shown[variable]} ({variable}) cannot be reached: {reason}"
+            return failed(why, f"check that it runs, correct its address, or unset {variable}")
+        writer.close()
+    used = ", ".join(f"{address} ({variable})" for variable, address in shown.items())
+    return ok(f"requests go through {used}, except to {', '.join(LOOPBACK)} and what NO_PROXY names")
 
 
 async def check_composio(settings: Settings, *, within: float) -> Finding:
@@ -89,6 +130,9 @@ async def check_logfire(
         return skipped(
             "LOGFIRE_TOKEN is not set", _LOCAL if has_collector else f"nothing is exported; {_LOCAL}"
         )
+    if find_spec("logfire") is None:
+        missing = advise("extra.missing", extra="logfire", what="exporting to Logfire")
+        return failed(missing.problem, f"{missing.remedy}; {_LOCAL}")
     region = found[1] if (found := _REGION.match(token)) else "us"
     base = (address or f"https://logfire-{region}.pydantic.dev").rstrip("/")
     httpx = await asyncio.to_thread(import_module, "httpx")

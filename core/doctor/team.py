@@ -115,7 +115,8 @@ class TeamChecks:
                 await asyncio.to_thread(import_module, module)
                 found.append(f"{name} {metadata.version(name)}")
             except (ImportError, metadata.PackageNotFoundError) as error:
-                return failed(f"{name} cannot be imported: {error}", advise("postgres.no_packages").remedy)
+                remedy = advise("extra.missing", extra="team", what="").remedy
+                return failed(f"{name} cannot be imported: {error}", remedy)
         return ok(", ".join(found))
 
     async def _password_file(self) -> Finding:

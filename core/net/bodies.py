@@ -6,10 +6,16 @@ import codecs
 import re
 import zlib
 from email.message import Message
+from typing import Any
 
 from ua_tui.core.errors import ConnectionFailed, FetchRefused
 
 _WINDOW_BITS = {"gzip": 31, "x-gzip": 31, "deflate": 15}
+# Some sites send it although it was not asked for.
+_ZSTD = "zstd"
+# A block of zstd makes at most 128 KiB of 4 bytes: of so many bytes come at most 4 MiB at a time.
+_ZSTD_STEP = 128
+_LARGEST_WINDOW = 8 << 20
 _RATIO = 100
 _META_CHARSET = re.compile(rb"<meta[^>]{0,200}?charset\s*=\s*[\"']?\s*([A-Za-z0-9_.:-]{1,40})", re.IGNORECASE)
 _XML_ENCODING = re.compile(
@@ -43,7 +49,7 @@ class Inflater:
 
     def __init__(self, encoding: str, limit: int) -> None:
         name = encoding.strip().lower()
-        if name not in {"", "identity", *_WINDOW_BITS}:
+        if name not in {"", "identity", _ZSTD, *_WINDOW_BITS}:
             raise FetchRefused(
                 f"its body is compressed as {name[:40]!r}, which is not supported; choose another source",
                 code="not_readable",
@@ -52,7 +58,11 @@ class Inflater:
         self._limit = limit
         self._raw = 0
         self._size = 0
-        self._inflate = zlib.decompressobj(_WINDOW_BITS[name]) if name in _WINDOW_BITS else None
+        self._inflate: Any = zlib.decompressobj(_WINDOW_BITS[name]) if name in _WINDOW_BITS else None
+        if name == _ZSTD:
+            import zstandard
+
+            self._inflate = zstandard.ZstdDecompressor(max_window_size=_LARGEST_WINDOW).decompressobj()
 
     def feed(self, data: bytes) -> bytes:
         """Decode the next piece of the body.
@@ -93,6 +103,8 @@ class Inflater:
             return data, b""
         if self._inflate.eof:
             return b"", b""
+        if self._name == _ZSTD:
+            return self._zstd_step(data)
         try:
             piece = self._inflate.decompress(data, 1 << 16)
         except zlib.error as error:
@@ -107,6 +119,16 @@ class Inflater:
         if not rest and len(piece) == 1 << 16:
             piece += self._inflate.decompress(b"", self._limit - self._size + 1)
         return piece, rest
+
+    def _zstd_step(self, data: bytes) -> tuple[bytes, bytes]:
+        import zstandard
+
+        try:
+            return self._inflate.decompress(data[:_ZSTD_STEP]), data[_ZSTD_STEP:]
+        except zstandard.ZstdError as error:
+            raise ConnectionFailed(
+                f"its compressed body is damaged ({error}); try again", code="unreachable"
+            ) from error
 
 
 def content_type(header: str) -> tuple[str, str]:

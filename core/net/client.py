@@ -20,7 +20,7 @@ import httpx
 from ua_tui.core.errors import ConnectionFailed, FetchRefused, advice_code, advise
 from ua_tui.core.events import units
 from ua_tui.core.net.addresses import Routes, parse_endpoints
-from ua_tui.core.net.bodies import Inflater, content_type, declared_encoding
+from ua_tui.core.net.bodies import Inflater, content_type, declared_encoding, is_html
 from ua_tui.core.net.dialer import GuardedBackend, Resolver, guarded_transport, resolve_host
 from ua_tui.core.net.readable_types import check_type, is_unspecific, recognised_type
 from ua_tui.core.net.retries import Retryable, retry_after, with_retries
@@ -218,7 +218,9 @@ class Fetcher:
     async def _follow(
         self, target: _Target, deadline: _Deadline, robots: RobotsCache | None, size: int | None = None
     ) -> tuple[_Target, _Answer]:
+        passed: set[str] = set()
         for _ in range(MAX_REDIRECTS + 1):
+            passed.add(str(target.url))
             if robots is not None:
                 read = partial(self._read_robots, target, deadline)
                 await robots.check(target.origin, str(target.url), read, deadline.paused)
@@ -228,6 +230,11 @@ class Fetcher:
             if answer.status not in _REDIRECTS or location is None:
                 return target, answer
             target = self._redirected(target, location)
+            if str(target.url) in passed:
+                raise FetchRefused(
+                    "it redirects in a circle, as sites do that need cookies; "
+                    "use a web reader if there is one, or choose another source"
+                )
         raise FetchRefused(f"it redirects more than {MAX_REDIRECTS} times; use the final address")
 
     async def _attempt(self, target: _Target, deadline: _Deadline, size: int | None) -> _Answer:
@@ -376,16 +383,19 @@ def _lacks_handles(error: BaseException | None) -> bool:
 
 
 def _true_type(media_type: str, body: bytes | bytearray) -> str:
-    """The type of a body: what the header says, unless it is a PDF, or the header says nothing."""
+    """The type of a body: that of its header, unless it is a PDF or a file without text, or the header says nothing."""
     start = bytes(body[:_RECOGNISED_FROM])
     # Such a declaration is wrong more often than a page or a text begins like this.
     if start.startswith(b"%PDF-"):
         return "application/pdf"
-    if not is_unspecific(media_type):
+    found = recognised_type(start)
+    is_file = b"\0" in start and bool(found) and not found.startswith("text/")
+    if not is_unspecific(media_type) and not is_file:
+        if media_type == "text/plain" and is_html(start):
+            return "text/html"
         return "application/pdf" if media_type == "application/x-pdf" else media_type
     if not start and media_type:
         return "text/plain"
-    found = recognised_type(start)
     if not found:
         raise FetchRefused(
             "it has no type and does not look like text; choose another source",

@@ -9,8 +9,8 @@ from typing import Literal
 
 from ua_tui.core.errors import SettingsError
 from ua_tui.core.provider.claude_login import find_login
+from ua_tui.core.provider.clouds import model_server
 from ua_tui.core.provider.probe import shown_server
-from ua_tui.core.provider.request import DEFAULT_URL
 from ua_tui.core.settings.loading import set_elsewhere
 from ua_tui.core.settings.model import ENVIRONMENT, Settings
 from ua_tui.core.settings.places import USER_FILE, user_file
@@ -92,6 +92,6 @@ def _place(where: SourcedValue, name: str) -> str:
 
 def servers_of(settings: Settings) -> dict[str, str]:
     """The addresses of a session's services, without passwords."""
-    model = shown_server(settings.base_url or DEFAULT_URL)
+    model = model_server(settings)
     composio = shown_server(settings.composio_base_url) if settings.composio_base_url else "Composio's own"
     return {"model": model, "composio": composio}

@@ -5,7 +5,14 @@ from __future__ import annotations
 import re
 
 from ua_tui.core.errors import advice_catalogue, advice_code, recognise
-from ua_tui.core.events.model_problems import CONNECTION_BROKE, FINAL_CODES, SERVICE, model_advice
+from ua_tui.core.events.model_problems import (
+    CONNECTION_BROKE,
+    FINAL_CODES,
+    NOT_LISTENING,
+    SERVICE,
+    model_advice,
+)
+from ua_tui.core.events.types import ApiRetry
 from ua_tui.core.events.units import spoken_duration
 from ua_tui.core.provider.request import DEFAULT_URL
 from ua_tui.core.text import clean_line
@@ -27,9 +34,13 @@ _MAX_STATUS = 200
 _OF_ADDRESS = frozenset({"model.not_listening", "model.no_host", "model.tls"})
 
 
-def refusal(error: str) -> str:
-    """Return the message with which a query is stopped after an error that trying again cannot cure; else empty."""
-    return _session_message(advice_code("model", error)) if error in FINAL_CODES else ""
+def refusal(retry: ApiRetry) -> str:
+    """Return the message with which a query is stopped instead of trying again, or an empty text."""
+    if retry.error in FINAL_CODES:
+        return _session_message(advice_code("model", retry.error), detail=retry.detail)
+    if retry.attempt > retry.max_attempts and retry.error.startswith(NOT_LISTENING):
+        return _session_message("model.not_listening", server=retry.error.removeprefix(NOT_LISTENING))
+    return ""
 
 
 def describe_failure(text: str, address: str = DEFAULT_URL) -> str:

@@ -48,13 +48,13 @@ def _custom_headers(settings: Settings) -> dict[str, str]:
 
 
 def small_request(settings: Settings, on_request: OnRequest | None = None) -> AskModel | None:
-    """Make the function that asks the model for a word; None when no key or no model is known.
+    """Make the function that asks the model for a word; None when no key or no model is known, or it is in a cloud.
 
     The function takes a system prompt and a text, and returns the reply. It speaks the Messages API
     (POST /v1/messages) and does not retry. `on_request` is called with its requests.
     """
     model = settings.simple_model or settings.model or (None if settings.base_url else DEFAULT_MODEL)
-    if model is None or not (settings.api_key or settings.auth_token or settings.base_url):
+    if settings.cloud or model is None or not (settings.api_key or settings.auth_token or settings.base_url):
         return None
     url, headers = endpoint(settings)
 

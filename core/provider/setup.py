@@ -11,11 +11,11 @@ from typing import Literal
 from urllib.parse import urlsplit
 
 from ua_tui.core.errors import SettingsError
-from ua_tui.core.provider.probe import DEADLINE, ModelVerdict, check_model, shown_server
-from ua_tui.core.provider.request import DEFAULT_URL
+from ua_tui.core.provider.clouds import model_server
+from ua_tui.core.provider.probe import DEADLINE, ModelVerdict, check_model
 from ua_tui.core.settings import parsers as values
 from ua_tui.core.settings.loading import load_settings, set_elsewhere
-from ua_tui.core.settings.model import Settings
+from ua_tui.core.settings.model import CLOUD_NAMES, Settings
 from ua_tui.core.settings.places import user_file
 from ua_tui.core.settings.saving import store_settings, stored_names
 from ua_tui.core.settings.secrets import secrets
@@ -136,7 +136,9 @@ class ModelSetup:
         settings = self.settings
         if settings.demo:
             return "the demo"
-        server = shown_server(settings.base_url or DEFAULT_URL)
+        server = model_server(settings)
+        if settings.cloud:
+            return server
         if settings.api_key or settings.auth_token:
             return f"{server}, with a {'key' if settings.api_key else 'token'}"
         if settings.base_url:
@@ -170,12 +172,15 @@ class ModelSetup:
                 changes |= {"auth_token": token, "base_url": given.address, "model": given.model or None}
             case "login":
                 pass
+        # A cloud would have precedence.
+        changes |= {name: None for name in CLOUD_NAMES if getattr(now, name)}
         if changes["base_url"] != now.base_url:
             # Servers have different models.
             for name in ("model", "simple_model", "fallback_model"):
                 if getattr(now, name) is not None:
                     changes.setdefault(name, None)
-        return SetupPlan(way, changes, replace(now, demo=False, **changes))  # type: ignore[arg-type]  # texts or None
+        off = dict.fromkeys(("demo", *CLOUD_NAMES), False)
+        return SetupPlan(way, changes, replace(now, **changes | off))  # type: ignore[arg-type]  # by their names
 
     def describe_changes(self, plan: SetupPlan) -> str:
         """Name the settings that storing sets and removes."""

@@ -30,6 +30,9 @@ LogLevel = Literal["DEBUG", "INFO", "WARNING", "ERROR"]
 Pictures = Literal["auto", "kitty", "sixel", "blocks"]
 Notify = Literal["auto", "bell", "osc9", "osc777", "off"]
 
+Cloud = Literal["bedrock", "vertex", "foundry"]
+
+CLOUD_NAMES: tuple[Cloud, ...] = get_args(Cloud)
 EFFORTS: tuple[Effort, ...] = get_args(Effort)
 EXTRA_TOOLS = ("Bash", "Write", "Edit", "WebFetch")
 
@@ -111,6 +114,12 @@ class Settings:
         str | None, Spec(values.url, ("ANTHROPIC_BASE_URL",), unset="Anthropic's own", affects="data")
     ] = None
     """The server that speaks the Messages API; without one it is Anthropic's own."""
+    bedrock: Annotated[bool, Spec(values.flag, ("CLAUDE_CODE_USE_BEDROCK",), affects="data")] = False
+    """Use the models of Amazon Bedrock, with the credentials of the AWS variables or ~/.aws."""
+    vertex: Annotated[bool, Spec(values.flag, ("CLAUDE_CODE_USE_VERTEX",), affects="data")] = False
+    """Use the models of Google Vertex AI, with the credentials of the Google variables or gcloud."""
+    foundry: Annotated[bool, Spec(values.flag, ("CLAUDE_CODE_USE_FOUNDRY",), affects="data")] = False
+    """Use the models of Microsoft Foundry, with the credentials of the Azure variables or az."""
     custom_headers: Annotated[
         str | None, Spec(values.headers, ("ANTHROPIC_CUSTOM_HEADERS",), secret=True, affects="data")
     ] = None
@@ -185,7 +194,7 @@ class Settings:
     ] = ()
     """Built-in tools to offer although they are off by default."""
     public_searches: Annotated[tuple[str, ...], Spec(values.patterns, user_only=True, affects="data")] = ()
-    """Tools that search what anybody may read, such as mcp__library__find, separated by commas.
+    """Tools that search what anybody may read, such as mcp__acme__search, separated by commas.
 
     Their results are saved without a look at the rows. Most public searches are known."""
     composio_api_key: Annotated[
@@ -226,6 +235,9 @@ class Settings:
         str | None, Spec(values.url, user_only=True, unset="Z.AI's own", affects="data")
     ] = None
     """The MCP server of the web reader; without one it is Z.AI's own."""
+    page_age: Annotated[int, Spec(values.integer(least=0), affects="data")] = 0
+    """How old, in seconds, a page may be that is not fetched again because a session has read it; the agent may ask for
+    more. `ua-tui again` sets it."""
     logfire_token: Annotated[
         str | None, Spec(values.text, ("LOGFIRE_TOKEN",), secret=True, affects="data")
     ] = None
@@ -330,13 +342,19 @@ class Settings:
         return "bypassPermissions" if self.dangerously_skip_permissions else self.permission_mode
 
     @property
+    def cloud(self) -> Cloud | None:
+        """The cloud whose models are used, whatever key and server there are; the demo needs none."""
+        return None if self.demo else next((name for name in CLOUD_NAMES if getattr(self, name)), None)
+
+    @property
     def has_login(self) -> bool:
         """Whether there is a login of the Claude command line."""
         return self.claude_config_dir is not None and (self.claude_config_dir / ".credentials.json").is_file()
 
     def has_credentials(self) -> bool:
-        """Whether a model can be used: the demo, a key, a token, a login, or a custom server."""
-        return self.demo or bool(self.api_key or self.auth_token or self.base_url) or self.has_login
+        """Whether a model can be used: the demo, a key, a token, a login, a custom server, or a cloud."""
+        given = self.api_key or self.auth_token or self.base_url or self.cloud
+        return self.demo or bool(given) or self.has_login
 
 
 SPECS: Mapping[str, Spec] = {

@@ -38,7 +38,7 @@ USER_FILE = "config.toml"
 
 
 class Sources(msgspec.Struct, frozen=True):
-    """What every place sets, the winning one first, and what of the folder has no effect."""
+    """Layers of settings by precedence, and folder settings that are ignored."""
 
     layers: tuple[Layer, ...]
     held_back: tuple[HeldBack, ...]

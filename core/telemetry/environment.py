@@ -74,12 +74,12 @@ class Exports(msgspec.Struct, frozen=True, kw_only=True):
         return f"OTLP at {self.collector}{note}"
 
 
-def agent_environment(relay: str, parent: str, environ: Mapping[str, str]) -> dict[str, str]:
+def agent_environment(relay: str, parent: str) -> dict[str, str]:
     """The variables with which the agent sends its spans to `relay` as children of `parent`, a `traceparent`.
 
     It learns neither the collector's address nor any header or token, and sends no metrics and no logs.
     """
-    variables = {
+    return {
         "CLAUDE_CODE_ENABLE_TELEMETRY": "1",
         "CLAUDE_CODE_ENHANCED_TELEMETRY_BETA": "1",
         "OTEL_METRICS_EXPORTER": "none",
@@ -90,11 +90,6 @@ def agent_environment(relay: str, parent: str, environ: Mapping[str, str]) -> di
         "OTEL_EXPORTER_OTLP_PROTOCOL": _HTTP,
         "OTEL_EXPORTER_OTLP_ENDPOINT": relay,
     }
-    if any(environ.get(name) for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy")):
-        # A proxy cannot reach the relay, and must not learn its secret address.
-        for name in ("NO_PROXY", "no_proxy"):
-            variables[name] = ",".join(filter(None, [environ.get(name, ""), "127.0.0.1"]))
-    return variables
 
 
 def _metrics_endpoint(environ: Mapping[str, str], shared: str | None, *, is_exporting: bool) -> str | None:

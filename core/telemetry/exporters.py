@@ -12,9 +12,11 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import msgspec
 from opentelemetry.sdk.resources import OTELResourceDetector, Resource
 from opentelemetry.sdk.trace import ReadableSpan, SpanProcessor, TracerProvider
 from opentelemetry.sdk.trace.export import (
@@ -26,7 +28,7 @@ from opentelemetry.sdk.trace.export import (
 from opentelemetry.sdk.trace.id_generator import IdGenerator, RandomIdGenerator
 from opentelemetry.sdk.trace.sampling import ALWAYS_ON
 
-from ua_tui.core.errors import Advice
+from ua_tui.core.errors import Advice, advise
 from ua_tui.core.events.codec import from_json
 from ua_tui.core.events.types import Event
 from ua_tui.core.redaction.redactor import Redactor, seal_json
@@ -120,6 +122,9 @@ class SpanPipeline:
         has_content: bool,
         on_problem: Callable[[Destination, Advice], object],
     ) -> None:
+        if exports.logfire and find_spec("logfire") is None:
+            on_problem("logfire", advise("extra.missing", extra="logfire", what="exporting to Logfire"))
+            exports = msgspec.structs.replace(exports, logfire=False)
         self._redactor = redactor
         self._labels = labels
         self._trace_id = trace_id

@@ -125,7 +125,7 @@ class Tracer:
         project = self._pipeline.project if self._pipeline is not None else None
         return Trace(self.trace_id, project, dict(self._problems))
 
-    async def agent_environment(self, environ: Mapping[str, str]) -> dict[str, str]:
+    async def agent_environment(self) -> dict[str, str]:
         """The variables with which the agent's spans join the trace; none when they are not exported."""
         if not (self.exports.agent and self.exports.any) or self._closed:
             return {}
@@ -136,7 +136,7 @@ class Tracer:
                 except OSError as error:
                     _log.warning("the spans of the agent's command line are lost: %s", error)
                     return {}
-        return agent_environment(self._relay.url, f"00-{self.trace_id}-{self._root_id}-01", environ)
+        return agent_environment(self._relay.url, f"00-{self.trace_id}-{self._root_id}-01")
 
     def _open_relay(self) -> SpanRelay:
         # Imports a web server.

@@ -27,9 +27,15 @@ from ua_tui.core.doctor.checks import TimeLimits, run_checks
 from ua_tui.core.doctor.findings import Check, Finding, PlannedCheck, Status, can_start, failed, run_check
 from ua_tui.core.doctor.machine import check_agent, check_folder, check_knowledge, check_python
 from ua_tui.core.doctor.servers import check_toolkit
-from ua_tui.core.doctor.services import check_composio, check_logfire, check_session_model, models_of
+from ua_tui.core.doctor.services import (
+    check_composio,
+    check_logfire,
+    check_proxies,
+    check_session_model,
+    models_of,
+)
 from ua_tui.core.errors import ConnectionFailed
-from ua_tui.core.knowledge.index.store import KnowledgeStore
+from ua_tui.core.knowledge.access import open_store
 from ua_tui.core.postgres.address import Address
 from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.core.settings.model import Settings
@@ -212,7 +218,7 @@ async def test_a_knowledge_base_that_cannot_be_read_is_a_warning(tmp_path: Path)
     settings = Settings(knowledge=path)
     assert "is made by the first session" in (await check_knowledge(settings)).found
     assert not path.exists()
-    with KnowledgeStore(path):
+    with open_store(path):
         pass
     found = await check_knowledge(settings)
     assert (found.status, found.found.partition(", ")[2].rpartition(", ")[0]) == (
@@ -300,6 +306,31 @@ async def test_a_login_is_found_and_not_tried(tmp_path: Path) -> None:
     assert found.status == "ok"
     assert "canary" not in found.found
     assert (await check_session_model(settings, "m2", environ={}, within=PATIENCE)).status == "skipped"
+
+
+async def test_of_a_cloud_its_variables_and_credentials_are_looked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    environ = {"CLOUD_ML_REGION": "here"}
+
+    async def found_with(**more: str) -> Finding:
+        environ.update(more)
+        return await check_session_model(
+            Settings(vertex=True, api_key=KEY), "m", environ=environ, within=PATIENCE
+        )
+
+    found = await found_with()
+    assert (found.status, "ANTHROPIC_VERTEX_PROJECT_ID or GOOGLE_CLOUD_PROJECT" in found.found) == (
+        "failed",
+        True,
+    )
+    assert (await found_with(ANTHROPIC_VERTEX_PROJECT_ID="p1")).status == "warning"
+    login = tmp_path / ".config" / "gcloud" / "application_default_credentials.json"
+    login.parent.mkdir(parents=True)
+    login.touch()
+    assert "credentials in ~/.config/gcloud/" in (await found_with()).found
+    assert "credentials in GOOGLE_APPL" in (await found_with(GOOGLE_APPLICATION_CREDENTIALS="/x")).found
 
 
 @pytest.mark.parametrize(("code", "message", "status", "word"), CASES["composio_itself_is_asked"])
@@ -400,8 +431,8 @@ async def test_everything_is_tried_and_reported_as_it_ends(tmp_path: Path, serve
     checks = await run_checks(
         settings, environ, lambda check: heard.append(check.name), TimeLimits(service=PATIENCE)
     )
-    names = ["python", "agent", "workspace", "knowledge", "model", "fallback_model", "toolkit", "composio"]
-    names += ["web_reader", "sub-agents", "logfire"]
+    names = ["python", "agent", "workspace", "knowledge", "plugins", "model", "fallback_model", "toolkit"]
+    names += ["composio", "web_reader", "sub-agents", "logfire"]
     assert [check.name for check in checks] == names
     assert sorted(heard) == sorted(names)
     states = {check.name: check.status for check in checks}
@@ -410,3 +441,11 @@ async def test_everything_is_tried_and_reported_as_it_ends(tmp_path: Path, serve
     detail = " ".join(check.found + check.advice for check in checks)
     for secret in (KEY, COMPOSIO_KEY, TOKEN):
         assert secret not in detail
+
+
+async def test_a_proxy_that_does_not_run_is_told_in_words() -> None:
+    with socket.socket() as bound:
+        bound.bind(("127.0.0.1", 0))
+        found = await check_proxies({"HTTP_PROXY": f"http://127.0.0.1:{bound.getsockname()[1]}"})
+    assert found.status == "failed"
+    assert found.found.endswith("(HTTP_PROXY) cannot be reached: nothing is listening there")

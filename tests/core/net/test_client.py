@@ -16,6 +16,7 @@ import httpcore
 import pytest
 import stamina
 import stamina.instrumentation
+import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -233,6 +234,10 @@ async def test_a_sixth_redirect_is_refused(site: Site) -> None:
         assert (await fetcher.get("https://news.example/5")).final_url.endswith("/10")
         with pytest.raises(FetchRefused, match="more than 5 times"):
             await fetcher.get("https://news.example/4")
+        site.page("/round", b"", "302 Found", location="/trip")
+        site.page("/trip", b"", "302 Found", location="/round")
+        with pytest.raises(FetchRefused, match="in a circle"):
+            await fetcher.get("https://news.example/round")
 
 
 async def test_compressed_bodies_are_unpacked(site: Site) -> None:
@@ -240,6 +245,7 @@ async def test_compressed_bodies_are_unpacked(site: Site) -> None:
     packers: list[tuple[str, Callable[[bytes], bytes]]] = [
         ("", bytes), ("identity", bytes), ("gzip", gzip.compress), ("X-GZip", gzip.compress),
         ("deflate", zlib.compress), ("deflate", lambda data: zlib.compress(data)[2:-4]),
+        ("zstd", zstandard.compress),
     ]  # fmt: skip
     async with site.fetcher() as fetcher:
         for encoding, pack in packers:
@@ -257,9 +263,10 @@ async def test_bodies_beyond_the_limits_are_given_up(site: Site) -> None:
     site.pages["/endless"] = endless
     site.page("/declared", b"x", content_length=str(10**12))
     site.page("/bomb", gzip.compress(b"\0" * (64 << 20), 9), content_encoding="gzip")
+    site.page("/zstd", zstandard.compress(b"\0" * (64 << 20)), content_encoding="zstd")
     site.page("/swollen", gzip.compress(bytes(range(256)) * 4096), content_encoding="gzip")
     async with site.fetcher(max_bytes=300_000, max_decoded=1_000_000) as fetcher:
-        for path in ("/endless", "/declared", "/bomb", "/swollen"):
+        for path in ("/endless", "/declared", "/bomb", "/zstd", "/swollen"):
             with pytest.raises(FetchRefused, match=r"larger than|swells"):
                 await fetcher.get(f"https://news.example{path}")
 
@@ -294,6 +301,12 @@ async def test_only_pages_texts_and_pdfs_are_read(site: Site) -> None:
         paths = ("/none-html", "/none-text", "/pdf", "/json")
         kinds = [(await fetcher.get(f"https://news.example{path}")).media_type for path in paths]
         assert kinds == ["text/html", "text/plain", "application/pdf", "application/json"]
+        # What a file really is decides.
+        site.page("/plain", b"<!DOCTYPE html><p>x", content_type="text/plain")
+        assert (await fetcher.get("https://news.example/plain")).media_type == "text/html"
+        site.page("/picture", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", content_type="text/html")
+        with pytest.raises(FetchRefused, match="a picture"):
+            await fetcher.get("https://news.example/picture")
         assert (await fetcher.get("https://news.example/pdf")).text == ""
         with pytest.raises(FetchRefused, match="type"):
             await fetcher.get("https://news.example/zip")
@@ -558,10 +571,15 @@ def test_content_types_are_split() -> None:
 
 
 @given(
-    st.binary(max_size=5000), st.integers(min_value=1, max_value=700), st.sampled_from(["gzip", "deflate"])
+    st.binary(max_size=5000),
+    st.integers(min_value=1, max_value=700),
+    st.sampled_from([("gzip", gzip.compress), ("deflate", zlib.compress), ("zstd", zstandard.compress)]),
 )
-def test_a_body_unpacks_the_same_in_whatever_pieces_it_comes(data: bytes, step: int, encoding: str) -> None:
-    packed = gzip.compress(data) if encoding == "gzip" else zlib.compress(data)
+def test_a_body_unpacks_the_same_in_whatever_pieces_it_comes(
+    data: bytes, step: int, packer: tuple[str, Callable[[bytes], bytes]]
+) -> None:
+    encoding, pack = packer
+    packed = pack(data)
     inflater = Inflater(encoding, 10_000)
     pieces = [inflater.feed(packed[at : at + step]) for at in range(0, len(packed), step)]
     inflater.finish()

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -80,7 +81,11 @@ def test_each_way_stores_what_the_next_start_reads_and_takes_out_the_others(tmp_
     assert (after.api_key, after.auth_token, after.base_url) == (None, "tok-123456", "http://127.0.0.1:1")
 
     there = desk(tmp_path, after)
-    there.store(there.plan("login", SetupInput()))
+    # A cloud that was set would be used instead.
+    there.settings = replace(there.settings, bedrock=True)
+    login = there.plan("login", SetupInput())
+    assert (login.changes["bedrock"], login.settings.cloud) == (None, None)
+    there.store(login)
     assert there.path.read_text() == ""
 
 

@@ -265,9 +265,14 @@ def test_bypassing_permissions_needs_the_dangerous_word(folders: Folders) -> Non
     assert settings.effective_permission_mode == "bypassPermissions"
 
 
-def test_credentials_are_a_key_a_token_a_login_a_server_of_ones_own_or_the_demo(folders: Folders) -> None:
-    for given in ({"api_key": "k"}, {"auth_token": "t"}, {"demo": True}, {"base_url": "http://127.0.0.1:1"}):
+def test_credentials_are_a_key_a_token_a_login_a_server_of_ones_own_a_cloud_or_the_demo(
+    folders: Folders,
+) -> None:
+    for given in (
+        {"api_key": "k"}, {"auth_token": "t"}, {"demo": True}, {"vertex": True}, {"base_url": "http://127.0.0.1:1"},
+    ):  # fmt: skip
         assert folders.load(given).has_credentials()
+    assert folders.load(CLAUDE_CODE_USE_BEDROCK="1").cloud == "bedrock"
     assert not folders.load().has_credentials()
     (folders.home / ".claude").mkdir()
     (folders.home / ".claude" / ".credentials.json").write_text("{}")

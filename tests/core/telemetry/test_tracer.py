@@ -30,7 +30,7 @@ from ua_tui.core.concurrency.threads import in_loop
 from ua_tui.core.errors import Advice
 from ua_tui.core.events import types as ev
 from ua_tui.core.redaction.redactor import Redactor
-from ua_tui.core.telemetry.environment import Exports, agent_environment
+from ua_tui.core.telemetry.environment import Exports
 from ua_tui.core.telemetry.http import ServiceRequest
 from ua_tui.core.telemetry.tracer import Trace, Tracer, trace_targets
 
@@ -241,7 +241,7 @@ async def test_a_file_is_written_in_any_environment(tmp_path: Path, monkeypatch:
     tracer = make(tmp_path, exports=exports, token="t")
     for event in session():
         tracer(event)
-    assert await tracer.agent_environment(os.environ) == {}
+    assert await tracer.agent_environment() == {}
     assert await tracer.close(PATIENCE)
     assert len(spans(tmp_path)) == 20
     assert not tracer.exporting
@@ -430,30 +430,15 @@ def test_the_link_leads_to_the_trace_in_its_project() -> None:
     assert link == "https://logfire.example/me/mine?q=trace_id%3D%270f%27"
 
 
-def test_the_agent_is_given_no_collector_and_no_proxy_is_asked_for_the_relay() -> None:
-    environ = {
-        "OTEL_EXPORTER_OTLP_ENDPOINT": "https://traces.example",
-        "OTEL_EXPORTER_OTLP_HEADERS": f"key={SECRET}",
-        "HTTP_PROXY": "http://proxy.example",
-        "NO_PROXY": "internal.example",
-    }
-    reported = agent_environment("http://127.0.0.1:1/x", "00-0a-0b-01", environ)
-    assert reported["TRACEPARENT"] == "00-0a-0b-01"
-    assert reported["NO_PROXY"] == "internal.example,127.0.0.1"
-    assert "traces.example" not in str(reported)
-    assert SECRET not in str(reported)
-    assert "console" not in reported.values()
-
-
 async def test_spans_of_children_join_without_their_secrets(
     tmp_path: Path, logfire: Collector, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", logfire.url)
     # Unless the user wants them, the agent makes none: they repeat our own.
     without = Exports.of(token=None, environ=os.environ)
-    assert await make(tmp_path / "without", exports=without).agent_environment({}) == {}
+    assert await make(tmp_path / "without", exports=without).agent_environment() == {}
     tracer = make(tmp_path, exports=replace(without, agent=True))
-    reported = await tracer.agent_environment({})
+    reported = await tracer.agent_environment()
     relay = reported["OTEL_EXPORTER_OTLP_ENDPOINT"] + "/v1/traces"
     _, trace_id, root, _ = reported["TRACEPARENT"].split("-")
     for event in session():
