@@ -24,6 +24,13 @@ if TYPE_CHECKING:
     from importlib.metadata import EntryPoint, SelectableGroups
 
 LOAD_SECONDS = 10.0
+GROUPS = {
+    "ua_tui.observers": "observers",
+    "ua_tui.pipelines": "pipeline handlers",
+    "ua_tui.viewers": "viewers",
+    "ua_tui.panes": "panes",
+}
+"""The groups of entry points, and what is in each."""
 
 _log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -60,6 +67,32 @@ def load_entry_points(
             report(PluginProblem(group, label, message))
         else:
             yield made
+
+
+def load_objects(group: str, kind: type[T], report: Callable[[PluginProblem], object]) -> list[T]:
+    """Load the objects of a class that the entry points of a group name; not for the event loop."""
+
+    def make(point: EntryPoint) -> T:
+        found = load_entry_point(point)
+        if not isinstance(found, kind):
+            raise PluginError(f"it does not name a {kind.__name__}; see docs/plugins.md")
+        return found
+
+    return list(load_entry_points(group, make, report))
+
+
+def list_plugins(report: Callable[[PluginProblem], object]) -> list[str]:
+    """What each package adds, in a line for each group; those that cannot be imported are reported."""
+
+    def name_of(point: EntryPoint) -> str:
+        load_entry_point(point)
+        return clean_line(point.name, 60)
+
+    lines = []
+    for group, title in GROUPS.items():
+        if names := list(load_entry_points(group, name_of, report)):
+            lines.append(f"{title}: {', '.join(names)}")
+    return lines
 
 
 def load_entry_point(point: EntryPoint) -> object:

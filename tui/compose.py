@@ -15,6 +15,7 @@ from dataclasses import asdict
 from datetime import datetime
 from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -31,7 +32,7 @@ from ua_tui.core.bus import Bus
 from ua_tui.core.concurrency.spawn import Spawn, spawn_task
 from ua_tui.core.concurrency.threads import in_context
 from ua_tui.core.concurrency.worker import WorkerProcess
-from ua_tui.core.connections.base import COMPOSIO, COMPOSIO_OFF, Connection
+from ua_tui.core.connections.base import COMPOSIO, COMPOSIO_OFF, PROGRAM, Connection
 from ua_tui.core.connections.composio.native import Modifier
 from ua_tui.core.connections.oauth.headers import LoginHeaders
 from ua_tui.core.connections.progress import ProgressReceiver
@@ -87,6 +88,7 @@ SERVER_NOTES = {
     "between its remote workbench and the workspace",
     WEB_READER: "read one web page, including pages that refuse a crawler",
     COMPOSIO: "search the web and the news, mail, calendars and hundreds of other services, a remote workbench",
+    PROGRAM: "tools of the program that runs this session",
 }
 _SESSION_FILE = "composio.json"
 _EMBEDDINGS_FILE = "embeddings.json"
@@ -112,6 +114,8 @@ async def compose_session(  # noqa: PLR0913 -- each is optional, and given by na
     team: SessionId | None = None,
     team_address: Address | None = None,
     files_elsewhere: tuple[str, ...] | None = None,
+    system_prompt: str | None = None,
+    connectors: Mapping[str, Connector] = MappingProxyType({}),
 ) -> Session:
     """Put a session together; it is not started yet, and closing it ends everything that was started here.
 
@@ -120,6 +124,7 @@ async def compose_session(  # noqa: PLR0913 -- each is optional, and given by na
     they apply in the mode `native` only. With `asks_about_servers` there is a question about each server of the folder
     that is not trusted; the screen asks about the folder instead. `output_schema` is the JSON Schema of every answer.
     `ledger` records the calls that act outside, so that no later attempt at the session repeats them.
+    `system_prompt` replaces the shipped one. `connectors` are further connections.
     Only the rules `files_elsewhere` allow files outside of the session's folder, if queries are of other people.
     With the setting `team` the session is copied to that database: as `team`, or as the session that its folder names.
 
@@ -186,7 +191,7 @@ async def compose_session(  # noqa: PLR0913 -- each is optional, and given by na
         )
         stack.callback(progress.close)
         sockets = (shared.path, progress.path)
-        connectors = _connectors(settings, workspace.path, demo, recording, private, sockets, modifiers)
+        built_in = _connectors(settings, workspace.path, demo, recording, private, sockets, modifiers)
 
         async def drain() -> list[str]:
             lost = await runner.drain()
@@ -202,7 +207,7 @@ async def compose_session(  # noqa: PLR0913 -- each is optional, and given by na
             agent=AgentParts(
                 workspace=workspace,
                 redactor=redactor,
-                connectors=connectors | user_servers.connectors,
+                connectors={**built_in, **connectors, **user_servers.connectors},
                 server_notes=SERVER_NOTES,
                 on_result=runner.submit,
                 worker=worker,
@@ -219,7 +224,9 @@ async def compose_session(  # noqa: PLR0913 -- each is optional, and given by na
                 custom_commands=roster.commands.definitions,
                 taint=start.previous.taint if start.previous is not None else None,
                 output_schema=output_schema,
+                system_prompt=system_prompt,
                 login_made_at=logins.made_at,
+                note_scope=logins.note_scope,
                 ledger=ledger,
                 files_elsewhere=files_elsewhere,
                 described=user_servers,
@@ -267,10 +274,11 @@ async def _copy_for_team(
 def _ask_model(
     settings: Settings, recording: SessionRecords, private: PrivateFolder, stack: AsyncExitStack
 ) -> AskModel | None:
-    """How the classifier asks the model: through the command line if there is nothing but its login."""
-    if _agent_home(settings) is not None or not settings.has_login:
+    """How the classifier asks the model: through the command line if only that can, by its login or in a cloud."""
+    home = _agent_home(settings)
+    if not settings.cloud and (home is not None or not settings.has_login):
         return small_request(settings, recording.tracer.on_request)
-    requests = LoginRequests(settings, private.path, os.environ)
+    requests = LoginRequests(settings, private.path, os.environ, home=home)
     stack.push_async_callback(requests.close)
     return requests.ask
 
@@ -507,6 +515,7 @@ def _connectors(
                 progress_socket=sockets[1],
                 knowledge=written_place(knowledge) if knowledge else "",
                 demo=settings.demo,
+                page_age=settings.page_age,
                 embeddings_file=private.write(_EMBEDDINGS_FILE, asdict(embedder)) if embedder else None,
                 postgres_file=private.write(_POSTGRES_FILE, variables) if variables else None,
             )
@@ -559,7 +568,8 @@ def _agent_home(settings: Settings) -> Path | None:
 
     None leaves it in the user's own folder, where a login is found.
     """
-    if not (settings.demo or settings.api_key or settings.auth_token or settings.base_url):
+    given = settings.api_key or settings.auth_token or settings.base_url or settings.cloud
+    if not (settings.demo or given):
         return None
     from platformdirs import user_state_path
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -35,7 +35,7 @@ from ua_tui.core.agent.messages.results import ResultAdapter
 from ua_tui.core.agent.messages.translate import Translator
 from ua_tui.core.agent.messages.usage import Prices, Spending
 from ua_tui.core.agent.options import Briefing, McpConfig, build_options, write_briefing
-from ua_tui.core.agent.permissions.actions import BUILT_IN_SERVERS, OwnServers
+from ua_tui.core.agent.permissions.actions import OwnServers
 from ua_tui.core.agent.permissions.foreign_text import LOCAL_TOOLKIT
 from ua_tui.core.agent.permissions.gate import PermissionGate
 from ua_tui.core.agent.permissions.policy import PermissionPolicy
@@ -44,7 +44,7 @@ from ua_tui.core.agent.permissions.rules import Rule
 from ua_tui.core.agent.permissions.store import RuleStore
 from ua_tui.core.agent.permissions.taint import Taint
 from ua_tui.core.concurrency.worker import WorkerProcess
-from ua_tui.core.connections.base import Connection
+from ua_tui.core.connections.base import BUILT_IN_SERVERS, Connection
 from ua_tui.core.errors import (
     AgentError,
     ConnectionFailed,
@@ -55,9 +55,8 @@ from ua_tui.core.errors import (
 from ua_tui.core.events.types import Event, McpServer, UntrustedTextRead
 from ua_tui.core.observation import ToolResult
 from ua_tui.core.pipelines import Pipelines
+from ua_tui.core.provider.clouds import model_server
 from ua_tui.core.provider.models import ModelChoice, Models
-from ua_tui.core.provider.probe import shown_server
-from ua_tui.core.provider.request import DEFAULT_URL
 from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.core.settings.model import PermissionMode, Settings
 from ua_tui.core.settings.prices import read_prices, unpriced_error
@@ -84,11 +83,13 @@ class AgentParts(msgspec.Struct, frozen=True, kw_only=True):
     the conversation to resume; None begins a new one. `tracer` has the trace of the session. `subagents` are those the
     agent may call, by default the shipped ones; `skills` are those it may load. `custom_commands` are those that a
     query may begin with. `taint` has what the agent read before, in a session that is resumed.
-    `output_schema` is the JSON Schema of every answer; None for text. `rule_store` has the rules of the folder and of
-    everywhere; None for none. `login_made_at` says when the login to a server of the user was made, and is empty
-    if there is none. `ledger` records the calls that act outside, where a session may be resumed elsewhere; None for no
-    record. `files_elsewhere` are the rules that alone allow the built-in tools files outside of the session's folder,
-    where the queries come from other people; None where they are the user's own. `described` has where the tools of the
+    `output_schema` is the JSON Schema of every answer; None for text. `system_prompt` replaces the shipped one; None
+    for that. `rule_store` has the rules of the folder and of everywhere; None for none. `login_made_at` says when the
+    login to a server of the user was made, and is empty if there is none; `note_scope` is called with a server and the
+    scope that its login lacks. `ledger` records the calls that act outside,
+    where a session may be resumed elsewhere; None for no record. `files_elsewhere` are the rules that alone allow the
+    built-in tools files outside of the session's folder, where the queries come from other people; None where they are
+    the user's own. `described` has where the tools of the
     user's own MCP servers act.
     """
 
@@ -112,7 +113,9 @@ class AgentParts(msgspec.Struct, frozen=True, kw_only=True):
     taint: Taint | None = None
     rule_store: RuleStore | None = None
     output_schema: Mapping[str, Any] | None = None
+    system_prompt: str | None = None
     login_made_at: Callable[[str], str] = lambda _name: ""
+    note_scope: Callable[[str, str], None] = lambda _name, _scope: None
     ledger: ActionLedger | None = None
     files_elsewhere: tuple[str, ...] | None = None
     described: UserConnections | None = None
@@ -121,6 +124,7 @@ class AgentParts(msgspec.Struct, frozen=True, kw_only=True):
 class AgentAssembly:
     """Makes agent loops for one session, all with the same conversation, permissions and servers.
 
+    `agent_keeps_limit` says whether the agent stops by itself at the spending limit.
     `left` returns what the session may still cost, in US dollars; None without a limit. Connections that are
     `requested` are opened as soon as an agent is connected.
     """
@@ -155,6 +159,15 @@ class AgentAssembly:
             self._states.is_closed,
             asks=parts.ledger is None,
         )
+        self.servers = Servers(
+            self._states,
+            publish,
+            self.reopen,
+            renew=self.renew,
+            report=report,
+            login_made_at=parts.login_made_at,
+            note_scope=parts.note_scope,
+        )
         self._policy = PermissionPolicy(
             workspace=parts.workspace.path,
             rules=self.rules,
@@ -162,6 +175,7 @@ class AgentAssembly:
             readable=(self._skills_folder,),
             taint=self.taint.reason_to_ask,
             describe=self._own_servers.describe,
+            offers=self.servers.offers,
             elsewhere=None
             if parts.files_elsewhere is None
             else tuple(Rule("allow", text, "config.toml") for text in parts.files_elsewhere),
@@ -185,20 +199,13 @@ class AgentAssembly:
         self._begun = parts.conversation is not None
         self._opened: dict[str, Connection] = {}
         self.requested: set[str] = set()
-        self.servers = Servers(
-            self._states,
-            publish,
-            self.reopen,
-            renew=self.renew,
-            report=report,
-            login_made_at=parts.login_made_at,
-        )
         self._renewal = SessionRenewal(self._opened.get, self.servers.reconnect, report)
         self.models = Models(settings, publish, self._check_choice)
         self.commands: frozenset[str] = frozenset()
         self.is_connected: IsConnected | None = None
         self.conversation_id = parts.conversation or str(uuid4())
         self.output_schema = parts.output_schema
+        self.agent_keeps_limit = True
 
     @property
     def system_prompt(self) -> str | None:
@@ -235,6 +242,7 @@ class AgentAssembly:
                 parts.skills,
                 self._skills_folder,
                 knowledge=LOCAL_TOOLKIT in notes and self._settings.knowledge != "off",
+                system_prompt=parts.system_prompt,
             )
             self._briefing = msgspec.structs.replace(
                 briefing,
@@ -243,7 +251,7 @@ class AgentAssembly:
         translator = Translator(
             redactor=parts.redactor,
             servers=self._states,
-            server=shown_server(self._settings.base_url or DEFAULT_URL),
+            server=model_server(self._settings),
             prices=self.prices,
             structured=self.output_schema is not None,
         )
@@ -276,7 +284,7 @@ class AgentAssembly:
             hooks=hooks,
             session_id=self.conversation_id,
             resume=self._begun,
-            telemetry=await parts.tracer.agent_environment(parts.environ) if parts.tracer else {},
+            telemetry=await parts.tracer.agent_environment() if parts.tracer else {},
         )
         loop = AgentLoop(
             # Each entry is stored at once: what is still in memory is lost with the program.
@@ -317,17 +325,19 @@ class AgentAssembly:
         """
         if not limited and self._left() is None:
             return
-        choice = choice or self.models.choice
-        subagents = self._briefing.subagents if self._briefing is not None else ()
-        names = (
-            choice.model,
-            self._settings.simple_model,
-            choice.fallback,
-            *(each.model for each in subagents),
-        )
-        for model in names:
+        for model in self._models_of(choice or self.models.choice):
             if model is not None and not self.prices.is_known(model):
                 raise unpriced_error(model)
+
+    def _models_of(self, choice: ModelChoice) -> Iterator[str | None]:
+        """The models of a session, with those of its sub-agents; None is the agent's default."""
+        subagents = self._briefing.subagents if self._briefing is not None else ()
+        yield from (
+            choice.model,
+            self._settings.simple_model or choice.model,
+            choice.fallback or choice.model,
+        )
+        yield from (each.model or choice.model for each in subagents)
 
     def _check_choice(self, choice: ModelChoice) -> None:
         # The agent lists its models when it is connected.
@@ -367,10 +377,12 @@ class AgentAssembly:
     def _effective_settings(self) -> Settings:
         """The settings with the chosen model, and with what a connection may cost.
 
-        The agent does not count earlier spending against its limit.
+        The agent does not count earlier spending against its limit. It invents the price of a model that it does not
+        know, and does not know those of the settings: it has no limit then, and is stopped from here.
         """
-        left = self._left()
         choice = self.models.choice
+        self.agent_keeps_limit = all(map(self.prices.is_agents, self._models_of(choice)))
+        left = self._left() if self.agent_keeps_limit else None
         return replace(
             self._settings,
             model=choice.model,
@@ -454,6 +466,7 @@ class AgentAssembly:
             # The descriptions of a program that acts here are part of what the user starts.
             if self._own_servers.acts(server) != "here":
                 self.taint.note_server(server)
+            self.servers.offered[server] = connection.tools
         self._servers = {**(self._servers or {}), **connection.servers}
         self.is_connected = connection.is_connected or self.is_connected
         for secret in connection.secrets:

@@ -104,6 +104,7 @@ class AgentClient:
         self._transport = CliTransport(options, malformed, self._stderr, self._on_start, ask)
         self._client = sdk.ClaudeSDKClient(options, self._transport)  # type: ignore[arg-type]  # by its methods
         self._added: dict[str, dict[str, Any]] = {}
+        self._hidden: list[str] = []
         self._cli = str(options.cli_path or "the bundled Claude Code CLI")
         self._guard: OrphanGuard | None = None
         self._descendants: ProcessTree | None = None
@@ -290,10 +291,24 @@ class AgentClient:
         if here:
             await self._set_servers(query)
 
+    async def hide_tools(self, names: Sequence[str]) -> None:
+        """Take these tools of MCP servers away from the model.
+
+        Raises:
+            ConnectionFailed: it could not be done.
+        """
+        self._hidden = list(names)
+        if (query := getattr(self._client, "_query", None)) is not None:
+            await self._set_servers(query)
+
     async def _set_servers(self, query: Any, without: Collection[str] = ()) -> None:
         # The command line drops servers that are not named, except those of its file.
         here = {name: {"type": "sdk", "name": name} for name in query.sdk_mcp_servers if name not in without}
-        request = {"subtype": "mcp_set_servers", "servers": self._added | here}
+        request = {
+            "subtype": "mcp_set_servers",
+            "servers": self._added | here,
+            "denied_tools": self._hidden,
+        }
         await _await_control(query._send_control_request(request))
 
     async def kill(self) -> None:

@@ -13,6 +13,8 @@ from typing import Any
 
 from ua_tui.core.connections.base import PLAIN_PREFIXES, PLAIN_VARIABLES
 from ua_tui.core.errors import AgentError
+from ua_tui.core.provider.clouds import cloud_variables
+from ua_tui.core.settings.model import Cloud
 from ua_tui.core.storage.files import is_gone
 
 CACHE = "cache"
@@ -21,24 +23,19 @@ CACHE = "cache"
 _OF_REQUESTS = frozenset({"API_TIMEOUT_MS", "CLAUDE_CODE_MAX_RETRIES", "MCP_TIMEOUT"})
 """How long the agent waits for the model's service and for a server to start, and how often it tries again."""
 
-CLOUD_PREFIXES = {
-    "CLAUDE_CODE_USE_BEDROCK": ("AWS_", "ANTHROPIC_BEDROCK_"),
-    "CLAUDE_CODE_USE_VERTEX": ("GOOGLE_", "CLOUD_ML_", "ANTHROPIC_VERTEX_"),
-}
-"""The variables that switch on the service of a cloud, and the beginnings of those that it needs."""
 
-
-def cli_environment(environ: Mapping[str, str], given: Mapping[str, str]) -> dict[str, str]:
-    """The agent's full environment: the few variables of ours that it needs, and the `given` ones.
+def cli_environment(
+    environ: Mapping[str, str], given: Mapping[str, str], cloud: Cloud | None = None
+) -> dict[str, str]:
+    """The agent's full environment: the few variables of ours that it needs, those of a cloud, and the `given` ones.
 
     The SDK merges this over our own environment and cannot remove a variable, so every other variable is set to an
     empty text.
     """
-    prefixes: tuple[str, ...] = PLAIN_PREFIXES
-    for switch, cloud in CLOUD_PREFIXES.items():
-        if environ.get(switch):
-            prefixes += (switch, *cloud)
-    kept = {name for name in environ if name in PLAIN_VARIABLES | _OF_REQUESTS or name.startswith(prefixes)}
+    plain = PLAIN_VARIABLES | _OF_REQUESTS
+    kept = {name for name in environ if name in plain or name.startswith(PLAIN_PREFIXES)}
+    if cloud is not None:
+        kept.update(cloud_variables(cloud, environ))
     return {name: "" for name in environ if name not in kept} | dict(given)
 
 

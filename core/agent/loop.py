@@ -39,6 +39,7 @@ from ua_tui.core.agent.turn import Stopping, Turn
 from ua_tui.core.errors import AgentUnavailable, ConnectionFailed
 from ua_tui.core.events.types import (
     EXIT_PLAN,
+    AgentSilent,
     ApiRetry,
     AuthRequired,
     ConversationCleared,
@@ -184,9 +185,14 @@ class AgentLoop:
         self._hooks.final_plan = ""
         watching = asyncio.create_task(self._silence.watch(query_id))
         try:
+            if not simple:
+                await self._wait_for_servers(turn)
             async with self._model(model):
-                await self._client.query(text, files=files)
-                turn.sent = True
+                if not turn.interrupted:
+                    await self._client.query(text, files=files)
+                    turn.sent = True
+                elif not turn.done.done():
+                    turn.done.set_result(TurnOutcome("interrupted"))
                 result = await turn.done
         except AgentUnavailable as error:
             if not (turn.interrupted and self.was_stopped):
@@ -203,6 +209,22 @@ class AgentLoop:
             if (report := self._translator.malformed.pop_report()) is not None:
                 self._publish(ErrorRaised(where="agent", message=report))
         return self._outcome(turn, result)
+
+    async def _wait_for_servers(self, turn: Turn) -> None:
+        """Wait for the servers that start, as the query may need their tools; reported unless it is for a moment."""
+        began, reported = time.monotonic(), ""
+        while not turn.interrupted and (starting := await self._servers.starting()):
+            self._silence.note_message()
+            names = ", ".join(map(clean, starting))
+            waited_ms = 1000 * (time.monotonic() - began)
+            if names != reported and waited_ms >= 1000:
+                reported = names
+                self._publish(
+                    AgentSilent(query_id=turn.query_id, waits_for="server", name=names, silent_ms=waited_ms)
+                )
+            await asyncio.sleep(0.1)
+        if reported:
+            self._publish(AgentSilent(query_id=turn.query_id, waits_for="server", name=reported, over=True))
 
     async def steer(self, text: str, files: Sequence[Attachment] = ()) -> bool:
         """Send a message to the running query, with its files; returns False if no query can accept it.
@@ -323,7 +345,9 @@ class AgentLoop:
             case SubagentFinished(status="error") if self._turn is not None and self._turn.is_stopped:
                 self._publish(msgspec.structs.replace(item, status="cancelled"))
             case Event():
-                self._publish(item)
+                # Where nothing listens, the agent would try again more often than we let it.
+                if not isinstance(item, ApiRetry) or item.attempt <= item.max_attempts:
+                    self._publish(item)
                 self._react(item)
                 if isinstance(item, ToolCallStarted) and (early := self._unmatched.pop(item.tool_use_id)):
                     await self._finish_call(early)
@@ -382,7 +406,7 @@ class AgentLoop:
                 self._note_link(event.text, None)
             case ApiRetry():
                 self._silence.note_message(expected_in=event.delay_ms / 1000)
-                if turn.refusal is None and (message := refusal(event.error)):
+                if turn.refusal is None and (message := refusal(event)):
                     # The agent would retry for minutes; a key that is refused once is always refused.
                     turn.refusal = message
                     self._stopping.ask()

@@ -14,11 +14,12 @@ import msgspec
 from ua_tui.core.agent.definitions.skills import PLUGIN, Skill
 from ua_tui.core.agent.definitions.subagents import (
     SubagentDefinition,
+    fill,
     fill_prompt,
     read_prompt,
     shipped_subagents,
 )
-from ua_tui.core.agent.environment import CACHE, CLOUD_PREFIXES, cli_environment
+from ua_tui.core.agent.environment import CACHE, cli_environment
 from ua_tui.core.agent.sdk_import import import_sdk
 from ua_tui.core.events.types import ASK_USER, EXIT_PLAN, LIST_RESOURCES, READ_RESOURCE
 from ua_tui.core.settings.model import Settings
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from ua_tui.core.agent.hooks import AgentHooks
 
 BASE_TOOLS = ("Agent", EXIT_PLAN, ASK_USER, "TodoWrite", "ToolSearch", "WebSearch", "Read", "Glob", "Grep")
+TOOL_SEARCH = "ENABLE_TOOL_SEARCH"
 RESOURCE_TOOLS = (LIST_RESOURCES, READ_RESOURCE)
 """Offered where the user has MCP servers: others have no resources."""
 
@@ -77,11 +79,12 @@ def write_briefing(
     skills_folder: Path | None = None,
     *,
     knowledge: bool = False,
+    system_prompt: str | None = None,
 ) -> Briefing:
     """Write the prompts for a session; `server_notes` has a line on the purpose of each MCP server.
 
     `subagents` are those of the session, with unfilled prompts; by default the shipped ones. `knowledge` says that the
-    agent has the tools of the knowledge base.
+    agent has the tools of the knowledge base. `system_prompt` replaces the shipped one, with the same placeholders.
     """
     values = {
         "today": f"{now:%A, %d %B %Y}",
@@ -91,7 +94,7 @@ def write_briefing(
     }
     given = shipped_subagents() if subagents is None else subagents
     return Briefing(
-        read_prompt("system", values),
+        fill(system_prompt, values) if system_prompt else read_prompt("system", values),
         tuple(fill_prompt(each, values) for each in given),
         tuple(skill.name for skill in skills),
         skills_folder,
@@ -164,8 +167,9 @@ async def build_options(
             {
                 **own_environment(settings, config_dir, servers.file.parent),
                 **telemetry,
-                "ENABLE_TOOL_SEARCH": tool_search(settings, environ),
+                TOOL_SEARCH: tool_search(settings, environ),
             },
+            settings.cloud,
         ),
         include_partial_messages=True,
         forward_subagent_text=True,
@@ -183,13 +187,15 @@ async def build_options(
 
 
 def tool_search(settings: Settings, environ: Mapping[str, str]) -> str:
-    """When the model has to search for tools: never with other services than Anthropic's, which need not know that."""
-    if settings.base_url or any(environ.get(switch) for switch in CLOUD_PREFIXES):
-        return "false"
-    # Tools of servers with more tokens than this, some thirty of usual size, are loaded when the model searches for
-    # them. The agent wants it as a share of the context window in percent, without a fraction.
-    share = round(100 * 10_000 / (settings.context_window or 1_000_000))
-    return f"auto:{min(max(share, 1), 99)}"
+    """From how many tokens on the tools of servers are loaded only when the model searches for them.
+
+    Some services do not know that: the agent tries it at its first request, and sends all tools if that is refused.
+    """
+    if chosen := environ.get(TOOL_SEARCH):
+        return chosen
+    # Some thirty tools of usual size, or a tenth of a small context window; the agent wants a share of it in percent.
+    window = settings.context_window or 1_000_000
+    return f"auto:{max(1, round(100 * min(10_000 / window, 0.1)))}"
 
 
 def own_environment(settings: Settings, config_dir: Path | None, private: Path) -> dict[str, str]:
@@ -200,6 +206,8 @@ def own_environment(settings: Settings, config_dir: Path | None, private: Path) 
         # The Task tools replace TodoWrite unless they are switched off.
         "CLAUDE_CODE_ENABLE_TASKS": "0",
         "DISABLE_AUTOUPDATER": "1",
+        # We wait for the servers that start, and say so.
+        "CLAUDE_CODE_MCP_STARTUP_WAIT_MS": "0",
         # A rule on a command is about one that runs in the session's folder.
         "CLAUDE_BASH_MAINTAIN_PROJECT_WORKING_DIR": "1",
         # Above this, a result with a picture is cut, and another is saved to a file. What is too large for the model is
@@ -222,6 +230,8 @@ def own_environment(settings: Settings, config_dir: Path | None, private: Path) 
     ):
         if value:
             given[name] = value
+    if settings.cloud:
+        given[f"CLAUDE_CODE_USE_{settings.cloud.upper()}"] = "1"
     if settings.base_url and not (settings.api_key or settings.auth_token):
         # Local servers accept any key, but the agent does not start without one.
         given["ANTHROPIC_API_KEY"] = "none"

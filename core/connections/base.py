@@ -14,6 +14,10 @@ if TYPE_CHECKING:
 
 COMPOSIO = "composio"
 """The server with Composio's tools."""
+PROGRAM = "this_program"
+"""The server with the functions that a program gives to a session of its own."""
+BUILT_IN_SERVERS = frozenset({"local_toolkit", COMPOSIO, "web_reader", PROGRAM})
+"""The servers of the program, or of a service that the user chose for it: no other can have their names."""
 COMPOSIO_OFF = Advice(
     "Composio is off",
     "set COMPOSIO_API_KEY to use its tools (email, web search and a remote workbench)",
@@ -67,6 +71,7 @@ class Connection(msgspec.Struct, frozen=True):
 
     Attributes:
         servers: a server in this process has the type `sdk` and its `instance`, as the agent's SDK takes it.
+        tools: patterns of the names of the only tools that are offered; without any all are.
         note: says what is missing when there are no servers.
         status: how such a server is listed: `off`, or `untrusted` or `failed` when opening it again may help.
         url: the address of the remote session.
@@ -79,6 +84,7 @@ class Connection(msgspec.Struct, frozen=True):
     """
 
     servers: Mapping[str, dict[str, Any]] = msgspec.field(default_factory=dict)
+    tools: tuple[str, ...] = ()
     note: str | None = None
     status: Literal["off", "untrusted", "failed"] = "off"
     url: str | None = None

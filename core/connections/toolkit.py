@@ -30,6 +30,7 @@ class ToolkitStart(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     routes: dict[str, str] = {}
     knowledge: str = ""
     demo: bool = False
+    page_age: int = 0
     session_file: Path | None = None
     secrets_socket: Path | None = None
     progress_socket: Path | None = None

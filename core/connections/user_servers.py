@@ -19,7 +19,7 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
-from ua_tui.core.connections.base import BLANKED, PLAIN_VARIABLES, Connection
+from ua_tui.core.connections.base import BLANKED, BUILT_IN_SERVERS, PLAIN_VARIABLES, Connection
 from ua_tui.core.connections.launcher import launched
 from ua_tui.core.connections.oauth.target import LoginTarget, oauth_client
 from ua_tui.core.errors import Advice, ConnectionFailed, advise
@@ -35,7 +35,6 @@ Transport = Literal["stdio", "http", "sse"]
 
 # Tools are named mcp__SERVER__TOOL: no name may make its tools look like those of another server.
 _NAME = re.compile(r"(?!.*__)[A-Za-z0-9](?:[A-Za-z0-9_-]{0,62}[A-Za-z0-9-])?")
-_BUILT_IN = frozenset({"local_toolkit", "composio", "web_reader"})
 _VARIABLE = re.compile(r"\$\{([A-Za-z_]\w*)(?::-([^}]*))?\}")
 _LARGEST = 1 << 20
 _MOST = 50
@@ -245,6 +244,7 @@ def connection_to(server: UserServer, environ: Mapping[str, str], folder: Path) 
     secrets = [*filled, *secrets]
     return Connection(
         servers={server.name: config},
+        tools=tuple(how.get("tools") or ()),
         secrets=tuple(each for each in secrets if len(each) >= 6),
         login=login,
     )
@@ -311,7 +311,7 @@ def _problem_of(name: str, how: Any) -> tuple[str, str]:
     """The name of an entry below `servers` in the catalogue of advice, and a reason; empty if a server can be used."""
     if not _NAME.fullmatch(name):
         return "bad_name", ""
-    if name in _BUILT_IN:
+    if name in BUILT_IN_SERVERS:
         return "built_in_name", ""
     try:
         found: _Program | _Remote
@@ -325,9 +325,9 @@ def _problem_of(name: str, how: Any) -> tuple[str, str]:
     if isinstance(found, _Remote):
         if found.acts == "here" and not _is_local(found.url):
             return "wrong", "a server of another machine acts outside"
-        texts = [found.url, *_texts(found.headers), *_texts(found.oauth)]
+        texts = [found.url, *found.tools, *_texts(found.headers), *_texts(found.oauth)]
     else:
-        texts = [found.command, *found.args, *_texts(found.env)]
+        texts = [found.command, *found.args, *found.tools, *_texts(found.env)]
     # Programs must accept them, and a person must be able to read them all.
     if any("\0" in text or without_surrogates(text) != text for text in texts):
         return "bad_character", ""
@@ -345,6 +345,7 @@ class _Server(msgspec.Struct, forbid_unknown_fields=True):
 
     type: Literal["stdio", "http", "sse", "streamable-http", "streamable_http"] = "stdio"
     acts: Acts = "outside"
+    tools: list[Annotated[str, msgspec.Meta(pattern=r"^\S+$")]] = []
     transport: Any = None
     description: Any = None
     disabled: Any = None

@@ -30,16 +30,16 @@ class Budget:
 
     The warning includes the estimated cost of the running query. That the limit is reached is reported only at the end
     of a query, when the agent has reported what it cost. The agent itself stops a running query between its messages,
-    but counts the spending of its sub-agents late, begins to count again when its context is cleared, and does not know
-    the prices of the settings; in these cases the query is stopped from here as soon as the estimated cost reaches the
-    limit, unless the message that reached it was the last one.
+    but counts the spending of its sub-agents late, begins to count again when its context is cleared, and has no limit
+    if it does not know the price of every model; in these cases the query is stopped from here as soon as the estimated
+    cost reaches the limit, unless the message that reached it was the last one.
 
     Args:
         limit_usd: the spending limit in US dollars; None for no limit.
         costs: returns what the session has cost so far.
         publish: publishes `budget_reached` and `budget_raised`.
         stop: stops the running query; called at most once per query.
-        is_priced_here: whether the price of a model is one of the settings.
+        agent_stops: whether the agent stops itself at the limit.
     """
 
     def __init__(
@@ -48,13 +48,13 @@ class Budget:
         costs: Callable[[], Costs],
         publish: Callable[[Event], object],
         stop: Callable[[], object] = lambda: None,
-        is_priced_here: Callable[[str], bool] = lambda _model: False,
+        agent_stops: Callable[[], bool] = lambda: True,
     ) -> None:
         self._limit = limit_usd
         self._costs = costs
         self._publish = publish
         self._stop = stop
-        self._is_priced_here = is_priced_here
+        self._agent_stops = agent_stops
         self._calls_tools = False
         self._stopped = False
         self._ends_at_limit = False
@@ -81,8 +81,8 @@ class Budget:
         match event:
             case MessageFinished(parent_tool_use_id=None, stop_reason=reason):
                 self._calls_tools = reason == "tool_use"
-            case TokensSpent(cost_usd=float(), parent_tool_use_id=parent, model=model):
-                uncounted = self._is_cleared or (self._calls_tools and self._is_priced_here(model))
+            case TokensSpent(cost_usd=float(), parent_tool_use_id=parent):
+                uncounted = self._is_cleared or (self._calls_tools and not self._agent_stops())
                 if (parent is not None or uncounted) and self._is_over and not self._stopped:
                     self._stopped = True
                     self._stop()

@@ -143,7 +143,7 @@ async def _small_model(settings: Settings) -> AsyncIterator[LoginRequests]:
     """The model of small requests, with its price."""
     if not settings.has_credentials():
         raise CredentialsError
-    has_key = bool(settings.api_key or settings.auth_token or settings.base_url)
+    has_key = bool(settings.api_key or settings.auth_token or settings.base_url or settings.cloud)
     async with AsyncExitStack() as stack:
         private = await asyncio.to_thread(PrivateFolder)
         stack.push_async_callback(asyncio.to_thread, private.remove)

@@ -26,12 +26,12 @@ from ua_tui.core.agent.mcp.references import Expanded, ServerReferences
 from ua_tui.core.agent.mcp.servers import Servers
 from ua_tui.core.agent.messages.context_usage import ContextUsage
 from ua_tui.core.agent.messages.translate import TurnOutcome
-from ua_tui.core.agent.permissions.actions import BUILT_IN_SERVERS
 from ua_tui.core.agent.permissions.gate import PermissionReply
 from ua_tui.core.agent.permissions.rule_set import RuleSet
 from ua_tui.core.agent.query import QueryPath
 from ua_tui.core.bus import Bus
 from ua_tui.core.concurrency.spawn import Spawn, spawn_task
+from ua_tui.core.connections.base import BUILT_IN_SERVERS
 from ua_tui.core.errors import (
     AgentError,
     AgentUnavailable,
@@ -93,7 +93,7 @@ class Session:
             lambda: self._view.costs,
             bus.publish,
             self._stop_at_limit,
-            is_priced_here=lambda model: self._assembly.prices.is_set(model),  # noqa: PLW0108 -- it is made below
+            agent_stops=lambda: self._assembly.agent_keeps_limit,
         )
         self._assembly = AgentAssembly(
             settings, parts.agent, pipelines, bus.publish, self._report, lambda: self._budget.left_usd
@@ -282,7 +282,7 @@ class Session:
         unsubscribe = self.bus.subscribe(events.put_nowait)
         try:
             if self.state == "closed":
-                raise AgentError("the session is over: open another one")
+                raise AgentError("this session is closed; open a new one")
             self.submit(text)
             query_id = ""
             while True:

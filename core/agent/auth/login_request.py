@@ -127,7 +127,7 @@ class LoginRequests:
             effort="low",
             cwd=self._private,
             cli_path=self._settings.cli_path,
-            env=cli_environment(self._environ, _RETRIES | given),
+            env=cli_environment(self._environ, _RETRIES | given, self._settings.cloud),
             client_app=f"ua-tui/{VERSION}",
             extra_args={"no-session-persistence": None},
         )

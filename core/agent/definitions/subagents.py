@@ -68,7 +68,7 @@ class SubagentDefinition(msgspec.Struct, frozen=True):
 def read_prompt(name: str, values: Mapping[str, str]) -> str:
     """Read a shipped prompt and fill its `{placeholders}`."""
     text = resources.files("ua_tui.core.agent").joinpath("prompts", f"{name}.md").read_text(encoding="utf-8")
-    return _fill(text, values)
+    return fill(text, values)
 
 
 def shipped_subagents() -> list[SubagentDefinition]:
@@ -80,7 +80,7 @@ def shipped_subagents() -> list[SubagentDefinition]:
 
 def fill_prompt(definition: SubagentDefinition, values: Mapping[str, str]) -> SubagentDefinition:
     """A definition with the `{placeholders}` of its prompt filled in."""
-    return replace(definition, prompt=_fill(definition.prompt, values))
+    return replace(definition, prompt=fill(definition.prompt, values))
 
 
 def read_subagent(
@@ -132,7 +132,8 @@ def _model(model: str, origin: str, *, any_model: bool) -> str:
     )
 
 
-def _fill(text: str, values: Mapping[str, str]) -> str:
+def fill(text: str, values: Mapping[str, str]) -> str:
+    """A prompt with its `{placeholders}` filled in; other braces stay."""
     for name, value in values.items():
         text = text.replace("{" + name + "}", value)
     return text

@@ -147,7 +147,7 @@ def _range(field: FormField, unit: str) -> str:
 
 
 def checked_form(fields: Sequence[FormField], values: Mapping[str, object]) -> dict[str, Value]:
-    """Check all values of a form; fields that are left empty are left out.
+    """Check all values of a form: a field without a value has its default, and one that is empty is left out.
 
     Raises:
         FormError: a value does not fit its field, or there is no such field.
@@ -161,7 +161,7 @@ def checked_form(fields: Sequence[FormField], values: Mapping[str, object]) -> d
 def _checked(fields: Sequence[FormField], values: Mapping[str, object]) -> Iterator[tuple[str, Value]]:
     for field in fields:
         try:
-            value = checked_value(field, values.get(field.name))
+            value = checked_value(field, values.get(field.name, field.default))
         except FormError as error:
             raise FormError(f"{field.title}: {error}") from error
         if value is not None:

@@ -76,8 +76,10 @@ class ElicitationGate:
             fields=fields,
             tool_use_id=tool_use_id,
         )
-        self._publish(asked)
-        answer = await self._answer(asked, fields, problem)
+        if (answer := self._refusal(problem)) is not None:
+            self._publish(asked)
+        else:
+            answer = await self._put(asked)
         self._answered(asked, answer)
         given: dict[str, Any] = {"action": answer.action}
         if answer.action == "accept" and asked.mode == "form":
@@ -111,15 +113,21 @@ class ElicitationGate:
             if not waiting.future.done():
                 waiting.future.set_result(_Answer("cancel", "interrupted", reason))
 
-    async def _answer(self, asked: ElicitationAsked, fields: Sequence[FormField], problem: str) -> _Answer:
+    def _refusal(self, problem: str) -> _Answer | None:
+        """The answer to a request that nobody is asked; None if a person is."""
         if problem:
             return _Answer("decline", "program", problem)
         if not self._interactive:
             return _Answer("decline", "headless", _NOBODY)
         if len(self._waiting) >= MOST_PARTS:
             return _Answer("decline", "program", f"{MOST_PARTS} requests of servers wait already")
-        waiting = _Waiting(fields, asyncio.get_running_loop().create_future())
+        return None
+
+    async def _put(self, asked: ElicitationAsked) -> _Answer:
+        """Publish a request, and wait for its answer, which a subscriber may give at once."""
+        waiting = _Waiting(asked.fields, asyncio.get_running_loop().create_future())
         self._waiting[asked.request_id] = waiting
+        self._publish(asked)
         try:
             return await waiting.future
         except asyncio.CancelledError:

@@ -12,7 +12,9 @@ _SAMPLING = re.compile(r"sampling/createMessage|not support sampling|(?<!-32601)
 # The command line refers to how it gets the header with the token; an empty one stands for no login.
 _NO_LOGIN = re.compile(
     r"Server rejected the Authorization header minted by .*\(HTTP 401\)|rejected the credential from its headersHelper"
+    r"|Failed to fetch tools: .*\binvalid_token\b"
 )
+_SCOPE = re.compile(r'Insufficient scope: required "([\x21\x23-\x7e ]{1,500})"')
 _TRANSPORT = re.compile(r"\A(?:SSE|Streamable HTTP) error: ", re.IGNORECASE)
 _MAX_VALUE = 160
 
@@ -30,8 +32,10 @@ def describe_server_error(error: str) -> str:
     return str(advise(code, **facts))
 
 
-def describe_call_error(error: str) -> str:
+def describe_call_error(error: str, server: str) -> str:
     """Say why the call of a server's tool failed; an unknown error is returned unchanged."""
+    if _SCOPE.fullmatch(error) is not None:
+        return f"{login_needed(server, ' with more permissions').rstrip('.')} ({error})."
     if (found := re.match(r'MCP server "([^"]+)" ', error)) is not None and lacks_login(error):
         return login_needed(found[1])
     if len(error) < _MAX_VALUE * 2 and _SAMPLING.search(error.rstrip(". ")) is not None:
@@ -44,10 +48,18 @@ def lacks_login(error: str) -> bool:
     return _NO_LOGIN.search(error) is not None
 
 
-def login_needed(name: str) -> str:
+def missing_scope(error: str) -> str:
+    """The scope that a login lacks for a call, as `describe_call_error` reports it; empty if that is not its error."""
+    found = _SCOPE.search(error) if error.startswith("MCP server ") else None
+    return found[1] if found is not None else ""
+
+
+def login_needed(name: str, what: str = "") -> str:
     """Say what to do about a server that needs a login."""
     shown = clean_line(name, 60)
-    return f"MCP server {shown} needs a login: run `ua-tui connect {shown}`, or press l in /connections."
+    return (
+        f"MCP server {shown} needs a login{what}: run `ua-tui connect {shown}`, or press l in /connections."
+    )
 
 
 def problem_in(message: str) -> str:

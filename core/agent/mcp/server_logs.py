@@ -10,7 +10,14 @@ from ua_tui.core.agent.bounds import PIECE
 
 # Where a call or a connection begins; what is logged before that is about an earlier one.
 _CALL, _START = '"debug":"Calling MCP tool', '"debug":"Starting connection'
-_UNEXPLAINED = ("Connection closed", "MCP error -32000: Connection closed", "Error POSTing to endpoint: ")
+UNLISTED = "Failed to fetch tools: "
+"""How the error of a server begins that is connected, but did not list its tools."""
+_UNEXPLAINED = (
+    UNLISTED,
+    "Connection closed",
+    "MCP error -32000: Connection closed",
+    "Error POSTing to endpoint: ",
+)
 _FAILED = re.compile(
     r"Connection failed(?: \((?P<status>\d{3})\): Error POSTing to endpoint(?P<rest>: .*))?", re.DOTALL
 )
@@ -45,6 +52,8 @@ class ServerLogs:
             if _CALL in line or (failed and _START in line):
                 break
             entry = _error_in(line)
+            if entry.startswith(UNLISTED):
+                return entry
             if entry.startswith("wrote >") and " to stdout without" in entry:
                 # The next connection may have begun since.
                 return entry

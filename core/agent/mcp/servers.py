@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 import time
-from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
+from fnmatch import fnmatchcase
 from functools import partial
 from itertools import count
 from typing import Any, Protocol
 
 from ua_tui.core.agent.bounds import REPLY_SECONDS, START_SECONDS
-from ua_tui.core.agent.mcp.error_messages import problem_in
+from ua_tui.core.agent.mcp.error_messages import missing_scope, problem_in
 from ua_tui.core.agent.mcp.reconnect import MAX_ATTEMPTS, CallLater, ReconnectSchedule, call_later
 from ua_tui.core.agent.mcp.states import ServerOperation, ServerStates
 from ua_tui.core.agent.mcp.status_poll import StatusPoll
@@ -21,6 +23,10 @@ from ua_tui.core.events.types import Event, McpServer, McpStatus, QueryFinished
 from ua_tui.core.text import clean_line
 
 log = logging.getLogger(__name__)
+
+# The agent writes them so in the names of tools.
+_NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]")
+_NOT_IN_PATTERNS = re.compile(r"[^A-Za-z0-9_*?!\[\]-]")
 
 
 class ServerAgent(Protocol):
@@ -42,6 +48,10 @@ class ServerAgent(Protocol):
         """Let the agent connect servers that it was not started with; raises ConnectionFailed."""
         ...
 
+    async def hide_tools(self, names: Sequence[str]) -> None:
+        """Take tools of servers away from the model; raises ConnectionFailed."""
+        ...
+
 
 async def _never(_name: str) -> None:
     """Renew nothing."""
@@ -59,6 +69,9 @@ class Servers:
     when the agent is restarted. A server that worked and failed is reconnected automatically, after increasing waits
     and a limited number of times.
 
+    Attributes:
+        offered: patterns of the names of the only tools that a server offers; without any it offers all.
+
     Args:
         states: what is known of the servers.
         publish: publishes an event.
@@ -66,6 +79,7 @@ class Servers:
         renew: returns a new one for a server whose session is over, None otherwise; raises UniversalAgentError.
         report: reports an error and where it occurred.
         login_made_at: when the login to a server was made; empty if there is none.
+        note_scope: called with a server and the scope that its login lacks for a call.
         later: calls a function after some seconds.
     """
 
@@ -78,6 +92,7 @@ class Servers:
         renew: Callable[[str], Awaitable[Mapping[str, dict[str, Any]] | None]] = _never,
         report: Callable[[str, Exception], None] = _ignore,
         login_made_at: Callable[[str], str] = lambda _name: "",
+        note_scope: Callable[[str, str], None] = lambda _name, _scope: None,
         later: CallLater = call_later,
     ) -> None:
         self._states = states
@@ -88,7 +103,8 @@ class Servers:
         self._login_made_at = login_made_at
         self._tried_logins: dict[str, str] = {}
         self._schedule = ReconnectSchedule(self._restart, self._give_up, later=later)
-        self._poller = StatusPoll(self.refresh, states.mark_dead, self._note_alive, states.is_remote, later)
+        self._note_scope = note_scope
+        self._poller = StatusPoll(self.refresh, self._note_dead, self._note_alive, states.is_remote, later)
         self._agent: Callable[[], ServerAgent | None] = lambda: None
         self._work: dict[int, Handle] = {}
         self._numbers = count()
@@ -96,13 +112,23 @@ class Servers:
         self._closed = False
         self._off: set[str] = set()
         self._expected: frozenset[str] = frozenset()
+        self._has_started = False
+        self.offered: dict[str, tuple[str, ...]] = {}
+        self._hidden: set[str] = set()
         self._opened: dict[str, Mapping[str, dict[str, Any]]] = {}
         self._added: list[str] = []
+        self._later = later
+        self._toolless: set[str] = set()
 
     @property
     def known(self) -> tuple[McpServer, ...]:
         """Every server as it was last reported."""
         return self._states.known
+
+    def offers(self, server: str, tool: str) -> bool:
+        """Whether a server offers a tool, named as in a call."""
+        patterns = self.offered.get(server)
+        return not patterns or any(fnmatchcase(tool, _NOT_IN_PATTERNS.sub("_", each)) for each in patterns)
 
     def refresh(self) -> None:
         """Poll the servers, repeatedly while one is still connecting."""
@@ -145,6 +171,8 @@ class Servers:
         """
         self._agent = agent
         self._expected = frozenset(expected)
+        self._has_started = False
+        self._hidden.clear()
         self._added.clear()
         self._schedule.clear()
         self._states.reset()
@@ -227,6 +255,17 @@ class Servers:
         # The agent drops added servers that are not listed.
         await agent.add_servers({each: how for one in self._added for each, how in self._opened[one].items()})
 
+    async def starting(self) -> list[str]:
+        """The servers that the agent is still connecting for the first time; none if that cannot be known."""
+        agent = self._agent()
+        if self._has_started or agent is None:
+            return []
+        if (listed := await self._listed(agent)) is None:
+            return []
+        found = [str(raw.get("name")) for raw in listed if raw.get("status") == "pending"]
+        self._has_started = not found
+        return found
+
     async def poll(self) -> None:
         """Poll the servers of the attached agent until none is connecting."""
         began = time.monotonic()
@@ -246,12 +285,15 @@ class Servers:
         agent = self._agent()
         if agent is None:
             return False
-        try:
-            listed = await agent.servers()
-        except Exception as error:
-            log.info("the state of the MCP servers could not be read: %s", error)
+        listed = await self._listed(agent)
+        if listed is None:
             return False
         names = {name for raw in listed if isinstance(name := raw.get("name"), str)}
+        toolless = {raw["name"] for raw in listed if raw.get("tools") == [] and raw.get("name") in names}
+        if not toolless <= self._toolless:
+            # Why it listed none is known only a moment later.
+            self._toolless |= toolless
+            self._later(2.0, self.refresh)
         for connection, servers in self._opened.items():
             if servers and names.issuperset(servers):
                 self._states.include(connection)
@@ -262,6 +304,29 @@ class Servers:
         self._publish_all(self._states.report())
         is_starting = any(raw.get("status") == "pending" for raw in listed) or self._states.is_holding
         return is_starting or not names >= self._expected
+
+    async def _listed(self, agent: ServerAgent) -> list[dict[str, Any]] | None:
+        """The servers as the agent lists them, with the tools that are offered; the model loses the others.
+
+        None if the agent does not answer.
+        """
+        hidden = set(self._hidden)
+        try:
+            listed = await agent.servers()
+            for raw in listed:
+                if not (patterns := self.offered.get(str(raw.get("name")))) or "tools" not in raw:
+                    continue
+                tools = {str(tool.get("name")): tool for tool in raw["tools"]}
+                kept = [name for name in tools if any(fnmatchcase(name, each) for each in patterns)]
+                raw["tools"] = [tools.pop(name) for name in kept]
+                hidden.update(f"mcp__{raw['name']}__{_NOT_IN_NAMES.sub('_', name)}" for name in tools)
+            if hidden != self._hidden:
+                await agent.hide_tools(sorted(hidden))
+                self._hidden = hidden
+        except Exception as error:
+            log.info("the state of the MCP servers could not be read: %s", error)
+            return None
+        return listed
 
     def _follow(self, name: str, status: str) -> None:
         """Schedule the reconnection of a server that failed."""
@@ -308,6 +373,11 @@ class Servers:
             "repair it, then reconnect it with r in /connections"
         )
         self._report("MCP", ConnectionFailed(message))
+
+    def _note_dead(self, name: str, why: str) -> None:
+        self._states.mark_dead(name, why)
+        if scope := missing_scope(why):
+            self._note_scope(name, scope)
 
     def _note_alive(self, name: str) -> None:
         if self._states.mark_alive(name):

@@ -8,7 +8,13 @@ from typing import Any, Literal
 import msgspec
 
 from ua_tui.core.agent.bounds import LONGEST_TEXT, MOST_ENTRIES
-from ua_tui.core.agent.mcp.error_messages import describe_server_error, lacks_login, login_needed
+from ua_tui.core.agent.mcp.error_messages import (
+    describe_server_error,
+    lacks_login,
+    login_needed,
+    missing_scope,
+)
+from ua_tui.core.agent.mcp.server_logs import UNLISTED
 from ua_tui.core.events.types import McpServer, McpStatus
 from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.core.text import clean, clean_line
@@ -109,6 +115,9 @@ class ServerStates:
             if known is not None and known.status == "needs-auth" and server.status == "failed":
                 # Only its error, which this list may lack, says that it is a login that it needs.
                 server = server if server.error else msgspec.structs.replace(server, status=known.status)
+            if known is not None and known.error and known.tools == 0 and raw.get("tools") is None:
+                # Only its tools, which this list lacks, show that they could not be listed.
+                server = known if server.status == "connected" else server
             if known is not None and known.status == server.status:
                 # The list at the beginning of a query has neither tools nor errors.
                 if server.tools is None:
@@ -142,7 +151,7 @@ class ServerStates:
         yield from self.report()
 
     def mark_dead(self, name: str, why: str) -> None:
-        """Record that a server is gone, whatever the agent reports of it."""
+        """Record that a server is gone, or its login not enough, whatever the agent reports of it."""
         self._dead[name] = self._errors[name] = self._describe_error(name, why)
         if _CLOSED in why:
             self._unexplained.add(name)
@@ -204,8 +213,9 @@ class ServerStates:
             yield McpStatus(servers=shown)
 
     def _now(self, server: McpServer) -> McpServer:
-        if server.status == "connected" and server.name in self._dead:
-            return msgspec.structs.replace(server, status="failed", error=self._dead[server.name])
+        if server.status == "connected" and (error := self._dead.get(server.name)):
+            status = "needs-auth" if missing_scope(error) else "failed"
+            return msgspec.structs.replace(server, status=status, error=error)
         if server.status == "pending" and server.name in self._worked:
             # The command line retries for a while when a remote server is away.
             return msgspec.structs.replace(server, status="reconnecting")
@@ -221,8 +231,13 @@ class ServerStates:
             else []
         )
         status = clean(str(raw.get("status") or "unknown"))
-        error = self._describe_error(raw["name"], str(raw["error"])) if raw.get("error") else None
-        if status == "needs-auth" or lacks_login(str(raw.get("error") or "")):
+        problem = str(raw.get("error") or "")
+        if status == "connected" and tools == []:
+            # The agent reports it as a server without tools.
+            problem = (self._cause_of(raw["name"], UNLISTED) or "").removeprefix(UNLISTED)
+            status, problem = ("failed", UNLISTED + problem) if problem else (status, "")
+        error = self._describe_error(raw["name"], problem) if problem else None
+        if status == "needs-auth" or lacks_login(problem):
             status, error = "needs-auth", login_needed(raw["name"])
         return McpServer(
             name=clean(raw["name"]),

@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable
 
 from ua_tui.core.agent.bounds import STEP_SECONDS
+from ua_tui.core.agent.mcp.error_messages import missing_scope
 from ua_tui.core.agent.mcp.reconnect import CallLater, call_later
 from ua_tui.core.agent.permissions.actions import server_of
 from ua_tui.core.concurrency.spawn import Handle
@@ -24,7 +25,7 @@ class StatusPoll:
 
     Args:
         poll: polls all servers.
-        gone: called with a server that a call found gone, and the error.
+        gone: called with a server that a call found gone, or that needs another login, and the error.
         lives: called with a server that answered.
         is_remote: whether a server is reached over the network.
         later: calls after a while.
@@ -88,7 +89,9 @@ class StatusPoll:
         if error in ("Connection closed", f'MCP server "{server}" is not connected'):
             return True
         # Reconnecting a remote server does no harm; the error of a local program may be about another host.
-        return self._is_remote(server) and _UNREACHABLE.match(error) is not None
+        return self._is_remote(server) and (
+            _UNREACHABLE.match(error) is not None or bool(missing_scope(error))
+        )
 
     def _tick(self) -> None:
         self._cancel_next()

@@ -20,6 +20,7 @@ import msgspec
 
 from ua_tui.core.agent.bounds import LARGEST_FILE
 from ua_tui.core.agent.mcp.error_messages import describe_call_error
+from ua_tui.core.agent.permissions.actions import server_of
 from ua_tui.core.events.codec import from_json, to_json
 from ua_tui.core.events.types import READ_RESOURCE
 from ua_tui.core.observation import (
@@ -38,6 +39,8 @@ from ua_tui.core.observation import (
     WorkbenchObservation,
 )
 from ua_tui.core.storage.regular_file import open_regular
+from ua_tui.core.text import clean_line
+from ua_tui.core.web_reader.blacklist import host_of
 
 Held = Literal["waiting", "blocked"]
 
@@ -52,6 +55,7 @@ _SAVED_TO = re.compile(
     r"(?P<path>/[^\n]+?)(?:\.?\s*$|\.?\n)",
     re.M,
 )
+_MOST_UNREAD = 4
 _ABOUT_RESULTS = frozenset({"_meta", "resourceLinks"})
 # A notice has a preview of 2,000 characters.
 LONGEST_NOTICE = 16 << 10
@@ -118,7 +122,7 @@ class ResultAdapter(msgspec.Struct, frozen=True):
         if failed:
             error = _error_text(shown_text) or raw.hook_error or "The tool failed without a message."
             if tool_name.startswith("mcp__"):
-                error = describe_call_error(error)
+                error = describe_call_error(error, server_of(tool_name))
         elif tool_name.startswith("mcp__"):
             held, error = _reported(content)
         elif tool_name == READ_RESOURCE and isinstance(raw.message_copy, Mapping):
@@ -421,7 +425,24 @@ def _crawl(common: dict[str, Any]) -> CrawlObservation:
         known=sum(isinstance(each, dict) and each.get("from_knowledge") is True for each in articles)
         if isinstance(articles, list)
         else 0,
+        unread=_unread(failed) if isinstance(failed, list) else "",
     )
+
+
+def _unread(failed: Sequence[Any]) -> str:
+    """The hosts of pages that failed, each with a short reason."""
+    found: dict[str, None] = {}
+    for each in failed:
+        match each:
+            case {"url": str(url), "code": str(code)}:
+                reason = each.get("reason")
+                why = reason if isinstance(reason, str) and reason and not code.startswith("http_") else code
+                why = why.removeprefix("http_").replace("_", " ")
+                found[clean_line(f"{host_of(url) or 'no address'}: {why}", 80)] = None
+            case _:
+                pass
+    shown = [*found][:_MOST_UNREAD]
+    return ", ".join([*shown, *(["…"] if len(found) > len(shown) else [])])
 
 
 def _workbench(common: dict[str, Any]) -> WorkbenchObservation:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
+from ua_tui.core.agent.bounds import LONGEST_NAME
 from ua_tui.core.agent.mcp.states import ServerStates
 from ua_tui.core.agent.messages.malformed import MalformedMessages
 from ua_tui.core.agent.messages.results import RawResult, RawToolResult
@@ -22,7 +23,12 @@ from ua_tui.core.agent.messages.subagents import SubagentTask, SubagentTasks
 from ua_tui.core.agent.messages.usage import HIGHEST, Prices, Spending, TokenMeter, usage_of
 from ua_tui.core.agent.output_schema import NOT_FITTING
 from ua_tui.core.events.describe import describe_retry
-from ua_tui.core.events.model_problems import CONNECTION_CLOSED
+from ua_tui.core.events.model_problems import (
+    CONNECTION_CLOSED,
+    LOCAL_RETRIES,
+    NO_CONNECTION,
+    NOT_LISTENING,
+)
 from ua_tui.core.events.tool_names import tool_name
 from ua_tui.core.events.types import (
     ApiRetry,
@@ -36,6 +42,7 @@ from ua_tui.core.events.types import (
     ToolCallStarted,
     Usage,
 )
+from ua_tui.core.net.proxies import is_loopback
 from ua_tui.core.observation import FinishedCall, ToolCall
 from ua_tui.core.provider.error_messages import AT_LIMIT, describe_break, describe_failure
 from ua_tui.core.provider.request import DEFAULT_URL
@@ -436,17 +443,21 @@ class Translator:
                 servers = data.get("mcp_servers")
                 yield from self._servers.report_update(servers or [])
             case "api_retry":
-                reason = self._retry_reason(data)
-                self.last_retry = describe_retry(reason)
+                reason, detail = self._retry_reason(data)
+                self.last_retry = describe_retry(reason, detail)
                 self._is_retried = True
                 # The command line counts again from 1 after an answer broke off, with the attempts that are left.
                 attempt, most = _int(data.get("attempt"), 1), _int(data.get("max_retries"), 0)
                 self._retries = max(self._retries + 1, attempt)
+                most = self._retries + max(0, most - attempt)
+                if reason.startswith(NOT_LISTENING) and is_loopback(self._server):
+                    most = min(most, LOCAL_RETRIES)
                 yield ApiRetry(
                     attempt=self._retries,
-                    max_attempts=self._retries + max(0, most - attempt),
+                    max_attempts=most,
                     delay_ms=float(_int(data.get("retry_delay_ms"), 0)),
                     error=reason,
+                    detail=detail,
                 )
             case "status" if data.get("status") == "compacting":
                 yield ContextCompaction(query_id=self.query_id, state="started")
@@ -464,13 +475,20 @@ class Translator:
             case _:
                 return
 
-    def _retry_reason(self, data: dict[str, Any]) -> str:
-        error = clean(str(data.get("error") or data.get("error_status") or ""))
+    def _retry_reason(self, data: dict[str, Any]) -> tuple[str, str]:
+        """Why a request is repeated, and what the model's service said."""
+        error, cause = (
+            clean(str(data.get("error") or data.get("error_status") or "")),
+            _object(data.get("cause")),
+        )
         if error in {"", "unknown"} and data.get("error_status") is None:
             if (self._broken or self._open) is not None and not self._is_retried:
-                return CONNECTION_CLOSED
-            return f"no connection to {clean(self._server)}"
-        return error
+                return CONNECTION_CLOSED, ""
+            refused = _object(cause.get("connection")).get("code") == "ECONNREFUSED"
+            return f"{NOT_LISTENING if refused else NO_CONNECTION}{clean(self._server)}", ""
+        # It begins with the status, which the error stands for.
+        said = str(cause.get("formatted") or "").removeprefix(str(data.get("error_status"))).strip()
+        return error, clean_line(self._redactor.redact(said), LONGEST_NAME)
 
     def _result(self, message: sdk.ResultMessage) -> TurnOutcome:
         text = self._sanitize(message.result or "").strip()

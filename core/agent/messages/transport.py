@@ -74,6 +74,8 @@ def _text_of(message: Mapping[str, Any]) -> _Text | None:
 _OF_RESULT = re.compile(r'\{"type":"result"|(?<!\\)"duration_api_ms"\s*:')
 _ESCAPED_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 _MIRROR = '{"type":"transcript_mirror"'
+# Messages that come at any time between the others.
+_BESIDE = frozenset({"transcript_mirror", "control_request", "control_response"})
 
 
 class CliTransport:
@@ -172,11 +174,12 @@ class CliTransport:
 
         process = self._cli._process
         lines = Lines(self._longest)
+        retries = RetryReasons()
         try:
             async for chunk in TextReceiveStream(process.stdout, errors="replace"):
                 found = (self._message_in(line) for line in lines.push(chunk))
                 message = None
-                for message in join_deltas(each for each in found if each is not None):
+                for message in retries.explain(join_deltas(each for each in found if each is not None)):
                     if self._requests is not None and self._requests.handles(message):
                         continue
                     yield message
@@ -209,6 +212,41 @@ class CliTransport:
             pass
         finally:
             self._stderr.close()
+
+
+class RetryReasons:
+    """Adds to the message of a retry why the request failed.
+
+    Only an entry of the transcript, which follows within a moment, has the words of the model's service: the message is
+    held back until then.
+    """
+
+    def __init__(self) -> None:
+        self._held: dict[str, Any] | None = None
+
+    def explain(self, messages: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+        """Give the messages in order, each of a retry with the `cause`."""
+        for message in messages:
+            cause = _retry_cause(message)
+            if self._held is not None and (cause or message.get("type") not in _BESIDE):
+                held, self._held = self._held, None
+                yield held | {"cause": cause}
+            if message.get("subtype") == "api_retry":
+                self._held = message
+            else:
+                yield message
+
+
+def _retry_cause(message: Mapping[str, Any]) -> dict[str, Any]:
+    """The error of a request that is repeated, if the message has an entry of the transcript about it."""
+    entries = message.get("entries") if message.get("type") == "transcript_mirror" else None
+    errors = [
+        error
+        for each in (entries if isinstance(entries, list) else ())
+        if isinstance(each, dict) and each.get("subtype") == "api_error"
+        if isinstance(error := each.get("error"), dict)
+    ]
+    return errors[-1] if errors else {}
 
 
 class Lines:

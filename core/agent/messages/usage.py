@@ -86,11 +86,11 @@ class Prices:
 
     def is_known(self, model: str) -> bool:
         """Whether the cost of a model can be told: the user has set its price, or the agent knows it."""
-        return self.is_set(model) or self._agent_knows(model)
+        return model in self._chosen or self._agent_knows(model)
 
-    def is_set(self, model: str) -> bool:
-        """Whether the price of a model is one of the settings, which the agent does not know."""
-        return model in self._chosen
+    def is_agents(self, model: str | None) -> bool:
+        """Whether the agent itself counts what a model costs, at the price that counts here; None is its default."""
+        return not self._chosen if model is None else model not in self._chosen and self._agent_knows(model)
 
     def cost_of(self, model: str, usage: Usage) -> float | None:
         """Estimate what these tokens of a model cost, in US dollars; None if the model is unknown."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec.structs import replace
 
+from ua_tui.core.connections.base import BUILT_IN_SERVERS, PROGRAM
 from ua_tui.core.events.types import READ_RESOURCE
 from ua_tui.core.text import words_of
 from ua_tui.core.trust.state import Acts
@@ -16,8 +17,7 @@ if TYPE_CHECKING:
     from ua_tui.core.connections.trust import UserConnections
 
 WRAPPERS = ("MULTI_EXECUTE",)
-BUILT_IN_SERVERS = frozenset({"local_toolkit", "composio", "web_reader"})
-"""The servers that are part of the program, or of a service that the user chose for it."""
+"""Words in the names of tools that run other tools."""
 # Whatever they are asked for.
 _ANYTHING = ("BASH", "REMOTE_", "PROXY_EXECUTE", *WRAPPERS)
 # Allowing any of these by name would allow everything.
@@ -69,8 +69,8 @@ class Action(msgspec.Struct, frozen=True):
 
     @property
     def is_own(self) -> bool:
-        """Whether it is a tool or resource of an MCP server of the user."""
-        return bool(self.server) and self.server not in BUILT_IN_SERVERS
+        """Whether it is a tool or resource of an MCP server of the user, or of the program that runs the session."""
+        return bool(self.server) and (self.server == PROGRAM or self.server not in BUILT_IN_SERVERS)
 
 
 def short_name(tool_name: str) -> str:
@@ -170,6 +170,9 @@ class OwnServers(msgspec.Struct):
 
     def acts(self, name: str) -> Acts | None:
         """Where the tools of a server act; None if it is one of the user's, and nobody has said."""
+        if name == PROGRAM:
+            # Its functions are part of what the user runs.
+            return "here"
         return "outside" if self.described is None else self.described.acts(name)
 
     def describe(self, action: Action) -> Action:

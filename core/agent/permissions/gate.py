@@ -225,11 +225,11 @@ class PermissionGate:
             scopes=list(self._rules.scopes),
             acts_here=bool(actions) and all(action.here for action in actions),
         )
-        self._publish(event)
         if not self._interactive:
+            self._publish(event)
             answer = PermissionReply(False, "headless", self._headless_reason(judgement, actions))
         else:
-            answer = await self._apply_answer(event, tool_input, await self._wait(event, tool_input))
+            answer = await self._apply_answer(event, tool_input, await self._put(event, tool_input))
         if not answer.allow:
             self._denied[tool_use_id] = answer.reason or "The person denied this."
         self._answered(event, answer)
@@ -257,10 +257,11 @@ class PermissionGate:
                 raise AgentError(answer.reason or "you denied it")
         return True
 
-    async def _wait(self, event: PermissionAsked, tool_input: dict[str, Any]) -> PermissionReply:
-        """Wait for the answer to a question that was published."""
+    async def _put(self, event: PermissionAsked, tool_input: dict[str, Any]) -> PermissionReply:
+        """Publish a question, and wait for its answer, which a subscriber may give at once."""
         waiting = _Waiting(event, tool_input, asyncio.get_running_loop().create_future())
         self._waiting[event.request_id] = waiting
+        self._publish(event)
         try:
             return await waiting.future
         except asyncio.CancelledError:
@@ -276,8 +277,7 @@ class PermissionGate:
                 event = PermissionAsked(
                     request_id=uuid4().hex[:12], tool_name=ASK_USER, input=question, once_only=True
                 )
-                self._publish(event)
-                answer = await self._wait(event, question)
+                answer = await self._put(event, question)
                 await asyncio.to_thread(self._servers.note_answer, name, answer.input)
                 self._answered(event, answer)
 

@@ -14,7 +14,14 @@ from typing import Any
 import msgspec
 
 from ua_tui.core.agent.output_schema import OUTPUT_TOOL
-from ua_tui.core.agent.permissions.actions import Action, actions_of, is_outbound, is_wrapper
+from ua_tui.core.agent.permissions.actions import (
+    Action,
+    actions_of,
+    is_outbound,
+    is_wrapper,
+    server_of,
+    short_name,
+)
 from ua_tui.core.agent.permissions.rules import Effect, Rule, rule_for
 from ua_tui.core.errors import PathRefused
 from ua_tui.core.events.types import ASK_USER, EXIT_PLAN, LIST_RESOURCES, READ_RESOURCE
@@ -124,7 +131,7 @@ class PermissionPolicy(msgspec.Struct):
     only what reads or searches runs, until a plan is approved; in `acceptEdits` files of the workspace may be edited,
     and in `bypassPermissions` everything else runs. The built-in readers may see only `workspace` and the folders
     `readable`. `taint` gives reasons to ask that lie in what the agent has read. `describe` adds to an action what is
-    known of the MCP server of its tool.
+    known of the MCP server of its tool, and `offers` says whether a server offers a tool: (server, tool) -> bool.
 
     `elsewhere` are the rules that alone allow the built-in tools to open files outside of these folders: whoever wrote
     the query, and answers, has no right to them. With None any rule and any answer does.
@@ -137,6 +144,7 @@ class PermissionPolicy(msgspec.Struct):
     taint: Callable[[Action], str | None] = lambda _action: None
     elsewhere: tuple[Rule, ...] | None = None
     describe: Callable[[Action], Action] = lambda action: action
+    offers: Callable[[str, str], bool] = lambda _server, _tool: True
 
     def actions_of(self, tool_name: str, tool_input: Mapping[str, Any]) -> tuple[Action, ...]:
         """What a call would really run, with what is known of the servers."""
@@ -161,6 +169,8 @@ class PermissionPolicy(msgspec.Struct):
     ) -> tuple[PermissionVerdict, str, Rule | None]:
         if (rule := self._first_rule("deny", everything)) is not None:
             return PermissionVerdict.DENY, f"the rule {rule.text} denies it", rule
+        if not self.offers(server_of(tool), short_name(tool)):
+            return PermissionVerdict.DENY, "the setting `tools` of its server does not offer it", None
         if self._is_elsewhere(tool, given):
             # Whoever wrote the query has no right to files of this machine.
             return PermissionVerdict.DENY, _ELSEWHERE, None

@@ -17,7 +17,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
-from ua_tui.core.agent.permissions.actions import BUILT_IN_SERVERS, Action, actions_of
+from ua_tui.core.agent.permissions.actions import Action, actions_of
 from ua_tui.core.agent.permissions.addresses import MAILBOX, KnownAddresses, addresses_in_text
 from ua_tui.core.agent.permissions.foreign_text import (
     ATTACHED,
@@ -35,6 +35,7 @@ from ua_tui.core.agent.permissions.foreign_text import (
     texts_in,
 )
 from ua_tui.core.agent.permissions.outgoing import carries_out, has_text_beside_address, places_of
+from ua_tui.core.connections.base import BUILT_IN_SERVERS
 from ua_tui.core.errors import WorkspaceError
 from ua_tui.core.events.codec import from_json
 from ua_tui.core.events.types import (

@@ -35,10 +35,10 @@ def advice_for(problem: str, settings: Settings | None = None, detail: str = "")
 def sdk_errors() -> tuple[type[Exception], ...]:
     """What the SDK raises when the service is at fault; call it once the SDK is imported."""
     from composio.exceptions import ComposioError
-    from composio_client import APIError
+    from composio_client import ComposioError as ClientError
 
     # The SDK does not check the shape of an answer before it uses it.
-    return (ComposioError, APIError, ValueError, OSError, AttributeError, TypeError, KeyError)
+    return (ComposioError, ClientError, ValueError, OSError, AttributeError, TypeError, KeyError)
 
 
 def as_failure(error: Exception, settings: Settings) -> ConnectionFailed:
@@ -72,6 +72,7 @@ def _classify(error: Exception) -> tuple[str, BaseException | str, str]:
         APIResponseValidationError,
         APIStatusError,
         APITimeoutError,
+        ComposioError,
     )
 
     response = getattr(error, "response", None)
@@ -89,6 +90,8 @@ def _classify(error: Exception) -> tuple[str, BaseException | str, str]:
         return "unreachable", error.__cause__ or error, "unreachable"
     if isinstance(error, APIResponseValidationError | AttributeError | TypeError | KeyError):
         return "not_composio", error, "unreachable"
+    if isinstance(error, ComposioError) and "HTTPS" in str(error):
+        return "not_encrypted", "", "unreachable"
     return "unreachable", error, "unreachable"
 
 

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from ua_tui.core.connections.composio.errors import as_failure, sdk_errors
+from ua_tui.core.errors import ConnectionFailed, advise
 from ua_tui.core.net.retries import retry_after
 from ua_tui.core.settings.model import Settings
 from ua_tui.core.telemetry.http import OnRequest, reporting_client
@@ -23,10 +24,18 @@ _one_at_a_time = threading.Lock()
 
 
 def import_sdk() -> Any:
-    """Import the SDK; call it in a thread, as it takes seconds the first time."""
+    """Import the SDK; call it in a thread, as it takes seconds the first time.
+
+    Raises:
+        ConnectionFailed: it is not installed.
+    """
     with _one_at_a_time, _built_on_first_use():
-        import composio
-        from composio.core.models import base
+        try:
+            import composio
+            from composio.core.models import base
+        except ModuleNotFoundError as error:
+            missing = advise("extra.missing", extra="composio", what="Composio")
+            raise ConnectionFailed(missing, code="not_installed") from error
 
     # `allow_tracking` applies only in the context that made the client; this applies everywhere.
     vars(base)["push_event"] = lambda *_args, **_kwargs: None

@@ -9,21 +9,23 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import suppress
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import parse_qs, parse_qsl, urlencode, urlsplit, urlunsplit
 
-from ua_tui.core.connections.oauth.network import check_address, is_loopback, login_client
+from ua_tui.core.connections.oauth.network import check_address, login_client
 from ua_tui.core.connections.oauth.redirect import Redirect, receiving
 from ua_tui.core.connections.oauth.store import LoginStore, StoredLogin
-from ua_tui.core.connections.oauth.target import LoginTarget
+from ua_tui.core.connections.oauth.target import LoginTarget, OAuthClient
 from ua_tui.core.errors import ConnectionFailed, FetchRefused, advise
 from ua_tui.core.events.codec import from_json
+from ua_tui.core.net.proxies import is_loopback
 from ua_tui.core.text import clean_line
 
 if TYPE_CHECKING:
+    import httpx2
     from mcp.client.auth import OAuthClientProvider
     from mcp.shared.auth import AuthorizationCodeResult, OAuthClientInformationFull, OAuthToken
 
@@ -77,12 +79,16 @@ async def _log_in(
     from mcp.client.auth import OAuthFlowError, OAuthRegistrationError, OAuthTokenError
     from pydantic import ValidationError
 
-    browser = _Browser(target, show, redirect, seconds)
-    exchange = _Exchange(target, store, client=_known_client(target, redirect, earlier))
+    lacking = store.lacks(target)
+    browser = _Browser(target, show, redirect, seconds, lacking)
+    # A registration may be for the scope of the first login alone: more needs another one.
+    known = _known_client(target, redirect, None if lacking else earlier)
+    exchange = _Exchange(target, store, client=known, tokens=earlier if lacking else None)
     provider = _provider(target, exchange, redirect.address, browser)
+    auth = _asking_for_more(provider, lacking) if lacking else provider
     try:
         async with login_client(target.address) as client:
-            status = await _request_server(client, target, provider)
+            status = await _request_server(client, target, auth)
     except OAuthRegistrationError as error:
         if provider.context.oauth_metadata is None:
             raise _failure("no_login", target) from error
@@ -122,6 +128,11 @@ async def current_login(
         WorkspaceError: the logins cannot be read, or this one cannot be stored.
     """
     login = await store.load(target)
+    if target.client.is_program:
+        async with store.renewing():
+            if login is None or login.access_token == refused or login.is_over(60.0):
+                await log_in(target, store, _show_nobody)
+        return await store.load(target)
     # An access token that expires within so many seconds is renewed.
     if login is None or (login.access_token != refused and not login.is_over(60.0)):
         return login
@@ -138,6 +149,10 @@ async def current_login(
             if login.is_over() or error.code == "expired":
                 raise
             return login
+
+
+async def _show_nobody(_address: str, _redirect: Redirect) -> None:
+    """Show nothing: the program logs in by itself."""
 
 
 async def _renewed(target: LoginTarget, store: LoginStore, login: StoredLogin) -> StoredLogin:
@@ -180,10 +195,10 @@ async def _renewed(target: LoginTarget, store: LoginStore, login: StoredLogin) -
     return exchange.login
 
 
-async def _request_server(client: Any, target: LoginTarget, provider: OAuthClientProvider) -> int:
+async def _request_server(client: Any, target: LoginTarget, auth: httpx2.Auth) -> int:
     """Make a request that a server refuses without a login; returns the last status, after the login."""
     accept = {"Accept": "application/json, text/event-stream"}
-    options: dict[str, Any] = {"headers": {**target.headers, **accept}, "auth": provider}
+    options: dict[str, Any] = {"headers": {**target.headers, **accept}, "auth": auth}
     if target.transport == "http":
         # A server either answers this without a session, or refuses it because there is none.
         options["json"] = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
@@ -192,20 +207,46 @@ async def _request_server(client: Any, target: LoginTarget, provider: OAuthClien
         return int(response.status_code)
 
 
-class _Browser:
-    """The part of a login in the browser: shows its address, and waits for the redirect."""
+def _asking_for_more(provider: OAuthClientProvider, scope: str) -> httpx2.Auth:
+    """The client that logs in for more scope, which the server has asked for in an earlier answer."""
+    import httpx2
 
-    def __init__(self, target: LoginTarget, show: Show, redirect: Redirect, seconds: float) -> None:
+    class StepUp(httpx2.Auth):
+        """Answers the first request in the place of the server."""
+
+        async def async_auth_flow(
+            self, request: httpx2.Request
+        ) -> AsyncGenerator[httpx2.Request, httpx2.Response]:
+            flow = provider.async_auth_flow(request)
+            challenge = {"WWW-Authenticate": f'Bearer error="insufficient_scope", scope="{scope}"'}
+            answer = httpx2.Response(403, headers=challenge, request=await anext(flow))
+            with suppress(StopAsyncIteration):
+                while True:
+                    answer = yield await flow.asend(answer)
+
+    return StepUp()
+
+
+class _Browser:
+    """The part of a login in the browser: shows its address, and waits for the redirect.
+
+    `lacking` is scope that is asked for besides that of the configuration.
+    """
+
+    def __init__(
+        self, target: LoginTarget, show: Show, redirect: Redirect, seconds: float, lacking: str
+    ) -> None:
         self._target = target
         self._show = show
         self._redirect = redirect
         self._seconds = seconds
+        self._lacking = lacking
 
     async def open(self, address: str, provider: OAuthClientProvider) -> None:
         """Show the address of the login."""
         check_address(address)
         if self._target.client.scope:
-            address = _with_scope(address, self._target.client.scope)
+            address = _with_scope(address, f"{self._target.client.scope} {self._lacking}".rstrip())
         self._redirect.expect(parse_qs(urlsplit(address).query)["state"][0])
         _choose_method(provider)
         await self._show(address, self._redirect)
@@ -293,6 +334,10 @@ def _provider(
     from mcp.shared.auth import OAuthClientMetadata
     from pydantic import AnyUrl
 
+    if target.client.is_program:
+        exchange.provider = _program_provider(target.address, exchange, target.client)
+        return exchange.provider
+
     async def open_browser(address: str) -> None:
         if browser is None:
             raise _failure("expired", target)
@@ -307,6 +352,22 @@ def _provider(
     )
     exchange.provider = provider
     return provider
+
+
+def _program_provider(address: str, exchange: _Exchange, client: OAuthClient) -> OAuthClientProvider:
+    """The client that logs in by itself, with its secret or with what its private key signs."""
+    from mcp.client.auth.extensions import client_credentials as own
+
+    name, secret = client.client_id or "", client.client_secret or ""
+    if not secret.startswith("-----BEGIN"):
+        return own.ClientCredentialsOAuthProvider(
+            address, exchange, name, secret, scope=client.scope, issuer=client.issuer
+        )
+    signed = own.SignedJWTParameters(
+        issuer=name, subject=name, signing_key=secret, signing_algorithm=client.algorithm
+    )
+    sign = signed.create_assertion_provider()
+    return own.PrivateKeyJWTOAuthProvider(address, exchange, name, sign, client.scope, client.issuer)
 
 
 def _known_client(

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from ua_tui.core.connections.oauth.store import LoginStore, StoredLogin
 from ua_tui.core.connections.oauth.target import LoginTarget
-from ua_tui.core.errors import UniversalAgentError
+from ua_tui.core.errors import UniversalAgentError, WorkspaceError
 from ua_tui.core.redaction.sharing import short_path
 
 _log = logging.getLogger(__name__)
@@ -92,6 +92,14 @@ class LoginHeaders:
         """When the login to a server was stored, by whatever program; empty if there is no valid one."""
         target = self._targets.get(name)
         return self._store.made_at(target) if target is not None else ""
+
+    def note_scope(self, name: str, scope: str) -> None:
+        """Note the scope that the login to a server lacks: the next login asks for it, too."""
+        if (target := self._targets.get(name)) is not None:
+            try:
+                self._store.note_scope(target, scope)
+            except WorkspaceError as error:
+                _log.warning("the next login to %s asks for no more: %s", name, error)
 
     async def headers(self, name: str, *, by_agent: bool = False) -> dict[str, str]:
         """The headers for a server; without a token if there is no valid login.

@@ -13,6 +13,7 @@ from urllib.request import getproxies
 
 from ua_tui.core.errors import FetchRefused
 from ua_tui.core.net.addresses import is_public
+from ua_tui.core.net.proxies import is_loopback
 from ua_tui.core.text import clean_line
 
 if TYPE_CHECKING:
@@ -21,14 +22,6 @@ if TYPE_CHECKING:
     from ua_tui.core.net.dialer import Resolver
 
 _SECONDS = 20.0
-
-
-def is_loopback(address: str) -> bool:
-    """Whether an address is on this machine."""
-    try:
-        return (urlsplit(address).hostname or "") in {"127.0.0.1", "localhost", "::1"}
-    except ValueError:
-        return False
 
 
 def check_address(address: str) -> None:

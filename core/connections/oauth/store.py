@@ -16,7 +16,7 @@ import msgspec
 
 from ua_tui.core.concurrency.threads import apart
 from ua_tui.core.connections.oauth.target import LoginTarget
-from ua_tui.core.errors import ConnectionFailed, WorkspaceError
+from ua_tui.core.errors import ConnectionFailed, WorkspaceError, advise
 from ua_tui.core.storage.folders import state_folder
 from ua_tui.core.storage.json_store import JsonStore, open_lock
 
@@ -59,17 +59,22 @@ class StoredLogin(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
 
 
 class _Entry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What the file has of a login; without `login` that is in the keyring."""
+    """What the file has of a login; without `login` that is in the keyring. `lacks` is the scope that it lacks."""
 
     host: str
     at: str
     until: float | None = None
     renewed: bool = False
+    lacks: str = ""
     login: StoredLogin | None = None
 
 
 def system_keyring() -> KeyringBackend | None:
-    """The keyring of this desktop; None if there is none, or only one that would ask on the terminal or is a file."""
+    """The keyring of this desktop; None if there is none, or only one that would ask on the terminal or is a file.
+
+    Raises:
+        ModuleNotFoundError: the extra `keyring` is not installed.
+    """
     import keyring
 
     found = keyring.get_keyring()
@@ -111,6 +116,21 @@ class LoginStore:
         entry = self._read().get(target.key)
         return entry.at if entry is not None and self.state_of(target) == "logged in" else ""
 
+    def note_scope(self, target: LoginTarget, scope: str) -> None:
+        """Note the scope that the login to a server lacks, until the next one is stored.
+
+        Raises:
+            WorkspaceError: the file cannot be read or written.
+        """
+        with self._store.changed() as entries:
+            if (entry := entries.get(target.key)) is not None:
+                entries[target.key] = msgspec.structs.replace(entry, lacks=scope)
+
+    def lacks(self, target: LoginTarget) -> str:
+        """The scope that the login to a server lacks."""
+        entry = self._read().get(target.key)
+        return entry.lacks if entry is not None else ""
+
     async def load(self, target: LoginTarget) -> StoredLogin | None:
         """The login for a server, None if there is none.
 
@@ -124,6 +144,9 @@ class LoginStore:
         try:
             text = await apart(partial(self._from_keyring, target.key), _SECONDS)
             return msgspec.json.decode(text, type=StoredLogin)
+        except ModuleNotFoundError as error:
+            missing = advise("extra.missing", extra="keyring", what="reading its login from the keyring")
+            raise ConnectionFailed(missing, code="keyring") from error
         except TimeoutError as error:
             raise ConnectionFailed(
                 "the keyring with its login did not answer: unlock it", code="keyring"

@@ -19,6 +19,9 @@ _SPELLINGS = {
     "scopes": "scope",
     "callback_port": "callback_port",
     "callbackPort": "callback_port",
+    "grant": "grant",
+    "issuer": "issuer",
+    "algorithm": "algorithm",
 }
 """The fields of the table `oauth`, in our spelling and in that of other agents."""
 
@@ -28,15 +31,31 @@ class OAuthClient(msgspec.Struct, frozen=True):
 
     Attributes:
         client_id: the id that was given to the program there.
-        client_secret: the secret that was given with it.
+        client_secret: the secret that was given with it, or the private key (PEM) that is registered there.
         scope: what the login is for, instead of what the server asks for.
         callback_port: the port of the redirect address; None for any.
+        grant: whether a person logs in, or the program itself with its id and secret.
+        issuer: the authorization server that alone gets them then.
+        algorithm: how it signs with the private key.
     """
 
     client_id: _Text | None = None
     client_secret: _Text | None = None
     scope: _Text | None = None
     callback_port: Annotated[int, msgspec.Meta(ge=1, le=65535)] | None = None
+    grant: Literal["authorization_code", "client_credentials"] = "authorization_code"
+    issuer: Annotated[str, msgspec.Meta(pattern="^https?://")] | None = None
+    algorithm: _Text = "RS256"
+
+    def __post_init__(self) -> None:
+        """Check that there is what the program logs in with by itself."""
+        if self.is_program and not (self.client_id and self.client_secret and self.issuer):
+            raise ValueError("client_credentials needs clientId, clientSecret and issuer")
+
+    @property
+    def is_program(self) -> bool:
+        """Whether the program logs in by itself."""
+        return self.grant == "client_credentials"
 
 
 class LoginTarget(msgspec.Struct, frozen=True):

@@ -9,7 +9,7 @@ from claude_agent_sdk import ClaudeAgentOptions
 
 from ua_tui.core.agent.messages.malformed import MalformedMessages
 from ua_tui.core.agent.messages.stderr import StandardError
-from ua_tui.core.agent.messages.transport import CliTransport, join_deltas
+from ua_tui.core.agent.messages.transport import CliTransport, RetryReasons, join_deltas
 
 
 def piece(text: str, *, index: int = 0, of: str | None = None, thought: bool = False) -> dict[str, Any]:
@@ -68,3 +68,19 @@ def test_pieces_gather_in_the_pipe_and_none_is_lost(tmp_path: Path) -> None:
     assert "".join(each["event"]["delta"]["text"] for each in found) == "".join(f"{n} " for n in range(40))
     assert last["event"] == stop()["event"]
     assert len(found) < 10
+
+
+def test_a_retry_is_held_until_the_transcript_says_why_or_something_else_comes() -> None:
+    retry = {"type": "system", "subtype": "api_retry", "attempt": 1}
+    answer = {"type": "control_response"}
+    error = {"formatted": "429 at noon"}
+    mirror = {
+        "type": "transcript_mirror",
+        "entries": [{"type": "user"}, {"subtype": "api_error", "error": error}],
+    }
+    other = {"type": "transcript_mirror", "entries": None}
+    retries = RetryReasons()
+    assert list(retries.explain([retry, answer, other])) == [answer, other]
+    assert list(retries.explain([mirror])) == [retry | {"cause": error}, mirror]
+    text = {"type": "assistant"}
+    assert list(retries.explain([retry, text, mirror])) == [retry | {"cause": {}}, text, mirror]

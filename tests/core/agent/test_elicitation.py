@@ -97,12 +97,11 @@ def test_a_value_is_checked_against_its_field() -> None:
             assert (found, type(found)) == (wanted, type(wanted))
 
 
-def test_a_form_leaves_out_what_is_empty_and_names_the_field_that_is_wrong() -> None:
+def test_a_form_has_its_defaults_leaves_out_what_is_empty_and_names_the_field_that_is_wrong() -> None:
     fields = list(FIELDS.values())
-    assert checked_form(fields, {"name": "Ann", "size": "m", "mail": "", "tags": []}) == {
-        "name": "Ann",
-        "size": "m",
-    }
+    given = {"name": "Ann", "size": "m"}
+    assert checked_form(fields, given) == {**given, "tags": ["a"], "count": 3, "agreed": True}
+    assert checked_form(fields, {**given, "mail": "", "tags": [], "count": None}) == {**given, "agreed": True}
     with pytest.raises(FormError, match="Name: An answer is required"):
         checked_form(fields, {"size": "m"})
     with pytest.raises(FormError, match="no field wage"):
@@ -125,14 +124,29 @@ async def test_an_answer_goes_to_the_server_and_its_secrets_nowhere_else() -> No
     values = {"name": "Ann", "size": "m", "pin": "known to none", "page": "https://a.example/known-secret-1"}
     assert gate.answer(asked.request_id, "accept", values)
     assert not gate.answer(asked.request_id, "decline")
-    assert await task == {"action": "accept", "content": values}
+    defaults = {"tags": ["a"], "count": 3, "agreed": True}
+    assert await task == {"action": "accept", "content": {**values, **defaults}}
     answered = answered_in(events)
     assert answered.values == {
-        "name": "Ann", "size": "m", "pin": "[redacted]", "page": "https://a.example/[redacted]",
+        "name": "Ann", "size": "m", "pin": "[redacted]", "page": "https://a.example/[redacted]", **defaults,
     }  # fmt: skip
     # What the server repeats is masked as well.
     assert redactor.redact("You said: known to none") == "You said: [redacted]"
     assert not gate.is_waiting
+
+
+async def test_a_subscriber_may_answer_at_once() -> None:
+    events: list[Event] = []
+
+    def publish(event: Event) -> Event:
+        events.append(event)
+        if isinstance(event, ElicitationAsked):
+            assert gate.answer(event.request_id, "accept", {"name": "Ann", "size": "m"})
+        return event
+
+    gate = ElicitationGate(publish, interactive=True, redactor=Redactor(()))
+    assert (await gate.ask(request()))["action"] == "accept"
+    assert [type(event) for event in events] == [ElicitationAsked, ElicitationAnswered]
 
 
 async def test_what_cannot_be_asked_is_declined_with_the_reason() -> None:

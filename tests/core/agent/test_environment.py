@@ -19,7 +19,7 @@ def test_the_agent_sees_nothing_it_was_not_given_and_of_a_cloud_only_when_it_is_
     blank = dict.fromkeys((*aws, "COMPOSIO_API_KEY", "LOGFIRE_TOKEN"), "")
     given = blank | {"PATH": "/bin", "ANTHROPIC_API_KEY": "sk-given"}
     assert {name: merged[name] for name in given} == given
-    assert "AWS_SECRET_ACCESS_KEY" not in cli_environment(aws | {"CLAUDE_CODE_USE_BEDROCK": "1"}, {})
+    assert "AWS_SECRET_ACCESS_KEY" not in cli_environment(aws, {}, "bedrock")
 
 
 def test_servers_are_written_where_only_this_user_can_read_them(tmp_path: Path) -> None:
@@ -65,11 +65,11 @@ def test_a_login_kept_elsewhere_is_looked_for_there(tmp_path: Path) -> None:
     assert "CLAUDE_CONFIG_DIR" not in own_environment(usual, None, private)
 
 
-def test_tools_are_searched_only_with_the_service_that_knows_that() -> None:
+def test_tools_are_searched_from_a_share_of_the_context_window_on() -> None:
     for settings, environ, mode in (
         (Settings(), {}, "auto:1"),
         (Settings(context_window=200_000), {}, "auto:5"),
-        (Settings(base_url="http://127.0.0.1:9"), {}, "false"),
-        (Settings(), {"CLAUDE_CODE_USE_VERTEX": "1"}, "false"),
+        (Settings(context_window=32_000), {}, "auto:10"),
+        (Settings(), {"ENABLE_TOOL_SEARCH": "false"}, "false"),
     ):  # fmt: skip
         assert tool_search(settings, environ) == mode

@@ -9,7 +9,7 @@ import logging
 import re
 import tempfile
 from collections import Counter
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, cast
@@ -88,7 +88,7 @@ def workspace() -> Iterator[Workspace]:
 
 
 async def replayed(
-    lines: list[str], workspace: Workspace
+    lines: list[str], workspace: Workspace, prepare: Callable[[AgentLoop], None] = lambda _loop: None
 ) -> tuple[TurnOutcome | AgentUnavailable, list[Event]]:
     """Run one query whose agent sends these lines; gives how it ended, and its events."""
     events: list[Event] = []
@@ -119,6 +119,7 @@ async def replayed(
         models=Models(Settings(), publish),
     )
     loop._client = cast("AgentClient", Recording(lines, translator.malformed))
+    prepare(loop)
     reading = asyncio.create_task(loop.read())
     try:
         async with asyncio.timeout(PATIENCE):
@@ -316,6 +317,21 @@ def test_calls_that_are_numbered_from_the_beginning_again_are_kept_apart(workspa
     assert ended.status == "success"
     assert len([event for event in events if isinstance(event, ToolCallStarted)]) == 4
     assert all(event.status != "cancelled" for event in events if isinstance(event, ToolCallFinished))
+
+
+def test_an_agent_that_dies_while_a_query_that_waits_for_servers_is_interrupted(workspace: Workspace) -> None:
+    def prepare(loop: AgentLoop) -> None:
+        async def starting() -> list[str]:
+            assert loop._turn is not None
+            loop._turn.interrupted = True
+            loop._end(None)
+            loop._client._asked.set()  # type: ignore[attr-defined]  # it is a Recording
+            return []
+
+        loop._servers.starting = starting  # type: ignore[method-assign]
+
+    ended, _ = asyncio.run(replayed([], workspace, prepare))
+    assert isinstance(ended, AgentUnavailable)
 
 
 def test_an_end_with_an_error_has_a_reason(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:

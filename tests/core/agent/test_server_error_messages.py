@@ -53,4 +53,4 @@ def test_a_server_that_needs_a_login_says_so_and_stays_so_where_a_list_has_no_er
     # It is no fault that has to be remembered.
     assert "login" not in str(status.servers[0].last_error)
     refused = 'MCP server "cat" rejected the credential from its headersHelper (check the helper)'
-    assert describe_call_error(refused) == needs
+    assert describe_call_error(refused, "cat") == needs

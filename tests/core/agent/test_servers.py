@@ -1,7 +1,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from tests.core.agent.test_server_reconnect import NOW, Time
 from tests.waiting import run_ready
 from ua_tui.core.agent.mcp.servers import Servers
 from ua_tui.core.agent.mcp.states import ServerStates
+from ua_tui.core.agent.permissions.policy import PermissionPolicy, PermissionVerdict
 from ua_tui.core.errors import ConnectionFailed
 from ua_tui.core.events import types as ev
 from ua_tui.core.observation import McpObservation
@@ -50,6 +52,9 @@ class Agent:
         self.known = {name: known for name, known in self.known.items() if name not in self.added}
         self.added = set(servers)
         self.known |= {name: {"name": name, "status": "connected", "tools": []} for name in servers}
+
+    async def hide_tools(self, names: Sequence[str]) -> None:
+        await self._do(f"hide {' '.join(names)}")
 
     async def _do(self, what: str) -> None:
         self.asked.append(what)
@@ -175,6 +180,23 @@ async def test_a_server_is_reconnected_and_that_is_seen(desk: Desk) -> None:
     assert desk.notices("toolkit") == ["connected", "reconnecting", "connected"]
     assert desk.agent.asked == ["reconnect toolkit"]
     assert desk.now("toolkit").tool_names == ["crawl_parallel", "save_corpus"]
+
+
+async def test_a_list_of_tools_that_could_not_be_sent_is_sent_again_and_holds_for_calls_meanwhile() -> None:
+    desk = Desk()
+    desk.servers.offered["toolkit"] = ("save_*",)
+    desk.agent.refuses = "no answer"
+    await desk.servers.attach(lambda: desk.agent)
+    assert await desk.servers.starting() == []
+    policy = PermissionPolicy(Path("/work"), mode="bypassPermissions", offers=desk.servers.offers)
+    verdicts = [
+        policy.judge(f"mcp__{tool}", {}).verdict
+        for tool in ("toolkit__crawl_parallel", "toolkit__save_x", "x__y")
+    ]
+    assert verdicts == [PermissionVerdict.DENY, PermissionVerdict.ALLOW, PermissionVerdict.ALLOW]
+    desk.agent.refuses = ""
+    assert await desk.servers.starting() == []
+    assert desk.agent.asked == ["hide mcp__toolkit__crawl_parallel"] * 2
 
 
 async def test_a_server_is_switched_off_and_on(desk: Desk) -> None:
@@ -404,6 +426,33 @@ async def test_a_server_that_fails_to_start_is_reported_once_and_with_its_error(
         assert len(desk.events) == 2
         assert desk.now("toolkit").error == ("no database" if is_polled else None)
         desk.servers.close()
+
+
+async def test_a_server_that_lists_no_tools_without_a_login_says_so() -> None:
+    unlisted: list[str] = []
+    states = ServerStates(cause_of=lambda _name, error: unlisted[0] if unlisted else None)
+    desk = Desk(states)
+    desk.agent.known = {"notes": {"name": "notes", "status": "connected", "tools": [], "transport": "http"}}
+    await desk.watch_startup()
+    assert desk.now("notes").status == "connected"
+    # The agent logs the cause a moment later.
+    unlisted.append('Failed to fetch tools: Error POSTing to endpoint: {"error":"invalid_token"}')
+    desk.time.pass_by(2.0)
+    await desk.rest()
+    assert (desk.now("notes").status, desk.now("notes").error) == (
+        "needs-auth",
+        "MCP server notes needs a login: run `ua-tui connect notes`, or press l in /connections.",
+    )
+    # The list at the beginning of a query has no tools.
+    list(states.report_update([{"name": "notes", "status": "connected"}]))
+    assert desk.now("notes").status == "needs-auth"
+    unlisted[:] = ["Failed to fetch tools: HTTP 500"]
+    await desk.servers.poll()
+    assert desk.now("notes").status == "failed"
+    desk.agent.known["notes"]["tools"] = TOOLS
+    await desk.servers.poll()
+    assert desk.now("notes").status == "connected"
+    desk.servers.close()
 
 
 def test_nothing_new_is_not_reported_and_what_an_agent_should_never_say_does_no_harm() -> None:

@@ -18,3 +18,10 @@ def test_no_part_of_a_key_in_an_error_is_reported(monkeypatch: pytest.MonkeyPatc
     with pytest.raises(ConnectionFailed, match="Composio could not be reached") as raised:
         composio._try(Settings(composio_api_key=KEY), 1.0)
     assert KEY[:6] not in str(raised.value)
+
+
+async def test_an_address_to_which_the_sdk_sends_no_key_is_the_users() -> None:
+    settings = Settings(composio_api_key=KEY, composio_base_url="http://gateway.example:8080")
+    with pytest.raises(ConnectionFailed, match="set COMPOSIO_BASE_URL to one with https") as raised:
+        await composio.try_composio(settings, within=30.0)
+    assert "Composio at http://gateway.example:8080 gets no key" in str(raised.value)

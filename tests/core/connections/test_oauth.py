@@ -4,6 +4,7 @@ import asyncio
 import json
 import re
 import socket
+import sys
 import threading
 import time
 from collections.abc import Awaitable, Callable, Iterator
@@ -11,14 +12,19 @@ from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any, cast
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs, parse_qsl, urlsplit
 
 import httpx
+import msgspec
 import pytest
 import uvicorn
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import ec
 from mcp.server.auth.provider import TokenError
 from mcp.shared.auth import OAuthToken
 from msgspec.structs import replace
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
 
 from tests.e2e.oauth_server import Accounts, make_server
 from tests.waiting import PATIENCE
@@ -30,7 +36,7 @@ from ua_tui.core.connections.oauth.headers import LoginHeaders
 from ua_tui.core.connections.oauth.network import check_address, login_client
 from ua_tui.core.connections.oauth.redirect import Redirect, receiving
 from ua_tui.core.connections.oauth.store import LoginStore, StoredLogin
-from ua_tui.core.connections.oauth.target import LoginTarget, OAuthClient
+from ua_tui.core.connections.oauth.target import LoginTarget, OAuthClient, oauth_client
 from ua_tui.core.errors import ConnectionFailed, FetchRefused, WorkspaceError
 
 
@@ -329,6 +335,64 @@ async def test_a_configured_client_is_used_where_no_program_can_register(store: 
         assert await current_login(closed.target(), store, refused=login.access_token) != login
 
 
+@pytest.mark.parametrize("signs", [False, True])
+async def test_a_program_logs_in_by_itself_at_the_server_that_is_configured(
+    store: LoginStore, signs: bool
+) -> None:
+    asked: list[dict[str, str]] = []
+    secret = "a-secret-of-the-program"
+    if signs:
+        key = ec.generate_private_key(ec.SECP256R1())
+        form = (serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
+        secret = key.private_bytes(*form).decode()
+    with listening() as (listener, at):
+
+        async def answer(scope: Any, receive: Any, send: Any) -> None:
+            request = Request(scope, receive)
+            challenge = {"WWW-Authenticate": f'Bearer resource_metadata="{at}/resource"'}
+            match scope["path"]:
+                case "/resource":
+                    response: Response = JSONResponse(
+                        {"resource": f"{at}/mcp", "authorization_servers": [at]}
+                    )
+                case "/.well-known/oauth-authorization-server":
+                    ends = {"authorization_endpoint": f"{at}/authorize", "token_endpoint": f"{at}/token"}
+                    response = JSONResponse({"issuer": at, "response_types_supported": ["code"], **ends})
+                case "/token":
+                    form = dict(parse_qsl((await request.body()).decode()))
+                    asked.append(form | {"by": request.headers.get("authorization", "")})
+                    response = JSONResponse({"access_token": f"token-{len(asked)}", "token_type": "Bearer"})
+                case _ if request.headers.get("authorization", "").startswith("Bearer token-"):
+                    response = JSONResponse({})
+                case _:
+                    response = Response(status_code=401, headers=challenge)
+            await response(scope, receive, send)
+
+        def target(**more: str) -> LoginTarget:
+            given = {"client_id": "bot", "client_secret": secret, "grant": "client_credentials", "issuer": at}
+            client = OAuthClient(**{**given, "algorithm": "ES256", **more})  # type: ignore[arg-type]
+            return LoginTarget("notes", "http", f"{at}/mcp", ".mcp.json", client=client)
+
+        with serving(listener, answer):
+            login = await current_login(target(), store)
+            assert login is not None
+            # It is used until it is refused.
+            assert await current_login(target(), store) == login
+            again = await current_login(target(), store, refused=login.access_token)
+            assert again is not None
+            assert (login.access_token, again.access_token) == ("token-1", "token-2")
+            await store.forget(target())
+            with pytest.raises(ConnectionFailed, match=r"no login|not used.*issuer"):
+                await current_login(target(issuer="https://auth.example.com"), store)
+    assert {each["grant_type"] for each in asked} == {"client_credentials"}
+    assert len(asked) == 2
+    for each in asked:
+        assert each["by"].startswith("Basic ") is not signs
+        assert ("client_assertion" in each) is signs
+    with pytest.raises(msgspec.ValidationError, match="needs clientId, clientSecret and issuer"):
+        oauth_client({"grant": "client_credentials", "clientId": "bot"}, str)
+
+
 async def test_a_server_that_offers_no_login_or_needs_none_says_so(store: LoginStore) -> None:
     async def app(scope: Any, _receive: Any, send: Any) -> None:
         status = {"/keyed": 401, "/open": 400, "/broken": 503}.get(scope["path"], 404)
@@ -451,6 +515,15 @@ async def test_a_keyring_has_the_login(notes: Place, tmp_path: Path, monkeypatch
             == "file"
         )
     locked.set()
+
+    # Without the extra, it cannot be read there, and others are in the file.
+    with monkeypatch.context() as patch:
+        patch.setitem(sys.modules, "keyring", None)
+        with pytest.raises(
+            ConnectionFailed, match="its login from the keyring needs the extra keyring, which is not"
+        ):
+            await LoginStore(state).load(target)
+        assert await LoginStore(state).save(replace(target, address="https://c.example"), login) == "file"
     assert await store.forget(target)
     assert keys == {}
     await store.save(target, login)

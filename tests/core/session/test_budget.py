@@ -21,8 +21,9 @@ class Account:
         self.bus = Bus()
         self.view = SessionView()
         self.stops = 0
+        self.agent_stops = True
         self.budget = Budget(
-            limit, lambda: self.view.costs, self.bus.publish, self._stop, lambda model: model == "own-model"
+            limit, lambda: self.view.costs, self.bus.publish, self._stop, lambda: self.agent_stops
         )
         self.published: list[ev.BudgetReached | ev.BudgetRaised] = []
         self.bus.subscribe(self.view.add)
@@ -60,13 +61,12 @@ def test_a_limit_that_is_spent_already_is_refused() -> None:
         assert account.budget.limit_usd == 1.0
 
 
-def test_a_model_with_a_price_of_the_settings_is_stopped_unless_it_is_done() -> None:
+def test_an_agent_that_has_no_limit_of_its_own_is_stopped_unless_it_is_done() -> None:
     for reason, stops in (("tool_use", 1), ("end_turn", 0)):
         account = Account(1.0)
+        account.agent_stops = False
         account.bus.publish(ev.MessageFinished(query_id="q", message_id="m", text="", stop_reason=reason))
-        account.bus.publish(
-            ev.TokensSpent(query_id="q", message_id="m", usage=ev.Usage(), cost_usd=1.5, model="own-model")
-        )
+        account.bus.publish(ev.TokensSpent(query_id="q", message_id="m", usage=ev.Usage(), cost_usd=1.5))
         assert account.stops == stops
 
 
