@@ -56,7 +56,8 @@ class Article(msgspec.Struct, frozen=True, kw_only=True):
 
     `date` is the day of publication as YYYY-MM-DD and None if the page does not state it; `fetched_at` is an
     ISO 8601 time with its zone. `text` is Markdown; `links` are those of its links that have no address in it.
-    `final_url` is the address to which `url` was redirected; None if it was not.
+    `final_url` is the address to which `url` was redirected; None if it was not. `partial` is why the text is only the
+    beginning of that of the page (`paywall`); None if it is all.
     """
 
     title: str
@@ -67,12 +68,14 @@ class Article(msgspec.Struct, frozen=True, kw_only=True):
     words: int = 0
     fetched_at: str | None = None
     final_url: str | None = None
+    partial: str | None = None
     text: str = ""
     links: tuple[Reference, ...] = ()
 
 
 FRONT_MATTER = ("title", "url", "author", "site", "date", "words", "fetched_at")
-FINAL_URL = "final_url"
+RARE = ("final_url", "partial")
+"""What only the front matter of some articles has."""
 LINKS = "links"
 
 
@@ -111,7 +114,7 @@ def article_path(url: str, redactor: Redactor | None = None) -> str:
 def encode_article(article: Article) -> str:
     """Write an article as the text of its file."""
     lines = [FENCE]
-    for name in (*FRONT_MATTER, *([FINAL_URL] if article.final_url else [])):
+    for name in (*FRONT_MATTER, *(each for each in RARE if getattr(article, each))):
         value = getattr(article, name)
         if isinstance(value, str):
             value = clean_line(visible(value), 2_000)
@@ -158,7 +161,7 @@ def decode_article(source: str) -> Article | None:
         name, colon, value = line.partition(": ")
         if not colon:
             return None
-        if name in FRONT_MATTER or name in {FINAL_URL, LINKS}:
+        if name in (*FRONT_MATTER, *RARE, LINKS):
             try:
                 values[name] = msgspec.json.decode(value)
             except (msgspec.DecodeError, RecursionError):

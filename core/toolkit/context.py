@@ -34,7 +34,7 @@ class ToolContext:
     limits and its cache of robots.txt apply to the whole session. `learn_secrets` tells the redactor of the workspace
     the session's secrets. `send_progress` gets the id of a call, how many pieces of it are done and how many there
     are, and what they are called; `on_request` gets the HTTP requests of calls. `knowledge` is None if the settings
-    turn it off.
+    turn it off. A page is not fetched again if it was read at most `page_age` seconds ago.
     """
 
     def __init__(
@@ -48,6 +48,7 @@ class ToolContext:
         send_progress: Callable[[str, int, int, str], None] | None = None,
         on_request: OnRequest | None = None,
         knowledge: KnowledgeBase | None = None,
+        page_age: int = 0,
     ) -> None:
         self.workspace = workspace
         self._learn_secrets = learn_secrets
@@ -56,6 +57,7 @@ class ToolContext:
         self.blacklist = blacklist
         self.open_remote = open_remote
         self.knowledge = knowledge
+        self.page_age = page_age
         self.now = now
         self._open_fetcher = open_fetcher
         self._fetcher: Fetcher | None = None

@@ -19,13 +19,14 @@ javascript        the page writes its text with JavaScript
 login, paywall    the text is only for those who log in, or pay
 consent           the site asks for consent to cookies first
 bot_check         the site checks whether a person visits (a captcha, Cloudflare)
+not_found         the site says that there is no such page, with the status of a page
 empty             there is no text
 moved             the page only leads to another one, which the error names
 image, audio, video, document, archive, other
                   the type of a file that is no page
 pdf_without_text, pdf_encrypted, pdf_damaged
                   a scan, a password, a broken file
-too_complex       reading it takes too much time or memory
+too_complex       reading it takes too much time or memory, or its elements are nested too deeply
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from datetime import datetime
-from typing import Annotated
+from typing import Annotated, Any
 from urllib.parse import urlsplit
 
 import msgspec
@@ -71,7 +72,7 @@ class Crawled(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A page whose article was saved at `path`; `date` is YYYY-MM-DD, None when the page has none.
 
     `cached` says that the page was not fetched: its article had been saved at `fetched_at`, `age_seconds` ago;
-    `from_knowledge` that an earlier session had saved it.
+    `from_knowledge` that an earlier session had saved it. `partial` is why only the beginning was read: `paywall`.
     """
 
     title: str
@@ -83,6 +84,7 @@ class Crawled(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     cached: bool = False
     from_knowledge: bool = False
     age_seconds: int | None = None
+    partial: str | None = None
 
 
 class Failed(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -115,11 +117,11 @@ async def crawl_parallel(
     """Fetch web pages, ten at a time, and save the article of each as a Markdown file in search_results/.
 
     Reads HTML, PDF (with a heading "Page N" for each page), RSS, Atom and JSON feeds (as lists of entries) and text.
-    Returns JSON: articles (title, url, path, words, date; if max_age saved a request, cached, fetched_at and
-    age_seconds, and from_knowledge if an earlier session had read the page), failed
-    (url, error, code, reason), saved. An error says what can be tried instead. Read an article with read_local_file and
-    its path: links are written as [words]; their addresses are listed after the text. One page that fails does not
-    affect the others.
+    Returns JSON: articles (title, url, path, words, date; partial: paywall if the rest must be paid for; if max_age
+    saved a request, cached, fetched_at and age_seconds, and from_knowledge if an earlier session had read the page),
+    failed (url, error, code, reason), saved. An error says what can be tried instead. Read an article with
+    read_local_file and its path: links are written as [words]; their addresses are listed after the text. One page that
+    fails does not affect the others.
 
     Raises:
         FetchRefused: there is no URL, or there are more than one call may have.
@@ -137,7 +139,7 @@ async def crawl_parallel(
             "split them into several calls"
         )
     slots = asyncio.Semaphore(MAX_IN_FLIGHT)
-    done = 0
+    max_age, done = max(max_age, context.page_age), 0
 
     async def crawl(url: str) -> Crawled | Failed:
         nonlocal done
@@ -198,16 +200,13 @@ def _cached(context: ToolContext, url: str, max_age: int) -> Crawled | None:
     # The clock may have been set back.
     if not 0 <= age <= max_age:
         return None
-    return Crawled(
-        title=article.title,
-        url=article.url,
-        path=path,
-        words=article.words,
-        date=article.date,
-        fetched_at=article.fetched_at,
-        cached=True,
-        age_seconds=int(age),
-    )
+    return _crawled(article, path, fetched_at=article.fetched_at, cached=True, age_seconds=int(age))
+
+
+def _crawled(article: Article, path: str, **of_copy: Any) -> Crawled:
+    """What the model is told of an article; `of_copy` is what is said of one that was not fetched."""
+    facts = {name: getattr(article, name) for name in ("title", "url", "words", "date", "partial")}
+    return Crawled(path=path, **facts, **of_copy)
 
 
 async def _known(context: ToolContext, url: str, max_age: int) -> Crawled | None:
@@ -227,16 +226,14 @@ async def _known(context: ToolContext, url: str, max_age: int) -> Crawled | None
         return None
     page, article = found
     written = context.workspace.write(article_path(url, context.workspace.redactor), encode_article(article))
-    return Crawled(
-        title=article.title,
-        url=article.url,
-        path=written.path,
-        words=article.words,
-        date=article.date,
+    age = int(now.timestamp() - page.made_at)
+    return _crawled(
+        article,
+        written.path,
         fetched_at=article.fetched_at,
         cached=True,
         from_knowledge=True,
-        age_seconds=int(now.timestamp() - page.made_at),
+        age_seconds=age,
     )
 
 
@@ -255,13 +252,12 @@ async def _fetch_and_save(context: ToolContext, url: str) -> Crawled:
         words=count_words(found.text),
         fetched_at=context.now().isoformat(timespec="seconds"),
         final_url=None if canonical_url(page.final_url) == canonical_url(url) else _shown(page.final_url),
+        partial=found.partial or None,
         text=found.text,
         links=found.links,
     )
     written = context.workspace.write(path, encode_article(article))
-    return Crawled(
-        title=article.title, url=article.url, path=written.path, words=article.words, date=article.date
-    )
+    return _crawled(article, written.path)
 
 
 def _line(text: str | None) -> str | None:

@@ -10,21 +10,31 @@ from __future__ import annotations
 import logging
 import re
 from collections import Counter
+from collections.abc import Set
 from dataclasses import dataclass
 from functools import partial
 from html import unescape
+from itertools import islice
 from typing import Any
 
 from ua_tui.core.errors import FetchRefused
 from ua_tui.core.text import clean_line
 from ua_tui.core.toolkit.article_links import LinkCollector
 from ua_tui.core.toolkit.articles import Reference, visible
-from ua_tui.core.toolkit.html_text import separate, without_emphasis, without_scripts, write_indices
+from ua_tui.core.toolkit.html_text import (
+    BLOCKS,
+    drop_hidden,
+    parsed,
+    separate,
+    without_emphasis,
+    without_scripts,
+    write_indices,
+)
 
 logger = logging.getLogger(__name__)
 
-# trafilatura takes about 2 s for each million characters, and worse than that for many small elements.
-MAX_ARTICLE_HTML = 1_000_000
+# trafilatura takes about a second for each million characters, and more than that for many small elements.
+MAX_ARTICLE_HTML = 4_000_000
 CHROME_SELECTORS = [
     "nav",
     "footer",
@@ -33,7 +43,6 @@ CHROME_SELECTORS = [
     "script",
     "style",
     "noscript",
-    "template",
     "form",
     "iframe",
 ]
@@ -41,13 +50,31 @@ CHROME_SELECTORS = [
 _MARK = "\u241f"
 # It would escape an underscore.
 _LOW = "\u241e"
-# How much of what is found a stricter search has to find, too.
-_MOST = 0.7
+# How much of what is found a stricter search has to find, too, so that the text ends where that ends, and how much of
+# the words in a row of its last block.
+_MOST = 0.5
+_SOME = 0.3
+_IN_A_ROW = 4
 # How sites call the part of a page that has the text of its article, and the characters from which one counts.
 _BODY = re.compile(
     r"(?:article|post|entry|story)[-_]{0,2}(?:body|content|text)|(?<![\w-])body(?![\w-])", re.IGNORECASE
 )
+# How they call the introduction above it, and what else stands there.
+_LEAD = re.compile(
+    r"lead|teaser|intro|sub-?(?:head|title|line)|abstract|summary|chapo|standfirst|preface|(?<![a-z])dek|description"
+    r"|excerpt",
+    re.IGNORECASE,
+)
+_NO_LEAD = re.compile(r"caption|byline|author|date|share|comment", re.IGNORECASE)
+_SHORTEST_LEAD = 80
+_MOST_BEFORE = 10_000
+_MOST_SAME = 10
+_BESIDE = frozenset(("nav", "aside", "footer", "form", "figure", "ul", "ol", "table", "blockquote"))
+_WORD = re.compile(r"\w+")
+# What leads to another article: "Read more: " and its title.
+_POINTS = re.compile(r"\s*[^\n]{2,40}:\s*")
 _INSIDE_WORD = re.compile(r"(?<=\w)_+(?=\w)")
+_BLANKS = re.compile(r"[ \t\r\n\f]+")
 # How trafilatura's tree calls indices.
 _RAISED = {"#sup": "^", "#sub": _LOW}
 _SUPERFLUOUS = re.compile(rf"(?:(?<=\s)|(?<=\[)|^){_MARK}|{_MARK}(?=\s|\]|$)", re.MULTILINE)
@@ -64,7 +91,10 @@ class NotReadable(FetchRefused):
 
 @dataclass(frozen=True)
 class Extracted:
-    """The readable part of a page: Markdown `text` with its `links` as references, and the metadata of the page."""
+    """The readable part of a page: Markdown `text` with its `links` as references, and the metadata of the page.
+
+    `partial` is why the text is only the beginning of it (`paywall`); empty if it is all.
+    """
 
     text: str
     title: str | None = None
@@ -72,6 +102,7 @@ class Extracted:
     site: str | None = None
     date: str | None = None
     links: tuple[Reference, ...] = ()
+    partial: str = ""
 
 
 def extract_html(html: str, url: str) -> Extracted:
@@ -97,7 +128,7 @@ def extract_html(html: str, url: str) -> Extracted:
         title=_unmarked(document.title) or _title_of(html),
         author=_unmarked(document.author) or None,
         site=_unmarked(document.sitename) or document.hostname,
-        date=document.date,
+        date=_stated_day(document.date, f"{url} {html}"),
         links=references,
     )
 
@@ -114,6 +145,7 @@ def _article(html: str, url: str, links: LinkCollector) -> tuple[Any, str]:
         return None, ""
     # It would resolve them against the host alone.
     tree.make_links_absolute(url or None, handle_failures="ignore")
+    _prepare(tree)
     _join_parts(tree)
     find = partial(
         bare_extraction,
@@ -130,17 +162,114 @@ def _article(html: str, url: str, links: LinkCollector) -> tuple[Any, str]:
         return None, ""
     body = document.body
     length = _length(body)
-    # Without what seems to be beside the article, unless that is a large part of what was found.
     # Every word of a short page may be the reason why its text is not there.
-    strict: Any = find(favor_precision=True, fast=True) if length >= 500 else None
-    if strict is not None and _length(strict.body) >= _MOST * length:
-        body = strict.body
+    if length >= 500:
+        strict: Any = find(favor_precision=True)
+        if strict is not None and _length(strict.body) >= _MOST * length:
+            _end(body, _runs(strict.body).keys())
+        _drop_pointers(body)
+        _add_lead(body, tree)
     _mark(body, links)
     return document, xmltotxt(body, True)
 
 
+def _prepare(tree: Any) -> None:
+    """Remove what is hidden, and write as text what trafilatura would drop: captions and formulas."""
+    from lxml import etree  # type: ignore[import-untyped]  # ships no types
+
+    drop_hidden(tree)
+    for caption in [*tree.iter("figcaption")]:
+        caption.tag = "p"
+        for figure in caption.iterancestors("figure"):
+            figure.tag = "div"
+    for caption in [*tree.iter("caption")]:
+        table = next(caption.iterancestors("table"), None)
+        if table is not None and table.getparent() is not None:
+            caption.drop_tree()
+            caption.tag, caption.tail = "p", None
+            table.addprevious(caption)
+    for formula in [*tree.iter("math")]:
+        # It writes the source of a formula in LaTeX if there is one.
+        if formula.find(".//annotation") is None and not formula.get("alttext"):
+            tail, formula.tail = formula.tail, None
+            text = to_markdown(f"<p>{etree.tostring(formula, encoding='unicode')}</p>")
+            formula.clear()
+            formula.tag, formula.text, formula.tail = "span", text, tail
+            # Elements that a script defines, which it does not know.
+            for around in [*formula.iterancestors()]:
+                if "-" not in around.tag:
+                    break
+                around.drop_tag()
+
+
 def _length(body: Any) -> int:
     return sum(map(len, body.itertext()))
+
+
+def _runs(element: Any) -> Counter[tuple[str, ...]]:
+    """The words in a row of a text, with their number."""
+    words = _WORD.findall(" ".join(element.itertext()))
+    return Counter(tuple(words[at : at + _IN_A_ROW]) for at in range(len(words) - _IN_A_ROW + 1))
+
+
+def _end(body: Any, known: Set[tuple[str, ...]]) -> None:
+    """Remove what stands after the last block of which much is known."""
+    after: list[Any] = []
+    for block in reversed(body):
+        runs = _runs(block)
+        if sum(number for run, number in runs.items() if run in known) > _SOME * runs.total():
+            break
+        after.append(block)
+    if len(after) < len(body):
+        for block in after:
+            body.remove(block)
+
+
+def _drop_pointers(body: Any) -> None:
+    """Remove the blocks between others that only lead to another article."""
+    for block in [*body]:
+        if block.tag in ("p", "head") and len(block) == 1 and block[0].tag == "ref":
+            title = "".join(block[0].itertext())
+            is_title = len(title) <= 200 and len(title.split()) >= _IN_A_ROW
+            if is_title and _POINTS.fullmatch(block.text or "") and not _WORD.search(block[0].tail or ""):
+                body.remove(block)
+
+
+def _add_lead(body: Any, tree: Any) -> None:
+    """Put the introduction of an article before its text: what the page calls so between its heading and the text."""
+    text = " ".join(_WORD.findall(" ".join(body.itertext())))
+    found: dict[str, None] = {}
+    has_heading = False
+    for element in islice(tree.iter("h1", "h2", "h3", "p", "div"), _MOST_BEFORE):
+        if element.tag == "h1":
+            has_heading = True
+            found.clear()
+        elif next(element.iterdescendants(*BLOCKS), None) is None:
+            lead = " ".join(element.text_content().split())
+            if len(lead) < _SHORTEST_LEAD:
+                continue
+            if " ".join(_WORD.findall(lead)[:_MOST_SAME]) in text:
+                break
+            if _is_lead(element):
+                found[lead] = None
+    else:
+        return
+    for lead in [*found][:-3:-1] if has_heading else []:
+        block = body.makeelement("p")
+        block.text = lead
+        body.insert(0, block)
+
+
+def _is_lead(element: Any) -> bool:
+    around = [element, *islice(element.iterancestors(), 3)]
+    names = " ".join(f"{each.get('class') or ''} {each.get('id') or ''}" for each in around[:3])
+    linked = sum(len(link.text_content()) for link in element.iter("a"))
+    return (
+        _LEAD.search(names) is not None
+        and _NO_LEAD.search(names) is None
+        and linked * 2 < len(element.text_content())
+        and _BESIDE.isdisjoint(each.tag for each in element.iterancestors())
+    )
 
 
 def _join_parts(tree: Any) -> None:
@@ -164,11 +293,13 @@ def _join_parts(tree: Any) -> None:
 def _mark(body: Any, links: LinkCollector) -> None:
     """Write marks for what trafilatura would write differently.
 
-    These are links, raised and lowered text, and underscores inside words, which it would escape.
+    These are links, raised and lowered text, underscores inside words, which it would escape, and the white space of
+    the source.
     """
     for element in body.iter():
-        element.text = _INSIDE_WORD.sub(_lowered, element.text) if element.text else element.text
-        element.tail = _INSIDE_WORD.sub(_lowered, element.tail) if element.tail else element.tail
+        if next(element.iterancestors("code"), None) is None:
+            element.text = _written(element.text) if element.tag != "code" else element.text
+            element.tail = _written(element.tail)
     for element in body.iter("hi"):
         mark = _RAISED.get(element.get("rend"))
         if mark is not None:
@@ -184,13 +315,29 @@ def _mark(body: Any, links: LinkCollector) -> None:
             element.set("target", target)
 
 
-def _lowered(lines: re.Match[str]) -> str:
-    return _LOW * len(lines[0])
+def _written(text: str | None) -> str | None:
+    return _BLANKS.sub(" ", _INSIDE_WORD.sub(lambda lines: _LOW * len(lines[0]), text)) if text else text
 
 
 def _unmarked(text: str | None) -> str:
     """Return a text with what the marks stand for; one for a space is removed beside white space."""
     return _SUPERFLUOUS.sub("", text or "").replace(_MARK, " ").replace(_LOW, "_")
+
+
+def _stated_day(date: str | None, page: str) -> str | None:
+    """Return a date, None if it is the first day of a month of which the page only names the month or the year."""
+    if date is None or not date.endswith("-01"):
+        return date
+    year, month, _ = date.split("-")
+    named = rf"(?:0?{int(month)}|[^\W\d]{{3,12}}\.?)"
+    between = r"[-/.,\s年月]{1,2}(?:de\s)?"
+    forms = (
+        rf"{year}{between}{named}{between}0?1(?!\d)",
+        rf"(?<!\d)0?1(?:st|er|º)?{between}{named}{between}{year}",
+        rf"{named}{between}0?1(?:st)?{between}{year}",
+        f"{year}{month}01",
+    )
+    return date if re.search("|".join(forms), page) else None
 
 
 def convert_page(html: str, url: str) -> Extracted:
@@ -200,18 +347,26 @@ def convert_page(html: str, url: str) -> Extracted:
     options = ConversionOptions(
         extract_metadata=False,
         skip_images=True,
+        compact_tables=True,
         base_url=url,
         exclude_selectors=CHROME_SELECTORS,
     )
     links = LinkCollector(url)
     visitor: Any = _Visitor(links)
     try:
-        plain = links.unmarked(write_indices(without_emphasis(separate(html))))
+        plain = links.unmarked(write_indices(without_emphasis(separate(_without_hidden(html)))))
         text = convert(plain, options, visitor=visitor).content or ""
     except Exception as error:
         raise NotReadable("the page could not be read as HTML") from error
     text, references = links.references(visible(text))
     return Extracted(text=text, title=_title_of(html), links=references)
+
+
+def _without_hidden(html: str) -> str:
+    from lxml import html as lxml_html
+
+    tree = parsed(html)
+    return lxml_html.tostring(tree, encoding="unicode") if tree is not None and drop_hidden(tree) else html
 
 
 def to_markdown(text: str) -> str:

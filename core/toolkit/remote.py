@@ -7,7 +7,6 @@ loopback, as in the demo, an address may be there, too.
 
 from __future__ import annotations
 
-import ipaddress
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import partial
@@ -23,6 +22,7 @@ from ua_tui.core.errors import ConnectionFailed, FetchRefused, TooLarge
 from ua_tui.core.events.codec import from_json
 from ua_tui.core.net.bodies import Inflater
 from ua_tui.core.net.dialer import GuardedBackend, Resolver, guarded_transport, resolve_host
+from ua_tui.core.net.proxies import is_loopback
 from ua_tui.core.net.retries import Retryable, retry_after, with_retries
 from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.core.telemetry.http import reporting_request
@@ -96,9 +96,7 @@ class RemoteFiles:
         return session
 
     async def _presigned(self, session: RemoteSession, name: str, body: dict[str, str]) -> str:
-        # A proxy of the environment cannot reach loopback.
-        trust_env = not _is_local(session)
-        async with httpx.AsyncClient(timeout=20.0, trust_env=trust_env) as client:
+        async with httpx.AsyncClient(timeout=20.0) as client:
             answer = await with_retries(partial(self._request, client, session, name, body))
         address = answer.get(name)
         if not isinstance(address, str):
@@ -139,7 +137,9 @@ class RemoteFiles:
     async def _storage(self, session: RemoteSession, address: str) -> AsyncIterator[httpx.AsyncClient]:
         url = httpx.URL(address)
         allowed = (
-            frozenset({(url.host, url.port or 80)}) if _is_local(session) else frozenset[tuple[str, int]]()
+            frozenset({(url.host, url.port or 80)})
+            if is_loopback(session.base_url)
+            else frozenset[tuple[str, int]]()
         )
         transport = guarded_transport(
             GuardedBackend(allowed, resolve=self._resolve), httpx.Limits(max_connections=1)
@@ -156,7 +156,11 @@ def _check_address(address: str, session: RemoteSession) -> None:
         raise FetchRefused("the address that Composio gave for the file is not well-formed") from error
     if url.userinfo:
         raise FetchRefused("the address that Composio gave for the file contains a password")
-    if _is_local(session) and (url.scheme, url.host, url.port) == (base.scheme, base.host, base.port):
+    if is_loopback(session.base_url) and (url.scheme, url.host, url.port) == (
+        base.scheme,
+        base.host,
+        base.port,
+    ):
         return
     if url.scheme != "https" or url.port not in {None, 443} or not url.host:
         raise FetchRefused(
@@ -221,13 +225,3 @@ def _failure(status: int, value: dict[str, Any] | None, headers: Any, path: str)
 def _object(data: bytes) -> dict[str, Any] | None:
     value = from_json(data)
     return value if isinstance(value, dict) else None
-
-
-def _is_local(session: RemoteSession) -> bool:
-    host = httpx.URL(session.base_url).host
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False

@@ -138,6 +138,7 @@ def open_calls(start: ToolkitStart) -> ToolCalls:
         send_progress=partial(send_progress, progress) if progress else None,
         on_request=partial(send_request, progress) if progress else None,
         knowledge=knowledge,
+        page_age=start.page_age,
     )
     return ToolCalls(context, [tool for tools in TOOLS.values() for tool in tools])
 

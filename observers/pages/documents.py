@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any
 
@@ -15,7 +15,7 @@ from ua_tui.observers.search.keys import WRAPPERS, word_set
 
 _MOST_VALUES = 200_000
 _MOST_PAGES = 10_000
-_METADATA = ("metadata", "meta")
+_METADATA = ("metadata", "meta", "content")
 _OF_FAILURES = word_set("failed failedresults failedurls failures errors")
 _OTHER_THINGS = word_set(
     "links images videos media sources citations actions tables json extract summary answer screenshot "
@@ -87,14 +87,28 @@ def _content_of(value: Mapping[str, Any]) -> str | None:
     texts: list[str] = []
     for name, item in value.items():
         if field_of(name) == CONTENT:
-            inner = item.values() if isinstance(item, dict) and folded(name) == "markdown" else [item]
-            texts += [text.strip() for text in inner if isinstance(text, str) and text.strip()]
+            texts += [
+                text.strip() for text in _texts_in(name, item) if isinstance(text, str) and text.strip()
+            ]
     if not texts:
         vague = [
             item.strip() for name, item in value.items() if isinstance(item, str) and folded(name) in _VAGUE
         ]
         texts = [text for text in vague if len(text) >= _SHORTEST and not text.startswith(_OPENINGS)]
     return max(texts, key=len) if texts else None
+
+
+def _texts_in(name: str, item: Any) -> Iterable[Any]:
+    """The texts that a field with the text of a page may hold: one, or excerpts of it as one."""
+    match item:
+        case [str(), *_]:
+            return ["\n\n".join(each for each in item if isinstance(each, str))]
+        case {"source": {"type": "text", "data": text}}:
+            return [text]
+        case dict() if folded(name) == "markdown":
+            return item.values()
+        case _:
+            return [item]
 
 
 def _metadata_of(value: Mapping[str, Any]) -> Mapping[str, Any]:

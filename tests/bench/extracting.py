@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 import time
-from collections import Counter
 from html import unescape
 from itertools import count
 from pathlib import Path
 
+from tests.bench.page_sets import set_rows, words_in_a_row
 from tests.bench.table import Row, Section, median
 from ua_tui.core.toolkit.extract import MAX_ARTICLE_HTML, extract_html
 
@@ -19,10 +19,7 @@ _BETWEEN = re.compile(r"<!-- end of part -->.*?<!-- next part -->", re.DOTALL)
 _ORDERED = re.compile(r"<ol>.*?</ol>", re.DOTALL)
 _BLOCK_END = re.compile(r"</(?:p|h\d|li|td|th|tr|pre)>")
 _TAG = re.compile(r"<[^<>]*>")
-# A sign of Chinese or Japanese is a word, as there are no spaces.
-_WORD = re.compile(r"[\u3040-\u9fff]|[^\W\u3040-\u9fff]+")
 _NUMBER = re.compile(r"\]\[\d+\]")
-_IN_A_ROW = 4
 _MOST_WRONG = 2.0
 _MOST_BESIDE = 8.0
 
@@ -36,16 +33,18 @@ def extracting(_base: Path, runs: int) -> Section:
     true = sum(len(" ".join(text.split())) for _, text in known.values())
     read = sum(map(len, found.values()))
     times = [_seconds([html for html, _ in known.values()]) for _ in range(runs)]
-    report = f"{len(known)} pages of our own, by {_IN_A_ROW} words in a row"
+    report = f"{len(known)} pages of our own, by four words in a row"
     beside = f"marks and empty lines; {read:,} characters in all"
+    of_sets, by_half = set_rows()
     return Section(
         [
             Row("articles as given to the model, 100 % less F1", _wrong(given), "%", _MOST_WRONG, report),
             Row("articles without marks, 100 % less F1", _wrong(plain), "%", _MOST_WRONG, report),
             Row("characters beside those of articles", 100 * (read / true - 1), "%", _MOST_BESIDE, beside),
             Row("extract an article", 1_000 * median(times), "ms", None, f"mean of {len(known)} pages"),
+            *of_sets,
         ],
-        [f"{name}: F1 {score:.3f}" for name, score in given.items()],
+        [*(f"{name}: F1 {score:.3f}" for name, score in given.items()), *by_half],
     )
 
 
@@ -65,7 +64,7 @@ def pages() -> dict[str, tuple[str, str]]:
 
 def f1(true: str, found: str) -> float:
     """The harmonic mean of precision and recall of the words in a row in a text that was found."""
-    wanted, got = _runs(true), _runs(found)
+    wanted, got = words_in_a_row(true), words_in_a_row(found)
     common = (wanted & got).total()
     return 2 * common / (wanted.total() + got.total()) if common else 0.0
 
@@ -73,11 +72,6 @@ def f1(true: str, found: str) -> float:
 def _numbered(found: re.Match[str]) -> str:
     number = count(1)
     return re.sub("<li>", lambda _: f"{next(number)}. ", found[0])
-
-
-def _runs(text: str) -> Counter[tuple[str, ...]]:
-    words = _WORD.findall(text)
-    return Counter(tuple(words[at : at + _IN_A_ROW]) for at in range(max(1, len(words) - _IN_A_ROW + 1)))
 
 
 def _wrong(scores: dict[str, float]) -> float:

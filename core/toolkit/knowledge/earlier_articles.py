@@ -54,17 +54,17 @@ def earlier_copy(
         # The file of another machine is not here: its text is in the knowledge base of the team.
         known = base.read(page.id) if folder is None or _is_there(folder, page.path) else None
         # What an agent changed may hold anything.
-        if known is None or known[0].trust != "web":
+        if known is None or known.trust != "web":
             continue
         article = None if folder is None else _in_file(folder, page)
         if article is None and not page.partial:
             article = Article(
-                title=known[0].title,
+                title=known.title,
                 url="",
-                author=known[0].author or None,
-                site=known[0].site or None,
-                date=known[0].date or None,
-                text=known[1],
+                author=known.author or None,
+                site=known.site or None,
+                date=known.date or None,
+                text=known.text,
             )
         if article is not None and article.text:
             moment = datetime.fromtimestamp(page.made_at, UTC).isoformat(timespec="seconds")
@@ -92,7 +92,7 @@ def _in_file(folder: Path, page: FoundPage) -> Article | None:
     except WorkspaceError:
         return None
     article = _decoded(data) if len(data) <= _LARGEST else None
-    if article is None or body_hash(article.text).hex() != page.hash:
+    if article is None or body_hash(article.text)[0].hex() != page.hash:
         return None
     return article if _is_as_saved(folder, page.path, data) else None
 

@@ -57,13 +57,11 @@ class KnowledgeBase:
         with self._used() as file:
             return file.search(query, limit=limit, demo=self._demo, without_session=self._session, **filters)
 
-    def read(self, number: int) -> tuple[FoundDocument, str] | None:
-        """Read a document and its text; None if there is no such document of an earlier session."""
+    def read(self, number: int) -> FoundDocument | None:
+        """Read a document; None if there is no such document of an earlier session."""
         with self._used() as file:
             document = file.document(number)
-            if document is None or not self._is_earlier(document):
-                return None
-            return document, file.text(number, limit=document.length)
+            return document if document is not None and self._is_earlier(document) else None
 
     def pages(self, url: str) -> list[FoundPage]:
         """List the copies of a page that earlier sessions read, the newest first."""

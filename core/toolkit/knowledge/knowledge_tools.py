@@ -43,14 +43,15 @@ async def knowledge_search(
 
     Ask it before you search the web or read pages. Returns JSON: notice, and hits, the best first (id, kind, title,
     url, date, fetched_at, age_days, fresh (how old it is, in words), older (what an older copy of the page said: the
-    hit has what is true now), session, passage, start (the place of the passage), and trust: web, tool or own (an agent
-    or a person)); relaxed if none has all words, partial if the search was stopped early, notes. What this
+    hit has what is true now), newer (what a newer copy says: the hit is outdated), session, passage, start (the place
+    of the passage), and trust: web, tool or own (an agent or a person)); relaxed if none has all words, partial if the
+    search was stopped early, notes. What this
     session itself found is not in it: read the files of its workspace.
 
     Raises:
         KnowledgeError: the knowledge base cannot be read, or `since` is no time.
     """
-    from ua_tui.core.knowledge.search.query import parse_date
+    from ua_tui.core.knowledge.search.dates import parse_date
 
     base, now = _base(context), context.now()
     first = parse_date(since, now.astimezone()) if since.strip() else None
@@ -87,12 +88,12 @@ async def knowledge_read(
         KnowledgeError: there is no such document, or the knowledge base cannot be read.
     """
     base, now = _base(context), context.now()
-    found = await asyncio.to_thread(base.read, id)
-    if found is None:
+    document = await asyncio.to_thread(base.read, id)
+    if document is None:
         raise KnowledgeError(
             f"there is no document {id} of an earlier session in the knowledge base: ask knowledge_search for its ids"
         )
-    document, text = found
+    text = document.text
     start, end = _part(text, around or 0)
     answer = {"notice": NOTICE, **_facts(document, now), "from": start, "to": end, "length": len(text)}
     if end < len(text):
@@ -166,9 +167,10 @@ def _row(hit: Hit, now: datetime) -> dict[str, Any]:
     if hit.date:
         fresh += f", published {clean_line(hit.date, 40).partition('T')[0]}"
     # Text of the page, as the passage.
-    older = {"older": clean_line(hit.older, 200)} if hit.older else {}
+    others = {"older": hit.older, "newer": hit.newer}
+    versions = {name: clean_line(said, 200) for name, said in others.items() if said}
     passage = " ".join(clean(hit.passage).split())
-    return {**facts, "fresh": fresh, **older, "start": hit.start, "passage": passage}
+    return {**facts, "fresh": fresh, **versions, "start": hit.start, "passage": passage}
 
 
 def _facts(hit: Hit | FoundDocument, now: datetime) -> dict[str, Any]:

@@ -14,8 +14,14 @@ import msgspec
 
 from ua_tui.core.toolkit.articles import count_words
 from ua_tui.core.toolkit.extract import Extracted, convert_page, extract_html
+from ua_tui.core.toolkit.html_text import parsed
 from ua_tui.core.toolkit.sources.feed import json_feed, xml_feed
-from ua_tui.core.toolkit.sources.linked_data import article_in_data, description_in_data
+from ua_tui.core.toolkit.sources.linked_data import (
+    article_in_data,
+    description_in_data,
+    recipe_in_data,
+    text_of_state,
+)
 
 if TYPE_CHECKING:
     from ua_tui.core.concurrency.worker_child import TaskContext
@@ -47,12 +53,14 @@ def obstacle(tree: Any, html: str, text: str, url: str) -> str | None:
     has_password = bool(tree.xpath("//input[translate(@type, 'PASWORD', 'pasword') = 'password']"))
     if has_password and _found("login", title):
         return "login"
+    if any(_found("not_found", each) for each in (title, *_headings(tree))):
+        return "not_found"
     # A text with a login or a banner beside it, and the beginning of an article before its paywall, are longer.
     if words > 30:
         return None
     if has_password and (not words or _found("login", text)):
         return "login"
-    if _found("paywall", head) and (not words or _found("subscribe", text)):
+    if (_found("not_free", html) or _found("paywall", head)) and (not words or _found("subscribe", text)):
         return "paywall"
     if text and _found("consent", text) and "cookie" in text.lower():
         return "consent"
@@ -66,6 +74,15 @@ def obstacle(tree: Any, html: str, text: str, url: str) -> str | None:
         bool(tree.xpath("//script")) or "javascript" in " ".join(tree.xpath("//noscript//text()")).lower()
     )
     return "javascript" if is_script_page else "empty"
+
+
+def _headings(tree: Any) -> list[str]:
+    return [" ".join(each.text_content().split()) for each in tree.xpath("//h1 | //h2")[:3]]
+
+
+def is_cut_off(tree: Any, html: str) -> bool:
+    """Whether a page with a short text says that the rest of it is for subscribers."""
+    return _found("not_free", html) and _found("subscribe", tree.text_content())
 
 
 def _is_bot_check(title: str, head: str, text: str, words: int) -> bool:
@@ -89,6 +106,8 @@ def _patterns() -> dict[str, re.Pattern[str]]:
 
 # Below so many words, a text of linked data is better if it has twice as many.
 _THIN = 50
+# A longer text of a page for subscribers is all of it.
+_SHORT = 300
 # So few words are no text.
 _EMPTY = 20
 _WORD = re.compile(r"\w+")
@@ -109,6 +128,8 @@ _LANGUAGE = re.compile(rb"<html[^<>]{0,300}?\slang\s*=\s*[\"']?([A-Za-z]{2})", r
 _HIDDEN = re.compile(rb"<(?:script|style)\b", re.IGNORECASE)
 _TAG = re.compile(rb"<[^<>]{0,2000}>")
 _SAMPLE = 64 << 10
+_NESTED = re.compile(r"<(/?)(?:div|span|section|article|table|ul|ol|li|blockquote|font|b)\b", re.IGNORECASE)
+_DEEPEST = 250
 
 
 class WebDocument(msgspec.Struct, frozen=True):
@@ -174,22 +195,57 @@ def read_html(html: str, url: str) -> ReadPage:
     """Find the article of an HTML page; if it has hardly any text, that of its data or a reason for it."""
     article = extract_html(html, url)
     words = count_words(article.text)
-    if words > 4 * _THIN:
+    if words > _SHORT and "recipeIngredient" not in html:
         return ReadPage(article)
-    tree = _parsed(html)
+    tree = parsed(html)
     if tree is None:
         return ReadPage(article, None if words else "empty")
+    article = _with_recipe(article, tree)
+    words = count_words(article.text)
     reason = obstacle(tree, html, article.text, url)
-    if words >= _THIN or reason in {"bot_check", "consent", "login"}:
-        return ReadPage(article, reason)
+    if words >= _THIN or reason in {"bot_check", "consent", "login", "not_found"}:
+        is_partial = reason is None and words <= _SHORT and is_cut_off(tree, html)
+        return ReadPage(replace(article, partial="paywall") if is_partial else article, reason)
     is_empty = words < _EMPTY
     fewest = max(2 * words, _EMPTY // 2)
     found = article_in_data(tree, fewest)
-    if found is None and is_empty and (not words or reason is not None):
+    if found is None and is_empty:
         found = description_in_data(tree, fewest)
-    if found is None:
-        return ReadPage(article, reason, _refreshed(tree, url) if is_empty else None)
-    return ReadPage(with_metadata_of(found if is_empty else _with_text_of(found, article), article))
+    if found is None and reason == "javascript":
+        found = text_of_state(tree, _THIN)
+    if found is not None:
+        return ReadPage(with_metadata_of(_with_text_of(found, article), article))
+    if reason is None and is_cut_off(tree, html):
+        article = replace(article, partial="paywall")
+    if not words and _is_deep(html):
+        reason = "too_complex"
+    return ReadPage(article, reason, _refreshed(tree, url) if is_empty else None)
+
+
+def _with_recipe(article: Extracted, tree: Any) -> Extracted:
+    """Add the ingredients and the steps of a recipe that its text lacks."""
+    words = _words(article.text)
+    parts = [article.text.strip()]
+    for heading, lines in recipe_in_data(tree):
+        missing = [line for line in lines if _words(line) not in words]
+        if len(missing) * 2 > len(lines):
+            marks = (
+                ("-",) * len(lines)
+                if heading == "Ingredients"
+                else (f"{at + 1}." for at in range(len(lines)))
+            )
+            items = "\n".join(f"{mark} {line}" for mark, line in zip(marks, lines, strict=False))
+            parts.append(f"## {heading}\n\n{items}")
+    return replace(article, text="\n\n".join(filter(None, parts))) if len(parts) > 1 else article
+
+
+def _is_deep(html: str) -> bool:
+    """Whether elements are nested more deeply than parsers follow."""
+    depth = deepest = 0
+    for tag in _NESTED.finditer(html):
+        depth = max(0, depth - 1) if tag[1] else depth + 1
+        deepest = max(deepest, depth)
+    return deepest > _DEEPEST
 
 
 def _refreshed(tree: Any, url: str) -> str | None:
@@ -225,18 +281,6 @@ def with_metadata_of(article: Extracted, other: Extracted) -> Extracted:
         site=article.site or other.site,
         date=article.date or other.date,
     )
-
-
-def _parsed(html: str) -> Any:
-    """The page as lxml parses it, or None."""
-    from lxml import etree  # type: ignore[import-untyped]  # ships no types
-    from lxml import html as lxml_html
-
-    parser = lxml_html.HTMLParser(encoding="utf-8", no_network=True)
-    try:
-        return lxml_html.document_fromstring(html.encode("utf-8", "replace"), parser)
-    except (etree.LxmlError, ValueError, AssertionError):
-        return None
 
 
 def guess_encoding(body: bytes) -> str:

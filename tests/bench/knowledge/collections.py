@@ -21,8 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.bench.table import Row
-from ua_tui.core.knowledge.access import open_search
-from ua_tui.core.knowledge.index.store import KnowledgeStore
+from ua_tui.core.knowledge.access import open_search, open_store
 from ua_tui.core.knowledge.place import FILE, KnowledgePlace
 from ua_tui.core.knowledge.records import Cursor, KnowledgeDocument
 from ua_tui.core.postgres.address import Address
@@ -73,7 +72,7 @@ def read_collections(folder: Path) -> Iterator[Collection]:
 
 def store_collection(place: KnowledgePlace, collection: Collection) -> None:
     """Put the documents into a knowledge base, each as a page that was fetched at the same time."""
-    with KnowledgeStore(place) as store:
+    with open_store(place) as store:
         documents = (
             KnowledgeDocument(
                 kind="article", path=f"{page.number}.md", title=page.title, text=page.text, made_at=_MADE_AT

@@ -25,8 +25,8 @@ ROWS_PER_ARTICLE = 5
 NOW = 1_790_000_000.0
 DAY = 86_400.0
 
-_SESSION = "INSERT INTO session(id, folder, started, title, state) VALUES (?, ?, ?, ?, 'finished')"
-_CALL = "INSERT INTO call(id, session, tool_use_id, tool, started, ms, status) VALUES (?, ?, ?, ?, ?, 800, 'success')"
+_SESSION = "INSERT INTO session(id, folder, title) VALUES (?, ?, ?)"
+_CALL = "INSERT INTO call(id, session, tool_use_id, tool) VALUES (?, ?, ?, ?)"
 _SOURCE = "INSERT INTO source(id, url, site) VALUES (?, ?, ?)"
 _DOCUMENT = (
     "INSERT INTO document(id, kind, session, call, source, hash, words, path, part, title, context, made_at,"
@@ -70,10 +70,8 @@ class _Corpus:
         number, topic = self._sessions, self._random.randrange(TOPICS)
         made = NOW - self._random.random() * 700 * DAY
         query = self._prose.title(topic, 5)
-        self._db.execute(_SESSION, (number, f"session_{number:06}", made, query))
-        self._db.execute(
-            _CALL, (number, number, f"toolu_{number}", "mcp__composio__COMPOSIO_SEARCH_WEB", made)
-        )
+        self._db.execute(_SESSION, (number, f"session_{number:06}", query))
+        self._db.execute(_CALL, (number, number, f"toolu_{number}", "mcp__composio__COMPOSIO_SEARCH_WEB"))
         until = self.chunks + PER_SESSION
         while self.chunks < until:
             kind = "article" if self._documents % (ROWS_PER_ARTICLE + 1) == ROWS_PER_ARTICLE else "search_row"
@@ -94,7 +92,7 @@ class _Corpus:
         self._source = source
         self._db.execute(
             _DOCUMENT,
-            (number, kind, self._sessions, self._sessions, source, body_hash(text), len(text.split()), path, number,
+            (number, kind, self._sessions, self._sessions, source, body_hash(text)[0], len(text.split()), path, number,
              title, query, made),
         )  # fmt: skip
         self._db.executemany(_CHUNK, self._chunks(number, text))

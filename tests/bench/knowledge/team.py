@@ -10,8 +10,7 @@ from pathlib import Path
 from tests.bench.knowledge.queries import query_rows
 from tests.bench.table import Row
 from tests.postgres_server import Cluster, binaries, short_folder
-from ua_tui.core.knowledge.access import open_search
-from ua_tui.core.knowledge.index.store import KnowledgeStore
+from ua_tui.core.knowledge.access import open_search, open_store
 from ua_tui.core.knowledge.records import Cursor, Facts, IndexedCall, KnowledgeDocument
 from ua_tui.core.postgres.address import Address
 
@@ -43,13 +42,11 @@ def team_rows(file: Path) -> tuple[list[Row], list[str]]:
 
 def _copy(file: Path, address: Address) -> None:
     """Store all sessions of a file, as a worker does."""
-    with closing(sqlite3.connect(file)) as db, KnowledgeStore(address) as store:
-        sessions = db.execute("SELECT id, folder, started, title FROM session").fetchall()
-        for number, folder, started, title in sessions:
-            call = IndexedCall(
-                tool_use_id=f"t{number}", tool="mcp__composio__COMPOSIO_SEARCH_WEB", started=started
-            )
-            facts, documents = Facts(started=started, title=title), [*_documents(db, number)]
+    with closing(sqlite3.connect(file)) as db, open_store(address) as store:
+        sessions = db.execute("SELECT id, folder, title FROM session").fetchall()
+        for number, folder, title in sessions:
+            call = IndexedCall(tool_use_id=f"t{number}", tool="mcp__composio__COMPOSIO_SEARCH_WEB")
+            facts, documents = Facts(title=title), [*_documents(db, number)]
             name, ends = f"bench:/runs/{folder}", Cursor(1, 1)
             assert store.apply(name, Cursor(), ends, facts=facts, calls=[call], documents=documents)
 

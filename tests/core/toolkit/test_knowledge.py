@@ -15,7 +15,7 @@ from tests.waiting import PATIENCE
 from ua_tui.core.errors import KnowledgeError
 from ua_tui.core.events.codec import encode_event
 from ua_tui.core.events.types import ArtifactSaved
-from ua_tui.core.knowledge.index.store import KnowledgeStore
+from ua_tui.core.knowledge.access import open_store
 from ua_tui.core.knowledge.records import Cursor, Facts, Hit, KnowledgeDocument
 from ua_tui.core.knowledge.search import embeddings
 from ua_tui.core.net.client import Fetcher
@@ -54,7 +54,7 @@ class Earlier:
     def add(self, *documents: KnowledgeDocument, name: str = EARLIER, demo: bool = False) -> Path:
         """Store the documents of a session; gives its folder."""
         (self.folder / name).mkdir(exist_ok=True)
-        with KnowledgeStore(self.database) as store:
+        with open_store(self.database) as store:
             cursor = store.cursors().get(name, Cursor())
             after = Cursor(cursor.seq + 1, cursor.place + 1)
             assert store.apply(name, cursor, after, facts=Facts(demo=demo), documents=documents)
@@ -315,7 +315,7 @@ async def test_a_page_is_fetched_if_no_earlier_article_can_be_used(
         case "session":
             folder.rename(folder.with_name("away"))
         case "forgotten":
-            with KnowledgeStore(earlier.database) as store:
+            with open_store(earlier.database) as store:
                 store.remove_session(EARLIER)
         case _:
             pass
