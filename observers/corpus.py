@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from datetime import datetime
+from typing import Any
 from urllib.parse import urlsplit
 
 import msgspec
@@ -25,7 +26,6 @@ from ua_tui.core.web_reader.errors import (
 )
 from ua_tui.observers.base import Interest, ObserverContext, ObserverSpec, Outcome, Saved, moment_of, texts_of
 from ua_tui.observers.enrichment import MAX_ARTIFACT, Page, enrich_corpus, enrich_searches, has_large_files
-from ua_tui.observers.output.formats import ArticleFile
 from ua_tui.observers.output.saving import save_once, unique_id, write_json
 from ua_tui.observers.pages.reading import CRAWLER, PageReading, interest_in, read_pages
 from ua_tui.observers.search.tool_names import short_name
@@ -136,7 +136,7 @@ def _left_out(readings: Sequence[PageReading]) -> list[str]:
 def _save(
     page: Page, tool: str, result: ToolResult, moment: datetime, context: ObserverContext
 ) -> tuple[Saved | None, str]:
-    artifact: ArticleFile = {
+    artifact: dict[str, Any] = {
         "type": "article",
         "url": page.url,
         "title": page.title,

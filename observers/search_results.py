@@ -47,7 +47,7 @@ _MOST_NAMED = 4
 _SHORT_SNIPPET = 500
 _NAMED = {
     Policy.SEARCH: "is a search by its name",
-    Policy.UNKNOWN: "is not a search by its name, so only items that look like pages of the web count",
+    Policy.UNKNOWN: "is not a search by its name: its results are saved if it is known to return what anybody may read",
     Policy.NEVER: "is not observed by its name: it is no search, or returns data of somebody",
 }
 _WORD = re.compile(r"[a-z0-9]")
@@ -56,8 +56,8 @@ _WORD = re.compile(r"[a-z0-9]")
 class SearchResults:
     """Observer of every tool whose result is, or has the shape of, a page of search results.
 
-    Results of known public searches are always saved, those of other tools if their rows show that anybody may read
-    them. The local toolkit, connections, tool discovery, sandboxes and tools with the name of private data are not
+    Results of known public searches are always saved, those of other searches if their rows show that anybody may
+    read them. The local toolkit, connections, tool discovery, sandboxes and tools with the name of private data are not
     observed. A tool that is not named for a search is observed out of curiosity: it is not reported if nothing is
     saved.
     """
@@ -127,7 +127,9 @@ def explain(result: ToolResult, context: ObserverContext) -> list[str]:
     for page in found.pages:
         tool, count = plain_text(page.scope.tool)[:100], len(page.rows)
         if page.kind == UNREAD:
-            lines.append(f"{tool}: no results were recognised in its text.")
+            lines.append(
+                f"{tool}: no results were recognised in its answer, which a known public search keeps as it is."
+            )
         elif not page.items:
             lines.append(f"{tool}: {_note(page)}.")
         elif not _may_be_saved(page, context):
@@ -143,9 +145,11 @@ def explain(result: ToolResult, context: ObserverContext) -> list[str]:
 
 def _may_be_saved(page: ResultPage, context: ObserverContext) -> bool:
     """Whether anybody may read the rows of a page, by the name of its tool or by the rows themselves."""
-    return _is_public(page.scope.name, context) or rows_are_public(
-        page.items, [row["url"] for row in page.rows]
-    )
+    if _is_public(page.scope.name, context):
+        return True
+    # A call of several tools may not say which of them an answer is from.
+    may_search = page.scope.policy is Policy.SEARCH or is_multi_execute(page.scope.name)
+    return may_search and rows_are_public(page.items, [row["url"] for row in page.rows])
 
 
 def _decoded(result: ToolResult, texts: list[str]) -> Decoded:

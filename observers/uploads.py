@@ -23,7 +23,6 @@ from ua_tui.observers.base import (
 )
 from ua_tui.observers.decoding.decode import decode_texts
 from ua_tui.observers.decoding.inner_answers import answer_of
-from ua_tui.observers.output.formats import UploadedFile, UploadFile
 from ua_tui.observers.output.saving import save_once, unique_id, write_json
 from ua_tui.observers.search.tool_names import is_multi_execute, is_sandbox, runs_of
 
@@ -110,7 +109,7 @@ def _record(
         return Outcome(note="no uploaded file is named")
     moment = moment_of(result, context)
     server = result.call.name.split("__")[1] if result.call.name.startswith("mcp__") else None
-    record: UploadFile = {
+    record: dict[str, Any] = {
         "type": "upload",
         "tool": name,
         "server": server,
@@ -135,7 +134,7 @@ def _record(
 
 def _files(
     name: str, arguments: Mapping[str, Any], answer: Mapping[str, Any], context: ObserverContext
-) -> Iterator[UploadedFile]:
+) -> Iterator[dict[str, Any]]:
     if name == _TOOLKIT:
         match answer:
             case {"status": "uploaded", "path": str(path), "remote_path": str(target), "size": int(size)}:
@@ -157,13 +156,13 @@ def _files(
         yield _local(_path_in(arguments) or "", _target(arguments) or name, context)
 
 
-def _of_sandbox(paths: Sequence[str], keys: Sequence[str]) -> Iterator[UploadedFile]:
+def _of_sandbox(paths: Sequence[str], keys: Sequence[str]) -> Iterator[dict[str, Any]]:
     """The uploads of a run, by the keys that it printed; the code names their paths if it has as many."""
     for key, path in zip(keys, paths if len(paths) == len(keys) else [""] * len(keys), strict=True):
         yield _file(name=PurePosixPath(path or key).name, path=path or None, key=key, destination="composio")
 
 
-def _local(path: str, target: str, context: ObserverContext) -> UploadedFile:
+def _local(path: str, target: str, context: ObserverContext) -> dict[str, Any]:
     """A file that a call names by its path: its size and digest, if it is in the workspace."""
     workspace = context.workspace
     relative = path.removeprefix(f"{workspace.path}/")
@@ -184,7 +183,7 @@ def _file(
     sha256: str | None = None,
     mimetype: str | None = None,
     key: str | None = None,
-) -> UploadedFile:
+) -> dict[str, Any]:
     found = name or PurePosixPath(_plain(path or key or "")).name
     return {
         "name": clean_line(found, 200) or "file",

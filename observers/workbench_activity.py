@@ -20,7 +20,6 @@ from ua_tui.observers.base import (
 from ua_tui.observers.decoding.decode import decode_texts
 from ua_tui.observers.decoding.inner_answers import answer_of
 from ua_tui.observers.decoding.truncated_json import CUT_OFF
-from ua_tui.observers.output.formats import RunOutput, WorkbenchFile
 from ua_tui.observers.output.saving import save_once, unique_id, write_json
 from ua_tui.observers.search.sanitise import plain_value
 from ua_tui.observers.search.tool_names import is_multi_execute, is_sandbox, runs_of
@@ -110,7 +109,7 @@ def _save(
     output = _output(answer or {}, masked(raw), result.observation.error, masked)
     if is_cut:
         output["truncated"] = True
-    artifact: WorkbenchFile = {
+    artifact: dict[str, Any] = {
         "type": "workbench",
         "tool": name,
         "timestamp": moment.isoformat(timespec="microseconds"),
@@ -145,7 +144,7 @@ def _save(
 
 def _output(
     answer: Mapping[str, Any], raw: str, error: str | None, masked: Callable[[str], str]
-) -> RunOutput:
+) -> dict[str, Any]:
     """The output of a run; `successful` is None if the service does not report it."""
     fields, levels = _fields(answer), _levels(answer)
     stdout, stderr = (masked(_text(fields.get(stream))) for stream in ("stdout", "stderr"))
@@ -159,7 +158,7 @@ def _output(
     extra = {
         key: _bounded(value, masked) for key, value in fields.items() if key not in _KNOWN and key != CUT_OFF
     }
-    output: RunOutput = {
+    output: dict[str, Any] = {
         "stdout": _cut(stdout),
         "stderr": _cut(stderr),
         "results": _bounded(results, masked),

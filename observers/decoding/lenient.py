@@ -33,12 +33,23 @@ def read_literal(body: str) -> Any | None:
         return None
     try:
         text = json.dumps(
-            ast.literal_eval(body),
+            ast.literal_eval(_Calls().visit(ast.parse(body, mode="eval"))),
             default=lambda value: sorted(map(str, value)) if isinstance(value, set) else str(value),
         )
-    except (ValueError, SyntaxError, MemoryError, TypeError):
+    except (ValueError, SyntaxError, MemoryError, TypeError, RecursionError):
         return None
     return JSON.decode(text)
+
+
+class _Calls(ast.NodeTransformer):
+    """Replaces an object that is written as a call, such as `Document(page_content='…')`, by its fields."""
+
+    def visit_Call(self, node: ast.Call) -> ast.expr:
+        """Make a dictionary of the keywords of a call without other arguments."""
+        if node.args or not all(each.arg for each in node.keywords):
+            return node
+        values = [self.visit(each.value) for each in node.keywords]
+        return ast.Dict([ast.Constant(each.arg) for each in node.keywords], values)
 
 
 def _whole_number(text: str) -> int | str:

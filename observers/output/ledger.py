@@ -109,11 +109,13 @@ class Ledger:
             self._urls.difference_update(set(map(normal_form, urls)) - self._listed)
 
     def list_urls(self, urls: Sequence[str], forms: Sequence[str] = ()) -> None:
-        """Append the missing URLs to the session's list, one per line, in a single write.
+        """Append the missing URLs to the session's list, one per line as first spelled, in a single write.
 
         `forms` are their normal forms, when they are known.
         """
-        by_form = dict(zip(forms or map(normal_form, urls), urls, strict=True))
+        by_form: dict[str, str] = {}
+        for form, url in zip(forms or map(normal_form, urls), urls, strict=True):
+            by_form.setdefault(form, url)
         with self._write_lock.held(), self._appending:
             with self._lock:
                 self._read_list()

@@ -8,6 +8,8 @@ import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -20,6 +22,15 @@ from ua_tui.observers.base import ObserverContext, Saved
 
 _ENCODER = msgspec.json.Encoder()
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*+"')
+
+
+@cache
+def artifact_schemas() -> Mapping[str, Any]:
+    """The JSON Schema (draft 2020-12) of each kind of artifact with a documented format."""
+    found: Mapping[str, Any] = json.loads(
+        Path(__file__).with_name("formats.json").read_text(encoding="utf-8")
+    )
+    return found
 
 
 def unique_id(context: ObserverContext, tool_use_id: str, *content: Any) -> str:

@@ -76,12 +76,12 @@ def with_addresses(items: list[Any], scope: Scope) -> list[Any]:
 def _addressed(item: dict[str, Any], words: frozenset[str], scope: Scope) -> dict[str, Any]:
     if not item or CUT_OFF in item or url_of(item) is not None:
         return item
-    for key in plan_of(item).url:
-        if (url := repaired_url(item[key])) is not None:
-            return item | {key: url}
-    if lift(item) is not None:
-        return item
-    row = with_inner_text(item) or item
+    if (found := _repaired(item)) is not None or lift(item) is not None:
+        return found or item
+    inner = with_inner_text(item)
+    row = item if inner is None else inner
+    if inner is not None and (found := _repaired(inner) or lift(inner)) is not None:
+        return found
     if columns_of(row).isdisjoint((Field.TITLE, Field.SNIPPET)):
         return item
     if (derived := _derived(row, words, scope)) is not None:
@@ -89,6 +89,31 @@ def _addressed(item: dict[str, Any], words: frozenset[str], scope: Scope) -> dic
     if is_web_url(item.get("source")):
         return {key: value for key, value in item.items() if key != "source"} | {"url": item["source"]}
     return item
+
+
+def _repaired(item: Mapping[str, Any], depth: int = 0) -> dict[str, Any] | None:
+    """A copy of an item whose address was in another form: without a scheme, with spaces, or in a list; or None."""
+    for key in plan_of(item).url:
+        if (url := _url_in(item[key])) is not None:
+            return {**item, key: url}
+    match list(item.items()):
+        case [(key, dict() as inner)] if (
+            depth < _DEEPEST and (found := _repaired(inner, depth + 1)) is not None
+        ):
+            return {key: found}
+        case _:
+            return None
+
+
+def _url_in(value: Any) -> str | None:
+    """The address in the value of a field for one, repaired; None if it is something else."""
+    match value:
+        case [dict() as first, *_]:
+            return url_of(first) or repaired_url(first.get("value"))
+        case [str() as first, *_]:
+            return repaired_url(first)
+        case _:
+            return repaired_url(value)
 
 
 def _derived(item: Mapping[str, Any], words: frozenset[str], scope: Scope) -> str | None:

@@ -7,20 +7,22 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+from ua_tui.core.text import words_of
 from ua_tui.observers.decoding.truncated_json import CUT_OFF
 from ua_tui.observers.decoding.urls import is_web_url
 from ua_tui.observers.search.keys import (
     CLUSTERS,
     DESCRIPTIVE,
-    FIELDS,
     FOREIGN,
     GROUPS,
     IMAGE_URLS,
+    INSTEAD_OF_TITLES,
     KINDS,
     NO_ADDRESS,
     NO_WRAPPER,
     SKIPPED,
     Field,
+    field_of,
     fold,
 )  # fmt: skip
 from ua_tui.observers.search.scope import has_own_query
@@ -30,7 +32,7 @@ _DEEPEST = 3
 _ADDRESS_ENDS = ("url", "link", "href", "uri", "pdf")
 _ADDRESS_NAMES = ("url", "link", "href", "page_url")
 _WRAPPERS_OF_IMAGES = ("source", "original", "page")
-_LINKS = ("links", "contenturls", "externalurls")
+_LINKS = frozenset(("links", "contenturls", "externalurls"))
 _PAGES_OF_LINKS = ("html", "web", "webpage", "self_html", "npm", "desktop", "spotify", "page")
 _FOR_PROGRAMS = ("://api.", "api_key=", "apikey=")
 _PREFERRED_TEXT = (Field.TITLE, Field.SNIPPET)
@@ -40,8 +42,6 @@ _ELSEWHERE = FOREIGN - {"phone", "state", "email", "role"}
 _CITATIONS = ("publicationinfo", "publication")
 # The name of an entry in a service's database, such as `places/…`.
 _RESOURCE = re.compile(r"(?:projects|places|folders|organizations|locations)/\S+")
-# Solr's fields have their type in the name, such as `title_s`.
-_TYPE_OF_FIELD = re.compile(r"_(?:s|ss|t|txt|dt|tdt)$")
 
 
 class Plan(NamedTuple):
@@ -60,10 +60,7 @@ class Plan(NamedTuple):
     citation: str | None
 
 
-@lru_cache(maxsize=_CACHED)
-def field_of(key: str) -> tuple[str, int] | None:
-    """The column of a provider's field, and the rank of this name for it (0 is the best)."""
-    return FIELDS.get(fold(_TYPE_OF_FIELD.sub("", key)))
+_COLUMNS = Plan._fields[:6]
 
 
 @lru_cache(maxsize=_CACHED)
@@ -79,6 +76,8 @@ def _plan_of_keys(keys: tuple[str, ...]) -> Plan:
     def of(column: str) -> tuple[str, ...]:
         return tuple(key for _, key in sorted(columns.get(column, ()), key=lambda candidate: candidate[0]))
 
+    if Field.TITLE not in columns:
+        columns[Field.TITLE] = [(0, key) for key in keys if fold(key) in INSTEAD_OF_TITLES][:1]
     citation = next((key for key in keys if fold(key) in _CITATIONS), None)
     return Plan(
         of(Field.URL), of(Field.TITLE), of(Field.SOURCE), of(Field.DATE), of(Field.SNIPPET), of(Field.POSITION),
@@ -94,15 +93,21 @@ def plan_of(item: Mapping[str, Any]) -> Plan:
 def url_of(item: Mapping[str, Any], *, images: bool = False) -> str | None:
     """The URL of a result, or None if it has no valid one."""
     cut = item.get(CUT_OFF)
-    for key in plan_of(item).url:
-        if key != cut and is_web_url(value := item[key]):
-            return str(value)
+    found = [item[key] for key in plan_of(item).url if key != cut and is_web_url(item[key])]
+    if found:
+        pages = [value for value in found if not _is_for_programs(value)]
+        if pages or _LINKS.isdisjoint(map(fold, item)):
+            return str((pages or found)[0])
     if cut is None and is_web_url(value := item.get("id")):
         return str(value)
     if images:
         folded = {fold(key): value for key, value in item.items() if key != cut}
         return next((folded[key] for key in IMAGE_URLS if is_web_url(folded.get(key))), None)
     return None
+
+
+def _is_for_programs(url: str) -> bool:
+    return any(part in url for part in _FOR_PROGRAMS)
 
 
 def is_resource_name(value: object) -> bool:
@@ -112,13 +117,17 @@ def is_resource_name(value: object) -> bool:
 
 def columns_of(item: Mapping[str, Any]) -> set[str]:
     """The columns that an item has a value for."""
+    plan = plan_of(item)
+    by_column: dict[str, tuple[str, ...]] = {column: getattr(plan, column) for column in _COLUMNS}
     return {
-        found[0]
-        for key, value in item.items()
-        if value
-        and (found := field_of(key))
-        and not (found[0] == Field.SNIPPET and isinstance(value, dict))
-        and not (found[0] == Field.TITLE and is_resource_name(value))
+        column
+        for column, keys in by_column.items()
+        if any(
+            item[key]
+            and not (column == Field.SNIPPET and isinstance(item[key], dict))
+            and not (column == Field.TITLE and is_resource_name(item[key]))
+            for key in keys
+        )
     }
 
 
@@ -162,15 +171,16 @@ def lift(item: Mapping[str, Any], *, images: bool = False, depth: int = 0) -> di
     return _named(item) or _wrapped(item, depth, images=images)
 
 
-def with_inner_text(item: Mapping[str, Any]) -> dict[str, Any] | None:
+def with_inner_text(item: Mapping[str, Any], depth: int = 0) -> dict[str, Any] | None:
     """A copy of an item without text that has the text of an object inside it, or None."""
-    if CUT_OFF in item or _says_something(item):
+    if depth >= _DEEPEST or CUT_OFF in item or _says_something(item):
         return None
-    inside = [
-        (key, value, columns_of(value))
-        for key, value in item.items()
-        if isinstance(value, dict) and CUT_OFF not in value and fold(key) in DESCRIPTIVE
-    ]
+    inside = []
+    for key, value in item.items():
+        inner = value[0] if isinstance(value, list) and len(value) == 1 else value
+        if isinstance(inner, dict) and CUT_OFF not in inner and fold(key) in DESCRIPTIVE:
+            inner = with_inner_text(inner, depth + 1) or inner
+            inside.append((key, inner, columns_of(inner)))
     for wanted in _PREFERRED_TEXT:
         for key, value, columns in inside:
             if wanted in columns and url_of(value) in (None, url_of(item)):
@@ -185,8 +195,10 @@ def with_address(item: Mapping[str, Any], url: str) -> dict[str, Any]:
 
 
 def _named(item: Mapping[str, Any]) -> dict[str, Any] | None:
-    for key, value in item.items():
-        if isinstance(value, str) and is_web_url(value) and not any(part in value for part in _FOR_PROGRAMS):
+    """A copy of an item with the address in a field named like one; first one that begins as its title does."""
+    subject = next((words_of(key)[:1] for key in plan_of(item).title), ())
+    for key, value in sorted(item.items(), key=lambda field: words_of(field[0])[:1] != subject):
+        if isinstance(value, str) and is_web_url(value) and not _is_for_programs(value):
             found, folded = field_of(key), fold(key)
             if (found and found[0] == Field.SNIPPET) or (
                 folded.endswith(_ADDRESS_ENDS) and not _is_other(folded)
@@ -217,20 +229,21 @@ def _wrapped(item: Mapping[str, Any], depth: int, *, images: bool) -> dict[str, 
     source = item.get("source")
     if has_text and isinstance(source, dict) and "title" in source and (page := url_of(source)):
         return with_address(item, page)
+    links = (value for key, value in item.items() if fold(key) in _LINKS and isinstance(value, dict))
+    if has_text and (page := next(filter(None, map(_page_of, links)), None)) is not None:
+        return with_address(item, page)
     for key, value in item.items():
         folded = fold(key)
         in_images = images and folded in _WRAPPERS_OF_IMAGES
         may_wrap = folded not in SKIPPED and (folded not in NO_WRAPPER or key == "_source")
         if not isinstance(value, dict) or CUT_OFF in value or not (in_images or may_wrap):
             continue
-        if folded in _LINKS and has_text and (page := _page_of(value)) is not None:
-            return with_address(item, page)
         if (inner := _addressed(value, depth)) is None:
             continue
         brings = columns_of(inner) & _TEXT_COLUMNS
         if in_images or (has_text and (titled or Field.TITLE not in brings)):
             return with_address(item, str(url_of(inner)))
-        if brings:
+        if brings or len(item) == 1:
             return {name: one for name, one in item.items() if name != key and name not in inner} | inner
     return None
 
@@ -238,6 +251,8 @@ def _wrapped(item: Mapping[str, Any], depth: int, *, images: bool) -> dict[str, 
 def _addressed(value: dict[str, Any], depth: int) -> dict[str, Any] | None:
     """An object inside an item with its address, perhaps one found in it; None without one."""
     inner = value if url_of(value) else lift(value, depth=depth + 1)
+    if inner is None and value.get("title") and is_web_url(value.get("source")):
+        return {key: item for key, item in value.items() if key != "source"} | {"url": value["source"]}
     return inner if inner is not None and url_of(inner) is not None else None
 
 

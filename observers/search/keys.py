@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
+
+from ua_tui.core.text import words_of
 
 _DATA: Mapping[str, Mapping[str, str]] = tomllib.loads(
     Path(__file__).with_name("keys.toml").read_text(encoding="utf-8")
 )
+
+
+# Solr's fields have their type in the name, such as `title_s`.
+_TYPE_OF_FIELD = re.compile(r"_(?:s|ss|t|txt|dt|tdt)$")
 
 
 def fold(name: object) -> str:
@@ -43,18 +50,39 @@ def _set_of(name: str) -> frozenset[str]:
     return frozenset(listed(name))
 
 
-def _ranked(table: str, subjects: tuple[str, ...] = ("",), first: int = 0) -> dict[str, tuple[str, int]]:
+def _ranked(table: str) -> dict[str, tuple[str, int]]:
     """The names of a table, each with its column and its rank, 0 for the best."""
     return {
-        subject + name: (column, first + rank)
+        name: (column, rank)
         for column, names in _DATA[table].items()
         for rank, name in enumerate(names.split())
-        for subject in subjects
     }
 
 
-FIELDS: Mapping[str, tuple[str, int]] = _ranked("prefixed", listed("subjects"), 100) | _ranked("names")
-"""The column of each folded name and how good a name for it this is; 0 is best."""
+_NAMES = _ranked("names")
+_ENDINGS = {column: tuple(endings.split()) for column, endings in _DATA["endings"].items()}
+_OF_OTHERS = {column: tuple(parts.split()) for column, parts in _DATA["of_others"].items()}
+_LAST = 1000
+"""The rank of a name by its ending: below all others."""
+_SHORTEST = 4
+"""The characters of an ending that is one even without a mark before it, as in `storytitle`."""
+
+
+@lru_cache(maxsize=4096)
+def field_of(name: str) -> tuple[str, int] | None:
+    """The column of a provider's field, and the rank of its name (0 is the best); None if it has none."""
+    folded = fold(_TYPE_OF_FIELD.sub("", name))
+    if folded in _NAMES:
+        return _NAMES[folded]
+    last = words_of(name)[-1:]
+    for column, endings in _ENDINGS.items():
+        if any(
+            folded != ending and (last == (ending,) or (len(ending) >= _SHORTEST and folded.endswith(ending)))
+            for ending in endings
+        ):
+            return None if any(part in folded for part in _OF_OTHERS[column]) else (column, _LAST)
+    return None
+
 
 PAGE_FIELDS: Mapping[str, tuple[str, int]] = _ranked("pages")
 """What a field of a page that was read holds, by its name in small letters and figures, and the rank of the name."""
@@ -63,6 +91,7 @@ KINDS: Mapping[str, str] = {name: kind for kind, names in _DATA["kinds"].items()
 """Keys whose list is a vertical of its own."""
 
 IMAGE_URLS = listed("image_urls")
+INSTEAD_OF_TITLES = _set_of("instead_of_titles")
 NAME_KEYS = listed("name_keys")
 PAGE_MARKS = _set_of("page_marks")
 EMPTY_MARKS = _set_of("empty_marks")

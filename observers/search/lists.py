@@ -35,7 +35,7 @@ from ua_tui.observers.search.verdict import WORDLESS, named_kind
 from ua_tui.observers.search.walk import Candidate, Walk, documents_of
 
 UNREAD = "unread"
-"""The kind of a page that stands for the text of a search that no rule reads."""
+"""The kind of a page that stands for the answer of a search that no rule reads."""
 
 _PANEL = ("title", "url", "source", "date", "snippet", "extra")
 _MOST_DOCUMENTS = 10_000
@@ -99,7 +99,7 @@ def _pages_of(candidates: list[Candidate], now: datetime) -> list[ResultPage]:
         if (kind := each.verdict.kind) is not None:
             made = normalise(each.items, kind, now, named=each.named)
             page = ResultPage(each.scope, kind, each.items, made.rows, made.rejected)
-            if page.rows or page.rejected:
+            if page.rows:
                 found.setdefault((kind, len(each.items), repr(each.items)), (each, page))
     strong = {id(each.scope) for each, page in found.values() if each.named or _addresses_of(page)}
     return [
@@ -143,7 +143,7 @@ def _beside(scope: Scope, now: datetime) -> dict[str, Any]:
 
 
 def _without_results(scope: Scope, scopes: Sequence[Scope], decoded: Decoded) -> list[ResultPage]:
-    """A page that says what came instead of results: nothing, an error, or a text that no rule reads."""
+    """A page that says what came instead of results: nothing, an error, or an answer that no rule reads."""
     text = "\n".join(scope.texts)
     if scope is scopes[0]:
         if len(scopes) > 1:
@@ -157,7 +157,7 @@ def _without_results(scope: Scope, scopes: Sequence[Scope], decoded: Decoded) ->
         return [ResultPage(scope, "error")]
     if scope.error is not None or scope.panel is not None or (scope.marked and not scope.other_lists):
         return [ResultPage(scope, named_kind(scope) or "web")]
-    return [ResultPage(scope, UNREAD)] if text.strip() else []
+    return [ResultPage(scope, UNREAD)] if text.strip() or scope.answered else []
 
 
 def _in_prose(prose: str, scope: Scope, now: datetime) -> list[ResultPage]:
@@ -176,5 +176,6 @@ def _in_prose(prose: str, scope: Scope, now: datetime) -> list[ResultPage]:
     for section in sections:
         items = with_addresses(section.items, scope) if is_search else section.items
         made = normalise(items, section.kind or kind, now)
-        pages.append(ResultPage(scope, section.kind or kind, items, made.rows, made.rejected))
+        if made.rows:
+            pages.append(ResultPage(scope, section.kind or kind, items, made.rows, made.rejected))
     return pages

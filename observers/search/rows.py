@@ -177,11 +177,17 @@ def _title(value: Any) -> str | None:
 
 
 def _snippet(value: Any) -> str | None:
-    if isinstance(value, list):
-        value = " … ".join(part for part in value if isinstance(part, str))
-    elif isinstance(value, dict):
-        value = next((value[key] for key in _TEXTS if isinstance(value.get(key), str)), None)
-    return (plain_text(value) or None) if isinstance(value, str) else None
+    match value:
+        case str():
+            return plain_text(value) or None
+        case {"fragments": [*parts]}:
+            return _snippet("".join(str(part.get("text", "")) for part in parts if isinstance(part, dict)))
+        case dict():
+            return next((text for key in _TEXTS if (text := _snippet(value.get(key))) is not None), None)
+        case list():
+            return _snippet(" … ".join(part for part in value if isinstance(part, str)))
+        case _:
+            return None
 
 
 def _name(value: Any) -> str | None:

@@ -11,7 +11,7 @@ import msgspec
 
 from ua_tui.core.observation import ToolCall
 from ua_tui.observers.base import input_text
-from ua_tui.observers.search.keys import EMPTY_MARKS, PAGE_MARKS, PANELS, RELATED, fold, listed
+from ua_tui.observers.search.keys import EMPTY_MARKS, PAGE_MARKS, PANELS, RELATED, WRAPPERS, fold, listed
 from ua_tui.observers.search.sanitise import one_line, without_controls
 from ua_tui.observers.search.tool_names import (
     Policy,
@@ -44,8 +44,8 @@ _LONGEST_RELATED = 200
 class Scope(msgspec.Struct):
     """One search that was run: the whole call, or one of the searches inside a call that runs several.
 
-    `marked` says that the result is one of a search even if no list is in it, `other_lists` that it has lists of
-    something else.
+    `answered` says that the result is more than an envelope, `marked` that it is one of a search even if no list is in
+    it, and `other_lists` that it has lists of something else.
     """
 
     tool: str
@@ -57,6 +57,7 @@ class Scope(msgspec.Struct):
     engine: str = ""
     answer: str | None = None
     error: str | None = None
+    answered: bool = False
     marked: bool = False
     other_lists: bool = False
     preview: bool = False
@@ -125,6 +126,9 @@ def learn(value: Mapping[str, Any], scope: Scope) -> None:
     """Store what an object says about the whole search: its query, answer, error, panel and further searches."""
     for name, item in value.items():
         folded = fold(name)
+        scope.answered = scope.answered or bool(
+            item and folded not in WRAPPERS and not isinstance(item, bool)
+        )
         if folded in PAGE_MARKS or (item == [] and folded in EMPTY_MARKS):
             scope.marked = True
         learn_beside(folded, item, scope)

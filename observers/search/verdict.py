@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 
 from ua_tui.observers.decoding.urls import is_web_url
 from ua_tui.observers.search.items import is_described, is_full_row, is_row, is_titled
-from ua_tui.observers.search.keys import FIELDS, KINDS, PANELS, SURE, Field, fold, listed
-from ua_tui.observers.search.privacy import has_private_fields, is_private_name, is_public_search
+from ua_tui.observers.search.keys import KINDS, PANELS, SURE, fold, listed
+from ua_tui.observers.search.privacy import is_public_search
 from ua_tui.observers.search.scope import Scope, has_own_query
 from ua_tui.observers.search.tool_names import Policy, kind_of_name
 
@@ -16,7 +16,6 @@ WORDLESS = ("images", "videos")
 PLAIN_NAMES = frozenset(("", *listed("plain")))
 """The names of lists, folded, that only say that there is a list."""
 _OWN_VERTICAL = ("web", "webresults", "webpages")
-_VAGUE = ("searchresults", "searchresult")
 _SAMPLE = 32
 _LONGEST_TEXT = 5_000
 """A result of a search has less text; a page that was read has more."""
@@ -38,16 +37,17 @@ def verdict_on(value: list[Any], key: str, path: tuple[str, ...], scope: Scope) 
         bare = _kind_of_addresses(own, scope) if value else None
         return Verdict(bare, "it has addresses alone" if bare else "it has no objects")
     promised = refined_kind(kind, key, value, scope)
+    if key == "references" and not scope.answer and not any(map(is_row, sample)):
+        return Verdict(None, "it has addresses alone, and no answer that cites them")
     if scope.policy is not Policy.SEARCH:
-        reason = _not_of_any_tool(own)
-    elif _is_of_search(own, scope, named=is_named(key, promised, scope)):
-        reason = None
+        is_taken, problem = _is_of_pages(own), "too few of its items look like pages of the web"
     else:
-        reason = "too few of its items have an address and a title or text"
+        is_taken = _is_of_search(own, scope, named=is_named(key, promised, scope))
+        problem = "too few of its items have an address and a title or text"
     return (
-        Verdict(None, reason)
-        if reason
-        else Verdict(promised, "its items have an address and a title or text")
+        Verdict(promised, "its items have an address and a title or text")
+        if is_taken
+        else Verdict(None, problem)
     )
 
 
@@ -73,18 +73,12 @@ def _kind_of_names(key: str, path: tuple[str, ...], scope: Scope) -> str | None:
     return promised if promised in WORDLESS else kind
 
 
-def _not_of_any_tool(own: _Listed) -> str | None:
-    """Why a list is none of results when its tool may be none that searches; None if it is one all the same."""
+def _is_of_pages(own: _Listed) -> bool:
+    """Whether a list of a tool that is not named for a search has results: most of its items look like pages."""
     if own.key in SURE:
-        rows = own.rows()
-        pages = sum(map(_looks_like_page, own.sample)) if own.key in _VAGUE else 1
-        return None if pages and (rows > 0 or _has_rows(own, rows)) else "none of its items is a result"
-    if own.key == "links" or any(map(is_private_name, (own.key, *own.path))):
-        return "its name says that it has records of somebody"
-    pages = 0 if own.kind == "images" else sum(map(_looks_like_page, own.sample))
-    if 0 < len(own.sample) <= 2 * pages:
-        return None
-    return "the tool is not known to search, and too few of its items look like pages of the web"
+        return own.rows() > 0
+    may_have = own.kind != "images" and own.key != "links"
+    return may_have and 0 < len(own.sample) <= 2 * sum(map(_looks_like_page, own.sample))
 
 
 def _is_of_search(own: _Listed, scope: Scope, *, named: bool) -> bool:
@@ -152,23 +146,10 @@ def _kind_of_addresses(own: _Listed, scope: Scope) -> str | None:
 
 
 def _looks_like_page(item: Any) -> bool:
-    """Whether an item must be a page of the web, whatever tool returned it, and not a record of a database."""
+    """Whether an item must be a page of the web, whatever tool returned it, and not one that was read."""
     if not isinstance(item, dict) or not is_full_row(item):
         return False
-    fields = {fold(key): value for key, value in item.items()}
-    if has_private_fields([item]) or all(str(key).isupper() for key in item):
-        return False
-    has_number = any(key in fields and not is_web_url(fields[key]) for key in ("id", "uuid"))
-    if has_number and (
-        not fields.keys().isdisjoint(listed("stamps")) or fields.keys().isdisjoint(("snippet", "source"))
-    ):
-        return False
-    if any(isinstance(value, str) and len(value) > _LONGEST_TEXT for value in item.values()):
-        return False
-    if not any(FIELDS.get(key, ("",))[0] == Field.TITLE for key in fields):
-        return False
-    # A company or a project has a name and a description; a page that has a name has words around what was asked.
-    return "name" not in fields or "title" in fields or "snippet" in fields
+    return not any(isinstance(value, str) and len(value) > _LONGEST_TEXT for value in item.values())
 
 
 def _alike(value: list[Any]) -> bool:

@@ -146,6 +146,8 @@ class Walk:
             scope.marked = scope.marked or not path
             return
         if scope.policy is Policy.SEARCH:
+            if all(isinstance(item, str) and item.startswith("{") for item in value):
+                value = [inner for item in value for inner in decode_text(item).values] or value
             if scope.panel is not None or scope.answer is not None:
                 value = [item for item in value if not _is_shown_beside(item, scope)]
             value = with_addresses(_of_columns(value), scope)
@@ -157,6 +159,7 @@ class Walk:
             self._visit_results(value, verdict, key, path, scope)
             return
         self._take(value, verdict, path, scope)
+        scope.answered = True
         several = sum(map(has_own_query, value[:8])) > 1
         for item in value:
             if isinstance(item, dict | list):

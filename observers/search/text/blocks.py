@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import suppress
 from typing import Any
 
@@ -11,6 +12,7 @@ from ua_tui.observers.decoding.lenient import JSON
 from ua_tui.observers.decoding.urls import is_web_url
 from ua_tui.observers.search.text.lines import (
     ONLY_LINKS,
+    PAGE,
     address_in,
     heading_in,
     is_divider,
@@ -27,6 +29,8 @@ _ANNOUNCES = (":", "：")
 """The end of a line that says what follows: it is neither a title nor the text of the result before."""
 _BULLETS = ("- ", "* ", "• ")
 _OPEN_TEXTS = ("snippet", "raw_content")
+_IDENTIFIERS = frozenset(("result_id", "arxiv_id", "doi", "pmid"))
+_ABOUT_RESULTS = re.compile(r"\b(?:results?|search|summar\w+)\b", re.IGNORECASE)
 _NO_VALUE = ("", "N/A", "None", "null")
 
 
@@ -59,6 +63,8 @@ class _Reader:
         self._described: list[dict[str, Any]] = []
         self._begin = self._at = 0
         self._gap = False
+        # The title above the fields of a result, when a blank line is between them.
+        self._heading: str | None = None
         self._clear()
 
     def _clear(self) -> None:
@@ -86,6 +92,7 @@ class _Reader:
         label = label_in(line)
         if is_divider(line):
             self._finish()
+            self._heading = None
         elif (kind := heading_in(line)) and not (label and label[1]):
             self._finish()
             self._sections.append(Section(kind))
@@ -104,6 +111,7 @@ class _Reader:
             self._add_address(url, line)
         elif title := title_in(line):
             self._begin_item({"title": title})
+            self._heading = title if line.startswith("##") and not _ABOUT_RESULTS.search(title) else None
         else:
             self._add_text(line)
 
@@ -112,6 +120,8 @@ class _Reader:
         self._item, self._begin = item, self._at
 
     def _add_label(self, column: str, value: str) -> None:
+        if column == PAGE and "url" not in self._item and "title" in self._item:
+            column = "url"
         if column == "url":
             link = link_in(value)
             value = link["url"] if link else value.strip("<>")
@@ -123,8 +133,12 @@ class _Reader:
             self._finish()
         if not self._item:
             self._begin = self._at
-        if column != "title" and "title" not in self._item and self._paragraph and not self._gap:
-            self._item["title"] = plain_title(self._paragraph[-1])
+        if column != "title" and "title" not in self._item:
+            above = self._paragraph[-1] if self._paragraph and not self._gap else ""
+            if above and "**" not in above:
+                self._item["title"] = plain_title(above)
+            elif self._heading:
+                self._item["title"] = self._heading
         self._paragraph = []
         self._titled_by_label = self._titled_by_label or column == "title"
         self._label = f"{column}_more" if column in self._item else column
@@ -186,7 +200,10 @@ class _Reader:
                 section.start = self._begin
             section.bare = section.bare and item.keys() == {"url"}
             section.items.append(item)
-        elif self._titled_by_label and item.keys() >= {"title", "snippet"}:
+            self._heading = None
+        elif "title" in item and (
+            (self._titled_by_label and "snippet" in item) or not _IDENTIFIERS.isdisjoint(item)
+        ):
             self._described.append(item)
         self._clear()
 

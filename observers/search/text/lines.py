@@ -7,11 +7,14 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-from ua_tui.observers.search.keys import KINDS, fold
+from ua_tui.observers.decoding.urls import is_web_url
+from ua_tui.observers.search.keys import KINDS, NO_ADDRESS, fold
 
 _DATA: dict[str, Any] = tomllib.loads(Path(__file__).with_name("labels.toml").read_text(encoding="utf-8"))
 ONLY_LINKS = frozenset(" ".join(_DATA["only_links"].split()).split(", "))
 """The texts of links that only lead to the page of the result they belong to."""
+PAGE = "page"
+"""The column of an address with an unknown label: the one of a result that has no other."""
 _LABELS = {
     label: column
     for column, labels in _DATA["columns"].items()
@@ -29,8 +32,10 @@ _TITLE = re.compile(
     re.IGNORECASE,
 )
 _LINK = re.compile(
-    rf"[ \t]{{0,12}}(?:#{{1,4}} +)?(?:{_ITEM})?\*{{0,3}}\[(?P<title>(?:[^\[\]]|\[[^\[\]]*\])+)\]"
-    r"\(<?(?P<url>https?://[^\s()<>]*(?:\([^\s()]*\)[^\s()<>]*)*)>?[^)]*\)\*{0,3}(?: ?[-–—:|] ?(?P<snippet>.+))?$"
+    rf"[ \t]{{0,12}}(?:#{{1,4}} +(?:[\w ]{{1,30}} from )?)?(?:{_ITEM})?\*{{0,3}}"
+    r"\[(?P<title>(?:[^\[\]]|\[[^\[\]]*\])+)\]"
+    r"\(<?(?P<url>https?://[^\s()<>]*(?:\([^\s()]*\)[^\s()<>]*)*)>?[^)]*\)\*{0,3}(?: \(\d+ \w+\))?"
+    r"(?: ?[-–—:|] ?(?P<snippet>.+))?$"
 )
 # `- Title - https://a.example/ - text`, `1. Title (https://a.example/)`, `1. Title — [host](https://a.example/)`
 _ONE_LINE = re.compile(
@@ -54,10 +59,17 @@ def column_of(name: str) -> str | None:
 
 
 def label_in(line: str) -> tuple[str, str] | None:
-    """The column of the label that a line begins with, and its value."""
+    """The column of the label that a line begins with, and its value; `PAGE` is one with an address alone."""
     found = _LABEL.match(line)
-    column = column_of(found["label"]) if found else None
-    return (column, found["value"].strip()) if found and column else None
+    if found is None:
+        return None
+    value, column = found["value"].strip(), column_of(found["label"])
+    if column is None and "://" in value:
+        link = link_in(value)
+        url = link["url"] if link else value.strip("<>")
+        is_page = is_web_url(url) and not any(part in fold(found["label"]) for part in NO_ADDRESS)
+        return (PAGE, url) if is_page else None
+    return (column, value) if column else None
 
 
 def is_divider(line: str) -> bool:

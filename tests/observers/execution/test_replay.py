@@ -131,7 +131,7 @@ def large_results() -> list[ToolResult]:
     half = len(halves) // 2
     calls: list[tuple[str, dict[str, object], list[str], str | None]] = [
         (SEARCH, {"query": "find"}, [json.dumps({"results": rows("web")}, ensure_ascii=False)], None),
-        ("mcp__other__do_it", {}, ["Here they are:", json.dumps({"entries": rows("a") + rows("b")})], None),
+        ("mcp__other__search_web", {}, ["Here they are:", json.dumps({"entries": rows("a") + rows("b")})], None),
         ("mcp__any__news_search", {"q": "in two"}, [halves[:half], halves[half:]], None),
         ("mcp__composio__COMPOSIO_MULTI_EXECUTE_TOOL", asked, [json.dumps({"data": {"results": answers}})], None),
         ("mcp__web_reader__webReader", {"url": page["url"]}, [json.dumps(page)], None),

@@ -15,14 +15,15 @@ from ua_tui.core.observation import ToolResult
 from ua_tui.core.storage.workspace import Workspace
 from ua_tui.observers.base import Observer, ObserverContext
 from ua_tui.observers.corpus import Corpus
-from ua_tui.observers.output.formats import FORMATS, ResultRow, UploadedFile, artifact_schema
+from ua_tui.observers.output.saving import artifact_schemas
 from ua_tui.observers.search.keys import KINDS
 from ua_tui.observers.search_results import SearchResults
 from ua_tui.observers.workbench_activity import WorkbenchActivity
 from ua_tui.tui.cli import main
 
 Make = Callable[..., ToolResult]
-ROW: ResultRow = {
+FORMATS = artifact_schemas()
+ROW: dict[str, Any] = {
     "position": 1, "title": "One", "url": "https://one.example/", "source": None, "date": "2026-03-10",
     "snippet": None, "extra": {},
 }  # fmt: skip
@@ -34,7 +35,7 @@ PAGE = {"reader_result": {"url": "https://one.example/", "title": "One", "conten
 
 
 def validator(kind: str, prepared: Callable[[Any], Any] = lambda schema: schema) -> Any:
-    return jsonschema.Draft202012Validator(prepared(artifact_schema(kind)))
+    return jsonschema.Draft202012Validator(prepared(FORMATS[kind]))
 
 
 def documented_fields(heading: str) -> list[set[str]]:
@@ -52,16 +53,16 @@ def documented_fields(heading: str) -> list[set[str]]:
     ]
 
 
-def test_the_shipped_schema_is_the_one_of_the_types() -> None:
+def test_the_documented_schema_is_the_one_of_the_program() -> None:
     shipped = (DOCS / "search_results.schema.json").read_text(encoding="utf-8")
-    made = json.dumps(artifact_schema("search_results"), indent=2) + "\n"
+    made = json.dumps(FORMATS["search_results"], indent=2) + "\n"
     assert shipped == made, "run: ua-tui schema search_results > docs/search_results.schema.json"
 
 
 @pytest.mark.parametrize("kind", FORMATS)
 def test_the_command_prints_every_schema(kind: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["schema", kind]) == 0
-    assert json.loads(capsys.readouterr().out) == artifact_schema(kind)
+    assert json.loads(capsys.readouterr().out) == FORMATS[kind]
 
 
 def test_the_command_takes_no_other_format(capsys: pytest.CaptureFixture[str]) -> None:
@@ -73,7 +74,7 @@ def test_the_command_takes_no_other_format(capsys: pytest.CaptureFixture[str]) -
 
 @pytest.mark.parametrize("kind", FORMATS)
 def test_schemas_are_schemas_and_describe_what_they_are_of(kind: str) -> None:
-    schema = artifact_schema(kind)
+    schema = FORMATS[kind]
     jsonschema.Draft202012Validator.check_schema(schema)
     assert schema["description"].endswith("skip those you do not know.")
     for part in (schema, *schema.get("$defs", {}).values()):
@@ -83,14 +84,14 @@ def test_schemas_are_schemas_and_describe_what_they_are_of(kind: str) -> None:
 
 def test_the_page_about_artifacts_has_every_field_and_no_other() -> None:
     search, row = documented_fields("Search results")
-    assert search == set(artifact_schema("search_results")["properties"])
-    assert row == set(ResultRow.__annotations__)
-    assert documented_fields("Articles")[0] == set(artifact_schema("article")["properties"])
+    assert search == set(FORMATS["search_results"]["properties"])
+    assert row == set(FORMATS["search_results"]["$defs"]["ResultRow"]["properties"])
+    assert documented_fields("Articles")[0] == set(FORMATS["article"]["properties"])
     upload, uploaded = documented_fields("Uploads")
-    assert upload == set(artifact_schema("upload")["properties"])
-    assert uploaded == set(UploadedFile.__annotations__)
+    assert upload == set(FORMATS["upload"]["properties"])
+    assert uploaded == set(FORMATS["upload"]["$defs"]["UploadedFile"]["properties"])
     (run,) = documented_fields("Runs in the workbench")
-    parts = artifact_schema("workbench_activity")
+    parts = FORMATS["workbench_activity"]
     inner = {
         f"{name}.{field}"
         for name, part in (("input", "RunInput"), ("output", "RunOutput"))
@@ -109,6 +110,8 @@ def test_the_page_about_artifacts_has_every_kind_of_results() -> None:
     page = (DOCS / "artifacts.md").read_text(encoding="utf-8")
     (documented,) = re.findall(r"^\| `type` \| string \| (.+) \|$", page, flags=re.MULTILINE)
     assert set(re.findall(r"`(\w+)`", documented)) == {*KINDS.values(), "error"}
+    kinds = FORMATS["search_results"]["properties"]["type"]["examples"]
+    assert kinds == [*dict.fromkeys(KINDS.values()), "error"]
 
 
 @pytest.mark.parametrize(

@@ -155,6 +155,13 @@ def test_what_is_added_to_the_list_by_hand_counts_after_another_program_saved(
     assert ledger.seen_before(["https://A.example/torn/", "https://a.example/4"]) == [True, False]
 
 
+def test_the_list_has_the_spelling_of_the_first_row_of_a_page(context: ObserverContext, result: Make) -> None:
+    spelled = ["https://www.a.example/p/", "https://a.example/p?", "https://A.example/p#x"]
+    rows = [{"title": "T", "url": url} for url in spelled]
+    SearchResults().observe(result("mcp__x__web_search", {"results": rows}), context)
+    assert listed(context) == spelled[:1]
+
+
 def test_secrets_are_masked_before_lines_are_compared(tmp_path: Path) -> None:
     workspace = Workspace.create(tmp_path, NOON, Redactor(["first-hidden-value", "second-hidden-value"]))
     ledger = ObserverContext(workspace).ledger

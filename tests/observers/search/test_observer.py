@@ -134,14 +134,31 @@ def test_words_of_a_search_inside_a_call_of_several_are_kept_beside_the_results(
     [
         ("mcp__x__thing", "Words of a tool that is no search."),
         ("mcp__x__web_search", " \n"),
-        ("mcp__x__web_search", '{"status": "done"}'),
+        ("mcp__x__web_search", '{"successful": true, "data": {}}'),
     ],
 )
-def test_only_words_of_a_certain_search_are_kept(
+def test_only_answers_of_a_certain_search_are_kept(
     context: ObserverContext, result: Make, tool: str, text: str
 ) -> None:
     outcome = SearchResults().observe(result(tool, text), context)
     assert (outcome.artifacts, outcome.note) == ((), "no search results")
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        {"found": 2, "entries": [{"key": "a1", "score": 3}, {"key": "b2", "score": 1}]},
+        {"citations": [{"place": 1}]},
+        [["rye", 3], ["oats", 1]],
+    ],
+)  # fmt: skip
+def test_an_answer_in_json_that_is_not_understood_is_kept(
+    context: ObserverContext, result: Make, answer: object
+) -> None:
+    outcome = SearchResults().observe(result("mcp__x__web_search", answer), context)
+    assert [saved.kind for saved in outcome.artifacts] == ["unparsed"]
+    kept = context.workspace.read_artifact(outcome.artifacts[0].path).decode()
+    assert kept.endswith(f"\n\n{json.dumps(answer)}")
 
 
 def test_the_same_content_is_saved_once(context: ObserverContext, result: Make) -> None:

@@ -79,14 +79,20 @@ def test_no_rows_of_tools_with_private_names_are_saved(tmp_path: Path) -> None:
     ],
 )
 def test_rows_of_unknown_tools_have_to_show_that_they_are_public(tmp_path: Path, body: object) -> None:
-    assert saved_names(tmp_path, ["acme/search", "ACME_SEARCH", "acme/do_it"], {"results": body}) == []
+    assert saved_names(tmp_path, NAMES["unknown"], {"results": body}) == []
 
 
-def test_rows_of_unknown_searches_that_show_it_are_saved(tmp_path: Path) -> None:
-    assert saved_names(tmp_path, ["acme/search", "ACME_SEARCH"], {"results": WEB}) == [
-        "acme/search",
-        "ACME_SEARCH",
-    ]
+def test_rows_that_show_it_are_saved_of_searches_alone(tmp_path: Path) -> None:
+    names = ["acme/search", "ACME_SEARCH", "acme/do_it", "ACME_DO_IT"]
+    assert saved_names(tmp_path, names, {"results": WEB}) == names[:2]
+
+
+@pytest.mark.parametrize(("body", "saved"), [(WEB, True), (OWN, False)])
+def test_rows_of_a_call_that_does_not_say_which_tool_ran_have_to_show_it(
+    context: ObserverContext, result: Make, body: object, saved: bool
+) -> None:
+    ran = {"data": {"results": [{"response": {"data": {"answer": "A.", "citations": body}}}]}}
+    assert bool(observe(context, result(MULTI, ran)).artifacts) is saved
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from ua_tui.observers.search.lists import recognise
 
 WEB = "https://site.example/page"
 PAGE = {"title": "T", "url": WEB}
-# What tools answered with records, and what looks like results of the web, by their names.
+# What searches answered with records, and what looks like results of the web, by their names.
 ANSWERS = json.loads(Path(__file__).with_name("records.json").read_text(encoding="utf-8"))
 RECORDS, PAGES = ANSWERS["records"], ANSWERS["pages"]
 
@@ -35,19 +35,24 @@ def urls(tool: str, body: Any) -> list[str]:
     return [row["url"] for page in found.pages for row in page.rows]
 
 
-@pytest.mark.parametrize("name", RECORDS)
-def test_records_of_an_unknown_tool_are_no_web_results(name: str) -> None:
-    assert urls("mcp__acme__get_things", RECORDS[name]) == []
-
-
 @pytest.mark.parametrize("name", PAGES)
-def test_rows_that_look_like_pages_are_results_of_any_tool(name: str) -> None:
-    assert urls("mcp__acme__get_things", PAGES[name]) == [WEB]
+def test_rows_that_look_like_pages_are_results_of_any_known_tool(name: str) -> None:
+    assert urls("mcp__hackernews__get_things", PAGES[name]) == [WEB]
 
 
-@pytest.mark.parametrize("name", ["a customer", "companies", "postgres"])
+@pytest.mark.parametrize("name", RECORDS)
 def test_a_known_search_keeps_its_rows(name: str) -> None:
     assert len(urls("mcp__acme__web_search", RECORDS[name])) == 1
+
+
+def test_an_object_of_any_depth_does_not_stop_the_search() -> None:
+    wrapped: dict[str, Any] = {"url": "https://site.example/a b", "title": "T"}
+    for _ in range(900):
+        wrapped = {"web": wrapped}
+    found = recognise(
+        ToolCall(tool_use_id="t", name="mcp__x__web_search"), Decoded(values=([wrapped],)), NOON
+    )
+    assert [page.kind for page in found.pages] == ["unread"]
 
 
 def test_lists_that_begin_alike_are_not_compared_with_one_another() -> None:
