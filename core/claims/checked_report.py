@@ -80,10 +80,13 @@ class CheckedReport(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
         listed = ledger.listed(claims or self.claims)
         answers, opinions = Counter(each.answer for each in listed), ledger.opinions
         accepted, rejected = answers["accepted"], answers["rejected"]
+        signed = signed_of(accepted, rejected, answers[None]) if accepted or rejected else ""
+        if signed and answers[None] and all(each.answer for each in doubtful_of(listed)):
+            signed += ", none of them doubtful"
         return msgspec.structs.replace(
             self,
             claims=listed,
-            signed=signed_of(accepted, rejected, answers[None]) if accepted or rejected else "",
+            signed=signed,
             unsigned=ledger.notice,
             second_opinion=opinions.summary(each.opinion for each in listed) if opinions is not None else "",
         )

@@ -7,7 +7,7 @@ from typing import Literal
 from ua_tui.observers.check.figures.figure import Figure, Reading
 from ua_tui.observers.check.figures.vocabulary import Vocabulary, stem
 
-Problem = Literal["", "rate", "no rate", "direction", "noun", "scale", "date"]
+Problem = Literal["", "rate", "no rate", "direction", "comparison", "noun", "scale", "date"]
 """What differs although the value is the same."""
 RATES = {
     "second": 1.0, "minute": 60.0, "hour": 3_600.0, "day": 86_400.0, "night": 86_400.0, "week": 604_800.0,
@@ -162,14 +162,20 @@ def problem_of(claim: Figure, source: Figure, words: Vocabulary) -> Problem:
     if claim.kind != "amount" or source.kind != "amount":
         return ""
     one, other = set(claim.rate.split("|")), set(source.rate.split("|"))
-    if claim.rate and source.rate and one.isdisjoint(other):
+    if _are_apart(one & RATES.keys(), other & RATES.keys()):
+        # "A connection and day" is not "a connection and hour".
+        return "rate"
+    if _are_apart(one - {""}, other - {""}):
         # What is per year may be per household, too, and unknown words may mean the same.
         known = RATES.keys() if not one.isdisjoint(RATES) else set(words.rate_units.values()) - RATES.keys()
         return "rate" if one & known and other & known else "no rate"
     # "Fell to 12" does not contradict "rose by 12".
     is_opposed = claim.sign * source.sign < 0 and (claim.role == "present") == (source.role == "present")
     if is_opposed and (claim.has_sign or source.has_sign):
-        return "direction"
+        # "Cut by 17 million" does not contradict "17 million above the target", nor "34 cm lower" "34 cm higher
+        # without it".
+        is_sure = claim.is_level == source.is_level and not (claim.is_negated or source.is_negated)
+        return "direction" if is_sure else "comparison"
     if (
         not claim.unit
         and not source.unit
@@ -179,6 +185,10 @@ def problem_of(claim: Figure, source: Figure, words: Vocabulary) -> Problem:
     ):
         return "noun"
     return ""
+
+
+def _are_apart(one: set[str], other: set[str]) -> bool:
+    return bool(one) and bool(other) and one.isdisjoint(other)
 
 
 def same_noun(claim: Figure, source: Figure, words: Vocabulary) -> bool:

@@ -9,7 +9,7 @@ from ua_tui.core.concurrency.cancellation import NEVER, Stop
 from ua_tui.observers.check.blocks import Document, Places
 from ua_tui.observers.check.calculation import Calculation
 from ua_tui.observers.check.compare import Problem
-from ua_tui.observers.check.doubts import instead_of, misdated, rescaled, rival_of, swapped, turned
+from ua_tui.observers.check.doubts import instead_of, misdated, rescaled, rival_of, swapped
 from ua_tui.observers.check.figures.figure import Figure
 from ua_tui.observers.check.figures.find import Style
 from ua_tui.observers.check.matching import Look, Match
@@ -32,6 +32,7 @@ _NOTES: dict[Problem, str] = {
     "": "",
     "rate": "The source has this value per something else.",
     "direction": "The source has this value in the other direction.",
+    "comparison": "The source compares this value in another way.",
     "noun": "The source has this number of something else.",
     "scale": "The source has these digits with another scale.",
     "date": "No source has this date.",
@@ -85,10 +86,6 @@ class _Judge:
                 other, is_sure = exchanged[at]
                 note = "The source has these figures the other way round."
                 yield self._instead(at, other, is_sure, note)
-            elif (former := turned(self.look, at)) is not None:
-                note = "The words and the figures go in opposite directions."
-                found = [match] if match is not None else self._nearest()
-                yield self._claim(at, "differs", found, instead=former.text, note=note)
             elif match is None and (dated := self._dated(at)) is not None:
                 yield self._claim(at, "found", [dated])
             elif match is None or match.problem:
@@ -116,7 +113,8 @@ class _Judge:
         if next(self.close, None) is None:
             return self._claim(at, "not looked at" if figure.is_small else "not found", self._nearest())
         problem = match.problem if match is not None and not figure.is_small else ""
-        if problem not in ("rate", "no rate", "direction") and (explained := self._explained(at)) is not None:
+        is_explainable = problem not in ("rate", "no rate", "direction", "comparison")
+        if is_explainable and (explained := self._explained(at)) is not None:
             return explained
         if match is not None and problem:
             is_sure = problem in _ATTRIBUTES

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
 from typing import Any
 
 from lxml import etree  # type: ignore[import-untyped]  # ships no types
 
 from ua_tui.core.concurrency.cancellation import Stop
+from ua_tui.core.toolkit.html_text import hides
 from ua_tui.observers.check.blocks import INVISIBLE, LONGEST, Block, BlockKind, Cell, Document, with_addresses
 
 _UNSEEN = frozenset({
@@ -27,26 +27,15 @@ _KINDS: Mapping[str, BlockKind] = {
     "h1": "heading", "h2": "heading", "h3": "heading", "h4": "heading", "h5": "heading", "h6": "heading",
     "blockquote": "quote", "td": "row", "th": "row",
 }  # fmt: skip
-_HIDING = re.compile(
-    r"display\s*:\s*none|visibility\s*:\s*(?:hidden|collapse)|(?:font-size|opacity)\s*:\s*0(?![.\d])"
-    r"|(?<!-)color\s*:\s*transparent|(?:left|top|text-indent)\s*:\s*-\d{3}|clip\s*:\s*rect\(\s*0"
-    r"|(?<![-\w])(?:max-)?(?:width|height)\s*:\s*0(?![.\d]).*overflow\s*:\s*hidden", re.I | re.S,
-)  # fmt: skip
-_WHITE = r"\s*:\s*(?:#fff(?:fff)?\b|white\b|rgba?\(\s*255[\s,]+255[\s,]+255)"
-_WHITE_TEXT, _WHITE_GROUND = (
-    re.compile(name + _WHITE, re.I) for name in (r"(?<!-)color", r"background(?:-color)?")
-)
 _MOST_TAGS = 600_000
 """Beginnings and ends of elements that are read, in about 3 seconds: 2 million characters have at most 400,000."""
 _DEEPEST_TREE = 2_048
 """Elements in one another where the parser ends, without saying so."""
-_LONGEST_STYLE = 1_000
-"""Characters of a style that are read: those that people write have at most 200."""
-_DEEPEST = 50
-"""Elements around white text in which a background is looked for: pages of news have at most 30."""
 _PERIOD = re.compile(r"\b(?:1[89]|20)\d\d\b|[QHTS][1-4]\b")
 _SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 _MARK = re.compile(r"[\[(]?\^?(?:\d{1,3}|(?<=\^)[\w-]{1,20})[\])]?")
+_LONGEST_LEAD = 120
+"""Characters of a paragraph that only says how to read the table below it: a sentence."""
 _MOST_CELLS = 60
 """Cells of a table row that are read, and columns that a cell may cover."""
 _QUOTED = ""
@@ -91,6 +80,7 @@ class _Reader:
         self.spans: list[Span] = []
         self.open: list[tuple[int, str]] = []
         self.tables: list[_Table] = []
+        self.plain: dict[Any, bool] = {}
 
     def read(self, root: Any) -> None:
         walker = etree.iterwalk(root, events=("start", "end"))
@@ -102,7 +92,7 @@ class _Reader:
             if number % 1_000 == 0:
                 self.stop.check()
             tag = element.tag if isinstance(element.tag, str) else ""
-            is_seen = tag not in _UNSEEN and not _is_hidden(element)
+            is_seen = tag not in _UNSEEN and not hides(element, self.plain)
             if event == "start" and is_seen and tag == "pre":
                 self._lines(element)
             if event == "start" and (not is_seen or tag == "pre"):
@@ -122,7 +112,7 @@ class _Reader:
                 break
         self._flush()
         while self.tables:
-            self.document.blocks += self.tables.pop().blocks(self.section)
+            self._end_table()
 
     def _add(self, text: str | None) -> None:
         if text:
@@ -172,7 +162,7 @@ class _Reader:
                 table.take(tag, text, spans, element.get("colspan", "1"), element.get("rowspan", "1"))
             self._flush()
             if table is not None and tag == "table":
-                self.document.blocks += self.tables.pop().blocks(self.section)
+                self._end_table()
             if len(self.kinds) > 1:
                 self.kinds.pop()
 
@@ -202,6 +192,12 @@ class _Reader:
             self._add(" ")
         elif self.parts or self.spans:
             self._append(self.kinds[-1], *self._taken())
+
+    def _end_table(self) -> None:
+        last = self.document.blocks[-1] if self.document.blocks else None
+        is_lead = last is not None and last.kind == "paragraph" and len(last.text) < _LONGEST_LEAD
+        lead = last.text if last is not None and is_lead and not any(map(str.isdigit, last.text)) else ""
+        self.document.blocks += self.tables.pop().blocks(self.section, lead)
 
     def _append(self, kind: BlockKind, text: str, spans: Sequence[Span]) -> None:
         if not text and not spans:
@@ -237,8 +233,11 @@ class _Table:
         columns, rows = (min(int(each), _MOST_CELLS) if each.isdecimal() else 1 for each in (width, height))
         self.rows[-1].append(_CellText(text, tag == "th", columns, rows, spans))
 
-    def blocks(self, section: str) -> Iterator[Block]:
-        """The caption and the rows, each cell with the headings of its column and with what spans several rows."""
+    def blocks(self, section: str, lead: str) -> Iterator[Block]:
+        """The caption and the rows, each cell with the headings of its column and with what spans several rows.
+
+        `lead` is the sentence before the table, which may have its scale: "All figures in thousands."
+        """
         headers: dict[int, str] = {}
         above: dict[int, tuple[int, str]] = {}
         if self.caption:
@@ -272,7 +271,13 @@ class _Table:
             if text:
                 kind: BlockKind = "heading" if is_heading else "row"
                 yield _block(
-                    kind, text, spans, section=section, cells=cells, table=self.number, caption=self.caption
+                    kind,
+                    text,
+                    spans,
+                    section=section,
+                    cells=cells,
+                    table=self.number,
+                    caption=self.caption or lead,
                 )
 
 
@@ -280,27 +285,6 @@ def _block(kind: BlockKind, text: str, spans: Sequence[Span], **more: Any) -> Bl
     links = [each for each in spans if each[2] != _QUOTED]
     quoted = [each[:2] for each in spans if each[2] == _QUOTED]
     return with_addresses(Block(kind=kind, text=text, links=links, quoted=quoted, **more))
-
-
-def _is_hidden(element: Any) -> bool:
-    attributes = element.attrib
-    if not attributes:
-        return False
-    if "hidden" in attributes or attributes.get("aria-hidden") == "true":
-        return True
-    style = (attributes.get("style") or "")[:_LONGEST_STYLE]
-    return bool(style) and (_HIDING.search(style) is not None or _is_white_on_white(element, style))
-
-
-def _is_white_on_white(element: Any, style: str) -> bool:
-    """Whether text is white, and nothing around white text may give it another background: a style, a class."""
-    if not _WHITE_TEXT.search(style) or _WHITE_GROUND.search(style):
-        return _WHITE_TEXT.search(style) is not None
-    around = [element, *islice(element.iterancestors(), _DEEPEST)]
-    return not any(
-        "background" in each.get("style", "") or "class" in each.attrib or "bgcolor" in each.attrib
-        for each in around
-    )
 
 
 def _squeezed(raw: str, marks: Sequence[int]) -> tuple[dict[int, int], str]:

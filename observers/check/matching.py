@@ -170,7 +170,10 @@ class Look:
             if figure.unit.isupper() and source.unit.isupper():
                 # Another currency.
                 return is_slip(figure, source)
-            return not source.unit and not source.noun and not source.is_small and is_slip(figure, source)
+            is_elliptic = not (source.unit or source.noun or source.is_small or source.is_cell)
+            is_scaled_alike = figure.readings[0].scale == source.readings[0].scale
+            is_elliptic &= is_scaled_alike or _shown(figure) == _shown(source)
+            return is_elliptic and is_slip(figure, source)
         is_count = figure.kind == "amount" and not figure.unit and figure.noun and source.noun
         return not is_count or same_noun(figure, source, self.words)
 
@@ -312,19 +315,26 @@ def is_slip(figure: Figure, source: Figure) -> bool:
 
 def is_rescaled(figure: Figure, source: Figure) -> bool:
     """Whether an amount has the digits of a source's with another scale, of the same unit if the source names one."""
+    if not (figure.kind == source.kind == "amount" and figure.value and source.value):
+        return False
     is_elliptic = not (figure.unit or figure.noun or figure.is_small)
-    is_of_unit = is_elliptic or source.unit == figure.unit or not (source.unit or source.noun)
-    if not (figure.kind == source.kind == "amount" and is_of_unit and figure.value and source.value):
+    # "2.1 million" of something is no "2,100 MWh".
+    may_leave_out = not (source.unit or source.noun) and _shown(figure) == _shown(source)
+    if not (is_elliptic or source.unit == figure.unit or may_leave_out):
         return False
     one, other = figure.readings[0], source.readings[0]
-    if source.is_cell and other.scale == 1 and not other.unit:
-        # The scale of a table may be anywhere.
+    if is_unscaled(figure) or is_unscaled(source):
         return False
     if one.scale == other.scale == 1 and one.written == other.written:
         return False
     size = 1e3 ** round(math.log10(abs(figure.value / source.value)) / 3)
     slack = one.coarse / 2 * (1 + EXACT) / size
     return size != 1 and abs(figure.value / size - source.value) <= slack
+
+
+def is_unscaled(figure: Figure) -> bool:
+    """Whether a table's cell has neither a scale nor a unit: it may be anywhere, as in "All figures in thousands"."""
+    return figure.is_cell and figure.readings[0].scale == 1 and not figure.unit
 
 
 def has_same_digits(figure: Figure, source: Figure) -> bool:
@@ -347,11 +357,6 @@ def _is_shifted(figure: Figure, source: Figure) -> bool:
         return False
     scale = 1e3 ** round(math.log10(value / shown) / 3)
     return scale != 1 and abs(value / scale - shown) <= reading.coarse / reading.written / 2
-
-
-def is_other(figure: Figure, source: Figure) -> bool:
-    """Whether a figure is of a claim's size and yet another value."""
-    return not is_same_value(figure, source) and 0.4 < figure.value / (source.value or 1.0) < 2.5
 
 
 def digits_of(figure: Figure) -> int:

@@ -13,7 +13,7 @@ from ua_tui.observers.check.calculation import COLUMN, Calculation, Operand, Tas
 from ua_tui.observers.check.compare import EXACT
 from ua_tui.observers.check.figures.context import CLAUSE, Context
 from ua_tui.observers.check.figures.figure import Figure
-from ua_tui.observers.check.figures.vocabulary import Vocabulary, root
+from ua_tui.observers.check.figures.vocabulary import Vocabulary, form_of, root
 from ua_tui.observers.check.matching import Look
 from ua_tui.observers.check.sources import roots
 from ua_tui.observers.check.statements import Statement
@@ -133,8 +133,10 @@ class Operands:
         if root((after.split() or [""])[0]) in cues["of"]:
             names = (names | {"share"}) - {"sum"}
         if start > len(before) and self._is_same_again(before, after):
-            directions = words.direction.keys() & text.casefold().split()
-            names |= {"that is", "share", "change" if figure.sign or directions else "difference"}
+            is_directed = figure.sign or any(
+                form_of(words.direction, each) for each in text.casefold().split()
+            )
+            names |= {"share", "change" if is_directed else "difference"}
         return Task(figure, frozenset(names), words, sentence, at, self._operands(at))
 
     def _is_same_again(self, before: str, after: str) -> bool:
@@ -142,9 +144,11 @@ class Operands:
         words, cues = self.look.words, self.look.words.calculation
         known = cues["that is"].union(cues["difference"], cues["change"], cues["sum"])
         said = [
-            word for word in before.casefold().split() if word not in words.common | words.direction.keys()
+            word
+            for word in before.casefold().split()
+            if word not in words.common and not form_of(words.direction, word)
         ]
-        is_more = any(word in words.direction for word in after.casefold().split()[:2])
+        is_more = any(form_of(words.direction, word) for word in after.casefold().split()[:2])
         return len(before) < 40 and not is_more and all(root(word) in known for word in said)
 
     @cached_property

@@ -26,7 +26,7 @@ from ua_tui.core.observation import (
 )
 from ua_tui.core.records.journal_reader import PastJournal, unreadable
 from ua_tui.core.storage.compression import SUFFIX
-from ua_tui.core.storage.folders import EXPORTS, REPORT_CHECKS, SAVED_REPORTS
+from ua_tui.core.storage.folders import REPORT_CHECKS, SAVED_REPORTS
 from ua_tui.core.storage.workspace import JOURNAL, is_record
 from ua_tui.core.text import words_of
 from ua_tui.core.view.calls import CALL_EVENTS, OpenCalls
@@ -43,7 +43,7 @@ from ua_tui.observers.search.tool_names import (
     short_name,
 )
 
-_REPORTS = frozenset({"work_products", REPORT_CHECKS, EXPORTS, SAVED_REPORTS})
+_REPORTS = frozenset({"work_products", REPORT_CHECKS, SAVED_REPORTS})
 """Folders of what the agent wrote, and of what was made from it."""
 _OWN_FILES = frozenset({"expanded_corpus.json", "title.txt"})
 _WRITERS = frozenset({"Write", "Edit", "MultiEdit", "NotebookEdit", "write_local_file"})

@@ -29,13 +29,18 @@ def roots(text: str, common: frozenset[str]) -> list[str]:
     return [root(word) for word in WORD.findall(text.casefold()) if word not in common]
 
 
-def figures_in(text: str, style: Style, cells: Sequence[Cell] = (), caption: str = "") -> list[Figure]:
-    """The figures of a text; those of a table's cells have the unit of their column, row or caption."""
+def figures_in(
+    text: str, style: Style, cells: Sequence[Cell] = (), caption: str = "", section: str = ""
+) -> list[Figure]:
+    """The figures of a text; those of a table's cells have the unit of their column, row, caption or section."""
     if not cells:
         return find_figures(text, style)
     found, label = [], label_of(text, cells)
+    # "Receipts (EUR thousand)" above the names of the rows is said of all columns.
+    corner = next((cell.header for cell in cells if text[cell.start : cell.end] == label), "")
     for cell in cells:
-        figures = find_figures(text[cell.start : cell.end], style, (cell.header, label, f", {caption}"))
+        headings = (cell.header, label, corner, f", {caption}", section)
+        figures = find_figures(text[cell.start : cell.end], style, headings)
         for figure in figures:
             is_alone = len(figures) == 1 and figure.text == text[cell.start : cell.end].lstrip("+-−–")
             found.append(
@@ -66,7 +71,7 @@ class Passage:
     @cached_property
     def figures(self) -> list[Figure]:
         """The figures in the passage; those of a table's cell with the unit of its column."""
-        return figures_in(self.text, self.style, self.cells, self.caption)
+        return figures_in(self.text, self.style, self.cells, self.caption, self.heading)
 
     @cached_property
     def words(self) -> frozenset[str]:

@@ -87,6 +87,6 @@ def statements(document: Document, style: Style, corpus: Corpus) -> Iterator[Sta
 def _figures(block: Block, start: int, end: int, style: Style) -> Iterator[Figure]:
     """The figures of a part of a block; the number of a heading is none."""
     skipped = _NUMBERING.match(block.text) if block.kind == "heading" else None
-    for figure in figures_in(block.text[start:end], style, block.cells, block.caption):
+    for figure in figures_in(block.text[start:end], style, block.cells, block.caption, block.section):
         if skipped is None or figure.start >= skipped.end():
             yield replace(figure, start=figure.start + start, end=figure.end + start)

@@ -6,15 +6,15 @@ import re
 from itertools import pairwise
 
 from ua_tui.observers.check.figures.figure import Bound, Role
-from ua_tui.observers.check.figures.vocabulary import Vocabulary, root, singular, stem, units
+from ua_tui.observers.check.figures.vocabulary import Vocabulary, form_of, root, singular, stem, units
 
 _WORDS = re.compile(r"[^\W\d_]+(?:[-’'][^\W\d_]+)*|[^\w\s]|\d[\d.,]*")
 CLAUSE = re.compile(
     r"[;:()|—!?]|[.,](?!\d)|\s[–-]\s"
     r"|\b(?:and|but|while|whereas|und|aber|während|et|mais|tandis|y|pero|mientras)\b(?! (?:per|par|por|pro|je)\b)"
 )
-_BEFORE, _BEHIND, _ADJECTIVE = 80, 60, 12
-"""Characters of a clause before and behind a number that are looked at, and words before it for "annual"."""
+_BEFORE, _BEHIND, _ADJECTIVE, _ADJECTIVE_BEHIND = 80, 60, 12, 6
+"""Characters of a clause before and behind a number that are looked at, and words there for "annual"."""
 _PER = ("per", "pro", "je", "par", "por", "/")
 _NO_PRICES = ("", "%", "pp")
 """Units behind which "a" and an unknown noun are no rate: "98 percent a stack keeps"."""
@@ -57,7 +57,7 @@ class Context:
         known = self.words
         for word in phrase:
             lowered = word.casefold()
-            if stem(word) in known.adjectives or lowered in known.direction:
+            if stem(word) in known.adjectives or form_of(known.direction, lowered) is not None:
                 continue
             if known.language == "de":
                 is_noun = word[0].isupper()
@@ -66,6 +66,11 @@ class Context:
             if is_noun:
                 return word
         return ""
+
+    def is_negated(self, start: int, end: int) -> bool:
+        """Whether the words around a number, across clauses, say that something is not so."""
+        around = self.text[max(0, start - _BEFORE) : end + _BEHIND].casefold()
+        return not self.words.negations.isdisjoint(_WORDS.findall(around))
 
     def clause(self, start: int, end: int) -> Clause:
         """The words of the clause around a number."""
@@ -81,7 +86,8 @@ class Clause:
         self.words = words
         self.before = before
         self.behind = behind
-        self.next = _WORDS.findall(behind[:40].casefold())[:3]
+        self.following = _WORDS.findall(behind.casefold())
+        self.next = self.following[:3]
 
     def rate(self, unit: str) -> str:
         """What a number is per, "|" between several: "a week" or "/kg" behind it, or an adjective such as "annual"."""
@@ -97,7 +103,7 @@ class Clause:
             if match[0][0] == "/":
                 rate = units().rates.get(word, rate)
             is_compared = following in known.compared or following[0].isdigit()
-            if is_compared or word.casefold() in known.direction or (number and not is_per):
+            if is_compared or form_of(known.direction, word.casefold()) or (number and not is_per):
                 continue
             if rate is None and not is_per and unit in _NO_PRICES:
                 continue
@@ -105,28 +111,34 @@ class Clause:
                 found.append(f"{number} {rate or stem(word)}".strip())
         if found:
             return "|".join(found)
-        near = self.next + self.before[:_ADJECTIVE]
+        near = self.following[:_ADJECTIVE_BEHIND] + self.before[:_ADJECTIVE]
         for word, earlier in pairwise(self.before):
             if earlier in known.each and word in known.rate_units:
                 return known.rate_units[word]
-        return next((known.rate_words[word] for word in near if word in known.rate_words), "")
+        return next(filter(None, (form_of(known.rate_words, word) for word in near)), "")
 
-    def direction(self, bound: str) -> tuple[int, bool]:
-        """Whether the words of the clause around a number say more (1) or less (-1), and whether a neighbour does."""
-        known = self.words.direction
-        for word in self.next:
-            if not word[0].isalpha() or word in self.words.past:
+    def direction(self, bound: str) -> tuple[int, bool, bool]:
+        """Whether the words around a number say more (1) or less (-1), whether a neighbour does, and of a level."""
+        known, levels = self.words.direction, self.words.levels
+        for word, following in zip(self.next, [*self.following[1:], ""], strict=False):
+            is_of = root(word) in self.words.calculation["of"]
+            if not word[0].isalpha() or (word in self.words.past and not is_of):
                 break
-            if (sign := known.get(word)) is not None:
-                return sign, True
+            if (sign := form_of(known, word)) is not None and not self._is_degree(word, following):
+                return sign, True, word in levels
         for distance, word in enumerate(self.before):
             # "More than 40" and "make up 40 percent" say nothing of a direction.
             is_bound = bound and distance < 2 and word in self.words.bounding
             if is_bound or not self.words.phrasal.isdisjoint(self.before[distance + 1 : distance + 2]):
                 continue
-            if (sign := known.get(word)) is not None:
-                return sign, distance <= 2
-        return 0, False
+            following = self.before[distance - 1] if distance else ""
+            if (sign := form_of(known, word)) is not None and not self._is_degree(word, following):
+                return sign, distance <= 2, word in levels
+        return 0, False, False
+
+    def _is_degree(self, word: str, following: str) -> bool:
+        """Whether a word is that of a comparative: "plus court" is less."""
+        return word in self.words.degrees and following.isalpha() and following not in self.words.common
 
     def role(self, reach: int = 2) -> Role:
         """Whether the words before a number, the last ones, say that it is a former or a present value: "from", "to".

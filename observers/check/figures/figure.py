@@ -49,6 +49,8 @@ class Figure:
         rate: what it is per, such as "week"; "".
         sign: 1 for more, -1 for less, 0 if neither a sign nor a word near it says so.
         has_sign: the sign is written, or a direct neighbour says so.
+        is_level: the word that says so compares with a level: "above", "behind".
+        is_negated: the sentence has a word such as "not", "without" or "would" near it.
         role: the word before says that it is the former or the present value: "from", "to".
         bound: "about", "over" or "under" if it is no exact value.
         is_bare: without a unit, a scale and decimals.
@@ -69,12 +71,19 @@ class Figure:
     rate: str = ""
     sign: int = 0
     has_sign: bool = False
+    is_level: bool = False
+    is_negated: bool = False
     role: Role = ""
     bound: Bound = ""
     is_bare: bool = False
     is_small: bool = False
     is_word: bool = False
     is_cell: bool = False
+
+    @property
+    def is_year(self) -> bool:
+        """Whether it is a date that is written as a plain number."""
+        return self.kind == "date" and bool(self.readings)
 
     @property
     def unit(self) -> str:

@@ -34,10 +34,10 @@ _MAY_HAVE_OTHER = re.compile(
 _DIGITS = re.compile(
     r"(?<![\w.,])(?P<word>minus )?(?P<sign>[-−–+±])?"
     r"(?P<before>(?:US|U\.S\.|CA|AU|NZ|HK|NT|MX|CN|[ACSR])?[$¥]|[€£₹₩₽₺¢]|[A-Z]{3}|Rs\.?|Fr\.)?"
-    r"[ \u00a0\u202f]?(?P<inner>[-−])?"
+    r"[ \u00a0\u202f]?(?P<inner>[-−]|(?<=[$€£¥])\()?"
     r"(?P<run>\d{1,3}(?:[\u00a0\u202f\u2009]\d{3})+(?!\d)(?:[.,]\d+)?|\d{1,3}(?:[’']\d{3})+(?!\d)(?:\.\d+)?"
     r"|\d{1,3}(?: \d{3})+(?![\d ]*\d)(?:,\d+)?|\d{1,18}(?:[.,]\d{1,12})*|\.\d{1,9})"
-    r"(?P<fraction>[ ]?[½¼¾⅓⅔]|[ ]\d/\d(?![\d/]))?"
+    r"(?P<fraction>[ ]?[½¼¾⅓⅔]|[ ]\d/\d(?![\d/]))?(?(inner)\)?)"
 )
 _SEASON = re.compile(r"(?<![\w/–-])((?:19|20)\d\d)[/–-](\d\d)(?![\w/–-]|[.,]\d)")
 _PREFIXES = ("mid", "pre", "post", "early", "late")
@@ -185,7 +185,7 @@ class _Finder:
         if fraction := (match["fraction"] or "").strip():
             top, _, bottom = fraction.partition("/")
             part = _FRACTIONS.get(fraction) or int(top) / max(int(bottom), 1)
-            numbers = [Reading(each.value + part, 0.01, 0.01) for each in numbers]
+            numbers = [Reading(each.value + part, 0.1, 0.25) for each in numbers]
         if ordinal := _ORDINAL.match(self.text, end):
             self._add(start, ordinal.end(), [Reading(numbers[0].value, 1, 1, "ordinal")])
             return
@@ -229,7 +229,10 @@ class _Finder:
         if not is_year or not self.may_be_year:
             return False
         noun, _ = self.context.noun(end)
-        if noun and self.context.bound(start, end):
+        before = WORD.findall(self.text[max(0, start - 24) : start].casefold())
+        is_counted = noun and before and before[-1].isalpha() and before[-1] not in self.words.common
+        if is_counted or (noun and self.context.bound(start, end)):
+            # "It carries 1800 passengers" has no year, "in 2034 sales" has one.
             return False
         plain = (Reading(float(run), 1, 1),)
         self.found.append(
@@ -313,11 +316,12 @@ class _Finder:
         unit, is_rate, _ = readings[0].unit.partition("/s")
         if is_rate:
             readings, rate = [replace(each, unit=unit) for each in readings], "second"
-        direction, has_sign = (sign, True) if sign else clause.direction(bound)
+        direction, has_sign, is_level = (sign, True, False) if sign else clause.direction(bound)
         self.found.append(Figure(
             start=start, end=end, text=self.text[start:end], readings=tuple(readings), noun=noun, nouns=nouns,
-            rate=rate, sign=direction, has_sign=has_sign, role=clause.role(), bound=bound, is_bare=is_bare,
-            is_small=is_small or (is_bare and abs(readings[0].value) <= _SMALL), is_word=is_word,
+            rate=rate, sign=direction, has_sign=has_sign, is_level=is_level,
+            is_negated=bool(direction) and context.is_negated(start, end), role=clause.role(), bound=bound,
+            is_bare=is_bare, is_small=is_small or (is_bare and abs(readings[0].value) <= _SMALL), is_word=is_word,
         ))  # fmt: skip
 
     def _is_free(self, start: int, end: int) -> bool:

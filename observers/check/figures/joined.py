@@ -29,9 +29,13 @@ def joined(text: str, figures: Sequence[Figure]) -> list[Figure]:
         last = found[-1] if found else None
         between = text[last.end : figure.start] if last is not None else ""
         if last is None or last.kind != "amount" or figure.kind != "amount":
-            found.append(figure)
+            # "1312 of 1740" has no year.
+            is_part = last is not None and last.is_bare and figure.is_year and _OF.fullmatch(between)
+            found.append(replace(figure, kind="amount", date=(0, 0, 0)) if is_part else figure)
         elif _are_duration(last, figure, between):
             one, other = last.readings[0], figure.readings[0]
+            if not other.unit:
+                other = replace(other, value=60 * other.value, step=60, coarse=60, unit="time")
             total = one.value + other.value
             found[-1] = _one(text, last, figure, replace(other, value=total, coarse=other.step, delta=total))
         elif between in _IN and _are_share(last, figure):
@@ -53,6 +57,9 @@ def _one(text: str, first: Figure, last: Figure, reading: Reading) -> Figure:
 
 def _are_duration(first: Figure, second: Figure, between: str) -> bool:
     """Whether two are the parts of a duration: "4 h 52 min", "8 minutes and 51 seconds"."""
+    if first.text[-1:] == "h" and second.is_bare and not second.noun and 0 < second.value < 60:
+        # "3 h 48"
+        return between in (" ", "\u00a0", "\u202f", "")
     if not first.unit == second.unit == "time" or between.strip(" \u00a0,") not in _AND:
         return False
     return _DAY > first.readings[0].written > second.readings[0].written

@@ -12,7 +12,7 @@ SIGNS = "%‰°€£$¥₹¢"
 """Units that may stand directly before or behind digits."""
 _NEXT = re.compile(r"[ \u00a0\u202f\u2009-]?(?:(?:d['’]|de )(?=[^\W\d_]))?([^\s,;:()!?\"“”|\[\]]+)")
 _GLUED = re.compile(r"(k|M|Mrd|Md|m|bn)([€$£])")
-_HEADING = re.compile(r"\A|[(\[]|,|\bin\b|\ben\b|(?=[%€£$])")
+_HEADING = re.compile(r"\A|[(\[]|,|\bin\b|\ben\b|(?=[%€£$])", re.I)
 _CURRENCY = re.compile(r"\s*((?:US|A|C|NZ|HK)?[$€£¥]|[A-Z]{3}(?= ))\s*")
 _LONGEST_PHRASE = 3
 

@@ -9,14 +9,16 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib import resources
-from typing import Any
+from typing import Any, TypeVar
 
+T = TypeVar("T")
 LANGUAGES = ("en", "de", "fr", "es")
 WORD = re.compile(r"[^\W\d_]+|\d+")
 _SETS = (
-    ("direction", "phrasal"), ("rate", "compared"), ("rate", "each"), ("counted", "irregular"), ("role", "joining"),
-    ("role", "past"), ("role", "present"), ("role", "negations"),
+    ("direction", "phrasal"), ("direction", "levels"), ("direction", "degrees"), ("rate", "compared"), ("rate", "each"),
+    ("counted", "irregular"), ("role", "joining"), ("role", "past"), ("role", "present"), ("role", "negations"),
 )  # fmt: skip
+_SHORTEST_BEGINNING = 4
 _ENDINGS = ("ing", "ed", "es", "en", "em", "er", "e", "a", "o", "n")
 
 
@@ -43,7 +45,7 @@ class Units:
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """The words of a language that matter for figures; stems are those of `stem`.
+    """The words of a language that matter for figures; stems are those of `stem`, "aument-" is how a word begins.
 
     `same` has for the stem of a noun the groups of nouns that may count the same, `calculation` the stems that
     announce each kind of calculation.
@@ -63,6 +65,8 @@ class Vocabulary:
     bounding: frozenset[str]
     direction: Mapping[str, int]
     phrasal: frozenset[str]
+    levels: frozenset[str]
+    degrees: frozenset[str]
     rate_words: Mapping[str, str]
     rate_units: Mapping[str, str]
     rates: re.Pattern[str]
@@ -83,6 +87,14 @@ class Vocabulary:
     negations: frozenset[str]
     itself: re.Pattern[str]
     identifiers: frozenset[str]
+
+
+def form_of(table: Mapping[str, T], word: str) -> T | None:
+    """What a table has for a word, or for a beginning of it, such as "aument-"."""
+    if word in table:
+        return table[word]
+    beginnings = (f"{word[:length]}-" for length in range(len(word), _SHORTEST_BEGINNING - 1, -1))
+    return next((table[each] for each in beginnings if each in table), None)
 
 
 def singular(word: str) -> str:
@@ -169,7 +181,7 @@ def vocabulary(language: str) -> Vocabulary:
         rates=re.compile(
             rf"(?:(?<!\w)(?:{_either(rate['per'])})[ \u00a0]|/[ \u00a0]?)([\d,.\u00a0 ]*)([^\W\d_][\w-]*)"
         ),
-        dates=_dates(data, months, quarters),
+        dates=_dates(data, months, quarters, is_english=language == "en"),
         dated=re.compile(
             rf"\d{{4}}-\d\d-|\d\.\s?\d{{1,2}}\.|[QT][1-4]\b|{data['quarter']}|\b(?:{'|'.join(sorted(months, key=len))})"
         ),
@@ -222,15 +234,18 @@ def _either(words: str) -> str:
     return "|".join(re.escape(word) for word in sorted(words.split("|"), key=len, reverse=True))
 
 
-def _dates(data: dict[str, Any], months: Mapping[str, int], quarters: Mapping[str, int]) -> re.Pattern[str]:
-    """The forms of dates: 12 March 2024, March 12, 2024, March 2024, 2024-03-12, 12.03.2024, Q3 2024."""
+def _dates(
+    data: dict[str, Any], months: Mapping[str, int], quarters: Mapping[str, int], *, is_english: bool
+) -> re.Pattern[str]:
+    """The forms of dates: 12 March 2024, March 2024, 2024-03-12, 12.03.2024, Q3 2024; in English March 12, 2024."""
     month = "|".join(sorted(months, key=len, reverse=True))
     ordinal, of = r"(?:st|nd|rd|th|er|\.|º)?", r"(?:de |del |of )?"
     return re.compile(
         rf"(?<![\w.,/-])(?P<d1>\d{{1,2}}){ordinal}(?:[ ]?(?:[–-]|and|to|und|bis|et|au|y|al)[ ]?"
         rf"(?P<d2>\d{{1,2}}){ordinal})?[ \u00a0-]{of}(?P<m1>{month})\b\.?(?:,?[ \u00a0-]{of}(?P<y1>\d{{4}})\b)?"
-        rf"|\b(?P<m2>{month})\.? (?P<d3>\d{{1,2}})(?:st|nd|rd|th)?(?:[ ]?(?:[–-]|and|to)[ ]?(?P<d4>\d{{1,2}}))?"
-        rf"(?![\w%:]|[.,]\d)(?:,? (?P<y2>\d{{4}})\b)?"
+        # "Juli 21 600" is no date: only English has the month first.
+        rf"|\b(?P<m2>{month if is_english else '(?!)'})\.? (?P<d3>\d{{1,2}})(?:st|nd|rd|th)?"
+        rf"(?:[ ]?(?:[–-]|and|to)[ ]?(?P<d4>\d{{1,2}}))?(?![\w%:]|[.,]\d)(?:,? (?P<y2>\d{{4}})\b)?"
         rf"|\b(?P<m3>{month})\.?,? {of}(?P<y3>\d{{4}})\b"
         r"|(?<![\w.-])(?P<y4>\d{4})-(?P<m4>[01]\d)-(?P<d5>[0-3]\d)(?=T\d|(?![\w-]))"
         r"|(?<![\w.])(?P<d6>\d{1,2})\.[ ]?(?P<m5>\d{1,2})\.[ ]?(?P<y5>\d{4})(?!\d)"

@@ -79,6 +79,9 @@ def test_a_later_answer_replaces_the_earlier_one_and_keeps_the_note(path: Path) 
     decide(path, PRICE, answer=None, note="")
     assert about(path, PRICE) is None
     assert signed(path, YIELD, PRICE) == "Signed: 1 of 2 accepted, 1 open"
+    decide(path, YIELD, answer=None)
+    decide(path, PRICE)
+    assert signed(path, YIELD, PRICE) == "Signed: 1 of 2 accepted, 1 open, none of them doubtful"
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from ua_tui.core.claims.files import ReportCheck
 from ua_tui.core.claims.records import Source, SourceKind
 from ua_tui.core.concurrency.cancellation import NEVER, Stop, Stopped
 from ua_tui.core.events import types as ev
-from ua_tui.core.knowledge.index.store import KnowledgeStore
+from ua_tui.core.knowledge.access import open_store
 from ua_tui.core.knowledge.place import FILE
 from ua_tui.core.observation import (
     KnowledgeObservation,
@@ -128,7 +128,7 @@ def test_what_the_agent_wrote_is_no_source(session: ReadSession) -> None:
         "report_checks/report.html.json",
         "expanded_corpus.json",
         "work_products/other.md",
-        "exports/otters.md",
+        "SAVED_REPORTS/otters.md",
     ):
         (session.folder / path).parent.mkdir(exist_ok=True)
         (session.folder / path).write_text("Otters weigh 77 kilograms.")
@@ -457,7 +457,7 @@ def earlier(tmp_path: Path) -> ReadSession:
     """An earlier session that read a page, and that the knowledge base has."""
     found = ReadSession(tmp_path, "session_20260301_080000")
     found.crawl((PAGE, "Otters smiled then. The key is planted-secret-value."))
-    with KnowledgeStore(tmp_path / WORKSPACES / FILE) as store:
+    with open_store(tmp_path / WORKSPACES / FILE) as store:
         while index_piece(store, found.folder, Redactor()).more:
             pass
     return found

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from ua_tui.core.claims.checked_report import CheckedReport
-from ua_tui.core.claims.difference import passage_pieces
+from ua_tui.core.claims.description import Description, describe_claim
 from ua_tui.core.claims.ledger import ListedClaim
-from ua_tui.core.claims.records import Passage
 from ua_tui.core.text import clean_line
 from ua_tui.tui.cli.output import wrapped
 from ua_tui.tui.render.format import tail_cut
@@ -15,7 +14,7 @@ from ua_tui.tui.render.layout import width_of
 from ua_tui.tui.viewers.claims.signs import risk_of, sign_of
 
 _INDENT = "    "
-_TEXT, _SENTENCE, _ADDRESS, _CELL, _PASSAGE = 300, 800, 400, 40, 5_000
+_TEXT, _SENTENCE, _ADDRESS, _CELL = 300, 800, 400, 40
 """The longest ones, in characters."""
 _WIDE = 100
 
@@ -46,9 +45,9 @@ class CheckPage:
         for claim in claims:
             if claim.is_doubtful:
                 decided = f" · {_decision(claim)}" if claim.decision is not None else ""
-                text = f"{_state(claim)}  {clean_line(claim.quote.exact, _TEXT)}{decided}"
-                yield from ("", *self._paragraph(text, later=_INDENT))
-                for text, is_address in _details(report, claim):
+                told = describe_claim(claim, report.sources)
+                yield from ("", *self._paragraph(f"{_state(claim)}  {told.words}{decided}", later=_INDENT))
+                for text, is_address in _details(told):
                     # An address in one piece can be clicked and copied.
                     yield from [_INDENT + text] if is_address else self._paragraph(text, _INDENT)
 
@@ -82,25 +81,22 @@ def _rows(columns: Sequence[tuple[str, Sequence[str]]], width: int) -> Iterator[
         yield (tail_cut(line, width) if width else line).rstrip()
 
 
-def _details(report: CheckedReport, claim: ListedClaim) -> Iterator[tuple[str, bool]]:
+def _details(told: Description) -> Iterator[tuple[str, bool]]:
     """The lines about a doubtful claim, and whether each is an address."""
-    text, sentence = clean_line(claim.quote.exact, _TEXT), clean_line(claim.sentence, _SENTENCE)
-    where = clean_line(claim.section, 120), sentence if sentence != text else ""
-    if any(where):
-        yield ": ".join(filter(None, where)), False
-    if claim.kind == "link" and (address := clean_line(claim.url, _ADDRESS)) != text:
-        yield address, True
-    instead = clean_line(claim.instead, _TEXT)
-    yield f"The source has: {instead}" if instead else clean_line(claim.meaning, _SENTENCE), False
-    for passage in claim.passages[:1]:
-        title, address = _source(report, passage)
-        near = f"{passage.headers} {''.join(piece.text for piece in passage_pieces(claim, passage))}"
-        yield f"{'' if claim.state == 'differs' else 'Nearest: '}“{clean_line(near, _PASSAGE)}”", False
-        yield from ((each, each == address) for each in dict.fromkeys((title, address)) if each)
-    if claim.opinion is not None:
-        yield f"Second opinion: {claim.opinion.text}", False
-    if claim.decision is not None and claim.decision.note:
-        yield f"Note: {clean_line(claim.decision.note, _SENTENCE)}", False
+    said = "".join(piece.text for piece in told.said)
+    if where := ": ".join(filter(None, (told.section, said if said != told.words else ""))):
+        yield where, False
+    if told.address:
+        yield told.address, True
+    yield told.why, False
+    for passage in told.passages[:1]:
+        near = f"{passage.headers} {passage.text}".strip()
+        yield f"{'' if told.state == 'differs' else 'Nearest: '}“{near}”", False
+        yield passage.title, passage.title == passage.url
+        if passage.url != passage.title:
+            yield passage.url, True
+    for each in told.judged:
+        yield each, False
 
 
 def _state(claim: ListedClaim) -> str:
@@ -112,14 +108,5 @@ def _decision(claim: ListedClaim) -> str:
 
 
 def _source_of(report: CheckedReport, claim: ListedClaim) -> str:
-    if not claim.passages:
-        return clean_line(claim.url, _CELL)
-    return clean_line(next(filter(None, _source(report, claim.passages[0])), ""), _CELL)
-
-
-def _source(report: CheckedReport, passage: Passage) -> tuple[str, str]:
-    """The title and the address of the source of a passage."""
-    if not 0 <= passage.source < len(report.sources):
-        return "", ""
-    source = report.sources[passage.source]
-    return clean_line(source.title, 120), clean_line(source.url or source.path, _ADDRESS)
+    first = next(iter(claim.passages), None)
+    return clean_line(report.sources[first.source].name if first is not None else claim.url, _CELL)

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
-from datetime import UTC, datetime
 from itertools import zip_longest
 
 from textual.content import Content, Span
 
-from ua_tui.core.claims.checked_report import NOUNS, CheckedReport
-from ua_tui.core.claims.difference import Piece, passage_pieces, sentence_pieces
+from ua_tui.core.claims.checked_report import CheckedReport
+from ua_tui.core.claims.description import Description, Piece, describe_claim
 from ua_tui.core.claims.records import Claim, Passage, Source
 from ua_tui.core.concurrency.cancellation import NEVER, Stop
 from ua_tui.core.events.units import quantity
@@ -20,15 +18,9 @@ from ua_tui.tui.viewers.bodies.text import TextBody
 from ua_tui.tui.viewers.claims.signs import SIGNS, count_states, sign_of
 from ua_tui.tui.viewers.document import Body, JoinedBody, ListRows, Rows, joined
 
-_MOST_PASSAGES = 6
 _BESIDE_FROM = 96
 """Columns from which on sources are beside what the report says: those of a screen of 100 columns."""
 _COLOURS = {"wrong": "$error", "doubtful": "$warning", "found": "$text-muted"}
-_KINDS = {
-    **{kind: noun for kind, (noun, _) in NOUNS.items()},
-    "search_row": "search result",
-    "query": "what you wrote",
-}
 
 Styled = tuple[str, str]
 """A text and its roles, separated by spaces."""
@@ -67,18 +59,18 @@ def summary_line(report: CheckedReport, *, brief: bool = False) -> Content:
 def claim_body(report: CheckedReport, number: int) -> Body:
     """Describe the claim of this number, from 0; where there is room the sources are beside the report."""
     claim = report.claims[number]
-    decision, opinion, sign = claim.decision, claim.opinion, sign_of(claim)
-    state = (f"{sign.character} {claim.state}", f"{sign.role} strong")
-    head = [[state, (f" · {claim.kind}  ", "dim"), (clean_line(claim.meaning, 600), "")]]
-    if claim.formula:
-        head.append([(clean_line(claim.formula, 300), "strong")])
-    if decision is not None:
-        who = f"{decision.answer or 'note'} by {clean_line(decision.by, 60)}, {_when(decision.at)}"
-        role = {"accepted": "good", "rejected": "bad"}.get(decision.answer or "", "dim")
-        head.append([(who, role), (f"  {clean_line(decision.note, 300)}".rstrip(), "")])
-    if opinion is not None:
-        head.append([("Second opinion: ", "dim"), (opinion.text, "")])
-    return _Evidence(_body(head), _body([*_report(claim)]), _body([*_sources(report, claim)]))
+    told, sign = describe_claim(claim, report.sources), sign_of(claim)
+    state = (f"{sign.character} {told.state}", f"{sign.role} strong")
+    answered = {"accepted": "good", "rejected": "bad"}.get(claim.answer or "", "dim")
+    head = [[state, (f" · {claim.kind}  ", "dim"), (told.why, "")]]
+    head += [[(each, answered)] for each in told.judged]
+    removed = "removed-words" if claim.state == "differs" else f"{sign.role} strong"
+    said = [
+        [("In the report", "heading"), (f"  {told.section}" if told.section else "", "dim")],
+        _in_roles(told.said, removed),
+        [(told.address, "link")],
+    ]
+    return _Evidence(_body(head), _body(said), _body([*_sources(told)]))
 
 
 def opened_source(report: CheckedReport, claim: Claim) -> tuple[Source, Passage] | None:
@@ -120,63 +112,23 @@ def _body(lines: Sequence[Sequence[Styled]]) -> TextBody:
     return TextBody("\n".join(row.plain for row in rows), style=lambda number, line: spans[number])
 
 
-def _report(claim: Claim) -> Iterator[list[Styled]]:
-    section = clean_line(claim.section, 120)
-    yield [("In the report", "heading"), (f"  {section}" if section else "", "dim")]
-    role = "removed-words" if claim.state == "differs" else f"{sign_of(claim).role} strong"
-    yield _in_roles(sentence_pieces(claim), role)
-    if claim.url:
-        yield [(clean_line(claim.url, 400), "link")]
-
-
-def _sources(report: CheckedReport, claim: Claim) -> Iterator[list[Styled]]:
-    passages = claim.passages[:_MOST_PASSAGES]
-    for count, passage in enumerate(passages):
-        source = report.sources[passage.source]
-        if count:
+def _sources(told: Description) -> Iterator[list[Styled]]:
+    role = "strong" if told.state == "not found" else "added-words"
+    for count, passage in enumerate(told.passages, 1):
+        if count > 1:
             yield []
-        heading = "Nearest passage" if claim.state == "not found" else "In the source"
-        of = f" {count + 1} of {len(passages)}" if len(passages) > 1 else ""
-        title = clean_line(source.name, 300)
-        yield [(heading + of, "heading"), ("  ", ""), (title, "strong")]
+        of = f" {count} of {len(told.passages)}" if len(told.passages) > 1 else ""
+        yield [(told.heading + of, "heading"), ("  ", ""), (passage.title, "strong")]
         if passage.headers:
-            yield [(clean_line(passage.headers, 300), "dim")]
-        role = "strong" if claim.state == "not found" else "added-words"
-        yield [("“", "dim"), *_in_roles(passage_pieces(claim, passage), role), ("”", "dim")]
-        yield [(_facts(source), "dim")]
-        if source.url and source.title:
-            yield [(clean_line(source.url, 400), "link")]
-    if not passages:
+            yield [(passage.headers, "dim")]
+        yield [("“", "dim"), *_in_roles(passage.pieces, role), ("”", "dim")]
+        yield [(" · ".join(passage.facts), "dim")]
+        if passage.url != passage.title:
+            yield [(passage.url, "link")]
+    if not told.passages:
         yield [("In the sources", "heading")]
-    if not passages and claim.state == "not looked at":
-        yield [("It was not looked for.", "dim")]
-    elif not passages:
-        what = clean_line(claim.url if claim.kind == "link" else claim.quote.exact, 200)
-        verb = "has the address" if claim.kind == "link" else "mentions"
-        yield [(f"No page that was read {verb} ", "dim"), (what, "strong"), (".", "dim")]
+        yield [(told.absent, "dim")]
 
 
 def _in_roles(pieces: Sequence[Piece], role: str) -> list[Styled]:
     return [(each.text, role if each.is_marked else "") for each in pieces]
-
-
-def _facts(source: Source) -> str:
-    facts = [_KINDS[source.kind]]
-    if source.published:
-        facts.append(f"published {clean_line(source.published, 40).partition('T')[0]}")
-    if source.read_at is not None:
-        verb = {"search_row": "found", "run": "made", "file": "made"}.get(source.kind, "read")
-        facts.append(f"{verb} {_when(source.read_at)}")
-    if source.session:
-        facts.append(clean_line(source.session, 80))
-    return " · ".join(facts)
-
-
-def _when(at: datetime) -> str:
-    at = at if at.tzinfo is not None else at.replace(tzinfo=UTC)
-    days = (datetime.now(UTC) - at).days
-    age = f" ({days:,} {'day' if days == 1 else 'days'} ago)" if days > 0 else ""
-    # The first and the last day that there are may have no time of this place.
-    with suppress(OverflowError, OSError, ValueError):
-        at = at.astimezone()
-    return f"{at:%Y-%m-%d %H:%M}{age}"

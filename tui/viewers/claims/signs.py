@@ -26,11 +26,6 @@ SIGNS: Mapping[State, Sign] = {
     "not looked at": Sign("–", "found", "dim"),
 }
 STYLES = ("wrong", "doubtful", "found")
-LEGEND = (
-    ("✗", "in a report: a source has something else; a link that was never seen"),
-    ("?", "in a report: in nothing that was read"),
-    ("=, ·", "calculated from sources; found in a source, its sentence was not judged"),
-)
 
 
 def sign_of(claim: Claim) -> Sign:

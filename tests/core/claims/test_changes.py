@@ -1,0 +1,46 @@
+from __future__ import annotations
+
+from ua_tui.core.claims.changes import compare_claims
+from ua_tui.core.claims.records import Claim, Kind, TextQuote
+
+
+def claim(exact: str, sentence: str, kind: Kind = "figure") -> Claim:
+    return Claim(kind=kind, state="found", quote=TextQuote(exact), sentence=sentence)
+
+
+BEFORE = [
+    claim("9 percent", "Contract prices rose by 9 percent in the quarter."),
+    claim("41,000", "Halden ordered 41,000 parts at launch."),
+    claim("12", "The line in Toivo employs 12 engineers."),
+    claim("https://a.example", "See there.", "link"),
+]
+
+
+def test_claims_are_the_same_changed_new_and_gone() -> None:
+    after = [
+        claim("41,000", "At its launch Halden ordered 41,000 parts."),
+        claim("11 percent", "Contract prices rose by 11 percent in the quarter."),
+        claim("600", "A rack of 600 kilowatts ran for a month."),
+    ]
+    changes = compare_claims(BEFORE, after)
+    assert changes.same == 1
+    assert [(old.quote.exact, new.quote.exact) for old, new in changes.changed] == [
+        ("9 percent", "11 percent")
+    ]
+    assert [each.quote.exact for each in changes.new] == ["600"]
+    assert [each.quote.exact for each in changes.gone] == ["12"]
+
+
+def test_equal_words_are_matched_before_alike_sentences() -> None:
+    row = "Prices of memory and of logic: 5 and 7 percent."
+    changes = compare_claims(
+        [claim("5", row), claim("7 percent", row)], [claim("7 percent", row), claim("5", row)]
+    )
+    assert (changes.same, changes.changed, changes.new, changes.gone) == (2, (), (), ())
+
+
+def test_a_quotation_is_no_figure() -> None:
+    changes = compare_claims(
+        [claim("nine", "It rose by nine.")], [claim("nine", "It rose by nine.", "quotation")]
+    )
+    assert (changes.same, len(changes.new), len(changes.gone)) == (0, 1, 1)
