@@ -6,7 +6,6 @@ What needs the packages of a team is imported only for the address of a database
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ua_tui.core.errors import KnowledgeError, advise
@@ -14,26 +13,28 @@ from ua_tui.core.knowledge.place import KnowledgePlace, Origin
 from ua_tui.core.postgres.address import Address
 
 if TYPE_CHECKING:
-    from ua_tui.core.knowledge.index.tables import Tables
+    from ua_tui.core.knowledge.index.store import KnowledgeStore
     from ua_tui.core.knowledge.search.database import Database
     from ua_tui.core.knowledge.search.embeddings import Embedder
     from ua_tui.core.knowledge.search.search import KnowledgeSearch
 
 
-def open_tables(place: KnowledgePlace, origins: Mapping[str, Origin] | None, file: Path | None) -> Tables:
-    """Open what the store writes to: the database of a team, the file at `place`, or a new one that is to replace it.
+def open_store(place: KnowledgePlace, origins: Mapping[str, Origin] | None = None) -> KnowledgeStore:
+    """Open what writes to the knowledge base; a missing file is made.
+
+    `origins` are the sessions of a team that are on this machine, by their names.
 
     Raises:
         KnowledgeError: it cannot be opened.
     """
     if isinstance(place, Address):
         check_packages()
-        from ua_tui.core.knowledge.postgres.tables import PostgresTables
+        from ua_tui.core.knowledge.postgres.store import PostgresStore
 
-        return PostgresTables(place, origins)
-    from ua_tui.core.knowledge.index.sqlite_tables import SqliteTables
+        return PostgresStore(place, origins)
+    from ua_tui.core.knowledge.index.sqlite_store import SqliteStore
 
-    return SqliteTables(place, file)
+    return SqliteStore(place)
 
 
 def open_database(place: KnowledgePlace) -> Database:
@@ -81,4 +82,4 @@ def check_packages() -> None:
     try:
         import psycopg  # noqa: F401
     except ImportError as error:
-        raise KnowledgeError(advise("postgres.no_packages")) from error
+        raise KnowledgeError(advise("extra.missing", extra="team", what="working in a team")) from error

@@ -28,11 +28,9 @@ class Cursor(msgspec.Struct, frozen=True):
 
 
 class Facts(msgspec.Struct, frozen=True, kw_only=True):
-    """What is known of a session; times in seconds since the epoch."""
+    """What is known of a session."""
 
-    started: float | None = None
     title: str = ""
-    state: Literal["open", "finished"] = "open"
     demo: bool = False
 
 
@@ -42,10 +40,6 @@ class IndexedCall(msgspec.Struct, frozen=True, kw_only=True):
     tool_use_id: str
     tool: str
     slug: str = ""
-    parent: str | None = None
-    started: float = 0.0
-    ms: float | None = None
-    status: str = ""
 
 
 class KnowledgeDocument(msgspec.Struct, frozen=True, kw_only=True):
@@ -59,7 +53,6 @@ class KnowledgeDocument(msgspec.Struct, frozen=True, kw_only=True):
         made_at: seconds since the epoch; for a page the time at which it was fetched.
         date: the day of publication as the source states it.
         tool_use_id: the call that made it.
-        cites: the addresses that a report links to.
         partial: whether only the beginning of the text is here.
     """
 
@@ -75,7 +68,6 @@ class KnowledgeDocument(msgspec.Struct, frozen=True, kw_only=True):
     author: str = ""
     date: str = ""
     tool_use_id: str | None = None
-    cites: tuple[str, ...] = ()
     partial: bool = False
 
 
@@ -91,7 +83,7 @@ class Hit(msgspec.Struct, frozen=True, kw_only=True):
     """One document that answers a query, with its best passage.
 
     Attributes:
-        id: the number of the document, for `KnowledgeSearch.text`.
+        id: the number of the document, for `KnowledgeSearch.document`.
         session: the folder of the session, relative to that of the sessions or absolute.
         start: where the passage begins in the document's text, in characters.
         passage: the passage, about 40 words.
@@ -99,6 +91,7 @@ class Hit(msgspec.Struct, frozen=True, kw_only=True):
         copies: how many other documents have the same text or nearly the same.
         more: how many other documents with its address match: rows of searches, and copies of the page.
         older: what an older copy of the page said instead, if it has another figure: "was $9,450 on 3 Nov".
+        newer: what a newer copy says instead, if that was not found: "now $9,700 on 10 Nov".
         score: the rank; a higher one is better.
         full: whether the best passage, with its title, has all words of the query.
     """
@@ -125,59 +118,38 @@ class Hit(msgspec.Struct, frozen=True, kw_only=True):
     copies: int = 0
     more: int = 0
     older: str = ""
+    newer: str = ""
     score: float = 0.0
     full: bool = False
 
 
 class FoundDocument(Hit, frozen=True, kw_only=True):
-    """One document, without a passage.
+    """One document with its text, without a passage; if it is `partial`, only the beginning of the text is there."""
 
-    Attributes:
-        length: the characters of its text, from the beginning to the end of the last chunk.
-        partial: whether only the beginning of the text is in the knowledge base.
-        context: words that lead to it, such as the query that found it.
-        cites: the addresses that it links to, if it is a report.
-        same: the numbers of the other documents with the same text, newest first.
-    """
-
-    length: int
+    text: str
     partial: bool = False
-    context: str = ""
-    cites: tuple[str, ...] = ()
-    same: tuple[int, ...] = ()
 
 
-class FoundPage(msgspec.Struct, frozen=True, kw_only=True):
-    """One copy of a page that a session fetched.
+class FoundPage(Hit, frozen=True, kw_only=True):
+    """One copy of a page that a session fetched, without a passage.
 
     Attributes:
-        id: the number of the document.
-        made_at: when it was fetched, in seconds since the epoch.
         hash: the hash of its text, in hexadecimal digits; equal texts have equal ones.
         words: how many words the text has.
-        session: the folder of the session, relative to that of the sessions or absolute.
-        path: the file in that folder.
+        partial: whether only the beginning of the text is in the knowledge base.
     """
 
-    id: int
-    url: str
-    title: str
-    date: str = ""
-    made_at: float
     hash: str
     words: int
     partial: bool = False
-    session: str
-    demo: bool = False
-    path: str = ""
-    part: int = 0
 
 
 class Facet(msgspec.Struct, frozen=True):
-    """A value by which the hits can be narrowed, such as a site, and how many of them have it."""
+    """A value by which the hits can be narrowed, how many of them have it, and what a session is called."""
 
     value: str
     count: int
+    name: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

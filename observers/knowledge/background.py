@@ -26,15 +26,13 @@ class Pace(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         wake: from an event to the work that it causes.
-        report: until what a call has brought is reported, if nothing follows.
-        start: from the connection of the agent until the other sessions are checked.
+        start: from the start of the session until the other sessions are checked.
         check: until other sessions are checked again; also the longest time until a failed attempt is repeated.
         pause: between two pieces of work; one that took longer is followed by a pause as long as itself.
         retry: until the first repetition of a failed attempt; each further one takes twice as long.
     """
 
     wake: float = 0.1
-    report: float = 1.0
     start: float = 5.0
     check: float = 60.0
     pause: float = 0.02

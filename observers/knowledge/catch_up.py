@@ -6,17 +6,20 @@ import fcntl
 import logging
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import msgspec
 
 from ua_tui.core.errors import JournalError, KnowledgeError
-from ua_tui.core.history.lookup import named_entries
+from ua_tui.core.history.lookup import named_entries, session_names
+from ua_tui.core.knowledge.access import open_store
+from ua_tui.core.knowledge.index.database import emptied
 from ua_tui.core.knowledge.index.store import KnowledgeStore
-from ua_tui.core.knowledge.place import folder_key, folder_path
-from ua_tui.core.knowledge.records import Cursor, KnowledgeDocument
+from ua_tui.core.knowledge.place import KnowledgePlace, folder_key, folder_path, is_session
+from ua_tui.core.knowledge.records import Cursor
+from ua_tui.core.postgres.address import Address
 from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.core.storage.folders import WORKSPACES
 from ua_tui.core.storage.workspace import JOURNAL
@@ -26,13 +29,16 @@ from ua_tui.observers.knowledge.journal import read_batch
 _log = logging.getLogger(__name__)
 
 
+class UnreadableSession(KnowledgeError):
+    """What is in one session keeps it from being indexed, and no other."""
+
+
 class Piece(msgspec.Struct, frozen=True):
-    """What was stored: the calls whose results it is, and whether the journal has more to read.
+    """Whether the journal has more to read.
 
     If another program indexes the session at that moment, it is `busy`, and nothing was done.
     """
 
-    calls: frozenset[str] = frozenset()
     more: bool = False
     busy: bool = False
 
@@ -49,7 +55,22 @@ def index_piece(store: KnowledgeStore, folder: Path, redactor: Redactor) -> Piec
         if not is_ours:
             return Piece(busy=True)
         try:
-            piece = _index(store, folder, key, redactor)
+            before = store.cursor(key)
+            batch = read_batch(folder, before, redactor)
+            if batch.restarted:
+                store.remove_session(key)
+                return Piece(more=True)
+            # Another program may be faster: then it is read again from where that ended.
+            stored = batch.after == before or store.apply(
+                key,
+                before,
+                batch.after,
+                facts=batch.facts,
+                calls=batch.calls,
+                documents=batch.documents,
+                replaced=batch.replaced,
+            )
+            piece = Piece(batch.more or not stored)
         except JournalError:
             if _is_folder(folder):
                 raise
@@ -88,57 +109,86 @@ def catch_up(
         if folder.parent == sessions and not _is_folder(folder):
             store.remove_session(key)
             yield Piece()
-    for name in names:
-        folder = sessions / name
+    # Those that are elsewhere have not been read since the file was emptied.
+    unread = [folder_path(store.path, key) for key, cursor in known.items() if cursor == Cursor()]
+    elsewhere = [folder for folder in unread if folder.parent != sessions and is_session(folder)]
+    for folder in [*(sessions / name for name in names), *elsewhere]:
         cursor = known.get(folder_key(store.path, folder), Cursor())
         if folder == besides or _size(folder) in (0, cursor.place):
             continue
-        piece = Piece(more=True)
-        while piece.more:
+        try:
+            yield from index_session(store, folder, redactor)
+        except UnreadableSession as error:
+            _log.info("not indexed: %s", error, exc_info=error)
+
+
+def rebuild(
+    place: KnowledgePlace,
+    base: Path,
+    redactor: Redactor,
+    on_progress: Callable[[int, int], None] = lambda _done, _all: None,
+) -> list[str]:
+    """Empty a file, and read the sessions below `base` and others that it knew into it; blocks.
+
+    In the database of a team the sessions of this machine are read again. Other programs may read and write meanwhile,
+    and lose nothing; what is missing if it does not end is read by `catch_up`.
+
+    Args:
+        place: where the knowledge base is.
+        base: the folder that holds the folder of the sessions.
+        redactor: what masks secrets.
+        on_progress: called with the sessions that are done and all that there are.
+
+    Returns:
+        A sentence for each session that cannot be read.
+
+    Raises:
+        KnowledgeError: the knowledge base cannot be written.
+    """
+    folders = {(base / WORKSPACES).resolve() / name for name in session_names(base)}
+    if not isinstance(place, Address):
+        folders |= {folder for key in emptied(place) if is_session(folder := folder_path(place, key))}
+    problems: list[str] = []
+    with open_store(place) as store:
+        known = store.cursors()
+        for key in known if store.follows_folders else ():
+            if known[key] == Cursor() and not is_session(folder_path(place, key)):
+                store.remove_session(key)
+        # The oldest first: a search that runs out of time has seen the last passages.
+        for number, folder in enumerate(sorted(folders, key=lambda folder: folder.name)):
+            on_progress(number, len(folders))
+            if known.get(key := folder_key(place, folder), Cursor()) != Cursor():
+                store.remove_session(key)
             try:
-                piece = index_piece(store, folder, redactor)
-            except KnowledgeError:
-                raise
-            except Exception as error:
-                # What is in one session must not keep the others from being indexed.
-                _log.info("not indexed: %s", problem_of(folder, error), exc_info=error)
-                break
-            yield piece
+                for _piece in index_session(store, folder, redactor):
+                    pass
+            except UnreadableSession as error:
+                problems.append(str(error))
+        # What other programs left to this one meanwhile.
+        for _piece in catch_up(store, base, redactor):
+            pass
+    on_progress(len(folders), len(folders))
+    return problems
 
 
-def problem_of(folder: Path, error: Exception) -> str:
-    """Describe why the session in a folder cannot be read."""
-    known = isinstance(error, JournalError)
-    return str(error) if known else f"The session {folder.name} cannot be read: {clean_line(str(error), 300)}"
+def index_session(store: KnowledgeStore, folder: Path, redactor: Redactor) -> Iterator[Piece]:
+    """Read the rest of a session's journal into the store.
 
-
-def _index(store: KnowledgeStore, folder: Path, key: str, redactor: Redactor) -> Piece:
-    before = store.cursor(key)
-    batch = read_batch(folder, before, redactor)
-    if batch.restarted:
-        store.remove_session(key)
-        return Piece(more=True)
-    if batch.after == before:
-        return Piece()
-    calls: set[str] = set()
-
-    def documents() -> Iterator[KnowledgeDocument]:
-        for document in batch.documents:
-            if document.tool_use_id is not None:
-                calls.add(document.tool_use_id)
-            yield document
-
-    stored = store.apply(
-        key,
-        before,
-        batch.after,
-        facts=batch.facts,
-        calls=batch.calls,
-        documents=documents(),
-        replaced=batch.replaced,
-    )
-    # Another program was faster: the rest is read from where it ended.
-    return Piece(frozenset(calls), batch.more) if stored else Piece(more=True)
+    Raises:
+        UnreadableSession: the session cannot be read.
+        KnowledgeError: the store cannot be written.
+    """
+    piece = Piece(more=True)
+    while piece.more:
+        try:
+            piece = index_piece(store, folder, redactor)
+        except KnowledgeError:
+            raise
+        except Exception as error:
+            known = str(error) if isinstance(error, JournalError) else ""
+            reason = f"The session {folder.name} cannot be read: {clean_line(str(error), 300)}"
+            raise UnreadableSession(known or reason) from error
+        yield piece
 
 
 @contextmanager

@@ -44,8 +44,8 @@ def read_content(root: Root, path: str, *, digest: bool = False) -> Content | No
             data = Unpacked(file).read(LARGEST + 1)
         else:
             data = file.read(_HEAD)
-            data += b"" if _is_binary(data) else file.read(LARGEST + 1 - len(data))
-        if _is_binary(data[:_HEAD]):
+            data += b"" if is_binary(data) else file.read(LARGEST + 1 - len(data))
+        if is_binary(data):
             return None
         found = None
         if digest:
@@ -75,8 +75,9 @@ def whole_words(text: str, limit: int) -> str:
     return text[: max(end, limit - _LONGEST_WORD)]
 
 
-def _is_binary(head: bytes) -> bool:
-    return b"\0" in head and not head.startswith(tuple(mark for mark, _ in _MARKS))
+def is_binary(data: bytes) -> bool:
+    """Whether data is no text, by its beginning."""
+    return b"\0" in data[:_HEAD] and not data.startswith(tuple(mark for mark, _ in _MARKS))
 
 
 def decoded(data: bytes) -> str:

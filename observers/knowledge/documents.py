@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import posixpath
-import re
 from collections.abc import Callable, Iterator
 
 import msgspec
@@ -14,7 +13,7 @@ from ua_tui.core.events.types import QueryFinished, QueryReceived, QuerySteered
 from ua_tui.core.knowledge.records import KnowledgeDocument, Trust
 from ua_tui.core.storage.compression import SUFFIX
 from ua_tui.core.storage.files import Root
-from ua_tui.core.storage.folders import EXPORTS, REPORT_CHECKS
+from ua_tui.core.storage.folders import REPORT_CHECKS
 from ua_tui.core.storage.large_results import FOLDER as TOOL_RESULTS
 from ua_tui.core.storage.workspace import is_record
 from ua_tui.core.toolkit.articles import ARTICLE_FOLDER, ARTICLE_PREFIX
@@ -43,7 +42,6 @@ from ua_tui.observers.knowledge.earlier import Earlier
 
 QueryEvent = QueryReceived | QuerySteered | QueryFinished
 
-_MOST_CITES = 500
 _LONGEST_HTML = 2 * LONGEST_TEXT
 _FORMATS: dict[str, Callable[[SavedFile, str, Cleaner], Iterator[KnowledgeDocument]]] = {
     "search_results": search_documents,
@@ -55,22 +53,19 @@ NAMES_CALL = frozenset({"search_results", "workbench_activity", "upload", "artic
 """The kinds of artifacts that name the call which made them."""
 _NAMED_ONLY = frozenset({"download", "media", "attachment"})
 # The pages in a corpus are those of the articles, and checks and exports say again what reports and pages say.
-_SKIPPED_FOLDERS = frozenset({REPORT_CHECKS, EXPORTS, TOOL_RESULTS})
+_SKIPPED_FOLDERS = frozenset({REPORT_CHECKS, TOOL_RESULTS})
 _SKIPPED_ENDS = (".log", "expanded_corpus.json")
 _REPORTS = "work_products/"
 _HTML = (".html", ".htm", ".xhtml")
 _JSON, _JSON_LINES = (".json", ".geojson"), (".jsonl", ".ndjson")
-_ADDRESS = re.compile(r"https?://[^\s<>\"'`\])}|\\]{1,2000}", re.IGNORECASE)
-_PIECE = 64 << 10
 _JOINED = frozenset({"item", "row", "code"})
 
 
 class _Read(msgspec.Struct):
-    """What is read in a file: its title if it states one, its text, and the addresses that it links to."""
+    """What is read in a file: its text, and its title if it states one."""
 
     text: str
     title: str = ""
-    links: tuple[str, ...] = ()
 
 
 def documents_of(
@@ -128,7 +123,6 @@ def event_document(event: QueryEvent, cleaner: Cleaner, earlier: Earlier) -> Kno
         text=text,
         made_at=event.at.timestamp(),
         trust="own",
-        cites=_addresses(masked, cleaner) if is_answer else (),
         partial=len(masked) > LONGEST_TEXT,
     )
 
@@ -177,7 +171,6 @@ def _text(file: SavedFile, content: Content, cleaner: Cleaner) -> KnowledgeDocum
         title=short_title(read.title) or clean_title(name),
         text=clean_text(read.text),
         context=address_words(posixpath.splitext(name)[0]),
-        cites=_addresses(read.text, cleaner, read.links) if is_report else (),
         partial=content.is_cut or len(read.text) > LONGEST_TEXT or len(content.text) > _LONGEST_HTML,
     )
 
@@ -187,7 +180,7 @@ def _read(path: str, source: str, cleaner: Cleaner) -> _Read:
     ending = posixpath.splitext(path)[1].lower()
     if ending in _HTML:
         page = _page(whole_words(source, _LONGEST_HTML))
-        return _Read(cleaner.masked(page.text), cleaner.masked(page.title), page.links)
+        return _Read(cleaner.masked(page.text), cleaner.masked(page.title))
     masked = cleaner.masked(source)
     if ending in (*_JSON, *_JSON_LINES) and len(source) <= LONGEST_TEXT:
         parts = masked.split("\n") if ending in _JSON_LINES else [masked]
@@ -201,23 +194,9 @@ def _page(source: str) -> _Read:
 
     page = read_document(source, "text/html")
     parts: list[str] = []
-    links: dict[str, None] = {}
     before = ""
     for block in page.blocks:
         is_joined = block.kind in _JOINED and block.kind == before
         parts += ["\n" if is_joined else "\n\n", "# " if block.kind == "heading" else "", block.text]
-        links |= {url: None for _, _, url in block.links if url.startswith(("https://", "http://"))}
         before = block.kind
-    return _Read("".join(parts), page.title, tuple(links))
-
-
-def _addresses(text: str, cleaner: Cleaner, first: tuple[str, ...] = ()) -> tuple[str, ...]:
-    """The web addresses that a text links to, each once."""
-    found = dict.fromkeys(first)
-    for at in range(0, min(len(text), LONGEST_TEXT), _PIECE):
-        for match in _ADDRESS.finditer(text, at, at + _PIECE):
-            found[match[0].rstrip(".,;:!?*_")] = None
-            if len(found) > _MOST_CITES:
-                break
-    addresses = (cleaner.address(url, cleaner.masked(url)) for url in list(found)[:_MOST_CITES])
-    return tuple(filter(None, dict.fromkeys(addresses)))
+    return _Read("".join(parts), page.title)

@@ -10,31 +10,22 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable, Iterator
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
-
-import msgspec
 
 from ua_tui.core.concurrency.schedule import Task
 from ua_tui.core.concurrency.threads import in_loop
 from ua_tui.core.events.types import (
-    KNOWLEDGE,
     ArtifactChanged,
     Event,
-    ObserverFinished,
-    ObserverStarted,
     PlacedEvent,
     QueryFinished,
     QueryReceived,
     SessionStarted,
-    ToolCallStarted,
 )
-from ua_tui.core.events.units import quantity
 from ua_tui.core.knowledge.index.database import KnowledgeEmptied
 from ua_tui.core.knowledge.place import KnowledgePlace, Origin, folder_key, shown_place, version_of
 from ua_tui.core.redaction.redactor import Redactor
-from ua_tui.core.storage.names import short_id
 from ua_tui.observers.knowledge.background import Background, Pace
 
 if TYPE_CHECKING:
@@ -47,13 +38,6 @@ _log = logging.getLogger(__name__)
 
 _WAKING = (ArtifactChanged, PlacedEvent, QueryFinished, QueryReceived)
 _LATER = "the session continues, and indexing is tried again"
-
-
-class _Brought(msgspec.Struct):
-    """What a call has brought and was not reported yet: the time it took, and the time of the last of it."""
-
-    milliseconds: float = 0.0
-    at: float = 0.0
 
 
 class KnowledgeFeed:
@@ -90,22 +74,15 @@ class KnowledgeFeed:
         self._store: KnowledgeStore | None = None
         self._file: tuple[int, int] | None = None
         self._others: Iterator[Piece] | None = None
-        self._running: set[str] = set()
-        self._brought: dict[str, _Brought] = {}
-        self._has_started = self._is_connected = self._was_woken = False
+        self._has_started = self._was_woken = False
 
     # -- in the event loop --------------------------------------------------------------------------
 
     def handle_event(self, event: Event) -> None:
         """Wake the thread if there may be something to index."""
-        if self._has_started and not self._is_connected:
-            # The event after the first one says that the agent is connected, or why it is not.
-            self._is_connected = True
-            self._schedule.plan(self._catch_up, self._pace.start)
         if isinstance(event, SessionStarted):
             self._has_started = True
-        elif isinstance(event, ToolCallStarted):
-            self._running.add(event.tool_use_id)
+            self._schedule.plan(self._catch_up, self._pace.start)
         elif isinstance(event, _WAKING):
             self._was_woken = True
             self._schedule.plan(self._index, self._pace.wake)
@@ -115,12 +92,14 @@ class KnowledgeFeed:
         if self._was_woken and not self._thread.is_failing:
             until = time.monotonic() + seconds
             await self._finish(lambda: self._index_rest(until), seconds)
+            # What took longer.
+            self._schedule.plan(self._index)
         self._thread.is_over = True
 
     async def close(self, seconds: float = 1.0) -> None:
         """Index the end of the session and close the file, if that takes no longer; the next start does the rest."""
         self._thread.is_over = True
-        if self._was_woken or self._is_connected:
+        if self._was_woken or self._has_started:
             until = time.monotonic() + seconds
             await self._finish(lambda: self._end(until), seconds)
         self._schedule.stop(0.0)
@@ -135,7 +114,7 @@ class KnowledgeFeed:
             finally:
                 set_done()
 
-        for other in (self._index, self._report, self._catch_up):
+        for other in (self._index, self._catch_up):
             self._schedule.cancel(other)
         self._schedule.plan(task)
         try:
@@ -152,19 +131,9 @@ class KnowledgeFeed:
             self._schedule.plan(self._index, self._pace.wake if piece.busy else self._pace.pause)
 
     def _index_piece(self, store: KnowledgeStore) -> Piece:
-        begun = time.monotonic()
         from ua_tui.observers.knowledge.catch_up import index_piece
 
-        piece = index_piece(store, self._folder, self._redactor)
-        now = time.monotonic()
-        # Of a resumed session the earlier calls may be indexed only now: they are not reported.
-        for call in piece.calls & self._running:
-            brought = self._brought.setdefault(call, _Brought())
-            brought.milliseconds += (now - begun) * 1_000
-            brought.at = now
-        if self._brought:
-            self._schedule.plan(self._report, self._pace.report)
-        return piece
+        return index_piece(store, self._folder, self._redactor)
 
     def _index_rest(self, until: float) -> None:
         more = True
@@ -173,7 +142,6 @@ class KnowledgeFeed:
             more = piece is not None and (piece.more or piece.busy)
             if piece is not None and piece.busy:
                 time.sleep(self._pace.pause)
-        self._report_before(time.monotonic())
 
     def _end(self, until: float) -> None:
         if self._was_woken and not self._thread.is_failing:
@@ -200,24 +168,6 @@ class KnowledgeFeed:
             self._others = None
         return piece
 
-    def _report(self) -> None:
-        self._report_before(time.monotonic() - self._pace.report)
-        if self._brought:
-            self._schedule.plan(self._report, self._pace.report)
-
-    def _report_before(self, moment: float) -> None:
-        """Report the calls that brought nothing more since then, each with one run of an observer."""
-        for call, brought in list(self._brought.items()):
-            if brought.at <= moment:
-                del self._brought[call]
-                self._running.discard(call)
-                passages = self._try(partial(self._passages_of, call))
-                if passages:
-                    self._thread.publish(_run(call, passages, brought.milliseconds))
-
-    def _passages_of(self, call: str, store: KnowledgeStore) -> int:
-        return store.passages_of(folder_key(self._database, self._folder), call)
-
     def _try(self, work: Callable[[KnowledgeStore], T], again: Task | None = None) -> T | None:
         """Do some work; None if that failed: then the task `again` repeats it later."""
 
@@ -238,11 +188,11 @@ class KnowledgeFeed:
         if self._store is not None and self._file != version_of(self._database):
             self._close_store()
         if self._store is None:
-            from ua_tui.core.knowledge.index.store import KnowledgeStore
+            from ua_tui.core.knowledge.access import open_store
 
             origin = self._origin()
             key = folder_key(self._database, self._folder)
-            self._store = KnowledgeStore(self._database, None if origin is None else {key: origin})
+            self._store = open_store(self._database, None if origin is None else {key: origin})
             self._file = version_of(self._database)
         return self._store
 
@@ -250,19 +200,3 @@ class KnowledgeFeed:
         store, self._store, self._others = self._store, None, None
         if store is not None:
             store.close()
-
-
-def _run(call: str, passages: int, milliseconds: float) -> list[Event]:
-    run = short_id()
-    return [
-        ObserverStarted(run_id=run, observer=KNOWLEDGE, tool_use_id=call),
-        ObserverFinished(
-            run_id=run,
-            observer=KNOWLEDGE,
-            tool_use_id=call,
-            status="saved",
-            items=passages,
-            note=quantity(passages, "passage"),
-            duration_ms=milliseconds,
-        ),
-    ]

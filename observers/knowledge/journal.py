@@ -1,7 +1,7 @@
 """Reads what is new in a session's journal, for the knowledge base.
 
-It reads single events instead of a view of the session: of a call the start may be in one batch, and the end in a
-later one.
+It reads single events instead of a view of the session, in batches: of a call the start may be in one, and what it
+brought in a later one.
 """
 
 from __future__ import annotations
@@ -174,7 +174,7 @@ def _files_of(event: Event, cleaner: Cleaner) -> Iterator[SavedFile]:
 
 
 def _calls_of(event: Event, cleaner: Cleaner) -> Iterator[IndexedCall]:
-    """The call that begins or ends with an event."""
+    """The call that begins with an event."""
     if isinstance(event, ToolCallStarted):
         from ua_tui.observers.search.tool_names import inner_tools
 
@@ -184,16 +184,6 @@ def _calls_of(event: Event, cleaner: Cleaner) -> Iterator[IndexedCall]:
             tool_use_id=_name(event.tool_use_id, cleaner),
             tool=_name(event.name, cleaner),
             slug=cleaner.masked(", ".join(list(slugs)[:_MOST_INNER])),
-            parent=_name(event.parent_tool_use_id or "", cleaner) or None,
-            started=event.at.timestamp(),
-        )
-    elif (end := end_of_call(event)) is not None:
-        yield IndexedCall(
-            tool_use_id=_name(end.tool_use_id, cleaner),
-            tool=_name(end.observation.tool_name, cleaner) if end.observation is not None else "",
-            started=end.at.timestamp() - end.duration_ms / 1000,
-            ms=end.duration_ms,
-            status=end.status,
         )
 
 
@@ -206,9 +196,4 @@ def _facts(folder: Path, redactor: Redactor) -> Facts | None:
     summary = read_heading(folder)
     if summary.state == "corrupt":
         return None
-    return Facts(
-        started=summary.started,
-        title=clean_line(redactor.redact(summary.heading)),
-        state="finished" if summary.state == "finished" else "open",
-        demo=summary.demo,
-    )
+    return Facts(title=clean_line(redactor.redact(summary.heading)), demo=summary.demo)

@@ -16,8 +16,8 @@ from ua_tui.core.events.types import (
     SessionFinished,
     SessionStarted,
 )
-from ua_tui.core.knowledge.index.store import KnowledgeStore
-from ua_tui.core.knowledge.index.tables import Passage
+from ua_tui.core.knowledge.access import open_store
+from ua_tui.core.knowledge.index.store import KnowledgeStore, Passage
 from ua_tui.core.knowledge.place import KnowledgePlace, is_made
 from ua_tui.core.knowledge.search.embeddings import Embedder, TextsRefused
 from ua_tui.core.redaction.redactor import Redactor
@@ -59,8 +59,6 @@ class VectorFeed:
         subject = "the vectors for the search by meaning failed"
         self._thread = Background("knowledge-vectors", redactor, publish, pace, subject=subject, later=_LATER)
         self._schedule = self._thread.schedule
-        self._file: tuple[int, int] | None = None
-        self._complete_to = 0
 
     def handle_event(self, event: Event) -> None:
         """Wake the thread if there may be something new."""
@@ -86,14 +84,12 @@ class VectorFeed:
 
     def _fill_all(self) -> None:
         if is_made(self._database):
-            with KnowledgeStore(self._database) as store:
+            with open_store(self._database) as store:
                 self._fill_missing(store)
 
     def _fill_missing(self, store: KnowledgeStore) -> None:
-        if store.identity != self._file:
-            self._file, self._complete_to = store.identity, 0
-        model, last = self._embedder.model, store.last_passage()
-        while missing := store.passages_without(model, above=self._complete_to, up_to=last, limit=_MOST):
+        model = self._embedder.model
+        while missing := store.passages_without(model, limit=_MOST):
             for at in range(0, len(missing), _BATCH):
                 if self._schedule.is_stopped:
                     return
@@ -101,7 +97,6 @@ class VectorFeed:
                 passages = missing[at : at + _BATCH]
                 store.put_vectors(model, passages, self._vectors(passages))
                 time.sleep(min(max(self._pace.pause, time.monotonic() - begun), self._pace.check))
-        self._complete_to = last
 
     def _vectors(self, passages: Sequence[Passage]) -> list[bytes]:
         """The vectors of passages; an empty one for a text that the server refuses alone."""

@@ -32,6 +32,12 @@ _ENDS = (_PARAGRAPH, _LINE, _SENTENCE)
 
 def split_chunks(text: str) -> Iterator[Chunk]:
     """Give the chunks of a text in order; together they have everything of it but white space between them."""
+    if len(text) <= _PIECE and "\n#" not in text and _size(text) <= MOST:
+        # Most texts are so short.
+        if whole := text.strip():
+            start = text.index(whole)
+            yield Chunk(start, start + len(whole), whole)
+        return
     start = end = words = 0
     for unit in _paragraphs(text):
         if words >= _SECTION and _HEADING.match(text, unit[0]):

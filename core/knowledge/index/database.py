@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 
@@ -89,7 +89,10 @@ def open_writer(path: Path) -> sqlite3.Connection:
             try:
                 _check_writable(connection, path)
                 if 0 < _version(connection) < VERSION:
-                    raise _made_again(connection, path)
+                    _make_again(connection, path, ())
+                    raise KnowledgeEmptied(
+                        f"the knowledge base {_shown(path)} was of an earlier version of ua-tui: {_FILLED}"
+                    )
                 connection.execute(f"PRAGMA page_size = {_PAGE}")
                 sqlite.configure(connection, path)
                 _make_tables(connection, path)
@@ -129,17 +132,30 @@ def remove_damaged(
         return _damaged(path, error)
 
 
-def number_after(connection: sqlite3.Connection, last: int) -> None:
-    """Give documents numbers far behind that of the last document of an earlier file, which has none yet."""
-    connection.execute(
-        "INSERT INTO sqlite_sequence(name, seq) VALUES ('document', ?)", (last + _LATER_NUMBERS,)
-    )
+def emptied(path: Path) -> list[str]:
+    """Replace the file by one without texts, to which other programs go over; gives the sessions that it had.
 
+    The new file names those that do not lie beside it, which nobody would find again.
 
-def last_number(connection: sqlite3.Connection) -> int:
-    """The highest number that a document had."""
-    row = connection.execute("SELECT seq FROM sqlite_sequence WHERE name = 'document'").fetchone()
-    return int(row[0]) if row else 0
+    Raises:
+        KnowledgeError: it cannot be replaced.
+    """
+    try:
+        connection = open_writer(path)
+    except KnowledgeEmptied:
+        return []
+    opened = identity(path)
+    with reporting(path, "made again"):
+        try:
+            folders = [folder for (folder,) in connection.execute("SELECT folder FROM session")]
+            with opening(path):
+                _make_again(connection, path, [folder for folder in folders if os.path.isabs(folder)])
+        except sqlite3.DatabaseError as error:
+            if primary_code(error) not in DAMAGED:
+                raise
+            remove_damaged(path, connection, opened, error)
+            return []
+    return folders
 
 
 def open_reader(path: Path) -> sqlite3.Connection:
@@ -196,9 +212,10 @@ def _make_tables(connection: sqlite3.Connection, path: Path) -> None:
             sqlite.mark_own(connection, KIND, path)
 
 
-def _made_again(connection: sqlite3.Connection, path: Path) -> KnowledgeEmptied:
-    """Replace a file of an earlier version by a new one; returns what to raise."""
-    last = last_number(connection)
+def _make_again(connection: sqlite3.Connection, path: Path, elsewhere: Sequence[str]) -> None:
+    """Replace a file by a new one, in which documents have numbers far behind those of this one."""
+    row = connection.execute("SELECT seq FROM sqlite_sequence WHERE name = 'document'").fetchone()
+    last = int(row[0]) if row else 0
     connection.close()
     sqlite.remove_file(path)
     sqlite.make_private(path)
@@ -206,10 +223,8 @@ def _made_again(connection: sqlite3.Connection, path: Path) -> KnowledgeEmptied:
         new.execute(f"PRAGMA page_size = {_PAGE}")
         sqlite.configure(new, path)
         _make_tables(new, path)
-        number_after(new, last)
-    return KnowledgeEmptied(
-        f"the knowledge base {_shown(path)} was of an earlier version of ua-tui: {_FILLED}"
-    )
+        new.executemany("INSERT INTO session(folder) VALUES (?)", ((folder,) for folder in elsewhere))
+        new.execute("INSERT INTO sqlite_sequence(name, seq) VALUES ('document', ?)", (last + _LATER_NUMBERS,))
 
 
 def _check_sqlite() -> None:

@@ -7,21 +7,23 @@ import hashlib
 _PIECE = 64 << 10
 
 
-def body_hash(text: str) -> bytes:
-    """Return the hash by which equal texts are found; the amount of white space does not count."""
-    found = hashlib.sha256()
-    is_empty, is_apart = True, False
+def body_hash(text: str) -> tuple[bytes, int]:
+    """Return the hash by which equal texts are found, without regard to white space, and the number of words."""
+    found, count, is_apart = hashlib.sha256(), 0, False
     # In pieces: a long text would block all other threads.
     for at in range(0, len(text), _PIECE):
         piece = text[at : at + _PIECE]
-        words = " ".join(piece.split())
+        words = piece.split()
         if words:
-            if not is_empty and (is_apart or piece[0].isspace()):
+            if count and (is_apart or piece[0].isspace()):
                 found.update(b" ")
-            found.update(words.encode("utf-8", "surrogatepass"))
-            is_empty = False
+            elif count:
+                # The word began in the piece before.
+                count -= 1
+            found.update(" ".join(words).encode("utf-8", "surrogatepass"))
+            count += len(words)
         is_apart = piece[-1].isspace() or not words
-    return found.digest()[:16]
+    return found.digest()[:16], count
 
 
 def address_hash(url: str) -> int:

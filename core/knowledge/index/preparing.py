@@ -59,6 +59,7 @@ def _prepare(document: KnowledgeDocument) -> Prepared:
     # A document without a text is found by its title.
     chunks = [*split_chunks(document.text)] or [Chunk(0, 0, "")]
     url, site = _address(document.url)
+    digest, words = body_hash(document.text)
     return Prepared(
         msgspec.structs.replace(
             document,
@@ -69,12 +70,11 @@ def _prepare(document: KnowledgeDocument) -> Prepared:
             author=storable(document.author),
             date=storable(document.date),
             url=url,
-            cites=tuple(dict.fromkeys(_address(each)[0] for each in document.cites if each)),
             tool_use_id=document.tool_use_id and storable(document.tool_use_id),
         ),
         site,
-        body_hash(document.text),
-        sum(len(chunk.text.split()) for chunk in chunks),
+        digest,
+        words,
         [Chunk(chunk.start, chunk.end, storable(chunk.text)) for chunk in chunks],
     )
 

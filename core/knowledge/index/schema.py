@@ -6,7 +6,7 @@ from ua_tui.core.knowledge.index.segments import TOKENIZER, UNSPACED
 
 APPLICATION = 0x75614B42
 """The `application_id` of the file, which tells it from databases of other programs: "uaKB"."""
-VERSION = 3
+VERSION = 4
 """The version of the tables, in `user_version`; a later one is opened read-only, an earlier one made again."""
 
 
@@ -32,9 +32,7 @@ _SCHEMA = f"""
 CREATE TABLE session(
     id INTEGER PRIMARY KEY,
     folder TEXT NOT NULL UNIQUE,
-    started REAL,
     title TEXT NOT NULL DEFAULT '',
-    state TEXT NOT NULL DEFAULT 'open',
     demo INTEGER NOT NULL DEFAULT 0,
     seq INTEGER NOT NULL DEFAULT 0,
     place INTEGER NOT NULL DEFAULT 0
@@ -44,12 +42,8 @@ CREATE TABLE call(
     id INTEGER PRIMARY KEY,
     session INTEGER NOT NULL REFERENCES session ON DELETE CASCADE,
     tool_use_id TEXT NOT NULL,
-    parent TEXT,
     tool TEXT NOT NULL,
     slug TEXT NOT NULL DEFAULT '',
-    started REAL NOT NULL,
-    ms REAL,
-    status TEXT NOT NULL DEFAULT '',
     UNIQUE(session, tool_use_id)
 ) STRICT;
 
@@ -97,13 +91,6 @@ CREATE TABLE vector(
     model TEXT NOT NULL,
     data BLOB NOT NULL
 ) STRICT;
-
-CREATE TABLE citation(
-    document INTEGER NOT NULL REFERENCES document ON DELETE CASCADE,
-    source INTEGER NOT NULL REFERENCES source,
-    PRIMARY KEY(document, source)
-) STRICT, WITHOUT ROWID;
-CREATE INDEX citation_of_source ON citation(source);
 
 {_PASSAGE};
 

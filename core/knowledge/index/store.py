@@ -7,19 +7,19 @@ is still where it began to read; otherwise another program was faster, and it re
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from itertools import chain, islice
-from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 import msgspec
 
-from ua_tui.core.knowledge.access import open_tables
 from ua_tui.core.knowledge.index.preparing import Prepared, prepared_groups, storable
-from ua_tui.core.knowledge.index.tables import Forgotten, Overtaken, Passage
-from ua_tui.core.knowledge.place import KnowledgePlace, Origin
-from ua_tui.core.knowledge.records import Cursor, Facts, IndexedCall, KnowledgeDocument
-from ua_tui.core.knowledge.removal.forgotten import ForgottenEntry
+from ua_tui.core.knowledge.place import KnowledgePlace
+from ua_tui.core.knowledge.records import Chunk, Cursor, Facts, IndexedCall, KnowledgeDocument
+from ua_tui.core.knowledge.removal.forgotten import Forgotten, ForgottenEntry
 
 PAUSE_SECONDS = 0.01
 """How long to leave between two transactions, so that other programs can write."""
@@ -29,31 +29,43 @@ _DOCUMENTS = 200
 """Documents that are removed at once."""
 
 
-class KnowledgeStore:
+class Overtaken(Exception):
+    """Another program moved the cursor of the session, or removed it."""
+
+
+class Passage(msgspec.Struct, frozen=True):
+    """A passage without a vector: its number, its document's title, and its text."""
+
+    chunk: int
+    title: str
+    text: str
+
+
+class KnowledgeStore(ABC):
     """The one writer of a program; all methods block, so call them in a thread, one at a time.
+
+    `ua_tui.core.knowledge.index.sqlite_store` writes to the file of this machine, and
+    `ua_tui.core.knowledge.postgres.store` to the database of a team: they have what differs.
 
     What is on the list of what was forgotten is not stored.
 
     Every method raises `KnowledgeError` if the knowledge base cannot be read or written. If it is `KnowledgeEmptied`,
     the file was set aside: close the store, and open it again, which makes a new file.
 
-    Args:
-        place: where the knowledge base is.
-        origins: the sessions of a team that are on this machine, by their names.
-        file: a new file which is to replace the content of that at `place`.
+    Attributes:
+        path: where the knowledge base is.
+        follows_folders: whether a session is removed when its folder is gone. In the database of a team it may have
+            moved to another machine.
     """
 
-    def __init__(
-        self, place: KnowledgePlace, origins: Mapping[str, Origin] | None = None, *, file: Path | None = None
-    ) -> None:
-        self.path = place
-        self._tables = open_tables(place, origins, file)
-        self._forgotten = self._tables.forgotten()
-        self.identity = self._tables.identity
-        self.follows_folders = self._tables.follows_folders
+    path: KnowledgePlace
+    follows_folders: bool
+
+    def __init__(self) -> None:
+        """Read the list of what was forgotten, without which nothing may be stored; called when all else is set."""
         try:
-            with self._tables.reporting("read"):
-                self._forgotten.refresh()
+            with self._reporting("read"):
+                self._forgotten_of().refresh()
         except BaseException:
             self.close()
             raise
@@ -64,26 +76,75 @@ class KnowledgeStore:
     def __exit__(self, *_error: object) -> None:
         self.close()
 
+    @abstractmethod
     def close(self) -> None:
         """Close it."""
-        self._tables.close()
+
+    # -- what differs between databases; all but the first two are called within `_reporting`
+
+    @abstractmethod
+    def _reporting(self, action: str) -> AbstractContextManager[None]:
+        """Raise a `KnowledgeError` for every error of the database in the block; `action` as in "cannot be read"."""
+
+    @abstractmethod
+    def _forgotten_of(self, folder: str = "") -> Forgotten:
+        """The list of what was forgotten that holds for a session, or for everything that is removed here."""
+
+    @abstractmethod
+    def _transaction(self) -> AbstractContextManager[None]:
+        """Run the block in one transaction that may write; an exception undoes it."""
+
+    @abstractmethod
+    def _is_due(self) -> bool:
+        """Whether the transaction has to end soon, because other programs may wait for it."""
+
+    @abstractmethod
+    def _rows(self, name: str, **values: object) -> list[tuple[Any, ...]]:
+        """Run one of the statements of `statements.toml`."""
+
+    @abstractmethod
+    def _session(self, folder: str, before: Cursor, *, is_new: bool) -> int:
+        """Find the number of a session, and keep others from changing it in the transaction.
+
+        It is made if there is none, if its journal is read from the beginning and `is_new`.
+
+        Raises:
+            Overtaken: its cursor is not `before`, or it is not there.
+        """
+
+    @abstractmethod
+    def _put_documents(self, session: int, documents: Sequence[Prepared]) -> list[int]:
+        """Add documents without their chunks; returns their numbers, of which none was used before."""
+
+    @abstractmethod
+    def _put_chunks(self, chunks: Sequence[tuple[int, Prepared, Chunk]]) -> None:
+        """Add chunks of documents that were just put, each with the number of its document.
+
+        Raises:
+            Overtaken: between two transactions another program removed one of the documents.
+        """
+
+    @abstractmethod
+    def _remove_some(self, documents: Sequence[int]) -> bool:
+        """Remove documents with what only they had, or some of their chunks; returns whether to call it once more."""
+
+    @abstractmethod
+    def _scrub(self) -> bool:
+        """Remove what is left of removed texts; returns False if it has to be tried again later."""
+
+    # -- reading and writing
 
     def cursors(self) -> dict[str, Cursor]:
         """The sessions by their folders, and how far the journal of each was read."""
-        with self._tables.reporting("read"):
-            rows = self._tables.rows("cursors")
+        with self._reporting("read"):
+            rows = self._rows("cursors")
         return {folder: Cursor(seq, place) for folder, seq, place in rows}
 
     def cursor(self, folder: str) -> Cursor:
         """How far the journal of a session was read."""
-        with self._tables.reporting("read"):
-            rows = self._tables.rows("cursor", folder=folder)
+        with self._reporting("read"):
+            rows = self._rows("cursor", folder=folder)
         return Cursor(*rows[0]) if rows else Cursor()
-
-    def passages_of(self, folder: str, tool_use_id: str) -> int:
-        """The number of passages that a call of a session has brought."""
-        with self._tables.reporting("read"):
-            return int(self._tables.rows("passages_of", folder=folder, tool_use_id=tool_use_id)[0][0])
 
     def apply(
         self,
@@ -94,7 +155,6 @@ class KnowledgeStore:
         facts: Facts | None = None,
         calls: Sequence[IndexedCall] = (),
         documents: Iterable[KnowledgeDocument] = (),
-        groups: Iterable[Sequence[Prepared]] = (),
         replaced: Iterable[str] = (),
     ) -> bool:
         """Store what was read from a session's journal between two cursors.
@@ -110,15 +170,14 @@ class KnowledgeStore:
             facts: what is known of the session now; None leaves it as it is.
             calls: calls that began or ended.
             documents: new documents; one with the path and the part of an earlier one replaces it.
-            groups: the same, prepared already.
             replaced: files that were read again: all of their earlier documents are removed.
 
         Returns:
             Whether it was stored; False if another program moved the cursor.
         """
-        with self._tables.reporting("written"):
-            batch = _Batch(folder, before, self._tables.forgotten(folder))
-            prepared = chain(groups, prepared_groups(documents))
+        with self._reporting("written"):
+            batch = _Batch(folder, before, self._forgotten_of(folder))
+            prepared = prepared_groups(documents)
             work = self._started(batch, facts, calls, [storable(path) for path in replaced])
             group: Sequence[Prepared] | None = next(prepared, ())
             try:
@@ -134,60 +193,47 @@ class KnowledgeStore:
 
     def remove_session(self, folder: str) -> None:
         """Remove everything of a session; a program that is killed meanwhile leaves it to be indexed again."""
-        with self._tables.reporting("written"):
+        with self._reporting("written"):
             self._run(self._session_removed(folder))
 
     def remove_deleted(self, folder: str) -> bool:
         """Remove everything of a session whose folder was deleted; returns False for one of a team, which stays."""
-        with self._tables.reporting("written"):
-            if self._tables.rows("is_shared", folder=folder):
+        with self._reporting("written"):
+            if self._rows("is_shared", folder=folder):
                 return False
             self._run(self._session_removed(folder))
         return True
 
     def add_forgotten(self, entry: ForgottenEntry) -> None:
         """Put something on the list of what was forgotten; `finish_forgetting` removes it."""
-        with self._tables.reporting("written"):
-            self._forgotten.append(entry)
+        with self._reporting("written"):
+            self._forgotten_of().append(entry)
 
     def finish_forgetting(self) -> bool:
         """Remove what was put on the list since the last time; returns whether no byte of it is left in the file."""
-        with self._tables.reporting("written"):
-            self._forgotten.refresh()
-            pending = self._forgotten.tombstones.pending
+        with self._reporting("written"):
+            self._forgotten_of().refresh()
+            pending = self._forgotten_of().tombstones.pending
             if pending:
                 self._remove_forgotten()
-                if not self._tables.scrub():
+                if not self._scrub():
                     return False
             for entry in pending:
-                self._forgotten.append(ForgottenEntry(id=entry.id, done=True))
+                self._forgotten_of().append(ForgottenEntry(id=entry.id, done=True))
         return True
-
-    def remove_forgotten(self) -> None:
-        """Remove everything on the list."""
-        with self._tables.reporting("written"):
-            self._forgotten.refresh()
-            if self._remove_forgotten():
-                self._tables.scrub()
 
     # -- vectors
 
-    def last_passage(self) -> int:
-        """The number of the newest passage; 0 if there is none."""
-        with self._tables.reporting("read"):
-            return int(self._tables.rows("last_passage")[0][0])
-
-    def passages_without(self, model: str, *, above: int, up_to: int, limit: int) -> list[Passage]:
-        """Find passages without a vector of the model, what was found last first, with numbers in this range."""
-        with self._tables.reporting("read"):
-            rows = self._tables.rows("passages_without", model=model, above=above, up_to=up_to, limit=limit)
-        return [Passage(*row) for row in rows]
+    def passages_without(self, model: str, *, limit: int) -> list[Passage]:
+        """Find passages without a vector of the model, those of the newest documents first."""
+        with self._reporting("read"):
+            return [Passage(*row) for row in self._rows("passages_without", model=model, limit=limit)]
 
     def put_vectors(self, model: str, passages: Sequence[Passage], vectors: Sequence[bytes]) -> None:
         """Store the vectors of passages; those that were removed or replaced meanwhile are left out."""
-        with self._tables.reporting("written"), self._tables.transaction():
+        with self._reporting("written"), self._transaction():
             for each, vector in zip(passages, vectors, strict=True):
-                self._tables.rows("put_vector", model=model, vector=vector, chunk=each.chunk, text=each.text)
+                self._rows("put_vector", model=model, vector=vector, chunk=each.chunk, text=each.text)
 
     # -- what is done in transactions: each of these may be ended after a `yield`
 
@@ -195,12 +241,12 @@ class KnowledgeStore:
         """Do work in one transaction, or in several ones between which other programs can write."""
         is_left = True
         while is_left:
-            with self._tables.transaction():
+            with self._transaction():
                 if batch is not None:
                     # Whoever forgets something adds it to the list first, and removes it in a transaction.
                     batch.forgotten.refresh()
-                    batch.number = self._tables.session(batch.folder, batch.before, is_new=not batch.number)
-                is_left = any(self._tables.is_due() for _ in work)
+                    batch.number = self._session(batch.folder, batch.before, is_new=not batch.number)
+                is_left = any(self._is_due() for _ in work)
             if is_left:
                 time.sleep(PAUSE_SECONDS)
 
@@ -214,11 +260,9 @@ class KnowledgeStore:
         if facts is not None:
             title = storable(facts.title)
             title = "" if known.has_title(batch.folder, title) else title
-            self._tables.rows(
-                "put_facts", session=batch.number, **msgspec.structs.asdict(facts) | {"title": title}
-            )
+            self._rows("put_facts", session=batch.number, **msgspec.structs.asdict(facts) | {"title": title})
         for call in calls:
-            self._tables.rows("put_call", session=batch.number, **msgspec.structs.asdict(call))
+            self._rows("put_call", session=batch.number, **msgspec.structs.asdict(call))
         if replaced:
             yield from self._removed("documents_in", session=batch.number, paths=replaced)
 
@@ -229,7 +273,7 @@ class KnowledgeStore:
         if documents:
             places = [each.place for each in documents]
             yield from self._removed("documents_at", session=batch.number, places=places)
-            numbers = self._tables.put_documents(batch.number, [*map(batch.without_forgotten, documents)])
+            numbers = self._put_documents(batch.number, documents)
             chunks = (
                 (number, each, chunk)
                 for number, each in zip(numbers, documents, strict=True)
@@ -237,66 +281,49 @@ class KnowledgeStore:
             )
             rows = [*islice(chunks, _ROWS)]
             while rows:
-                self._tables.put_chunks(rows)
+                self._put_chunks(rows)
                 rows = [*islice(chunks, _ROWS)]
                 if rows:
                     yield
         if after is not None:
-            self._tables.rows("put_cursor", session=batch.number, seq=after.seq, place=after.place)
+            self._rows("put_cursor", session=batch.number, seq=after.seq, place=after.place)
 
     def _session_removed(self, folder: str) -> Iterator[None]:
-        self._tables.rows("restart", folder=folder)
+        self._rows("restart", folder=folder)
         yield from self._removed("documents_of", folder=folder)
-        self._tables.rows("drop_session", folder=folder)
+        self._rows("drop_session", folder=folder)
 
     def _removed(self, query: str, **values: object) -> Iterator[None]:
         """Remove the documents that a query finds, until it finds none; another program may add some meanwhile."""
-        while found := self._tables.rows(query, **values):
+        while found := self._rows(query, **values):
             documents = [number for (number,) in found]
-            while self._tables.remove_some(documents):
+            while self._remove_some(documents):
                 yield
 
-    def _remove_forgotten(self) -> bool:
-        """Remove everything on the list; returns whether there were documents of it."""
-        known = self._forgotten.tombstones
-        if not len(known):
-            return False
-        found = [
-            number for number, *place in self._tables.rows("all_documents") if known.has_document(*place)
-        ]
+    def _remove_forgotten(self) -> None:
+        """Remove everything on the list."""
+        known = self._forgotten_of().tombstones
+        found = [number for number, *place in self._rows("all_documents") if known.has_document(*place)]
         for at in range(0, len(found), _DOCUMENTS):
             self._run(self._removed("documents_among", ids=found[at : at + _DOCUMENTS]))
         gone = [folder for folder in self.cursors() if known.has_session(folder)]
-        titles = self._tables.rows("titles")
+        titles = self._rows("titles")
         untitled = [folder for folder, title in titles if known.has_title(folder, title)]
-        sources = [source for source, url in self._tables.rows("sources") if known.has_source(url)]
-        with self._tables.transaction():
-            self._tables.rows("remove_titles", folders=[*untitled, *gone])
-            for name in ("remove_times", "remove_calls"):
-                self._tables.rows(name, folders=gone)
-            for name in ("remove_links", "remove_sources"):
-                self._tables.rows(name, sources=sources)
-        return bool(found)
+        with self._transaction():
+            self._rows("remove_titles", folders=[*untitled, *gone])
+            self._rows("remove_calls", folders=gone)
 
 
+@dataclass(slots=True)
 class _Batch:
-    """What one `apply` stores: the session, and the list of what must not be stored of it."""
+    """What one `apply` stores: the session with its number, and the list of what must not be stored of it."""
 
-    def __init__(self, folder: str, before: Cursor, forgotten: Forgotten) -> None:
-        self.folder = folder
-        self.before = before
-        self.forgotten = forgotten
-        self.number = 0
+    folder: str
+    before: Cursor
+    forgotten: Forgotten
+    number: int = 0
 
     def has_forgotten(self, each: Prepared) -> bool:
         """Whether a document is on the list."""
         url = each.document.url
         return self.forgotten.tombstones.has_document(self.folder, *each.place, url, each.digest)
-
-    def without_forgotten(self, each: Prepared) -> Prepared:
-        """The document without links to forgotten addresses."""
-        known = self.forgotten.tombstones
-        cites = tuple(url for url in each.document.cites if not known.has_source(url))
-        if cites == each.document.cites:
-            return each
-        return msgspec.structs.replace(each, document=msgspec.structs.replace(each.document, cites=cites))

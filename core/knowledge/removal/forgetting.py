@@ -9,9 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ua_tui.core.errors import KnowledgeError, WorkspaceError
-from ua_tui.core.knowledge.access import open_database
+from ua_tui.core.knowledge.access import open_database, open_store
 from ua_tui.core.knowledge.index.database import reporting
-from ua_tui.core.knowledge.index.store import KnowledgeStore
 from ua_tui.core.knowledge.place import (
     KnowledgePlace,
     folder_key,
@@ -31,7 +30,7 @@ from ua_tui.core.knowledge.removal.selection import Chosen, read_query, select, 
 from ua_tui.core.postgres.address import Address
 from ua_tui.core.storage.compression import SUFFIX
 from ua_tui.core.storage.files import Root
-from ua_tui.core.storage.sqlite import files_set_aside, remove_unfinished
+from ua_tui.core.storage.sqlite import files_set_aside
 from ua_tui.core.storage.workspace import is_record
 
 _TITLES = 100
@@ -138,7 +137,7 @@ def forget_deleted(place: KnowledgePlace, folder: Path) -> None:
     if version_of(place) is None:
         return
     key = folder_key(place, folder)
-    with KnowledgeStore(place) as store:
+    with open_store(place) as store:
         if isinstance(place, Address):
             store.remove_deleted(key)
             return
@@ -178,7 +177,7 @@ def _what_stays(place: KnowledgePlace, found: Sequence[Chosen], *, files: bool) 
 
 def _remove(place: KnowledgePlace, entry: ForgottenEntry) -> Iterator[str]:
     """Remove from the knowledge base what an entry lists; gives sentences about what is left."""
-    with KnowledgeStore(place) as store:
+    with open_store(place) as store:
         store.add_forgotten(entry)
         is_clean = store.finish_forgetting()
     if isinstance(place, Address):
@@ -186,9 +185,6 @@ def _remove(place: KnowledgePlace, entry: ForgottenEntry) -> Iterator[str]:
     database = place
     if not is_clean:
         yield _READ
-    # What a killed rebuild has left; one that runs removes what is on the list itself.
-    with reporting(database, "written"):
-        remove_unfinished(database)
     for damaged in files_set_aside(database):
         try:
             os.unlink(damaged)

@@ -11,6 +11,7 @@ import os
 import secrets
 import time
 from pathlib import Path
+from typing import Protocol
 
 import msgspec
 
@@ -120,6 +121,18 @@ class Tombstones:
             or self.has_source(url)
             or digest.hex() in self._known
         )
+
+
+class Forgotten(Protocol):
+    """A list of what was forgotten."""
+
+    tombstones: Tombstones
+
+    def refresh(self) -> bool:
+        """Read what was added to the list; returns whether there was anything."""
+
+    def append(self, entry: ForgottenEntry) -> None:
+        """Add an entry, so that it survives the end of the program."""
 
 
 class ForgottenFile:

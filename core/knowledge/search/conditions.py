@@ -21,7 +21,6 @@ def filters_of(
     without_session: str = "",
     demo: bool | None = None,
     since: float | None = None,
-    until: float | None = None,
     source: str = "",
 ) -> Filters:
     """Give the filters of a query together with those of its caller; `source` is a canonical address."""
@@ -37,7 +36,7 @@ def filters_of(
         ("demo", [] if demo is None else [demo]),
         ("source", [storable(source)] * bool(source)),
         *(("since", [moment]) for moment in (query.since, since) if moment is not None),
-        *(("until", [moment]) for moment in (query.until, until) if moment is not None),
+        *(("until", [moment]) for moment in [query.until] if moment is not None),
     ]
     for first, last in query.published:
         pairs += [("published_since", [first]), ("published_until", [last or "9"])]

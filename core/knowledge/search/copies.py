@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from difflib import SequenceMatcher
 from functools import lru_cache
@@ -60,29 +60,24 @@ class Page(msgspec.Struct):
             best.body is not None and _has_words_of(best, other, _NEARLY) and _has_same_figures(best, other)
         )
 
-    def hit(self) -> Hit:
-        """The hit of the page, with what is known of its other documents."""
+    def hit(self, later: Iterable[Found] = ()) -> Hit:
+        """The hit of the page, with what other documents say; `later` are newer ones that were not found."""
+        shown = self.first.found
+        before = [
+            each.found for each in self.versions
+            if each.found.hit.kind == shown.hit.kind and each.found.hit.made_at < shown.hit.made_at
+        ]  # fmt: skip
+        after = [
+            each for each in later if each.hit.url == shown.hit.url and _has_words_of(each, shown, _SAME)
+        ]
         return msgspec.structs.replace(
-            self.first.found.hit,
+            shown.hit,
             score=self.versions[0].score,
             copies=self.copies,
             more=len(self.versions) - 1,
-            older=self._older(),
+            older=_difference("was", before, shown),
+            newer=_difference("now", after, shown),
         )
-
-    def _older(self) -> str:
-        """What the last version before this one said instead of a figure."""
-        new = self.first.found
-        before = [
-            each.found for each in self.versions
-            if each.found.hit.kind == new.hit.kind and each.found.hit.made_at < new.hit.made_at
-        ]  # fmt: skip
-        for old in sorted(before, key=lambda each: -each.hit.made_at):
-            if figure := _changed_figure(old.text, new.text):
-                day = datetime.fromtimestamp(old.hit.made_at).astimezone()
-                year = f" {day:%Y}" * (day.year != datetime.now().astimezone().year)
-                return f"was {figure} on {day.day} {day:%b}{year}"
-        return ""
 
 
 def pages_of(ordered: Iterable[Ranked]) -> list[Page]:
@@ -125,9 +120,20 @@ def pages_of(ordered: Iterable[Ranked]) -> list[Page]:
     return pages
 
 
-def count_facets(values: Iterable[str], most: int = 12) -> tuple[Facet, ...]:
+def count_facets(values: Iterable[str], names: Mapping[str, str] = {}, most: int = 12) -> tuple[Facet, ...]:
     """Count the values, the most frequent first; empty ones do not count."""
-    return tuple(Facet(value, count) for value, count in Counter(filter(None, values)).most_common(most))
+    counted = Counter(filter(None, values)).most_common(most)
+    return tuple(Facet(value, count, names.get(value, "")) for value, count in counted)
+
+
+def _difference(verb: str, versions: Iterable[Found], shown: Found) -> str:
+    """What the newest of other versions with another figure says."""
+    for other in sorted(versions, key=lambda each: -each.hit.made_at):
+        if figure := _changed_figure(other.text, shown.text):
+            day = datetime.fromtimestamp(other.hit.made_at).astimezone()
+            year = f" {day:%Y}" * (day.year != datetime.now().astimezone().year)
+            return f"{verb} {figure} on {day.day} {day:%b}{year}"
+    return ""
 
 
 def _has_words_of(found: Found, other: Found, share: float) -> bool:

@@ -23,8 +23,8 @@ MOST_CANDIDATES = 120
 """The most passages that a database gives for a query: the best ones by its own order."""
 LARGEST = (1 << 63) - 1
 """The largest number of a document, and the largest of all in SQLite."""
-_LONGEST = (1 << 31) - 1
-"""The largest place in a text that every database can be asked for."""
+_MOST_SPACE = 10_000
+"""Characters between two passages; a file of somebody else may say anything."""
 
 _PARTS = ("hit", "of_hit", "readable")
 
@@ -56,6 +56,11 @@ class Term(msgspec.Struct, frozen=True):
     phrase: bool = False
     times: int = 1
     passages: int = 0
+
+    @property
+    def typed(self) -> str:
+        """What was typed; the text of an unfinished word is one that becomes it."""
+        return self.choices[0].words[-1] if self.prefix else self.choices[0].text
 
     def words(self) -> Iterator[list[tuple[str, bool]]]:
         """The words of each choice, and whether each may be only the beginning of a word."""
@@ -198,6 +203,11 @@ class Database(ABC):
         """The passages with these numbers, in any order; a number that is not there is left out."""
         return self.found(*self.execute(*self.statement("passages", (), {"ids": [*chunks]})))
 
+    def later_versions(self, documents: Sequence[int], filters: Filters) -> list[Found]:
+        """The passages of the pages that were fetched later from the addresses of documents."""
+        found = self.rows("later", filters, ids=[*documents])
+        return self.passages([chunk for (chunk,) in found]) if found else []
+
     def found(self, columns: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> list[Found]:
         """The passages in rows of the statement `passages`."""
         names = ("chunk", "start", "text", "context", "body")
@@ -218,27 +228,20 @@ class Database(ABC):
             last = batch[-1][0] - 1
 
     def document(self, number: int) -> FoundDocument | None:
-        """The document with this number; None if there is none."""
+        """The document with this number and its text; None if there is none."""
         for row in self._records("document", id=number) if abs(number) <= LARGEST else ():
-            cites, same = (
-                tuple(found for (found,) in self.rows(name, id=number)) for name in ("cites", "same")
-            )
-            return FoundDocument(**row, cites=cites, same=same, copies=len(same))
+            parts: list[str] = []
+            at = 0
+            for start, end, text in self.rows("pieces", id=number):
+                # Between two passages is only white space, which was not stored.
+                parts += ["\n" * min(max(start - at, 0), _MOST_SPACE), text]
+                at = end
+            return FoundDocument(**row, text="".join(parts))
         return None
-
-    def pieces(self, number: int, first: int, last: int) -> list[tuple[int, int, str]]:
-        """The passages of a document that lie between two places of its text, in order: start, end and text."""
-        if not abs(number) <= LARGEST:
-            return []
-        return self.rows("pieces", id=number, first=min(first, _LONGEST), last=min(last, _LONGEST))
 
     def sources(self, url: str) -> list[FoundPage]:
         """The copies of a page that sessions fetched, the newest first, at most 200; `url` is canonical."""
         return [FoundPage(**row) for row in self._records("copies", url=url)]
-
-    def cited_by(self, url: str) -> list[Hit]:
-        """The reports that link to an address, the newest first, at most 200, without passages."""
-        return [Hit(**row) for row in self._records("citing", url=url)]
 
     def matching(self, ask: Ask) -> list[int]:
         """The numbers of all documents that have everything that an `Ask` wants."""

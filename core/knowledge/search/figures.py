@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from datetime import datetime
 from itertools import pairwise
 from typing import Any
@@ -14,7 +14,8 @@ from ua_tui.core.knowledge.records import Hit
 from ua_tui.core.knowledge.search.copies import FIGURE
 from ua_tui.core.knowledge.search.database import Found
 from ua_tui.core.knowledge.search.passages import on_one_line
-from ua_tui.core.knowledge.search.search import PATIENT, KnowledgeSearch, Spans
+from ua_tui.core.knowledge.search.ranking import Places
+from ua_tui.core.knowledge.search.search import PATIENT, KnowledgeSearch
 
 _SENTENCE_END = re.compile(r"[.!?…](?=\s)|[。！？]|\n")
 _LONGEST = 400
@@ -64,8 +65,8 @@ def figures_near(
 ) -> FoundFigures:
     """List figures in sentences with the words of a query, the newest first.
 
-    A sentence must have one of the words, and together with its title as many as any other has. Of equal sentences
-    only the newest is listed.
+    A sentence must have one of the words, and together with its title as many as any other has: at least half of them.
+    A notice says that none has all. Of equal sentences only the newest is listed.
 
     Raises:
         KnowledgeError: the knowledge base cannot be read.
@@ -75,7 +76,11 @@ def figures_near(
     for passage, in_text, in_title in answer.found:
         if passage.hit.kind != "query":
             found += _figures(passage, in_text, {number for number, places in enumerate(in_title) if places})
-    most = max((words for words, _ in found), default=0)
+    most, notices = max((words for words, _ in found), default=0), answer.notices
+    if 2 * most < answer.terms:
+        found = []
+    elif most < answer.terms:
+        notices = (*notices, "No sentence with a figure has all of the words: these have some of them.")
     newest = sorted(
         (each for words, each in found if words == most),
         key=lambda each: (each.day, each.hit.made_at),
@@ -83,11 +88,11 @@ def figures_near(
     )
     unique = {(each.figure, each.passage): each for each in reversed(newest)}
     return FoundFigures(
-        figures=tuple([*unique.values()][::-1][:limit]), notices=answer.notices, partial=answer.partial
+        figures=tuple([*unique.values()][::-1][:limit]), notices=notices, partial=answer.partial
     )
 
 
-def _figures(found: Found, words: Sequence[Spans], named: set[int]) -> Iterator[tuple[int, NearFigure]]:
+def _figures(found: Found, words: Places, named: set[int]) -> Iterator[tuple[int, NearFigure]]:
     """The figures of a passage, and how many words of the query are in the sentence of each or in the title."""
     text = found.text
     ends = [0, *(match.end() for match in _SENTENCE_END.finditer(text)), len(text)]

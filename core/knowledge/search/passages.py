@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_left, bisect_right
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Sequence
 
@@ -69,18 +69,3 @@ def on_one_line(text: str, places: Places) -> tuple[str, tuple[tuple[int, int], 
         return place - (removed[number - 1] if number else 0)
 
     return _SPACES.sub(" ", text), tuple((moved(a), moved(b - 1) + 1) for a, b in places if a < b)
-
-
-def cut_around(text: str, place: int, limit: int) -> str:
-    """Cut at most `limit` characters around a place of a text, between words where possible."""
-    if len(text) <= limit:
-        return text
-    start = min(max(place - limit // 2, 0), len(text) - limit)
-    end = start + limit
-    spaces = [found.start() for found in _SPACES.finditer(text, start, end)]
-    near = limit // 4
-    if start and (number := bisect_left(spaces, start)) < len(spaces) and spaces[number] - start < near:
-        start = spaces[number]
-    if end < len(text) and spaces and end - spaces[-1] < near:
-        end = spaces[-1]
-    return text[start:end].strip()

@@ -6,13 +6,12 @@ Every text is a valid query. A filter with a value that cannot be read is left o
 from __future__ import annotations
 
 import re
-from calendar import monthrange
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from ua_tui.core.knowledge.index.segments import indexed
 from ua_tui.core.knowledge.records import KINDS, Kind
-from ua_tui.core.knowledge.search.time_words import time_words
+from ua_tui.core.knowledge.search.dates import AGO, parse_date, time_words
 from ua_tui.core.text import clean
 
 FILTERS = ("site", "kind", "session", "tool", "since", "until", "published")
@@ -32,9 +31,6 @@ _TOKEN = re.compile(
 _HIRAGANA = re.compile("[぀-ゟ]+")
 _SCRIPTS = re.compile("[぀-ゟ]+|[゠-ヿ]+|[㐀-䶿一-鿿]+|[^぀-ヿ㐀-䶿一-鿿]+")
 _QUOTES = str.maketrans(dict.fromkeys("“”„‟«»", '"'))
-_AGO = re.compile(r"(\d{1,4})(h|d|w|mo|y)", re.IGNORECASE)
-_HOURS = {"h": 1, "d": 24, "w": 7 * 24}
-_DAY = re.compile(r"(\d{4})(?:-(\d{1,2})(?:-(\d{1,2}))?)?")
 _KIND_NAMES: dict[str, Kind] = {
     "row": "search_row",
     "page": "article",
@@ -144,7 +140,7 @@ class _Reading:
         ranges = []
         for value in self.filters.get("published", []):
             first, dots, last = value.partition("..")
-            if not dots and not _AGO.fullmatch(first):
+            if not dots and not AGO.fullmatch(first):
                 last = first
             moments = [parse_date(first, self.now), parse_date(last, self.now, end=True)]
             if moments[0] is not None and moments[1] is not None and moments[0] > moments[1]:
@@ -217,41 +213,6 @@ def parse_query(text: str, now: datetime) -> SearchQuery:
         unfinished=0 < len(terms) <= MOST_TERMS and text.endswith(terms[-1].text),
         notices=tuple(dict.fromkeys(reading.notices)),
     )
-
-
-def parse_date(text: str, now: datetime, *, end: bool = False) -> float | None:
-    """Read a day (2026-11-03), a month, a year, a time ago (12h, 30d, 2w, 3mo, 1y), today or yesterday.
-
-    Returns:
-        The first moment of it, or with `end` the last one, in seconds since the epoch; None if it is not a date.
-    """
-    text = text.strip().lower()
-    midnight = now.replace(hour=0, minute=0, second=0, microsecond=0)
-    try:
-        if ago := _AGO.fullmatch(text):
-            return _before(now, int(ago[1]), ago[2]).timestamp()
-        if text in ("today", "yesterday"):
-            first = midnight - timedelta(days=text == "yesterday")
-            return ((first + timedelta(days=1)).timestamp() - 1) if end else first.timestamp()
-        if found := _DAY.fullmatch(text):
-            month, day = (int(part) if part else None for part in found.groups()[1:])
-            first = midnight.replace(year=int(found[1]), month=month or 1, day=day or 1)
-            if not end:
-                return first.timestamp()
-            last = first.replace(month=month or 12)
-            last = last.replace(day=day or monthrange(last.year, last.month)[1])
-            return (last + timedelta(days=1)).timestamp() - 1
-    except (ValueError, OverflowError, OSError):
-        pass
-    return None
-
-
-def _before(now: datetime, count: int, unit: str) -> datetime:
-    if unit in _HOURS:
-        return now - timedelta(hours=count * _HOURS[unit])
-    months = now.year * 12 + now.month - 1 - count * (12 if unit == "y" else 1)
-    year, month = months // 12, months % 12 + 1
-    return now.replace(year=year, month=month, day=min(now.day, monthrange(year, month)[1]))
 
 
 def _kind(value: str) -> Kind | None:

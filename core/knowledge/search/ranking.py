@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from ua_tui.core.knowledge.index.segments import UNSPACED, indexed
 from ua_tui.core.knowledge.search.database import Found, Term
 from ua_tui.core.knowledge.search.tokens import Tokenizer
 
@@ -92,6 +93,20 @@ def fused(by_words: Sequence[Ranked], by_meaning: Sequence[Found]) -> list[Ranke
     return sorted(every.values(), key=lambda each: -each.score)
 
 
+class _Folding(dict[int, str]):
+    """Gives each character in lower case and without accents; if only ASCII is looked for, a mark for all else."""
+
+    def __init__(self, is_ascii: bool) -> None:
+        self._is_ascii = is_ascii
+
+    def __missing__(self, code: int) -> str:
+        letter = chr(code)
+        parts = unicodedata.normalize("NFD", letter)
+        letter = (parts[0] if unicodedata.combining(parts[-1]) else letter).lower()[0]
+        self[code] = letter if letter.isascii() or not self._is_ascii else "?"
+        return self[code]
+
+
 class _Scoring:
     def __init__(self, terms: Sequence[Term], total: int, mean_length: float) -> None:
         self._mean = mean_length
@@ -141,36 +156,38 @@ class Matches:
         self._tokenizer = tokenizer
         self._beginning = next((term.choices[0].words[-1] for term in terms if term.prefix), "")
         words = {word for term in terms for choice in term.choices for word in choice.words}
-        self._is_ascii = all(map(str.isascii, words))
         # A word of the index is the beginning of all words that become it, but for its last letter.
         starts = sorted({word[:-1] if len(word) > _EXACT else word for word in words}, reverse=True)
-        self._pattern = re.compile(f"(?:{'|'.join(map(re.escape, starts))})\\w*")
+        is_ascii = all(map(str.isascii, words))
+        self._folding = _Folding(is_ascii)
+        # Chinese and Japanese characters are words, whatever is beside them.
+        letters = "[a-z0-9]" if is_ascii else rf"[^\W_{UNSPACED}]"
+        alone = [] if is_ascii else [start for start in starts if indexed(start) != start]
+        begins = "|".join(map(re.escape, (start for start in starts if start not in alone)))
+        every = [rf"(?<!{letters})(?:{begins}){letters}*"] * bool(begins) + [*map(re.escape, alone)]
+        self._pattern = re.compile("|".join(every) or "(?!)")
         self._known = dict(zip(words, words, strict=True))
 
     def places(self, texts: Sequence[str]) -> list[Places]:
-        """Where each text has each term, in characters of a text that has as many words."""
-        folded = [self._folded(text) for text in texts]
-        found = [
-            [
-                match.span()
-                for match in self._pattern.finditer(text)
-                if not match.start() or not text[match.start() - 1].isalnum()
-            ]
-            for text in folded
-        ]
+        """Where each text has each term, in characters."""
+        folded = [text.lower() if text.isascii() else text.translate(self._folding) for text in texts]
+        found = [[match.span() for match in self._pattern.finditer(text)] for text in folded]
         new = {text[a:b] for text, spans in zip(folded, found, strict=True) for a, b in spans}
         new.difference_update(self._known)
         for piece, words in zip(new, self._tokenizer.words([*new]), strict=True):
             self._known[piece] = words[0] if words else ""
         return [self._of_terms(text, spans) for text, spans in zip(folded, found, strict=True)]
 
-    def _folded(self, text: str) -> str:
-        """A text in lower case without accents; if other letters are looked for, its words as the index has them."""
-        if text.isascii():
-            return text.lower()
-        if self._is_ascii:
-            return unicodedata.normalize("NFKD", text).encode("ascii", "replace").decode().lower()
-        return " ".join(self._tokenizer.words([text])[0])
+    def marks(self, texts: Sequence[str]) -> list[list[Span]]:
+        """Where each text has any of the terms, in characters and in order."""
+        found = []
+        for places in self.places(texts):
+            marks: list[Span] = []
+            for span in sorted(span for each in places for span in each):
+                if not marks or span[0] >= marks[-1][1]:
+                    marks.append(span)
+            found.append(marks)
+        return found
 
     def _of_terms(self, text: str, spans: Sequence[Span]) -> Places:
         if not spans:

@@ -21,9 +21,9 @@ from ua_tui.core.knowledge.search.conditions import filters_of
 from ua_tui.core.knowledge.search.copies import Page, count_facets, pages_of
 from ua_tui.core.knowledge.search.database import MOST_CANDIDATES, Ask, Database, Deadline, Found, Term
 from ua_tui.core.knowledge.search.embeddings import Embedder, similarities
-from ua_tui.core.knowledge.search.passages import cut_around, cut_passage
+from ua_tui.core.knowledge.search.passages import cut_passage
 from ua_tui.core.knowledge.search.query import SearchQuery, parse_query, timed
-from ua_tui.core.knowledge.search.ranking import Ranked, fused, rank
+from ua_tui.core.knowledge.search.ranking import Matches, Places, Ranked, fused, rank
 from ua_tui.core.knowledge.search.terms import Terms, corrected, make_terms, rarest
 from ua_tui.core.knowledge.search.tokens import Tokenizer
 from ua_tui.core.net.urls import canonical_url
@@ -42,10 +42,6 @@ _MISSING = "There is no knowledge base yet: it is made when a session runs."
 _NONE_THEN = "Nothing was found at that time: all times were searched, also for the words that name it."
 _FREQUENT = 5_000
 """Passages with an excluded word; if more have it, it excludes passages and not documents, which is faster."""
-_LONGEST = 1 << 40
-"""Characters: no text has as many, and no database is asked for more."""
-
-Spans = Sequence[tuple[int, int]]
 
 
 class Meaning(NamedTuple):
@@ -63,10 +59,13 @@ class _Answer(NamedTuple):
 
 
 class Passages(NamedTuple):
-    """Passages with the places of each term in the text and in the title, and what `Results` says of a search."""
+    """Passages with the places of each term in the text and in the title, and what `Results` says of a search.
 
-    found: tuple[tuple[Found, Sequence[Spans], Sequence[Spans]], ...]
-    terms: tuple[Term, ...]
+    `terms` is how many terms there are.
+    """
+
+    found: tuple[tuple[Found, Places, Places], ...]
+    terms: int
     notices: tuple[str, ...]
     partial: bool
 
@@ -110,7 +109,6 @@ class KnowledgeSearch:
         session: str = "",
         without_session: str = "",
         since: float | None = None,
-        until: float | None = None,
         typing: bool = False,
         budget: float | None = None,
         stopped: Callable[[], bool] = lambda: False,
@@ -126,20 +124,19 @@ class KnowledgeSearch:
             session: only the session with this folder.
             without_session: all sessions but the one with this folder.
             since: only what was found or made at this time or later, in seconds since the epoch.
-            until: only what was found or made at this time or before.
             typing: whether the last word may be incomplete, if no space follows it.
             budget: the seconds for this search, if it has others.
             stopped: asked often meanwhile; once it returns True the search ends with an empty, partial answer.
         """
         began = time.perf_counter()
         scope = {"kinds": kinds, "sites": sites, "session": session, "without_session": without_session, "demo": demo,
-                 "since": since, "until": until}  # fmt: skip
+                 "since": since}  # fmt: skip
         with self._lock, self._database.reading() as notices:
             if notices is None:
                 return Results(notices=(*parse_query(text, _now()).notices, _MISSING))
             answer = self._answer(text, scope, budget, stopped, typing=typing)
             pages = pages_of(answer.ranked)
-            hits = self._hits(pages[: max(limit, 0)], answer.terms.words)
+            hits = self._hits(pages[: max(limit, 0)], answer.terms.words, scope)
         if stopped():
             return Results(partial=True)
         terms, firsts = answer.terms, [page.first.found.hit for page in pages]
@@ -148,7 +145,9 @@ class KnowledgeSearch:
             hits=hits,
             kinds=count_facets(hit.kind for hit in firsts),
             sites=count_facets(hit.site for hit in firsts),
-            sessions=count_facets(hit.session for hit in firsts),
+            sessions=count_facets(
+                (hit.session for hit in firsts), {hit.session: hit.session_title for hit in firsts}
+            ),
             partial=answer.partial,
             relaxed=bool(terms.words and hits) and not terms.is_short and not has_all,
             unfinished=terms.is_short and not pages,
@@ -160,51 +159,25 @@ class KnowledgeSearch:
         """Find passages, the best first, with the places of the words in each; the filters are those of `search`."""
         with self._lock, self._database.reading() as notices:
             if notices is None:
-                return Passages((), (), (_MISSING,), partial=False)
+                return Passages((), 0, (_MISSING,), partial=False)
             answer = self._answer(text, scope, budget, lambda: False, typing=False)
             found = [each.found for each in answer.ranked]
-            texts = [each.text for each in found] + [each.hit.title for each in found]
-            of_terms = [self._words().marks(texts, [term]) for term in answer.terms.words]
-        places = [*zip(*of_terms, strict=True)] or [()] * len(texts)
-        return Passages(
-            tuple(zip(found, places, places[len(found) :], strict=False)),
-            tuple(answer.terms.words),
-            (*answer.notices, *notices),
-            partial=answer.partial,
-        )
+            matches = Matches(answer.terms.words, self._words())
+            texts, titles = ([each.text for each in found], [each.hit.title for each in found])
+            places = zip(found, matches.places(texts), matches.places(titles), strict=True)
+        count = len(answer.terms.words)
+        return Passages(tuple(places), count, (*answer.notices, *notices), partial=answer.partial)
 
     def document(self, number: int) -> FoundDocument | None:
-        """Find a document by its number; None if there is none."""
+        """Read a document by its number; None if there is none."""
         with self._lock, self._database.reading() as notices:
             return None if notices is None else self._database.document(number)
-
-    def text(self, number: int, around: int | None = None, limit: int = 8_000) -> str:
-        """Read at most `limit` characters of a document's text, from its beginning or around a place in it."""
-        place, limit = min(max(around or 0, 0), _LONGEST), min(limit, _LONGEST)
-        with self._lock, self._database.reading() as notices:
-            if notices is None or limit <= 0:
-                return ""
-            pieces = self._database.pieces(number, max(place - limit, 0), place + limit)
-        parts: list[str] = []
-        begin = at = pieces[0][0] if pieces else 0
-        for start, end, text in pieces:
-            # Between two passages is only white space, which was not stored.
-            parts += ["\n" * min(start - at, limit), text]
-            at = end
-        return cut_around("".join(parts), place - begin, limit)
 
     def sources(self, url: str) -> list[FoundPage]:
         """List the copies of a page that sessions fetched, the newest first."""
         with self._lock, self._database.reading() as notices:
             return (
                 [] if notices is None else [*self._database.sources(canonical_url(without_surrogates(url)))]
-            )
-
-    def cited_by(self, url: str) -> list[Hit]:
-        """List the reports that link to an address, the newest first, without passages."""
-        with self._lock, self._database.reading() as notices:
-            return (
-                [] if notices is None else [*self._database.cited_by(canonical_url(without_surrogates(url)))]
             )
 
     def changed(self) -> bool:
@@ -297,7 +270,7 @@ class KnowledgeSearch:
         for term in terms:
             other = None if term.passages else corrected(term, self._database.similar, self._words())
             if other is not None:
-                typed, searched = term.choices[0].text, other.choices[0].text
+                typed, searched = term.typed, other.choices[0].text
                 notices.append(f"No text has “{typed}”: words with “{searched}” were searched instead.")
             words.append(term if other is None else self._database.counted([other])[1][0])
         return tuple(words), notices
@@ -317,18 +290,20 @@ class KnowledgeSearch:
         order = {chunk: place for place, (_, chunk) in enumerate(near)}
         return sorted(self._database.passages([*order]), key=lambda each: order[each.chunk]), is_late
 
-    def _hits(self, pages: Sequence[Page], terms: Sequence[Term]) -> tuple[Hit, ...]:
-        """The hits of pages, each with its best passage."""
+    def _hits(
+        self, pages: Sequence[Page], terms: Sequence[Term], scope: Mapping[str, Any]
+    ) -> tuple[Hit, ...]:
+        """The hits of pages, each with its best passage, and what newer versions of a page say."""
         chosen = [page.first.found for page in pages]
-        places: list[list[tuple[int, int]]] = [[] for _ in chosen]
-        if terms:
-            places = self._words().marks([found.text for found in chosen], terms)
+        ids = [found.hit.id for found in chosen if found.hit.kind == "article" and found.hit.url]
+        later = self._database.later_versions(ids, filters_of(SearchQuery(), **scope)) if ids else []
+        places = Matches(terms, self._words()).marks([found.text for found in chosen])
         hits = []
         for page, found, marked in zip(pages, chosen, places, strict=True):
             offset, passage, marks = cut_passage(found.text, marked)
             facts = {"start": found.start + offset, "passage": passage, "marks": marks}
             is_full = page.first.full or not terms
-            hits.append(msgspec.structs.replace(page.hit(), full=is_full, **facts))
+            hits.append(msgspec.structs.replace(page.hit(later), full=is_full, **facts))
         return tuple(hits)
 
     def _words(self) -> Tokenizer:

@@ -6,6 +6,7 @@ import re
 import tomllib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
 
@@ -26,9 +27,8 @@ _ENDINGS = (
 _LONG_ENDINGS = ("s", "ed", "ing", "er", "al", "ment", "ness", "ion", "ions", "ation", "ations", "ity")
 _OF_ANOTHER_LANGUAGE = 2
 """Words that say nothing, from which on a query is taken to be in a language other than English."""
-_MISSPELT = 4
-_MISSPELT_TWICE = 8
-"""Letters of a word in which one letter, or two, may be wrong."""
+_MISSPELT, _ALIKE = 4, 0.75
+"""The letters of a word that may be misspelt, and how alike what was meant is: one wrong letter of 4, two of 8."""
 
 _GROUPED = re.compile(r"\b[1-9]\d{0,2}(?: \d{3})+\b", re.ASCII)
 _LONG = re.compile(r"\b[1-9]\d{3,14}\b", re.ASCII)
@@ -63,7 +63,7 @@ def make_terms(query: SearchQuery, tokenizer: Tokenizer, *, typing: bool) -> Ter
         if not found:
             continue
         is_last = typing and query.unfinished and each is query.terms[-1]
-        is_short = is_last and len(found[-1]) < _SHORTEST_BEGINNING
+        is_short = is_last and len(each.text if len(found) == 1 else found[-1]) < _SHORTEST_BEGINNING
         if is_last and not is_short:
             words.append(_unfinished(each, found, tokenizer))
         elif each.phrase or not _is_compound(each.text, found):
@@ -98,20 +98,20 @@ def rarest(terms: Iterable[Term], most: int, passages: int) -> list[Term]:
 
 def corrected(term: Term, similar: Callable[[str], Sequence[str]], tokenizer: Tokenizer) -> Term | None:
     """The term with a word of the index instead of one that no passage has; None if none is spelt like it."""
-    typed, words = term.choices[0].text.lower(), term.choices[0].words
+    typed, words = term.typed.lower(), term.choices[0].words
     if term.phrase or len(words) > 1 or len(typed) < _MISSPELT or not typed.isalpha():
         return None
     # With a mistake, the word may have kept an ending that it does not have in the index.
     forms = dict.fromkeys(
         [words[0], *(typed.removesuffix(ending) for ending in _LONG_ENDINGS if typed.endswith(ending))]
     )
-    found = []
-    for place, form in enumerate(forms):
-        most = 1 + (len(form) >= _MISSPELT_TWICE)
-        for number, other in enumerate(similar(form) if len(form) >= _MISSPELT else ()):
-            if (distance := _distance(form, other, most)) <= most:
-                found.append((distance, place, number, other))
-    for *_, other in sorted(found)[:3]:
+    close = dict.fromkeys(
+        word
+        for form in forms
+        if len(form) >= _MISSPELT
+        for word in get_close_matches(form, similar(form), cutoff=_ALIKE)
+    )
+    for other in close:
         # The tokenizer makes a word of the index of its own words: it is given one that becomes this one.
         texts = [other, *(other + ending for ending in _ENDINGS)]
         for text, (word, *_rest) in zip(texts, tokenizer.words(texts), strict=True):
@@ -123,17 +123,20 @@ def corrected(term: Term, similar: Callable[[str], Sequence[str]], tokenizer: To
 def _unfinished(typed: Typed, found: list[str], tokenizer: Tokenizer) -> Term:
     """A term whose last word may become any word of the index that begins so, or a shorter one.
 
-    "generation" is "gener" in the index, which "generatio" is not.
+    "generation" is "gener" in the index, which "generatio" is not; and "kes", which becomes "kestrel", is no plural.
+    "memory" is "memori" there, and also the beginning of "memorymarkets".
     """
     choices = [*_spellings(typed.text, found)]
-    text = typed.text
-    if not typed.phrase and len(found) == 1 and len(text) >= _SHORTEST and text.isascii() and text.isalpha():
-        texts = [text + ending for ending in _ENDINGS]
+    text = typed.text.lower()
+    if not typed.phrase and len(found) == 1 and text.isascii() and text.isalpha():
+        texts = [text, *(text + ending for ending in _ENDINGS)]
         stems = {words[0]: text for text, words in zip(texts, tokenizer.words(texts), strict=True)}
+        # What becomes the typed letters themselves in the index stands for them.
+        choices[0] = Choice(stems.get(text, text), (text,) if text in stems else tuple(found))
         choices += [
             Choice(stems[word], (word,))
             for word in sorted(stems)
-            if found[0].startswith(word) and word != found[0]
+            if word != text and ([word] == found or (text.startswith(word) and len(text) >= _SHORTEST))
         ]
     return Term(tuple(choices), prefix=True, phrase=typed.phrase)
 
@@ -173,21 +176,3 @@ def _without_stop_words(typed: Sequence[Typed]) -> list[Typed]:
         if sum(bool(each & words) for each in pieces) >= _OF_ANOTHER_LANGUAGE:
             dropped |= words
     return [each for each, found in zip(typed, pieces, strict=True) if not found or not found <= dropped]
-
-
-def _distance(one: str, other: str, most: int) -> int:
-    """The fewest letters to add, remove, change or swap with the next, to make one word of the other."""
-    before: list[int] = []
-    row: list[int] = [*range(len(other) + 1)]
-    for at, letter in enumerate(one):
-        last, older = row, before
-        row = [at + 1]
-        for place, sign in enumerate(other):
-            steps = min(last[place] + (letter != sign), last[place + 1] + 1, row[place] + 1)
-            if at and place and letter == other[place - 1] and one[at - 1] == sign:
-                steps = min(steps, older[place - 1] + 1)
-            row.append(steps)
-        before = last
-        if min(row) > most:
-            return most + 1
-    return row[-1]

@@ -3,5 +3,4 @@ SELECT folder, path, part, kind, document.title, context, url, hex(hash), words 
 SELECT folder, path, part, start, "end", text FROM chunk JOIN document ON document.id = document JOIN session ON session.id = session ORDER BY 1, 2, 3, 4
 SELECT url, site FROM source ORDER BY 1
 SELECT DISTINCT hex(hash), words FROM document ORDER BY 1
-SELECT folder, path, part, url FROM citation JOIN document ON document.id = document JOIN session ON session.id = session JOIN source ON source.id = citation.source ORDER BY 1, 2, 3, 4
 SELECT term, doc, cnt FROM chunk_terms ORDER BY 1

@@ -11,8 +11,7 @@ import pytest
 
 from tests.core.knowledge.stored import add, document
 from ua_tui.core.errors import KnowledgeError
-from ua_tui.core.knowledge.access import open_database, open_search
-from ua_tui.core.knowledge.index.store import KnowledgeStore
+from ua_tui.core.knowledge.access import open_database, open_search, open_store
 from ua_tui.core.knowledge.place import KnowledgePlace
 from ua_tui.core.knowledge.records import Cursor, IndexedCall, KnowledgeDocument
 from ua_tui.core.knowledge.removal.forgetting import forget
@@ -24,7 +23,7 @@ URL = "https://a.example/leak"
 
 
 def fill(place: KnowledgePlace, folder: str, *documents: KnowledgeDocument) -> None:
-    with KnowledgeStore(place) as store:
+    with open_store(place) as store:
         assert add(store, folder, *documents)
 
 
@@ -43,7 +42,7 @@ def titles_of_sessions(place: KnowledgePlace) -> list[tuple[str, str]]:
 
 
 def test_only_one_of_two_programs_stores_what_both_have_read(place: KnowledgePlace) -> None:
-    with KnowledgeStore(place) as one, KnowledgeStore(place) as other:
+    with open_store(place) as one, open_store(place) as other:
         assert one.apply(HERE, Cursor(), Cursor(1, 10), documents=[document("quokka", title="One")])
         assert not other.apply(HERE, Cursor(), Cursor(2, 20), documents=[document("quokka", title="Other")])
         assert other.cursor(HERE) == Cursor(1, 10)
@@ -56,7 +55,7 @@ def test_only_one_of_two_programs_stores_what_both_have_read(place: KnowledgePla
 
 
 def test_a_document_in_the_place_of_another_replaces_it(place: KnowledgePlace) -> None:
-    with KnowledgeStore(place) as store:
+    with open_store(place) as store:
         add(store, HERE, document("quokka", path="a", title="A"), document("wombat", path="b", part=1))
         add(store, HERE, document("koala", path="a", title="A"))
         assert (found(place, "quokka"), found(place, "koala")) == ([], [(HERE, "A")])
@@ -66,16 +65,14 @@ def test_a_document_in_the_place_of_another_replaces_it(place: KnowledgePlace) -
 
 
 def test_a_session_is_removed_with_everything_of_it(place: KnowledgePlace) -> None:
-    page = document("quokka one", title="Here", tool_use_id="t", url=URL, cites=("https://a.org",))
+    page = document("quokka one", title="Here", tool_use_id="t", url=URL)
     call = IndexedCall(tool_use_id="t", tool="crawl")
-    with KnowledgeStore(place) as store:
+    with open_store(place) as store:
         store.apply(HERE, Cursor(), Cursor(1, 1), calls=[call], documents=[page])
-        assert store.passages_of(HERE, "t") == 1
         add(store, THERE, document("quokka two", title="There"))
         assert found(place, "quokka") == [(HERE, "Here"), (THERE, "There")]
         store.remove_session(HERE)
         assert store.cursors() == {THERE: Cursor(1, 100)}
-        assert store.passages_of(HERE, "t") == 0
     status = read_status(place)
     assert (status.sessions, status.passages, status.sources) == (1, 1, 0)
 
@@ -91,7 +88,7 @@ def test_a_long_document_is_stored_with_all_of_its_passages(place: KnowledgePlac
 
 
 def test_an_address_is_forgotten_for_good(place: KnowledgePlace) -> None:
-    with KnowledgeStore(place) as elsewhere:
+    with open_store(place) as elsewhere:
         fill(place, HERE, document("falcon secret", title="A", url=URL), document("quokka", path="b"))
         plan = forget(place, source=URL, dry_run=True)
         assert (plan.documents, plan.passages, plan.titles) == (1, 1, ("A",))
@@ -145,13 +142,12 @@ def test_missing_vectors_are_filled_in_and_order_the_hits(place: KnowledgePlace)
     funds = [document(shares.format(n), title=f"Fund {n}", path=f"f{n}") for n in range(8)]
     island = "an animal: the marsupial of the island " + "word " * 60
     fill(place, HERE, *funds, document(island, title="Marsupial", path="m"))
-    with KnowledgeStore(place) as store:
-        last = store.last_passage()
-        passages = store.passages_without("test", above=0, up_to=last, limit=100)
+    with open_store(place) as store:
+        passages = store.passages_without("test", limit=100)
         assert len(passages) == 9
         store.put_vectors("test", passages, embedder.embed([passage.text for passage in passages]))
-        assert store.passages_without("test", above=0, up_to=last, limit=100) == []
-        assert len(store.passages_without("other", above=0, up_to=last, limit=100)) == 9
+        assert store.passages_without("test", limit=100) == []
+        assert len(store.passages_without("other", limit=100)) == 9
     with closing(open_search(place, budget=60)) as plain:
         assert plain.search("animal").hits[0].title != "Marsupial"
     with closing(open_search(place, budget=60, embedder=embedder)) as search:
@@ -171,6 +167,6 @@ def test_the_vectors_of_the_newest_documents_come_first(place: KnowledgePlace) -
             kind="article", title=name, text=f"quokka {name}", path=name, made_at=made_at
         )
         fill(place, HERE, page)
-    with KnowledgeStore(place) as store:
-        passages = store.passages_without("test", above=0, up_to=store.last_passage(), limit=100)
+    with open_store(place) as store:
+        passages = store.passages_without("test", limit=100)
     assert [each.title for each in passages] == ["new", "middle", "old"]

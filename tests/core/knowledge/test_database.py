@@ -16,6 +16,7 @@ from tests.core.knowledge.stored import add, content, document, found
 from tests.core.limits import file_size_limit
 from tests.faults.test_machine import OBEYING_PERMISSIONS
 from ua_tui.core.errors import KnowledgeError
+from ua_tui.core.knowledge.access import open_store
 from ua_tui.core.knowledge.index import database
 from ua_tui.core.knowledge.index.database import (
     KnowledgeEmptied,
@@ -38,13 +39,13 @@ from contextlib import closing
 from pathlib import Path
 from ua_tui.core.errors import KnowledgeError
 from ua_tui.core.knowledge.index.database import open_reader, open_writer
-from ua_tui.core.knowledge.index.store import KnowledgeStore
+from ua_tui.core.knowledge.access import open_store
 from tests.core.knowledge.stored import add, document, found
 path = Path(sys.argv[1])
 for action in sys.argv[2:]:
     try:
         if action == "write":
-            with KnowledgeStore(path) as store:
+            with open_store(path) as store:
                 add(store, "s", document("text"))
         else:
             with closing(open_reader(path)) as db:
@@ -71,7 +72,7 @@ def add_many(store: KnowledgeStore) -> None:
 def path(tmp_path: Path) -> Path:
     """A file with one document, which is closed."""
     path = tmp_path / "sessions" / FILE
-    with KnowledgeStore(path) as store:
+    with open_store(path) as store:
         add(store, "session_1", document("smiling quokkas"))
     return path
 
@@ -80,7 +81,7 @@ def test_it_is_private(tmp_path: Path) -> None:
     path = tmp_path / "sessions" / FILE
     old = os.umask(0)
     try:
-        with KnowledgeStore(path) as store:
+        with open_store(path) as store:
             add(store, "s", document("text"))
             files = [each for each in path.parent.iterdir() if each.is_file()]
             assert {each.name for each in files} == {FILE, f"{FILE}-wal", f"{FILE}-shm"}
@@ -88,7 +89,7 @@ def test_it_is_private(tmp_path: Path) -> None:
     finally:
         os.umask(old)
     path.chmod(0o644)
-    KnowledgeStore(path).close()
+    open_store(path).close()
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
@@ -130,9 +131,9 @@ def test_a_file_and_a_folder_that_may_not_be_written(path: Path) -> None:
 def test_a_folder_that_may_not_be_written_and_a_log(path: Path) -> None:
     """What is in the log of a program that was killed cannot be read without a file for shared memory."""
     killed = (
-        "import os, sys\nfrom pathlib import Path\nfrom ua_tui.core.knowledge.index.store import KnowledgeStore\n"
+        "import os, sys\nfrom pathlib import Path\nfrom ua_tui.core.knowledge.access import open_store\n"
         "from tests.core.knowledge.stored import add, document\n"
-        "add(KnowledgeStore(Path(sys.argv[1])), 's', document('text'))\nos._exit(9)"
+        "add(open_store(Path(sys.argv[1])), 's', document('text'))\nos._exit(9)"
     )
     subprocess.run([sys.executable, "-c", killed, path], cwd=ROOT, check=False)
     path.with_name(f"{FILE}-shm").unlink()
@@ -146,7 +147,7 @@ def test_a_folder_that_may_not_be_written_and_a_log(path: Path) -> None:
 
 
 def test_a_full_disk_loses_nothing(path: Path) -> None:
-    with KnowledgeStore(path) as store:
+    with open_store(path) as store:
         with file_size_limit(200_000), pytest.raises(KnowledgeError, match="the disk") as error:
             add_many(store)
         assert "nothing is lost" in str(error.value)
@@ -181,7 +182,7 @@ def test_a_damaged_file_is_set_aside(path: Path, kind: str) -> None:
     with pytest.raises(KnowledgeEmptied, match=reason):
         open_writer(path)
     assert [each.read_bytes() for each in path.parent.glob(f"{FILE}.corrupt-*")] == [data]
-    with KnowledgeStore(path) as store:
+    with open_store(path) as store:
         assert store.cursors() == {}
         assert add(store, "session_1", document("smiling quokkas"))
     assert len(content(path)[1]) == 1
@@ -189,15 +190,15 @@ def test_a_damaged_file_is_set_aside(path: Path, kind: str) -> None:
 
 def test_damage_that_is_met_later(path: Path) -> None:
     """Whoever meets it sets the file aside, and programs that still have it open lose nothing of the new one."""
-    with KnowledgeStore(path) as store:
+    with open_store(path) as store:
         add_many(store)
-    with KnowledgeStore(path) as store, KnowledgeStore(path) as other:
+    with open_store(path) as store, open_store(path) as other:
         with open(path, "r+b") as file:
             file.seek(16_384)
             file.write(b"\xff" * (os.path.getsize(path) - 16_384))
         with pytest.raises(KnowledgeEmptied, match="was set aside"):
             add_many(store)
-        with KnowledgeStore(path) as fresh:
+        with open_store(path) as fresh:
             assert add(fresh, "session_1", document("numbat"))
             with pytest.raises(KnowledgeError, match=r"was (replaced|damaged)"):
                 add(other, "session_1", document("lost"))
@@ -274,7 +275,7 @@ def test_a_file_of_an_earlier_version_is_made_again(path: Path) -> None:
     assert read_status(path).size >= path.stat().st_size
     with pytest.raises(KnowledgeEmptied, match=r"was of an earlier version .* made again from the sessions"):
         open_writer(path)
-    with KnowledgeStore(path) as store:
+    with open_store(path) as store:
         assert store.cursors() == {}
         assert add(store, "session_1", document("smiling quokkas"))
     assert [each.name for each in path.parent.iterdir()] == [FILE]
@@ -297,7 +298,7 @@ def test_nothing_to_read(tmp_path: Path) -> None:
         with pytest.raises(KnowledgeError, match=reason):
             open_reader(tmp_path / FILE)
         (tmp_path / FILE).touch()
-    with KnowledgeStore(tmp_path / FILE) as store:
+    with open_store(tmp_path / FILE) as store:
         assert add(store, "s", document("text"))
 
 
@@ -315,7 +316,7 @@ def test_types_of_file_systems() -> None:
 
 def test_without_shared_memory_there_is_no_log(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sqlite, "is_on_network", lambda _path: True)
-    with KnowledgeStore(path) as store, KnowledgeStore(path) as other:
+    with open_store(path) as store, open_store(path) as other:
         assert add(store, "session_1", document("numbat", path="b.md"))
         assert add(other, "session_1", document("wombat", path="c.md"))
         with closing(open_reader(path)) as db:

@@ -15,9 +15,8 @@ import pytest
 from tests.core.knowledge.stored import add, document
 from tests.embeddings_server import EmbeddingsServer, embeddings_server
 from ua_tui.core.errors import KnowledgeError
-from ua_tui.core.knowledge.access import open_search
+from ua_tui.core.knowledge.access import open_search, open_store
 from ua_tui.core.knowledge.index.database import open_reader
-from ua_tui.core.knowledge.index.store import KnowledgeStore
 from ua_tui.core.knowledge.place import FILE
 from ua_tui.core.knowledge.records import Results
 from ua_tui.core.knowledge.removal.forgetting import forget
@@ -54,15 +53,15 @@ def path(tmp_path: Path) -> Path:
     text = "A car has its price. " + "Other things are also here. " * 25
     rain = "The price of umbrellas in the rain, part {}."
     others = [document(rain.format(n), path=f"{n}.md", title=f"Umbrellas {n}") for n in range(40)]
-    with KnowledgeStore(path) as store:
+    with open_store(path) as store:
         add(store, "session_1", document(text, path="car.md", title=TARGET), *others)
     return path
 
 
 def fill(path: Path, embedder: Embedder) -> int:
     """Give every passage its vector; returns how many had none."""
-    with KnowledgeStore(path) as store:
-        passages = store.passages_without(embedder.model, above=0, up_to=store.last_passage(), limit=1_000)
+    with open_store(path) as store:
+        passages = store.passages_without(embedder.model, limit=1_000)
         texts = [each.title + " " + each.text for each in passages]
         if passages:
             store.put_vectors(embedder.model, passages, embedder.embed(texts))
@@ -198,9 +197,9 @@ def test_vectors_are_forgotten_with_their_passages(path: Path, embedder: Embedde
 
 
 def test_a_vector_of_a_replaced_passage_is_not_stored(path: Path, embedder: Embedder) -> None:
-    with KnowledgeStore(path) as vectors:
-        passages = vectors.passages_without("m", above=0, up_to=vectors.last_passage(), limit=3)
-        with KnowledgeStore(path) as store:
+    with open_store(path) as vectors:
+        passages = vectors.passages_without("m", limit=3)
+        with open_store(path) as store:
             add(store, "session_1", document("The new text.", path="39.md"))
         vectors.put_vectors("m", passages, [b"\0" * 8] * 3)
-        assert len(vectors.passages_without("m", above=0, up_to=vectors.last_passage(), limit=100)) == 41 - 2
+        assert len(vectors.passages_without("m", limit=100)) == 41 - 2

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import json
 import stat
@@ -11,8 +10,8 @@ import pytest
 
 from tests.core.knowledge.stored import add, content, document, found
 from ua_tui.core.errors import KnowledgeError
+from ua_tui.core.knowledge.access import open_store
 from ua_tui.core.knowledge.index.database import open_reader
-from ua_tui.core.knowledge.index.store import KnowledgeStore
 from ua_tui.core.knowledge.place import FILE
 from ua_tui.core.knowledge.records import Cursor, Facts
 from ua_tui.core.knowledge.removal import forgetting
@@ -34,7 +33,7 @@ WORD = SECRET.decode()
 def path(tmp_path: Path) -> Path:
     """Three sessions; everything of the second one, and two documents of the third one, have the word."""
     path = tmp_path / FILE
-    with KnowledgeStore(path) as store:
+    with open_store(path) as store:
         for n in range(40):
             add(
                 store,
@@ -51,7 +50,7 @@ def path(tmp_path: Path) -> Path:
             "session_3",
             document("search rows", path="rows.json", part=0, url="https://a.org/1"),
             document(f"one {WORD} row", path="rows.json", part=1, url="https://b.org/"),
-            document(f"one {WORD} row", path="copy.json", title="The copy", cites=(f"https://{WORD}.org/3",)),
+            document(f"one {WORD} row", path="copy.json", title="The copy"),
         )
     return path
 
@@ -62,16 +61,14 @@ def has_bytes(path: Path) -> list[str]:
 
 
 def test_no_byte_remains_in_any_file(path: Path) -> None:
-    with KnowledgeStore(path) as store:
+    with open_store(path) as store:
         # A program that has the file open for long.
         assert forget(path, session=f"session_2{WORD}").documents == 60
         assert forget(path, match=WORD).documents == 2
         assert found(path, f"{WORD}*") == []
         # What remains is the name of a folder, and where to read on in it.
         store.remove_session(f"session_2{WORD}")
-    with KnowledgeStore(path) as store:
-        store.remove_forgotten()
-        forget(path, source=f"https://{WORD}.org/3")
+    forget(path, source=f"https://{WORD}.org/3")
     assert has_bytes(path) == []
     assert len(content(path)[1]) == 41
 
@@ -83,7 +80,7 @@ def test_a_session_is_forgotten_whatever_it_finds_later(path: Path) -> None:
     assert result.passages > 60
     assert result.titles == (f"About {WORD}s",)
     assert any("journal" in sentence for sentence in result.kept)
-    with KnowledgeStore(path) as store:
+    with open_store(path) as store:
         assert add(store, name, document("later text", path="later.md"))
         assert store.cursor(name) == Cursor(61, 6100)
         # A session that was copied to another folder has the same name.
@@ -92,25 +89,24 @@ def test_a_session_is_forgotten_whatever_it_finds_later(path: Path) -> None:
     assert [row for row in content(path)[0] if row[0] == name] == [(name, "", 61, 6100)]
 
 
-def test_an_address_is_forgotten_in_all_sessions_and_in_citations(path: Path) -> None:
+def test_an_address_is_forgotten_in_all_sessions(path: Path) -> None:
     assert forget(path, source=f"HTTPS://{WORD}.org:443/3").documents == 1
-    with KnowledgeStore(path) as store:
+    with open_store(path) as store:
         url = f"https://{WORD}.org/3"
-        add(store, "session_4", document("again", url=url), document("report", path="r.md", cites=(url,)))
+        add(store, "session_4", document("again", url=url), document("report", path="r.md"))
     assert found(path, "again") == []
     assert found(path, "report") == [("session_4", "r.md")]
     assert not [row for row in content(path)[3] if row[0].endswith("/3") and WORD in row[0]]
-    assert content(path)[5] == []
 
 
 def test_what_matches_is_forgotten_by_its_place_in_all_sessions(path: Path) -> None:
-    with KnowledgeStore(path) as store:
+    with open_store(path) as store:
         add(store, "session_5", document(f"one   {WORD} row", title="Elsewhere", url="https://c.org/"))
     result = forget(path, match=f"{WORD} row")
     assert (result.documents, result.sessions) == (3, ("session_3", "session_5"))
     assert any("fetched again is found again" in sentence for sentence in result.kept)
     again = document(f"one {WORD} row", path="rows.json", part=1)
-    with KnowledgeStore(path) as store:
+    with open_store(path) as store:
         # In the same place, whatever is there now, and of a session that was copied.
         add(store, "session_3", again, document("other rows", path="copy.json"))
         add(store, "/elsewhere/session_3", again)
@@ -163,7 +159,7 @@ def test_files_are_removed_with_all_that_is_in_them(path: Path, tmp_path: Path) 
         (folder / name).write_bytes(SECRET)
     secret.write_bytes(b"of another program")
     (folder / "link.md").symlink_to(secret)
-    with KnowledgeStore(path) as store:
+    with open_store(path) as store:
         said = document(f"{WORD} said so", path="journal.jsonl"), document("kept", path="other.md")
         add(store, "session_3", *said, document(f"{WORD} behind a link", path="link.md"))
     result = forget(path, match=WORD, session="session_3", files=True)
@@ -180,7 +176,7 @@ def test_files_of_folders_that_are_no_sessions_stay(tmp_path: Path) -> None:
     home, path = tmp_path / "home", tmp_path / "sessions" / FILE
     home.mkdir()
     (home / "letter.md").write_bytes(SECRET)
-    with KnowledgeStore(path) as store:
+    with open_store(path) as store:
         for folder in (str(home), "../home", "..", "/"):
             add(store, folder, document(WORD, path="letter.md"), document(WORD, path="home/letter.md"))
         add(store, ".", document(WORD, path="../home/letter.md"))
@@ -193,7 +189,7 @@ def test_a_program_that_ends_before_it_has_removed_anything(path: Path) -> None:
     ForgottenFile(path).append(
         ForgottenEntry(tombstones=tuple(source_tombstone(f"https://{WORD}.org/{n}") for n in range(60)))
     )
-    with KnowledgeStore(path) as store:
+    with open_store(path) as store:
         assert store.finish_forgetting()
     assert [row[:2] for row in content(path)[1] if "session_2" in row[0]] == []
     read = ForgottenFile(path)
@@ -206,7 +202,7 @@ def test_another_program_that_reads_is_no_error(path: Path, monkeypatch: pytest.
     reader = open_reader(path)
     reader.execute("BEGIN")
     reader.execute("SELECT count(*) FROM chunk").fetchone()
-    with KnowledgeStore(path) as store:
+    with open_store(path) as store:
         store.add_forgotten(ForgottenEntry(tombstones=(source_tombstone("https://b.org/"),)))
         assert not store.finish_forgetting()
         assert found(path, f"{WORD} AND row") == [("session_3", "copy.json")]
@@ -214,29 +210,23 @@ def test_another_program_that_reads_is_no_error(path: Path, monkeypatch: pytest.
         assert store.finish_forgetting()
 
 
-def test_damaged_files_and_what_a_killed_rebuild_has_left_are_removed_too(path: Path) -> None:
-    left, lock = path.with_name(f"{FILE}.new"), path.with_name(f"{FILE}.new.lock")
+def test_damaged_files_are_removed_too(path: Path) -> None:
     aside = path.with_name(f"{FILE}.corrupt-20260310-120000")
-    for each in (left, path.with_name(f"{FILE}.new-wal"), lock, aside):
-        each.write_bytes(SECRET)
-    with open(lock) as running:
-        fcntl.flock(running, fcntl.LOCK_EX)
-        forget(path, source="https://b.org/")
-        assert left.exists()
+    aside.write_bytes(SECRET)
     forget(path, match=WORD)
-    assert [*path.parent.glob(f"{FILE}.new*"), *path.parent.glob(f"{FILE}.corrupt*")] == []
+    assert not aside.exists()
 
 
 def test_the_title_of_a_session_is_forgotten_with_its_question(tmp_path: Path) -> None:
     path = tmp_path / FILE
     facts = Facts(title=f"What do {WORD}s cost, and wh…")
-    with KnowledgeStore(path) as store:
+    with open_store(path) as store:
         question = document(f"What do {WORD}s cost, and who sells them?", path="", part=2, kind="query")
         store.apply("session_1", Cursor(), Cursor(2, 20), facts=facts, documents=[question])
         add(store, "session_2", document("what others cost"))
     forget(path, match=f"{WORD} sells")
     assert has_bytes(path) == []
-    with KnowledgeStore(path) as store:
+    with open_store(path) as store:
         store.apply("session_1", Cursor(2, 20), Cursor(3, 30), facts=facts)
     assert has_bytes(path) == []
     assert [row[:2] for row in content(path)[0]] == [("session_1", ""), ("session_2", "About session_2")]
@@ -266,11 +256,11 @@ def test_nothing_is_stored_without_the_list(path: Path) -> None:
     file = forgotten_file(path)
     file.mkdir()
     with pytest.raises(KnowledgeError, match="what was forgotten cannot be read"):
-        KnowledgeStore(path)
+        open_store(path)
     file.rmdir()
     file.symlink_to(path)
     with pytest.raises(KnowledgeError, match="forgotten"):
-        KnowledgeStore(path)
+        open_store(path)
 
 
 def test_a_deleted_session(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -284,7 +274,7 @@ def test_a_deleted_session(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(forgetting, "_QUICKLY_SCRUBBED", 0)
     forget_deleted(path, path.parent / "session_1")
     assert [row[0] for row in content(path)[0]] == ["session_3"]
-    with KnowledgeStore(path) as store:
+    with open_store(path) as store:
         assert store.finish_forgetting()
     assert b"number1" not in path.read_bytes()
 
@@ -302,7 +292,7 @@ def test_lists_of_earlier_versions_hold(tmp_path: Path) -> None:
     old = {"sessions": [session], "sources": [source], "places": [place]}
     old["texts"] = [of_title, hashlib.sha256(text.text.encode()).hexdigest()[:32]]
     forgotten_file(path).write_text(json.dumps({"id": "x", "at": 1.0, "done": False, **old}) + "\n", "utf-8")
-    with KnowledgeStore(path) as store:
+    with open_store(path) as store:
         add(store, "session_1", document("one"))
         add(store, "session_2", document("two", path="b.md"), document("three", url="https://b.org/"), text)
         store.apply("session_3", Cursor(), Cursor(1, 10), facts=Facts(title=title))

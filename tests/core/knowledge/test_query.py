@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.core.cases import cases_of
-from ua_tui.core.knowledge.search.query import MOST_TERMS, SearchQuery, Typed, parse_date, parse_query, timed
+from ua_tui.core.knowledge.search.dates import parse_date
+from ua_tui.core.knowledge.search.query import MOST_TERMS, SearchQuery, Typed, parse_query, timed
 
 CASES = cases_of(__file__)
 
@@ -83,6 +84,7 @@ def test_words_for_a_time_are_understood_unless_they_are_quoted() -> None:
         "price in October 2024 zinc": (["price", "zinc"], "2024-10-01", "2024-10-31"),
         "cuivre semaine dernière": (["cuivre"], "2026-11-16", "2026-11-22"),
         "last month": ([], "2026-10-01", "2026-10-31"),
+        "zinc october 2024": (["zinc"], "2024-10-01", "2024-10-31"),
     }
     for text, (words_, first, last) in understood.items():
         query = timed(parse(text), NOW)
@@ -92,6 +94,14 @@ def test_words_for_a_time_are_understood_unless_they_are_quoted() -> None:
         end = datetime.fromisoformat(last).replace(tzinfo=NOW.tzinfo) + timedelta(1) if last else None
         assert (query.since, query.until) == (begin.timestamp(), end and end.timestamp() - 1), text
         assert first in query.notices[-1]
+    for text, days in {
+        "copper past week": 7,
+        "copper in the last 3 days": 3,
+        "copper Past 2 Weeks": 14,
+    }.items():
+        query = timed(parse(text), NOW)
+        assert query is not None, text
+        assert (query.since, query.until) == ((NOW - timedelta(days)).timestamp(), None), text
     for text in (
         'copper "last week"',
         "since:3d last week",

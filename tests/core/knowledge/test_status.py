@@ -3,8 +3,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from tests.core.knowledge.stored import add, document
+from ua_tui.core.knowledge.access import open_store
 from ua_tui.core.knowledge.index.schema import VERSION
-from ua_tui.core.knowledge.index.store import KnowledgeStore
 from ua_tui.core.knowledge.place import FILE
 from ua_tui.core.knowledge.removal.forgetting import forget
 from ua_tui.core.knowledge.removal.forgotten import forgotten_file
@@ -21,8 +21,8 @@ def test_what_is_in_it_and_what_is_missing(tmp_path: Path) -> None:
     for name, size in zip(names, (100, 230, 1_000, 500), strict=False):
         (tmp_path / WORKSPACES / name).mkdir(parents=True)
         (tmp_path / WORKSPACES / name / JOURNAL).write_bytes(b"x" * size)
-    with KnowledgeStore(path) as store:
-        add(store, names[0], document("one", url="https://a.org/", cites=("https://b.org/",)))
+    with open_store(path) as store:
+        add(store, names[0], document("one", url="https://a.org/"))
         add(store, names[1], document("two", kind="report"), document("", path="f", kind="file"))
         add(store, names[1])
         add(store, names[4], document("of a deleted session", kind="report"))
@@ -32,7 +32,7 @@ def test_what_is_in_it_and_what_is_missing(tmp_path: Path) -> None:
     assert status.size >= path.stat().st_size
     assert (status.version, status.journal_mode) == (VERSION, "wal")
     assert list(status.documents.items()) == [("report", 2), ("article", 1), ("file", 1)]
-    assert (status.sessions, status.passages, status.sources) == (3, 3, 2)
+    assert (status.sessions, status.passages, status.sources) == (3, 3, 1)
     assert status.updated is not None
     assert status.lagging == (Lag(names[2], 1_000), Lag(names[3], 500), Lag(names[1], 30))
     assert (status.forgotten, status.problems, status.notes, status.set_aside) == (0, (), (), ())

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from tests.core.knowledge.stored import add, content, document, found
 from ua_tui.core.errors import KnowledgeError
-from ua_tui.core.knowledge.index import sqlite_tables
+from ua_tui.core.knowledge.access import open_store
+from ua_tui.core.knowledge.index import sqlite_store
 from ua_tui.core.knowledge.index import store as store_module
 from ua_tui.core.knowledge.index.database import connect
-from ua_tui.core.knowledge.index.store import KnowledgeStore
 from ua_tui.core.knowledge.place import FILE
 from ua_tui.core.knowledge.records import Cursor, Facts, KnowledgeDocument
 from ua_tui.core.storage import sqlite
@@ -35,7 +35,6 @@ DOCUMENTS = st.builds(
     title=TEXTS,
     context=TEXTS,
     url=URLS,
-    cites=st.lists(URLS, max_size=3).map(tuple),
 )
 FILES = st.sets(st.sampled_from(["a.md", "b.md"]))
 STEPS = st.lists(
@@ -57,7 +56,7 @@ def test_any_steps_make_the_same_as_one(
     counts: dict[str, int] = {}
     with TemporaryDirectory() as folder:
         worn, fresh = Path(folder, "worn", FILE), Path(folder, "fresh", FILE)
-        with KnowledgeStore(worn) as store:
+        with open_store(worn) as store:
             for session, documents, replaced in steps:
                 if documents is None:
                     store.remove_session(session)
@@ -70,7 +69,7 @@ def test_any_steps_make_the_same_as_one(
                 for key in [key for key in left if key[0] in replaced]:
                     del left[key]
                 left |= {(each.path, each.part): each for each in documents}
-        with KnowledgeStore(fresh) as store:
+        with open_store(fresh) as store:
             for session, left in wanted.items():
                 after, facts = Cursor(counts[session], counts[session] * 100), Facts(title=f"About {session}")
                 store.apply(session, Cursor(), after, facts=facts, documents=left.values())
@@ -81,7 +80,7 @@ def test_a_document_that_is_replaced_by_another_program_between_two_transactions
     """The first program stores a part of a long document; the second one stores all of it and moves the cursor."""
     long = document("# Title\n\n" + "\n\n".join(f"word{number} " * 200 for number in range(100)))
 
-    with KnowledgeStore(path) as one, KnowledgeStore(path) as other:
+    with open_store(path) as one, open_store(path) as other:
 
         def documents() -> Iterator[KnowledgeDocument]:
             assert other.apply("s", Cursor(), Cursor(1, 10), documents=[long])
@@ -100,7 +99,7 @@ def test_documents_are_read_outside_of_transactions(path: Path) -> None:
                 db.execute("ROLLBACK")
             yield document("x" * 300_000, path=f"{number}.md")
 
-    with KnowledgeStore(path) as store:
+    with open_store(path) as store:
         assert store.apply("s", Cursor(), Cursor(1, 10), documents=documents())
     assert len(content(path)[1]) == 3
 
@@ -110,7 +109,7 @@ def test_a_failed_batch_leaves_what_was_there(path: Path) -> None:
         yield document("second", path="b.md")
         raise ValueError("cannot be read")
 
-    with KnowledgeStore(path) as store:
+    with open_store(path) as store:
         add(store, "s", document("first"))
         with pytest.raises(ValueError, match="cannot be read"):
             store.apply("s", store.cursor("s"), Cursor(9, 900), documents=documents())
@@ -122,14 +121,14 @@ def test_a_failed_batch_leaves_what_was_there(path: Path) -> None:
 def test_a_long_document_leaves_room_for_other_programs(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Another program stores something in each pause of one that stores a document of some megabytes."""
     text = "\n\n".join(f"paragraph{number} " * 180 for number in range(1_000))
-    with KnowledgeStore(path) as store, KnowledgeStore(path) as other:
+    with open_store(path) as store, open_store(path) as other:
         pauses: list[float] = []
 
         def pause(seconds: float) -> None:
             pauses.append(seconds)
             assert add(other, "short", document("text", path=f"{len(pauses)}.md"))
 
-        monkeypatch.setattr(sqlite_tables, "BATCH_SECONDS", 0.0)
+        monkeypatch.setattr(sqlite_store, "BATCH_SECONDS", 0.0)
         monkeypatch.setattr(store_module, "time", SimpleNamespace(sleep=pause))
         assert store.apply("long", Cursor(), Cursor(1, 10), documents=[document(text)])
     assert len(pauses) > 2
@@ -138,7 +137,7 @@ def test_a_long_document_leaves_room_for_other_programs(path: Path, monkeypatch:
 
 
 def test_the_log_does_not_grow(path: Path) -> None:
-    with KnowledgeStore(path) as store:
+    with open_store(path) as store:
         for number in range(20):
             add(store, "s", document(f"word{number} " * 20_000, path=f"{number}.md"))
         assert path.with_name(f"{FILE}-wal").stat().st_size < 32 << 20
@@ -146,7 +145,7 @@ def test_the_log_does_not_grow(path: Path) -> None:
 
 def test_a_program_that_never_ends_its_transaction(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sqlite, "BUSY_SECONDS", 0.1)
-    with KnowledgeStore(path) as store, connect(path, "rw") as other:
+    with open_store(path) as store, connect(path, "rw") as other:
         other.execute("BEGIN IMMEDIATE")
         reason = "other programs have been writing to it for too long"
         with pytest.raises(KnowledgeError, match=reason) as error:

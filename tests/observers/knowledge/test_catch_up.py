@@ -10,8 +10,8 @@ import pytest
 
 from tests.observers.knowledge.recorded import Recorded, database_of, passages, sessions
 from ua_tui.core.errors import KnowledgeError
+from ua_tui.core.knowledge.access import open_store
 from ua_tui.core.knowledge.index.database import adopt_knowledge
-from ua_tui.core.knowledge.index.store import KnowledgeStore
 from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.core.storage.folders import WORKSPACES
 from ua_tui.core.storage.workspace import JOURNAL
@@ -23,7 +23,7 @@ OLD, MIDDLE, NEW = "session_20260310_120000", "session_20260311_120000", "sessio
 def index(base: Path, database: Path | None = None) -> list[str]:
     """Catch up with everything below `base`; returns the sessions in the order in which they were indexed."""
     order: list[str] = []
-    with KnowledgeStore(database or database_of(base)) as store:
+    with open_store(database or database_of(base)) as store:
         for _ in catch_up(store, base, Redactor()):
             order += [folder for folder in store.cursors() if folder not in order]
     return order
@@ -92,9 +92,9 @@ def test_a_copy_and_a_move_of_everything_need_no_second_reading(tmp_path: Path) 
     (tmp_path / "one").rename(tmp_path / "three")
     for name in ("two", "three"):
         with pytest.raises(KnowledgeError, match="`ua-tui trust adopt"):
-            KnowledgeStore(database_of(tmp_path / name))
+            open_store(database_of(tmp_path / name))
         adopt_knowledge(database_of(tmp_path / name))
-        with KnowledgeStore(database_of(tmp_path / name)) as store:
+        with open_store(database_of(tmp_path / name)) as store:
             assert list(catch_up(store, tmp_path / name, Redactor())) == []
         assert passages(database_of(tmp_path / name)) == before
 
@@ -130,7 +130,7 @@ def test_a_session_that_is_deleted_while_it_is_indexed_leaves_nothing(tmp_path: 
     recorded = Recorded(tmp_path)
     for number in range(100):
         recorded.write_report(f"quokka{number}", f"Quokka {number} smiles.")
-    with KnowledgeStore(database_of(tmp_path)) as store:
+    with open_store(database_of(tmp_path)) as store:
         assert index_piece(store, recorded.folder, Redactor()).more
         shutil.rmtree(recorded.folder)
         assert not index_piece(store, recorded.folder, Redactor()).more

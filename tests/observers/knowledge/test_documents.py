@@ -135,7 +135,7 @@ def test_a_run_in_the_workbench_is_a_document(tmp_path: Path) -> None:
     assert (found.made_at, found.tool_use_id) == (AT, "toolu_event")
 
 
-def test_a_report_in_html_is_read_as_text_and_cites_its_links(tmp_path: Path) -> None:
+def test_a_report_in_html_is_read_as_text(tmp_path: Path) -> None:
     page = (
         "<!doctype html><title>Chips &amp; power</title><style>p{}</style><h1>One</h1><p>First <a href='https://a.example/1'>"
         "source</a>.</p><script>var hidden</script><p>See https://b.example/2.</p><a href='/x'>here</a>"
@@ -143,7 +143,6 @@ def test_a_report_in_html_is_read_as_text_and_cites_its_links(tmp_path: Path) ->
     (found,) = documents(tmp_path, "work_product", page)
     assert (found.kind, found.trust, found.title) == ("report", "own", "Chips & power")
     assert found.text == "# One\n\nFirst source.\n\nSee https://b.example/2.\n\nhere"
-    assert found.cites == ("https://a.example/1", "https://b.example/2")
     assert found.context == "report"
 
 
@@ -311,7 +310,7 @@ def test_what_is_no_file_gives_no_document(tmp_path: Path) -> None:
 @pytest.mark.parametrize("kind", ["report_check", "written"])
 def test_records_of_the_program_are_no_documents(tmp_path: Path, kind: str) -> None:
     check = {"report": "work_products/a.html", "check": {"claims": [{"sentence": "Otters smile."}]}}
-    paths = ("report_checks/a.html.json", "exports/session.json", "tool_results/toolu_1.json", "trace.json", "run.log",
+    paths = ("report_checks/a.html.json", "tool_results/toolu_1.json", "trace.json", "run.log",
              "spans.jsonl", "expanded_corpus.json", "notes/build.log")  # fmt: skip
     for path in paths:
         assert documents(tmp_path, kind, check, path) == []

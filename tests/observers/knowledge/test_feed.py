@@ -15,7 +15,7 @@ from tests.observers.knowledge.recorded import Recorded, database_of, passages, 
 from tests.waiting import PATIENCE, until, until_in_thread
 from ua_tui.core.bus import Bus
 from ua_tui.core.events import types as ev
-from ua_tui.core.knowledge.index import store
+from ua_tui.core.knowledge import access
 from ua_tui.core.knowledge.index.database import open_writer
 from ua_tui.core.knowledge.place import Origin
 from ua_tui.core.postgres.address import Address
@@ -28,7 +28,7 @@ from ua_tui.observers.knowledge import catch_up
 from ua_tui.observers.knowledge.background import Pace
 from ua_tui.observers.knowledge.feed import KnowledgeFeed
 
-PACE = Pace(wake=0.01, report=0.05, start=0.01, check=0.1, pause=0.001, retry=0.02)
+PACE = Pace(wake=0.01, start=0.01, check=0.1, pause=0.001, retry=0.02)
 
 Kind = TypeVar("Kind", bound=ev.Event)
 
@@ -100,25 +100,18 @@ def attempts_of_feeds(monkeypatch: pytest.MonkeyPatch) -> list[object]:
 
         return note
 
-    for module, name in ((catch_up, "index_piece"), (store, "KnowledgeStore")):
+    for module, name in ((catch_up, "index_piece"), (access, "open_store")):
         monkeypatch.setattr(module, name, noted(getattr(module, name)))
     return made
 
 
-async def test_a_saved_report_is_found_and_reported_once_for_its_call(live: Live) -> None:
+async def test_a_saved_report_is_found(live: Live) -> None:
     live.save_report("quokka", "A quokka smiles. " * 100)
     live.bus.publish(ev.QueryFinished(query_id="q1", status="success", text="The quokka smiles."))
     await until_in_thread(lambda: set(live.found("quokka smiles")) == {"", "work_products/quokka.md"})
-    await until(lambda: live.of(ev.ObserverFinished))
-    await live.end()
-    (started,), (finished,) = live.of(ev.ObserverStarted), live.of(ev.ObserverFinished)
-    assert started.run_id == finished.run_id
-    assert (finished.observer, finished.tool_use_id, finished.status) == ("knowledge", "quokka", "saved")
-    assert (finished.note, finished.items) == ("2 passages", 2)
 
 
-async def test_what_is_left_at_the_end_is_indexed_and_reported_before_the_last_event(live: Live) -> None:
-    # Earlier calls of a resumed session are indexed and not reported.
+async def test_what_is_left_at_the_end_is_indexed(live: Live) -> None:
     for number in range(15):
         live.recorded.write_report(f"earlier{number}", f"Report {number} about numbats.")
     live.bus.publish(ev.QueryReceived(query_id="q2", text="And numbats?"))
@@ -126,7 +119,6 @@ async def test_what_is_left_at_the_end_is_indexed_and_reported_before_the_last_e
         live.save_report(f"report{number}", f"Report {number} about quokkas.")
     await live.end()
     assert (len(live.found("quokkas")), len(live.found("numbats"))) == (30, 16)
-    assert {event.tool_use_id for event in live.of(ev.ObserverFinished)} == {f"report{n}" for n in range(30)}
     assert isinstance(live.events[-1], ev.SessionFinished)
     # Nothing is left for the next start.
     with closing(open_writer(live.database)) as db:
@@ -143,7 +135,6 @@ async def test_other_sessions_are_indexed_while_this_one_runs(live: Live, tmp_pa
     await until_in_thread(lambda: live.found("numbat") == ["work_products/numbat.md"])
     shutil.rmtree(first.folder)
     await until_in_thread(lambda: first.folder.name not in sessions(live.database))
-    assert not live.of(ev.ObserverFinished)
     assert not live.of(ev.ErrorRaised)
     await live.end()
     assert [file.name for file in live.database.parent.glob("knowledge.db*")] == ["knowledge.db"]

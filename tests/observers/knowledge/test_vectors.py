@@ -14,13 +14,12 @@ from tests.embeddings_server import EmbeddingsServer, embeddings_server
 from tests.observers.knowledge.recorded import Recorded, database_of
 from tests.waiting import run_ready, until, until_in_thread
 from ua_tui.core.events.types import ErrorRaised, Event, QueryFinished, SessionFinished, SessionStarted
+from ua_tui.core.knowledge.access import open_store
 from ua_tui.core.knowledge.index.database import open_reader
-from ua_tui.core.knowledge.index.store import KnowledgeStore
 from ua_tui.core.knowledge.place import FILE
 from ua_tui.core.knowledge.search.embeddings import Embedder
 from ua_tui.core.redaction.redactor import Redactor
-from ua_tui.observers.knowledge.catch_up import catch_up
-from ua_tui.observers.knowledge.rebuild import rebuild
+from ua_tui.observers.knowledge.catch_up import catch_up, rebuild
 from ua_tui.observers.knowledge.vectors import VectorFeed, VectorPace
 
 PACE = VectorPace(wake=0.01, check=0.05, pause=0.001, retry=0.01)
@@ -56,12 +55,12 @@ async def running(path: Path, server: EmbeddingsServer) -> AsyncIterator[Running
 
 
 def store_documents(path: Path, *texts: str) -> None:
-    with KnowledgeStore(path) as store:
+    with open_store(path) as store:
         add(store, "session_1", *(document(text, path=text) for text in texts))
 
 
 def catch_up_with(path: Path, base: Path, redactor: Redactor) -> None:
-    with KnowledgeStore(path) as store:
+    with open_store(path) as store:
         for _piece in catch_up(store, base, redactor):
             pass
 

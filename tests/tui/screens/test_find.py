@@ -24,7 +24,7 @@ from tests.tui.screens.found_sessions import DOCUMENTS, MADE_AT, NAME, REPORT, f
 from tests.waiting import until
 from ua_tui.core.errors import JournalError
 from ua_tui.core.history.index import SessionIndex
-from ua_tui.core.knowledge.index.store import KnowledgeStore
+from ua_tui.core.knowledge.access import open_store
 from ua_tui.core.knowledge.place import KnowledgePlace, folder_key
 from ua_tui.core.knowledge.records import Cursor, KnowledgeDocument
 from ua_tui.core.knowledge.search.query import parse_query
@@ -142,7 +142,7 @@ async def test_the_database_of_a_team_is_searched_while_one_types(
     address = Address.parse(team_database.url)
     here = folder_key(address, lay_session(tmp_path))
     for key, text in ((here, "The Velomax of Ada."), ("elsewhere:/home/session_7", "The Velomax of Bob.")):
-        with KnowledgeStore(address) as store:
+        with open_store(address) as store:
             title = key.rpartition("/")[2]
             found = KnowledgeDocument(kind="note", path=REPORT, title=title, text=text, made_at=MADE_AT)
             assert store.apply(key, Cursor(), Cursor(1, 1), documents=[found])
@@ -162,7 +162,7 @@ async def test_the_database_of_a_team_is_searched_while_one_types(
         await opened_viewer(app)
         # What is stored meanwhile appears.
         await pilot.press("escape")
-        with KnowledgeStore(address) as store:
+        with open_store(address) as store:
             more = KnowledgeDocument(
                 kind="report", path="r.md", title="R", text="Another of ada", made_at=MADE_AT
             )

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from ua_tui.core.errors import KnowledgeError
-from ua_tui.core.events.units import quantity
 from ua_tui.core.knowledge.place import folder_path, is_here
 from ua_tui.core.knowledge.records import KINDS, Results
 from ua_tui.core.text import clean_line
@@ -24,7 +23,7 @@ from ua_tui.tui.terminal.exit_codes import EXIT_FAILED, EXIT_USAGE
 
 if TYPE_CHECKING:
     from ua_tui.core.knowledge.place import KnowledgePlace
-    from ua_tui.core.knowledge.records import Hit, Kind
+    from ua_tui.core.knowledge.records import Hit
     from ua_tui.core.knowledge.search.figures import FoundFigures, NearFigure
 
 _INDENT = "    "
@@ -90,48 +89,35 @@ def run(args: argparse.Namespace) -> int:
     from ua_tui.core.knowledge.search.embeddings import embedder_of
     from ua_tui.core.knowledge.search.figures import figures_near
     from ua_tui.core.knowledge.search.search import PATIENT
-    from ua_tui.core.knowledge.status import read_status
-    from ua_tui.tui.cli.knowledge.place import find_database, session_key
+    from ua_tui.tui.cli.knowledge.place import find_database, session_key, team_advice, unread_sessions
 
-    now = datetime.now().astimezone()
-    kinds = _kinds(args.kind, now)
-    since, until = _moment("--since", args.since, now), _moment("--until", args.until, now)
-    query = " ".join(args.words)
-    if args.words and not query.strip():
+    words = " ".join(args.words)
+    if args.words and not words.strip():
         raise WrongUsage("the query is empty")
-    if '"' in (args.tool or ""):
-        raise WrongUsage(f"--tool: {args.tool!r} is not the name of a tool")
-    if args.tool:
-        query += f' tool:"{args.tool}"'
+    # Before the words, which may have a quotation mark too few.
+    query = f"{_filters(args)} {words}"
     settings = workspace_settings(args)
     place = find_database(settings)
     try:
         session = session_key(place, settings.workspace_base, args.session) if args.session else ""
-        filters: dict[str, Any] = {
-            "limit": args.limit,
-            "kinds": kinds,
-            "sites": tuple(args.site),
-            "session": session,
-            "since": since,
-            "until": until,
-        }
         with closing(open_search(place, budget=PATIENT, embedder=embedder_of(settings))) as search:
             found: Results | FoundFigures
             if args.figures:
-                found = figures_near(search, query, **filters)
+                found = figures_near(search, query, limit=args.limit, session=session)
                 shown = [_figure_fields(each, place) for each in found.figures]
             else:
-                found = search.search(query, **filters)
+                found = search.search(query, limit=args.limit, session=session)
                 shown = [_hit_fields(hit, place) for hit in found.hits]
-            unread = 0 if shown else len(read_status(place, settings.workspace_base).lagging)
+            unread = "" if shown else unread_sessions(place, settings.workspace_base)
     except KnowledgeError as error:
         return complain(str(error), EXIT_USAGE)
     notices = [*found.notices]
+    if of_team := team_advice(settings):
+        notices.append(f"only this machine's knowledge base was searched: {of_team}")
     if unread:
-        of = quantity(unread, "session")
-        notices.append(f"{of} may have more, not indexed yet: `ua-tui knowledge update` does it")
+        notices.append(unread)
     if args.json:
-        print_json(_fields(query, found, shown, notices))
+        print_json(_fields(words, found, shown, notices))
     else:
         _print(found, notices, place)
     return 0 if shown else EXIT_FAILED
@@ -156,29 +142,27 @@ def _print(found: Results | FoundFigures, notices: Sequence[str], place: Knowled
         complain(notice)
 
 
-def _kinds(given: list[str], now: datetime) -> tuple[Kind, ...]:
+def _filters(args: argparse.Namespace) -> str:
+    """The filters of a query that options stand for."""
     from ua_tui.core.knowledge.search.query import parse_query
 
-    found: list[Kind] = []
-    for text in given:
-        query = parse_query(f'kind:"{text}"', now)
-        if query.notices or not query.kinds:
-            raise WrongUsage(f"--kind: {text!r} is none of {', '.join(KINDS)}")
-        found += query.kinds
-    return tuple(found)
-
-
-def _moment(option: str, text: str | None, now: datetime) -> float | None:
-    if text is None:
-        return None
-    from ua_tui.core.knowledge.search.query import parse_date
-
-    moment = parse_date(text, now, end=option == "--until")
-    if moment is None:
-        raise WrongUsage(
-            f"{option}: {text!r} is not a date; write one like {now:%Y-%m-%d}, 30d, 2w, 3mo or today"
-        )
-    return moment
+    text = ""
+    given = {
+        "kind": args.kind,
+        "site": args.site,
+        "tool": [args.tool],
+        "since": [args.since],
+        "until": [args.until],
+    }
+    for name, values in given.items():
+        for value in filter(None, values):
+            option = f'{name}:"{value}" '
+            query = parse_query(option, datetime.now().astimezone())
+            if query.notices or query.terms or '"' in value:
+                problem = " ".join(query.notices).rstrip(".") or f"{value!r} cannot be searched"
+                raise WrongUsage(f"--{name}: {problem}")
+            text += option
+    return text
 
 
 def hit_lines(hit: Hit, place: KnowledgePlace, width: int | None) -> Iterator[str]:
@@ -188,7 +172,8 @@ def hit_lines(hit: Hit, place: KnowledgePlace, width: int | None) -> Iterator[st
     """
     yield from wrapped([(title_of(hit), True)], width)
     name = Path(hit.session).name
-    origin = (f"demo {name}" if hit.demo else name, hit.session_title)
+    session_title = hit.session_title if hit.session_title != hit.title else ""
+    origin = (f"demo {name}" if hit.demo else name, session_title)
     facts = (hit.kind.replace("_", " "), hit.site, day_of(hit), *notes_of(hit), *origin)
     yield from wrapped([(" · ".join(clean_line(fact, 120) for fact in facts if fact), False)], width, _INDENT)
     # An address or a path in one piece can be clicked and copied.
@@ -246,7 +231,7 @@ def _fields(
 
 
 def _figure_fields(each: NearFigure, place: KnowledgePlace) -> dict[str, Any]:
-    hidden = ("passage", "marks", "start", "copies", "same_address", "older", "score")
+    hidden = ("passage", "marks", "start", "copies", "same_address", "older", "newer", "score")
     return {
         "figure": each.figure,
         "day": each.day,
@@ -267,7 +252,9 @@ def _hit_fields(hit: Hit, place: KnowledgePlace) -> dict[str, Any]:
         del fields[name]
     return {
         **fields,
-        **{name: fields[name] or None for name in ("url", "site", "author", "date", "tool", "older")},
+        **{
+            name: fields[name] or None for name in ("url", "site", "author", "date", "tool", "older", "newer")
+        },
         "made_at": datetime.fromtimestamp(hit.made_at, UTC).isoformat(timespec="seconds"),
         "session": hit.session if folder is None else str(folder),
         "file": str(folder / hit.path) if folder is not None and hit.path else None,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -79,10 +78,8 @@ def run(args: argparse.Namespace) -> int:
     match args.action:
         case "forget":
             return _forget(settings, args)
-        case "update":
-            return _update(settings, as_json=args.json)
-        case "rebuild":
-            return _rebuild(settings, as_json=args.json)
+        case "update" | "rebuild":
+            return _fill(settings, args.action, as_json=args.json)
     return _show(settings, as_json=args.json)
 
 
@@ -166,52 +163,43 @@ def _rows(status: Status, embedder: Embedder | None) -> Iterator[tuple[str, str]
     yield from (("problem", problem) for problem in status.problems)
 
 
-def _update(settings: Settings, *, as_json: bool) -> int:
+def _fill(settings: Settings, action: str, *, as_json: bool) -> int:
+    """Update or rebuild the knowledge base, and show it."""
+    from ua_tui.core.knowledge.access import open_store
     from ua_tui.core.knowledge.index.database import KnowledgeEmptied
-    from ua_tui.core.knowledge.index.store import KnowledgeStore
     from ua_tui.core.knowledge.status import read_status
-    from ua_tui.observers.knowledge.catch_up import catch_up
+    from ua_tui.observers.knowledge.catch_up import catch_up, rebuild
     from ua_tui.tui.cli.knowledge.place import find_database
 
-    path = find_database(settings, must_exist=False)
+    path, base, redactor = (
+        find_database(settings, must_exist=False),
+        settings.workspace_base,
+        redactor_of(settings),
+    )
+    problems: list[str] = []
     try:
-        store = KnowledgeStore(path)
-    except KnowledgeEmptied as error:
-        complain(str(error))
-        store = KnowledgeStore(path)
-    done, missing = 0, len(read_status(path, settings.workspace_base).lagging)
-    with _interruptible() as stopped, _progress() as show, store:
-        for piece in catch_up(store, settings.workspace_base, redactor_of(settings)):
-            done += not piece.more
-            # Sessions that are gone count, too, and others may begin meanwhile.
-            show(min(done, missing), missing)
-            if stopped():
-                return complain("interrupted: the rest is read next time", EXIT_INTERRUPTED)
-    return _show(settings, as_json=as_json)
-
-
-def _rebuild(settings: Settings, *, as_json: bool) -> int:
-    from ua_tui.core.events.units import quantity
-    from ua_tui.core.knowledge.place import shown_place, written_place
-    from ua_tui.observers.knowledge.rebuild import rebuild
-    from ua_tui.tui.cli.knowledge.place import find_database
-
-    path = find_database(settings, must_exist=False)
-    with _interruptible() as stopped, _progress() as on_progress:
-        rebuilt = rebuild(
-            path, settings.workspace_base, redactor_of(settings), on_progress=on_progress, stopped=stopped
+        with _progress() as show:
+            if action == "rebuild":
+                problems = rebuild(path, base, redactor, show)
+            else:
+                try:
+                    store = open_store(path)
+                except KnowledgeEmptied as error:
+                    complain(str(error))
+                    store = open_store(path)
+                done, missing = 0, len(read_status(path, base).lagging)
+                with store:
+                    for piece in catch_up(store, base, redactor):
+                        done += not piece.more
+                        # Sessions that are gone count, too, and others may begin meanwhile.
+                        show(min(done, missing), missing)
+    except KeyboardInterrupt:
+        return complain(
+            "interrupted: `ua-tui knowledge update` reads the rest, or the next session", EXIT_INTERRUPTED
         )
-    if rebuilt is None:
-        return complain("interrupted: the knowledge base is as it was", EXIT_INTERRUPTED)
-    if as_json:
-        print_json({"path": written_place(path), **dataclasses.asdict(rebuilt)})
-    else:
-        documents, passages = quantity(rebuilt.documents, "document"), quantity(rebuilt.passages, "passage")
-        made = f"{documents} in {passages}, from {quantity(rebuilt.sessions, 'session')}"
-        print_line(f"Rebuilt {clean_line(shown_place(path), 1000)}: {made}.")
-    for problem in rebuilt.problems:
+    for problem in problems:
         complain(problem)
-    return EXIT_FAILED if rebuilt.problems else 0
+    return _show(settings, as_json=as_json) or (EXIT_FAILED if problems else 0)
 
 
 def _forget(settings: Settings, args: argparse.Namespace) -> int:
@@ -222,7 +210,7 @@ def _forget(settings: Settings, args: argparse.Namespace) -> int:
         if value is not None and not value.strip():
             raise WrongUsage(f"--{name} is empty")
     from ua_tui.core.knowledge.removal.forgetting import forget
-    from ua_tui.tui.cli.knowledge.place import find_database, session_key
+    from ua_tui.tui.cli.knowledge.place import find_database, session_key, unread_sessions
 
     path = find_database(settings)
     which = partial(
@@ -240,6 +228,8 @@ def _forget(settings: Settings, args: argparse.Namespace) -> int:
     if not (found.documents or found.files or args.session):
         if args.json:
             _print_forgotten(found, done=False, as_json=True)
+        if unread := unread_sessions(path, settings.workspace_base):
+            complain(unread)
         return complain("nothing in the knowledge base matches: nothing was forgotten")
     if args.dry_run:
         _print_forgotten(found, done=False, as_json=args.json)
@@ -300,21 +290,3 @@ def _progress() -> Iterator[Callable[[int, int], None]]:
     finally:
         sys.stderr.write("\r\x1b[K")
         sys.stderr.flush()
-
-
-@contextmanager
-def _interruptible() -> Iterator[Callable[[], bool]]:
-    """Give what says whether Ctrl+C was pressed; pressed again it ends the program."""
-    pressed = False
-
-    def press(_number: int, _frame: object) -> None:
-        nonlocal pressed
-        pressed = True
-        signal.signal(signal.SIGINT, before)
-
-    before = signal.getsignal(signal.SIGINT)
-    signal.signal(signal.SIGINT, press)
-    try:
-        yield lambda: pressed
-    finally:
-        signal.signal(signal.SIGINT, before)

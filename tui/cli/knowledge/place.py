@@ -6,10 +6,11 @@ from contextlib import closing
 from pathlib import Path
 
 from ua_tui.core.errors import SettingsError
+from ua_tui.core.events.units import quantity
 from ua_tui.core.history.lookup import find_session
-from ua_tui.core.knowledge.index.database import open_reader, reporting
-from ua_tui.core.knowledge.index.store import KnowledgeStore
+from ua_tui.core.knowledge.access import open_database
 from ua_tui.core.knowledge.place import KnowledgePlace, folder_key, is_made, place_of, shown_place
+from ua_tui.core.knowledge.status import read_status
 from ua_tui.core.postgres.address import Address
 from ua_tui.core.settings.model import Settings
 from ua_tui.core.text import clean_line
@@ -30,8 +31,23 @@ def find_database(settings: Settings, *, must_exist: bool = True) -> KnowledgePl
         raise SettingsError(
             f"there is no knowledge base {clean_line(shown_place(path), 700)}: `ua-tui knowledge update` makes it "
             "from the sessions there, as every session does by itself"
+            + (f"; {of_team}" if (of_team := team_advice(settings)) else "")
         )
     return path
+
+
+def team_advice(settings: Settings) -> str:
+    """How to search what a team found; empty if there is no team, or its knowledge base is searched already."""
+    if not settings.team or isinstance(settings.knowledge, Address):
+        return ""
+    return f"`ua-tui config set knowledge {clean_line(settings.team, 700)}` searches that of the team"
+
+
+def unread_sessions(place: KnowledgePlace, base: Path) -> str:
+    """A sentence on sessions that may have more than was found; empty if all are indexed."""
+    unread = len(read_status(place, base).lagging)
+    of = quantity(unread, "session")
+    return f"{of} may have more, not indexed yet: `ua-tui knowledge update` does it" if unread else ""
 
 
 def session_key(database: KnowledgePlace, base: Path, wanted: str) -> str:
@@ -44,7 +60,8 @@ def session_key(database: KnowledgePlace, base: Path, wanted: str) -> str:
     try:
         return folder_key(database, find_session(base, wanted))
     except SettingsError:
-        known = _sessions(database)
+        with closing(open_database(database)) as reader, reader.reading():
+            known: set[str] = {folder for folder, *_ in reader.rows("cursors")}
         for key in (wanted, f"session_{wanted}", str(Path(wanted).absolute()), Path(wanted).name):
             if key in known:
                 return key
@@ -53,11 +70,3 @@ def session_key(database: KnowledgePlace, base: Path, wanted: str) -> str:
         if len(named) == 1:
             return named[0]
         raise
-
-
-def _sessions(database: KnowledgePlace) -> set[str]:
-    if isinstance(database, Address):
-        with KnowledgeStore(database) as store:
-            return {*store.cursors()}
-    with reporting(database, "read"), closing(open_reader(database)) as connection:
-        return {folder for (folder,) in connection.execute("SELECT folder FROM session")}

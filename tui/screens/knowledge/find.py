@@ -20,7 +20,7 @@ from ua_tui.core.events.units import quantity
 from ua_tui.core.knowledge.records import Facet
 from ua_tui.core.text import clean_line
 from ua_tui.tui.keys.keymap import keys_of
-from ua_tui.tui.keys.places import LINK, TO_PROMPT, KeyPlace, key_binding, moving
+from ua_tui.tui.keys.places import LINK, SEARCH, TO_PROMPT, KeyPlace, key_binding, moving
 from ua_tui.tui.ports import ScreenHost
 from ua_tui.tui.render.format import tail_cut
 from ua_tui.tui.screens.files.link import follow_link
@@ -47,6 +47,7 @@ _LONGEST = 4_000
 _PLACEHOLDER = 'words, "a phrase", -without, last week, site: kind: session: tool: since: published:'
 _EMPTY = "There is nothing yet. What sessions find or write appears here as it is saved."
 _UNFINISHED = "Nothing has the last word. Type on to find words that begin with it."
+_PARTS = Binding.Group("from the words to the hits, the facets; back")
 _NARROW = Binding.Group("only this kind, site, session; again: all")
 
 
@@ -109,10 +110,10 @@ class FindScreen(Modal[None]):
         key_binding("hit.kind", "f,alt+k", "next_kind", "next kind"),
         key_binding("hit.kind_only", "K", "only('kind')", "only this kind", _NARROW),
         key_binding("hit.site_only", "w,alt+w", "only('site')", "only this site", _NARROW),
-        key_binding("hit.session_only", "e,alt+e", "only('session')", "only this session", _NARROW),
-        key_binding("find.search", "slash", "edit", "change the words"),
-        key_binding("hit.next_part", "tab", "step(1)", "from the words to the hits, the facets"),
-        key_binding("hit.previous_part", "shift+tab", "step(-1)", "back"),
+        key_binding("hit.session_only", "S,alt+e", "only('session')", "only this session", _NARROW),
+        key_binding("find.search", "slash", "edit", "search", SEARCH),
+        key_binding("hit.next_part", "tab", "step(1)", "from the words to the hits, the facets", _PARTS),
+        key_binding("hit.previous_part", "shift+tab", "step(-1)", "back", _PARTS),
         *moving(
             up="move('cursor_up')",
             down="move('cursor_down')",
@@ -215,6 +216,7 @@ class FindScreen(Modal[None]):
         # In a dimension that is narrowed, the facets of the answer before that stay.
         found = {"kind": results.kinds, "site": results.sites, "session": results.sessions}
         self._facets |= {each: facets for each, facets in found.items() if each not in self._narrowing}
+        self._titles |= {each.value: each.name for each in results.sessions if each.name}
         self._titles |= {hit.session: hit.session_title for hit in results.hits if hit.session_title}
         self._answer = answer
         self._list.show(results.hits, self._messages(answer), keep=keep)

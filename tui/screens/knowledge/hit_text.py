@@ -66,8 +66,8 @@ def line_of(hit: Hit) -> str:
 
 def notes_of(hit: Hit) -> Iterator[str]:
     """Give what is known of the other documents: what an older one said, how many have the same text or address."""
-    if hit.older:
-        yield clean_line(hit.older, 120)
+    for other in filter(None, (hit.newer, hit.older)):
+        yield clean_line(other, 120)
     # Copies of a page have its address, too.
     if hit.copies > hit.more:
         yield f"same text, {quantity(hit.copies + 1, 'source')}"

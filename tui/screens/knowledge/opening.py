@@ -79,12 +79,16 @@ class HitOpener:
 
     async def _open_text(self, hit: Hit) -> None:
         """Show the text of the knowledge base, for what has no file on this machine."""
-        found = await self._reader.read(hit.id)
-        if found is None:
+        document = await self._reader.read(hit.id)
+        if document is None:
             raise KnowledgeError("This is not in the knowledge base any more.")
-        document, text = found
         article = Article(
-            title=title_of(hit), url=hit.url, author=hit.author, site=hit.site, date=document.date, text=text
+            title=title_of(hit),
+            url=hit.url,
+            author=hit.author,
+            site=hit.site,
+            date=document.date,
+            text=document.text,
         )
         kind = KIND_NAMES.get(hit.kind, hit.kind).capitalize()
         self._screen.app.push_screen(ArticleScreen(article, kind, passage=passage_of(hit)))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from ua_tui.core.concurrency.cancellation import Stop, in_thread
 from ua_tui.core.errors import KnowledgeError
+from ua_tui.core.knowledge.place import is_made
 from ua_tui.core.knowledge.records import KINDS, FoundDocument, Results
 
 if TYPE_CHECKING:
@@ -57,14 +58,14 @@ class KnowledgeReader:
         They have the `kind`, `site` and `session` that `narrowing` has. A search that is not `patient` may give a part
         of them, while the person types on.
         """
+        if self._place is None or not is_made(self._place):
+            return SearchAnswer(problem=_OFF if self._place is None else _MISSING)
         given = narrowing or {}
 
-        def find(search: KnowledgeSearch | None, stop: Stop) -> SearchAnswer:
+        def find(search: KnowledgeSearch, stop: Stop) -> Results:
             from ua_tui.core.knowledge.search.search import BUDGET, PATIENT
 
-            if search is None:
-                return SearchAnswer(problem=_MISSING if self._place is not None else _OFF)
-            results = search.search(
+            return search.search(
                 text,
                 limit=limit,
                 typing=True,
@@ -74,34 +75,26 @@ class KnowledgeReader:
                 session=given.get("session", ""),
                 stopped=lambda: stop.is_set,
             )
-            return SearchAnswer(results)
 
         try:
-            return await self._ask(find)
+            return SearchAnswer(await self._ask(find) or Results())
         except KnowledgeError as error:
             reason = str(error)
             return SearchAnswer(problem=f"{reason[:1].upper()}{reason[1:].rstrip('.')}.", failed=True)
 
-    async def read(self, number: int) -> tuple[FoundDocument, str] | None:
-        """Return a document and its text; None if it is not there any more.
+    async def read(self, number: int) -> FoundDocument | None:
+        """Return a document; None if it is not there any more.
 
         Raises:
             KnowledgeError: the knowledge base cannot be read.
         """
-
-        def read(search: KnowledgeSearch | None, _stop: Stop) -> tuple[FoundDocument, str] | None:
-            document = search.document(number) if search is not None else None
-            if search is None or document is None:
-                return None
-            return document, search.text(number, limit=document.length)
-
-        return await self._ask(read)
+        return await self._ask(lambda search, _stop: search.document(number))
 
     async def changed(self) -> bool:
         """Whether something was stored since the last question."""
         is_new = self._search is None
         try:
-            return await self._ask(lambda search, _stop: search is not None and (is_new or search.changed()))
+            return bool(await self._ask(lambda search, _stop: is_new or search.changed()))
         except KnowledgeError:
             return True
 
@@ -111,31 +104,28 @@ class KnowledgeReader:
             self._closed = True
             self._close()
 
-    async def _ask(self, work: Callable[[KnowledgeSearch | None, Stop], T]) -> T:
-        """Do some work in a thread; it is given None if there is no knowledge base, and after the end."""
+    async def _ask(self, work: Callable[[KnowledgeSearch, Stop], T]) -> T | None:
+        """Do some work in a thread; gives None if there is no knowledge base, and after the end."""
 
-        def ask(stop: Stop) -> T:
+        def ask(stop: Stop) -> T | None:
             with self._turn:
                 # The question may have been cancelled while it waited for its turn.
                 stop.check()
+                if self._closed or self._place is None or not is_made(self._place):
+                    return None
                 try:
-                    return work(self._opened(), stop)
+                    if self._search is None:
+                        from ua_tui.core.knowledge.access import open_search
+
+                        self._search = open_search(self._place)
+                        # What is stored from here on is reported.
+                        self._search.changed()
+                    return work(self._search, stop)
                 except KnowledgeError:
                     self._close()
                     raise
 
         return await in_thread(ask)
-
-    def _opened(self) -> KnowledgeSearch | None:
-        from ua_tui.core.knowledge.place import is_made
-
-        if self._search is None and self._place is not None and not self._closed and is_made(self._place):
-            from ua_tui.core.knowledge.access import open_search
-
-            self._search = open_search(self._place)
-            # What is stored from here on is reported.
-            self._search.changed()
-        return self._search
 
     def _close(self) -> None:
         if self._search is not None:

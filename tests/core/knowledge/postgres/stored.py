@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from contextlib import closing
 
 from tests.postgres_server import Cluster, Database
-from ua_tui.core.knowledge.access import open_search
+from ua_tui.core.knowledge.access import open_search, open_store
 from ua_tui.core.knowledge.index.store import KnowledgeStore
 from ua_tui.core.knowledge.place import Origin
 from ua_tui.core.knowledge.records import Cursor, Facts, KnowledgeDocument
@@ -38,7 +38,7 @@ def add(
 
 def fill(address: Address, folder: str, *documents: KnowledgeDocument, origin: Origin | None = None) -> None:
     """Store documents of a session, with a store of its own."""
-    with KnowledgeStore(address, {folder: origin} if origin else None) as store:
+    with open_store(address, {folder: origin} if origin else None) as store:
         assert add(store, folder, *documents)
 
 

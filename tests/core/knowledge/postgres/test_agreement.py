@@ -12,8 +12,7 @@ import pytest
 from tests.bench.knowledge.prose import Prose
 from tests.core.cases import cases_of
 from tests.postgres_server import Cluster
-from ua_tui.core.knowledge.access import open_search
-from ua_tui.core.knowledge.index.store import KnowledgeStore
+from ua_tui.core.knowledge.access import open_search, open_store
 from ua_tui.core.knowledge.place import FILE, KnowledgePlace
 from ua_tui.core.knowledge.records import KINDS, Cursor, Facts, IndexedCall, Kind, KnowledgeDocument
 from ua_tui.core.knowledge.search.search import KnowledgeSearch
@@ -73,7 +72,7 @@ def both(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator
     prose, draw = Prose(3, 12), random.Random(4)
     batches = [[*documents_of(prose, draw, session)] for session in range(SESSIONS)]
     for place in places:
-        with KnowledgeStore(place) as store:
+        with open_store(place) as store:
             for session, documents in enumerate(batches):
                 tools = enumerate(("crawl_parallel", "search", "write"))
                 given: dict[str, Any] = {

@@ -9,7 +9,7 @@ from tests.core.knowledge.stored import document
 from tests.observers.knowledge.recorded import Recorded
 from tests.postgres_server import Database
 from ua_tui.core.history.index import SessionIndex
-from ua_tui.core.knowledge.index.store import KnowledgeStore
+from ua_tui.core.knowledge.access import open_store
 from ua_tui.core.knowledge.place import Origin, folder_key
 from ua_tui.core.knowledge.removal.forgetting import forget, forget_deleted
 
@@ -18,7 +18,7 @@ URL = "https://a.example/leak"
 
 def test_an_address_is_forgotten_on_all_machines_for_good(team_database: Database) -> None:
     address = address_of(team_database)
-    with KnowledgeStore(address) as elsewhere:
+    with open_store(address) as elsewhere:
         secret = document("falcon secret", title="A", url=URL)
         fill(address, HERE, secret, document("quokka", title="B", path="b"))
         plan = forget(address, source=URL, dry_run=True)

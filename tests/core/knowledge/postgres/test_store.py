@@ -11,14 +11,16 @@ from tests.core.knowledge import stored as in_file
 from tests.core.knowledge.postgres import stored
 from tests.core.knowledge.postgres.stored import HERE, THERE, add, address_of, counted, fill, found
 from tests.core.knowledge.stored import document
+from tests.core.postgres.test_schema import database_of_version
 from tests.postgres_server import Cluster, Database
 from ua_tui.core.errors import KnowledgeError, SettingsError
-from ua_tui.core.knowledge.access import open_search
+from ua_tui.core.knowledge.access import open_search, open_store
 from ua_tui.core.knowledge.index.database import open_reader
-from ua_tui.core.knowledge.index.store import KnowledgeStore
 from ua_tui.core.knowledge.place import FILE, Origin, read_place, written_place
-from ua_tui.core.knowledge.records import Cursor
+from ua_tui.core.knowledge.records import Cursor, Facts, IndexedCall
+from ua_tui.core.knowledge.removal.forgetting import forget
 from ua_tui.core.postgres.address import Address
+from ua_tui.core.postgres.schema import migrate
 
 TEXTS = (
     "The naïve generations of chips are running, e-mail by e-mail.",
@@ -34,17 +36,45 @@ def test_the_words_are_those_of_the_file(team_database: Database, tmp_path: Path
         document(text, title=f"Title {n} café", context="a b", path=f"{n}") for n, text in enumerate(TEXTS)
     ]
     fill(address_of(team_database), HERE, *documents)
-    with KnowledgeStore(tmp_path / FILE) as store:
+    with open_store(tmp_path / FILE) as store:
         assert in_file.add(store, "session_1", *documents)
     with closing(open_reader(tmp_path / FILE)) as db:
         expected = dict(db.execute("SELECT term, doc FROM chunk_terms"))
     assert counted(team_database) == expected
 
 
+OF_VERSION_5 = """
+INSERT INTO k_session (name, started, title) VALUES ('ada:/x/session_9', 1.0, 'Birds');
+INSERT INTO k_call (session, tool_use_id, tool, started) SELECT id, 't', 'crawl', 1.0 FROM k_session;
+INSERT INTO k_document (session, call, kind, url, hash, words, title, made_at, trust)
+    SELECT s.id, c.id, 'report', 'https://a.example/', '\\x00', 2, 'Emu', 1.0, 'own' FROM k_session s, k_call c;
+INSERT INTO k_citation (document, url) SELECT id, 'https://b.example/' FROM k_document;
+INSERT INTO k_chunk (document, "start", "end", length, text, vector)
+    SELECT id, 0, 8, 2, 'emu runs', 'emu:1 run:2' FROM k_document;
+"""
+
+
+def test_the_tables_of_version_five_are_migrated_with_their_rows_and_go_on(cluster: Cluster) -> None:
+    database = database_of_version(cluster, 5)
+    database.execute(OF_VERSION_5)
+    address = address_of(database)
+    migrate(address)
+    assert found(address, "emu runs") == [("ada:/x/session_9", "Emu")]
+    call = IndexedCall(tool_use_id="t", tool="crawl")
+    page = document("quokka", title="New", url="https://b.example/", tool_use_id="t")
+    with open_store(address) as store:
+        facts, after = Facts(title="A"), Cursor(1, 1)
+        assert store.apply(HERE, Cursor(), after, facts=facts, calls=[call], documents=[page])
+    assert found(address, "quokka") == [(HERE, "New")]
+    assert forget(address, source="https://a.example/").documents == 1
+    assert found(address, "emu") == []
+    cluster.drop(database)
+
+
 def test_a_session_that_another_machine_takes_over_keeps_its_documents(team_database: Database) -> None:
     address = address_of(team_database)
     fill(address, HERE, document("quokka", title="Old"), origin=Origin("job1-1"))
-    with KnowledgeStore(address, {THERE: Origin("job1-1", attempt=2)}) as store:
+    with open_store(address, {THERE: Origin("job1-1", attempt=2)}) as store:
         assert store.cursor(THERE) == Cursor(1, 100)
         assert add(store, THERE, document("wombat", title="New", path="new"))
         assert list(store.cursors()) == [THERE]
@@ -56,7 +86,7 @@ def test_a_session_that_joins_the_team_after_it_was_indexed_is_there_once(team_d
     address = address_of(team_database)
     fill(address, HERE, document("quokka", title="Old"), origin=Origin("job1-1"))
     fill(address, THERE, document("quokka", title="Old"))
-    with KnowledgeStore(address, {THERE: Origin("job1-1", attempt=2)}) as store:
+    with open_store(address, {THERE: Origin("job1-1", attempt=2)}) as store:
         assert add(store, THERE, document("wombat", title="New", path="new"))
     assert found(address, "quokka") == [(THERE, "Old")]
     assert counted(team_database)["quokka"] == 1
@@ -65,7 +95,7 @@ def test_a_session_that_joins_the_team_after_it_was_indexed_is_there_once(team_d
 def test_a_worker_that_lost_its_session_stores_nothing(team_database: Database) -> None:
     address = address_of(team_database)
     team_database.execute("INSERT INTO session (id, name, attempt) VALUES ('job1-1', 'session_1', 2)")
-    with KnowledgeStore(address, {HERE: Origin("job1-1", attempt=1)}) as store:
+    with open_store(address, {HERE: Origin("job1-1", attempt=1)}) as store:
         with pytest.raises(KnowledgeError, match="taken over"):
             add(store, HERE, document("quokka"))
         assert store.cursors() == {}
@@ -74,7 +104,7 @@ def test_a_worker_that_lost_its_session_stores_nothing(team_database: Database) 
 
 def test_a_lost_connection_is_made_again(team_database: Database) -> None:
     address = address_of(team_database)
-    with KnowledgeStore(address) as store, closing(open_search(address, budget=60)) as search:
+    with open_store(address) as store, closing(open_search(address, budget=60)) as search:
         add(store, HERE, document("quokka", title="A"))
         assert search.search("quokka").hits
         stored.disconnect(team_database)
@@ -91,11 +121,11 @@ def test_a_lost_connection_is_made_again(team_database: Database) -> None:
 def test_a_database_without_tables_or_server_is_an_error_that_says_what_to_do(cluster: Cluster) -> None:
     empty = cluster.make_database()
     with pytest.raises(KnowledgeError, match="team migrate"):
-        KnowledgeStore(Address.parse(empty.url))
+        open_store(Address.parse(empty.url))
     cluster.drop(empty)
     nowhere = Address.parse("postgresql://owner@127.0.0.1:1/nothing")
     with pytest.raises(KnowledgeError, match=r"nothing on 127\.0\.0\.1:1: no server is listening"):
-        KnowledgeStore(nowhere)
+        open_store(nowhere)
     reason = "no server is listening"
     with closing(open_search(nowhere)) as search, pytest.raises(KnowledgeError, match=reason):
         search.search("quokka")

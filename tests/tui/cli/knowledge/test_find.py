@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from tests.observers.knowledge.recorded import Recorded, database_of
@@ -160,10 +161,10 @@ def test_figures_are_a_table_with_day_and_source(tmp_path: Path, capsys: Output)
 
 @pytest.mark.parametrize(("words", "problem"), [
     ([" "], "the query is empty"),
-    (["a", "--kind", "poem"], "--kind: 'poem' is none of report"),
-    (["a", "--since", "whenever"], "--since: 'whenever' is not a date"),
+    (["a", "--kind", "poem"], "--kind: There is no kind “poem”"),
+    (["a", "--since", "whenever"], "--since: “since:whenever” is not a date"),
     (["a", "--session", "tomorrow"], "there is no session 'tomorrow'"),
-    (["a", "--tool", 'write" OR quokka'], "is not the name of a tool"),
+    (["a", "--tool", 'write" OR quokka'], "cannot be searched"),
 ])  # fmt: skip
 def test_wrong_input_is_one_line(base: Path, capsys: Output, words: list[str], problem: str) -> None:
     assert find(base, *words) == 2
@@ -220,6 +221,8 @@ def test_a_hit_names_what_an_older_copy_said_and_leaves_its_title_out_of_the_pas
     assert "· +2 more from this page · session_1" in facts
     assert "\x1b" not in facts
     assert pieces_of(hit)[1] == ("price", True)
+    answer = msgspec.structs.replace(hit, kind="answer", session_title=hit.title)
+    assert "\n".join(hit_lines(answer, Path("/k/knowledge.db"), None)).count(hit.title) == 2
 
 
 def test_a_terminal_gets_marked_words_in_lines_that_fit() -> None:

@@ -58,6 +58,15 @@ def test_a_dry_run_names_what_would_go_and_changes_nothing(base: Path, capsys: O
     assert (base / QUOKKA).exists()
 
 
+def test_what_is_not_indexed_yet_may_match_later(base: Path, capsys: Output) -> None:
+    Recorded(base, "session_20260401_120000").write_report("wombat", "A wombat digs.")
+    assert forget(base, "--match", "wombat", "--yes") == 1
+    assert (
+        "1 session may have more, not indexed yet: `ua-tui knowledge update` does it"
+        in capsys.readouterr().err
+    )
+
+
 def test_what_is_forgotten_does_not_come_back(base: Path, capsys: Output) -> None:
     assert forget(base, "--match", "quokka smiles", "--yes") == 0
     assert "Forgotten: 1 document" in capsys.readouterr().out

@@ -6,7 +6,7 @@ from pathlib import Path
 from tests.embeddings_server import embeddings_server
 from tests.observers.knowledge.recorded import Recorded, database_of
 from tests.tui.fixture_types import Output, Patch
-from ua_tui.core.knowledge.index.store import KnowledgeStore
+from ua_tui.core.knowledge.access import open_store
 from ua_tui.core.knowledge.search import embeddings
 from ua_tui.core.knowledge.search.embeddings import Embedder
 from ua_tui.tui.cli import main
@@ -34,8 +34,8 @@ def test_it_is_shown_when_on_and_used_by_find(tmp_path: Path, capsys: Output, mo
         printed = capsys.readouterr().out
         assert f"on, m at {host}; 0 of " in printed
         assert server.asked == []
-        with KnowledgeStore(database_of(tmp_path)) as store:
-            passages = store.passages_without("m", above=0, up_to=store.last_passage(), limit=100)
+        with open_store(database_of(tmp_path)) as store:
+            passages = store.passages_without("m", limit=100)
             assert f"0 of {len(passages)} passages have vectors" in printed
             store.put_vectors(
                 "m", passages, Embedder(server.url, "m").embed([each.text for each in passages])

@@ -12,7 +12,7 @@ from tests.core.knowledge.stored import document
 from tests.observers.knowledge.recorded import Recorded
 from tests.postgres_server import Database
 from tests.tui.fixture_types import Output, Patch
-from ua_tui.core.knowledge.index.store import KnowledgeStore
+from ua_tui.core.knowledge.access import open_store
 from ua_tui.tui.cli import main
 
 SESSION = "session_20260310_120000"
@@ -51,6 +51,25 @@ def test_what_this_and_other_machines_found_is_found(base: Path, capsys: Output)
     assert "numbat" in capsys.readouterr().out
 
 
+def test_a_search_on_this_machine_names_the_knowledge_base_of_the_team(
+    base: Path, team_database: Database, capsys: Output, monkeypatch: Patch
+) -> None:
+    monkeypatch.delenv("UA_KNOWLEDGE")
+    monkeypatch.setenv("UA_TEAM", team_database.url)
+    advice = f"`ua-tui config set knowledge {team_database.url}`"
+    assert run(base, "find", "numbat") == 2
+    assert advice in capsys.readouterr().err
+    assert run(base, "knowledge", "update") == 0
+    capsys.readouterr()
+    assert run(base, "find", "quokka") == 0
+    assert advice in capsys.readouterr().err
+    assert run(base, "find", "quokka", "--json") == 0
+    assert any(advice in each for each in json.loads(capsys.readouterr().out)["notices"])
+    monkeypatch.setenv("UA_KNOWLEDGE", team_database.url)
+    assert run(base, "find", "quokka") == 0
+    assert advice not in capsys.readouterr().err
+
+
 def test_the_state_names_the_database_and_no_password(
     base: Path, team_database: Database, capsys: Output, monkeypatch: Patch
 ) -> None:
@@ -73,9 +92,9 @@ def test_it_is_forgotten_and_read_again(base: Path, team_database: Database, cap
     assert "Forgotten: 1 document" in capsys.readouterr().out
     assert found(address, "numbat") == []
     assert run(base, "knowledge", "rebuild") == 0
-    assert "Rebuilt" in capsys.readouterr().out
+    assert "documents" in capsys.readouterr().out
     assert found(address, "quokka")
-    with KnowledgeStore(address) as store:
+    with open_store(address) as store:
         assert store.cursors()[THERE].seq == 1
 
 

@@ -1,4 +1,4 @@
-"""Writes to the knowledge base of a team: what `ua_tui.core.knowledge.index.store` asks for.
+"""Writes to the knowledge base of a team: what differs from a file.
 
 Several machines may index a session one after the other; its row is locked while something of it is stored.
 """
@@ -15,7 +15,7 @@ from psycopg.types.json import Jsonb
 
 from ua_tui.core.errors import KnowledgeError
 from ua_tui.core.knowledge.index.preparing import Prepared
-from ua_tui.core.knowledge.index.tables import Overtaken
+from ua_tui.core.knowledge.index.store import KnowledgeStore, Overtaken
 from ua_tui.core.knowledge.place import Origin
 from ua_tui.core.knowledge.postgres.connection import Connection, Link, reporting, run
 from ua_tui.core.knowledge.postgres.lexemes import Lexemes
@@ -25,22 +25,22 @@ from ua_tui.core.knowledge.search.database import read_statements
 from ua_tui.core.postgres.address import Address
 
 _STATEMENTS = read_statements(__file__)
-_VACUUM = b"VACUUM (ANALYZE) k_document, k_chunk, k_call, k_citation, k_vector, k_session"
+_VACUUM = b"VACUUM (ANALYZE) k_document, k_chunk, k_call, k_vector, k_session"
 
 
-class PostgresTables:
-    """`Tables` of a database; the next call connects again if the connection was lost.
+class PostgresStore(KnowledgeStore):
+    """A `KnowledgeStore` of a database; the next call connects again if the connection was lost.
 
     Args:
         address: the database of the team.
         origins: the sessions of the team that are on this machine, by their names; others are not of the team.
     """
 
+    path: Address
     follows_folders = False
-    identity: tuple[int, int] | None = (0, 0)
 
     def __init__(self, address: Address, origins: Mapping[str, Origin] | None = None) -> None:
-        self._address = address
+        self.path = address
         self._origins = origins or {}
         self._link = Link(address)
         self._lexemes = Lexemes()
@@ -48,12 +48,12 @@ class PostgresTables:
         self._writing: Connection | None = None
         self._owner = ""
         self._shared = True
+        super().__init__()
 
-    def reporting(self, action: str) -> AbstractContextManager[None]:
-        """Raise a `KnowledgeError` for every error of the database in the block."""
-        return reporting(self._address)
+    def _reporting(self, action: str) -> AbstractContextManager[None]:
+        return reporting(self.path)
 
-    def forgotten(self, folder: str = "") -> ForgottenRows:
+    def _forgotten_of(self, folder: str = "") -> ForgottenRows:
         """The list of what was forgotten that holds for a session, which depends on whose it is."""
         owner = self._origins[folder].owner if folder in self._origins else None
         if owner not in self._forgotten:
@@ -61,8 +61,7 @@ class PostgresTables:
         return self._forgotten[owner]
 
     @contextmanager
-    def transaction(self) -> Iterator[None]:
-        """Run the block in one transaction."""
+    def _transaction(self) -> Iterator[None]:
         with self._link.using() as db:
             self._writing = db
             try:
@@ -71,8 +70,7 @@ class PostgresTables:
             finally:
                 self._writing = None
 
-    def is_due(self) -> bool:
-        """Whether others wait, which they never do."""
+    def _is_due(self) -> bool:
         return False
 
     def close(self) -> None:
@@ -80,7 +78,7 @@ class PostgresTables:
         self._link.close()
         self._lexemes.close()
 
-    def rows(self, name: str, **values: object) -> list[tuple[Any, ...]]:
+    def _rows(self, name: str, **values: object) -> list[tuple[Any, ...]]:
         """Run a statement; outside of a transaction once more if the connection was lost."""
         origin = self._origins.get(str(values.get("folder", "")))
         given = {"team": None if origin is None else origin.id} | values
@@ -88,18 +86,17 @@ class PostgresTables:
             return _rows(self._writing, name, given)
         return self._link.read(lambda db: _rows(db, name, given))
 
-    def session(self, folder: str, before: Cursor, *, is_new: bool) -> int:
-        """Lock the row of a session whose cursor is `before`, or make it."""
+    def _session(self, folder: str, before: Cursor, *, is_new: bool) -> int:
         origin = self._origins.get(folder)
         team = None if origin is None else origin.id
-        rows = self.rows("locked", folder=folder)
+        rows = self._rows("locked", folder=folder)
         if not rows and before == Cursor() and is_new:
             new = origin or Origin("")
-            rows = self.rows("add_session", folder=folder, owner=new.owner, shared=new.shared)
-            rows = rows or self.rows("locked", folder=folder)
+            rows = self._rows("add_session", folder=folder, owner=new.owner, shared=new.shared)
+            rows = rows or self._rows("locked", folder=folder)
             if not rows:
                 raise _foreign(folder)
-        if not rows and self.rows("knows", folder=folder):
+        if not rows and self._rows("knows", folder=folder):
             raise _foreign(folder)
         if not rows or Cursor(rows[0][2], rows[0][3]) != before:
             raise Overtaken
@@ -110,33 +107,25 @@ class PostgresTables:
             self._share(number, origin)
         if len(rows) > 1 or name != folder or team not in (None, known_team):
             # It was on another machine, or was indexed here before it was known to be of the team.
-            self.rows("drop_others", ids=[row[0] for row in rows[1:]])
-            self.rows("name_session", folder=folder, session=number)
+            self._rows("drop_others", ids=[row[0] for row in rows[1:]])
+            self._rows("name_session", folder=folder, session=number)
         return int(number)
 
-    def put_documents(self, session: int, documents: Sequence[Prepared]) -> list[int]:
-        """Add documents without their chunks."""
-        numbers = [number for (number,) in self.rows("new_numbers", count=len(documents))]
+    def _put_documents(self, session: int, documents: Sequence[Prepared]) -> list[int]:
+        numbers = [number for (number,) in self._rows("new_numbers", count=len(documents))]
         rows = [
             msgspec.to_builtins(each.document)
             | {"id": number, "site": each.site, "hash": each.digest.hex(), "words": each.words}
             for number, each in zip(numbers, documents, strict=True)
         ]
         shown = {"owner": self._owner, "shared": self._shared}
-        self.rows("put_documents", session=session, rows=Jsonb(rows), **shown)
-        links = [
-            (number, url)
-            for number, each in zip(numbers, documents, strict=True)
-            for url in each.document.cites
-        ]
-        self.rows("put_links", documents=[number for number, _ in links], urls=[url for _, url in links])
+        self._rows("put_documents", session=session, rows=Jsonb(rows), **shown)
         return numbers
 
-    def put_chunks(self, chunks: Sequence[tuple[int, Prepared, Chunk]]) -> None:
-        """Add chunks with their words."""
+    def _put_chunks(self, chunks: Sequence[tuple[int, Prepared, Chunk]]) -> None:
         fields = [(each.document.title, chunk.text, each.document.context) for _, each, chunk in chunks]
         vectors, lengths = zip(*self._lexemes.vectors(fields), strict=True)
-        self.rows(
+        self._rows(
             "put_chunks",
             documents=[number for number, *_ in chunks],
             starts=[chunk.start for *_, chunk in chunks],
@@ -147,12 +136,11 @@ class PostgresTables:
             shared=self._shared,
         )
 
-    def remove_some(self, documents: Sequence[int]) -> bool:
-        """Remove documents with their chunks."""
-        self.rows("remove_documents", ids=[*documents])
+    def _remove_some(self, documents: Sequence[int]) -> bool:
+        self._rows("remove_documents", ids=[*documents])
         return False
 
-    def scrub(self) -> bool:
+    def _scrub(self) -> bool:
         """Have the server reuse the space of removed rows; only the owner of the tables may do that."""
         with suppress(psycopg.errors.InsufficientPrivilege), self._link.using() as db:
             if db.execute("SELECT is_worker()").fetchone() == (True,):
@@ -165,7 +153,7 @@ class PostgresTables:
         if (owner, origin.shared) != (self._owner, self._shared):
             self._owner, self._shared = owner, origin.shared
             for name in ("share_session", "share_documents", "share_chunks"):
-                self.rows(name, session=number, owner=owner, shared=origin.shared)
+                self._rows(name, session=number, owner=owner, shared=origin.shared)
 
 
 class ForgottenRows:

@@ -1,0 +1,133 @@
+"""Reads days and times: those of filters, and words for a time in a question, such as "last week" or "since March"."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from calendar import monthrange
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+AGO = re.compile(r"(\d{1,4})(h|d|w|mo|y)", re.IGNORECASE)
+"""A time ago, such as 30d or 3mo."""
+_HOURS = {"h": 1, "d": 24, "w": 7 * 24}
+_DAY = re.compile(r"(\d{4})(?:-(\d{1,2})(?:-(\d{1,2}))?)?")
+_LAST = re.compile(r"(?:last|past) (?:(\d{1,3}) )?(day|week|month|year)s?")
+
+
+def parse_date(text: str, now: datetime, *, end: bool = False) -> float | None:
+    """Read a day (2026-11-03), a month, a year, a time ago (12h, 30d, 2w, 3mo, 1y), today or yesterday.
+
+    Returns:
+        The first moment of it, or with `end` the last one, in seconds since the epoch; None if it is not a date.
+    """
+    text = text.strip().lower()
+    midnight = now.replace(hour=0, minute=0, second=0, microsecond=0)
+    try:
+        if ago := AGO.fullmatch(text):
+            return _before(now, int(ago[1]), ago[2]).timestamp()
+        if text in ("today", "yesterday"):
+            first = midnight - timedelta(days=text == "yesterday")
+            return ((first + timedelta(days=1)).timestamp() - 1) if end else first.timestamp()
+        if found := _DAY.fullmatch(text):
+            month, day = (int(part) if part else None for part in found.groups()[1:])
+            first = midnight.replace(year=int(found[1]), month=month or 1, day=day or 1)
+            if not end:
+                return first.timestamp()
+            last = first.replace(month=month or 12)
+            last = last.replace(day=day or monthrange(last.year, last.month)[1])
+            return (last + timedelta(days=1)).timestamp() - 1
+    except (ValueError, OverflowError, OSError):
+        pass
+    return None
+
+
+def _before(now: datetime, count: int, unit: str) -> datetime:
+    if unit in _HOURS:
+        return now - timedelta(hours=count * _HOURS[unit])
+    return _months_on(now, -count * (12 if unit == "y" else 1))
+
+
+class TimeWords(msgspec.Struct, frozen=True):
+    """Words for a time: which of the query they are, and its first and last moment, in seconds since the epoch."""
+
+    place: slice
+    since: float
+    until: float | None
+
+
+def time_words(words: Sequence[str], now: datetime) -> TimeWords | None:
+    """Find the first words for a time; the time is one that has begun."""
+    cleaned = [word.lower().strip(".,;:?!") for word in words]
+    for place in range(len(cleaned)):
+        for count in (3, 2, 1):
+            taken = cleaned[place : place + count]
+            found = _range(" ".join(taken), now) if len(taken) == count else None
+            if found is not None:
+                first, after = found
+                until = None if after is None else after.timestamp() - 1
+                return TimeWords(slice(place, place + count), first.timestamp(), until)
+    return None
+
+
+def _range(text: str, now: datetime) -> tuple[datetime, datetime | None] | None:
+    """The beginning of a time, and that of what follows it unless it lasts until now."""
+    today = now.replace(hour=0, minute=0, second=0, microsecond=0)
+    unit, back = _units().get(text, ("", 0))
+    if unit == "day":
+        first = today - timedelta(days=back)
+        return first, first + timedelta(days=1)
+    if unit == "week":
+        first = today - timedelta(days=today.weekday() + 7 * back)
+        return first, first + timedelta(days=7)
+    if unit:
+        first = today.replace(day=1) if unit == "month" else today.replace(month=1, day=1)
+        length = 1 if unit == "month" else 12
+        return _months_on(first, -back * length), _months_on(first, (1 - back) * length)
+    if ago := _LAST.fullmatch(text):
+        return _before(now, int(ago[1] or 1), "mo" if ago[2] == "month" else ago[2][0]), None
+    data = _data()
+    leading, *rest = text.split(" ")
+    if leading not in (*data["in"], *data["since"]):
+        # A month alone may be any other word.
+        leading, rest = "in", [leading, *rest] if rest else []
+    name, *years = rest or [""]
+    number = next((number for number, names in enumerate(data["months"], 1) if name in names), 0)
+    if not number or not all(map(_is_year, years)) or len(years) > 1:
+        return None
+    year = int(years[0]) if years else today.year - (number > today.month)
+    first = today.replace(day=1, month=number, year=year)
+    return first, _months_on(first, 1) if leading in data["in"] else None
+
+
+def _is_year(text: str) -> bool:
+    return text.isascii() and text.isdigit() and len(text) == 4 and text[0] in "12"
+
+
+def _months_on(day: datetime, count: int) -> datetime:
+    """The same day of another month, or the last one of a shorter month."""
+    months = day.year * 12 + day.month - 1 + count
+    year, month = months // 12, months % 12 + 1
+    return day.replace(year=year, month=month, day=min(day.day, monthrange(year, month)[1]))
+
+
+@cache
+def _data() -> dict[str, Any]:
+    return tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
+
+
+@cache
+def _units() -> dict[str, tuple[str, int]]:
+    """The unit of words for a time, and how many of it they are back."""
+    data = _data()
+    return {
+        words: (unit, int(back))
+        for unit in ("day", "week", "month", "year")
+        for back, every in data[unit].items()
+        for words in every
+    }
