@@ -6,11 +6,11 @@ import asyncio
 import logging
 import os
 import socket
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
-from ua_tui.core.errors import TeamError
+from ua_tui.core.errors import TeamError, UniversalAgentError
 from ua_tui.core.postgres.address import Address
 from ua_tui.core.postgres.problems import explain, needing_extra, reporting
 from ua_tui.core.version import VERSION
@@ -192,6 +192,34 @@ async def connected(address: Address) -> AsyncIterator[psycopg.AsyncConnection[A
         await db.close()
 
 
+async def fetch(
+    address: Address,
+    statement: str,
+    values: Sequence[Any] | Mapping[str, Any] | None = None,
+    *,
+    within: float = 20.0,
+) -> list[Any]:
+    """Run a statement over a connection for it; returns its rows, which have names.
+
+    Raises:
+        TeamError: the database cannot be used, or did not answer within so many seconds.
+    """
+    async with connected(address) as db:
+        with reporting(address), answering_within(db, within):
+            return await rows_of(db, statement, values)
+
+
+async def rows_of(
+    db: psycopg.AsyncConnection[Any], statement: str, values: Sequence[Any] | Mapping[str, Any] | None = None
+) -> list[Any]:
+    """The rows of a statement, which have names."""
+    from psycopg.rows import namedtuple_row
+
+    async with db.cursor(row_factory=namedtuple_row) as cursor:
+        await cursor.execute(statement.encode(), values)
+        return await cursor.fetchall() if cursor.description else []
+
+
 class Listener:
     """Hears what is announced on the channel of a team, over one connection that is made again when it is lost."""
 
@@ -228,23 +256,43 @@ class Listener:
             heard(payload)
 
     async def _run(self) -> None:
-        pause = _PAUSE
-        while True:
+        async def hear(db: psycopg.AsyncConnection[Any]) -> None:
+            self._tell("")
+            async for notice in db.notifies():
+                self._tell(notice.payload)
+
+        await listen(
+            self._address, hear, lambda error: log.info("announcements of the team are late: %s", error)
+        )
+
+
+async def listen(
+    address: Address,
+    work: Callable[[psycopg.AsyncConnection[Any]], Awaitable[None]],
+    lost: Callable[[Exception], object],
+) -> None:
+    """Work with a connection that hears what is announced, and again with a new one when it is lost.
+
+    It ends when `work` does, or when `lost`, which is given the reason, returns True.
+    """
+    pause = _PAUSE
+    while True:
+        began = asyncio.get_running_loop().time()
+        try:
+            db = await connect_async(address)
             try:
-                db = await connect_async(self._address)
-                try:
-                    with reporting(self._address):
-                        await db.execute(f"LISTEN {CHANNEL}".encode())
-                        self._tell("")
-                        pause = _PAUSE
-                        async for notice in db.notifies():
-                            self._tell(notice.payload)
-                finally:
-                    await db.close()
-            except TeamError as error:
-                log.info("announcements of the team are late: %s", error)
-            await asyncio.sleep(pause)
-            pause = min(2 * pause, _LONGEST_PAUSE)
+                with reporting(address):
+                    await db.execute(f"LISTEN {CHANNEL}".encode())
+                    await work(db)
+                return
+            finally:
+                await db.close()
+        except (UniversalAgentError, OSError, TimeoutError) as error:
+            if lost(error) is True:
+                return
+        lasted = asyncio.get_running_loop().time() - began
+        await asyncio.sleep(pause)
+        pause = _PAUSE if lasted > _LONGEST_PAUSE else min(2 * pause, _LONGEST_PAUSE)
 
 
 async def _check(connection: psycopg.AsyncConnection[Any]) -> None:

@@ -70,7 +70,7 @@ def needing_extra() -> Iterator[None]:
     try:
         yield
     except ImportError as error:
-        raise TeamError(advise("postgres.no_packages")) from error
+        raise TeamError(advise("extra.missing", extra="team", what="working in a team")) from error
 
 
 def _code(error: Exception) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ua_tui.core.errors import TeamError
 from ua_tui.core.postgres.address import Address
-from ua_tui.core.postgres.connection import CHANNEL, SCHEMA, connect
+from ua_tui.core.postgres.connection import CHANNEL, SCHEMA, connect, rows_of
 from ua_tui.core.postgres.problems import reporting
 from ua_tui.core.text import clean_line
 
@@ -24,9 +24,9 @@ def migrations() -> list[tuple[int, str]]:
     return [(int(name[:4]), (folder / name).read_text()) for name in names]
 
 
-LATEST = 5
+LATEST = 7
 """The version of the tables that this program needs."""
-_SERVES = 5
+_SERVES = 7
 """The oldest version of the program that can use tables of version `LATEST`."""
 VERSION_QUERY = (
     f"SELECT CASE WHEN serves <= {LATEST} THEN least(version, {LATEST}) ELSE version END"  # noqa: S608 -- numbers
@@ -61,67 +61,62 @@ def check_version(found: int | None, address: Address) -> None:
     )
 
 
+async def check_tables(db: psycopg.AsyncConnection[Any], address: Address) -> None:
+    """Check that the tables have the version of this program.
+
+    Raises:
+        TeamError: they have not.
+    """
+    rows = await rows_of(db, VERSION_QUERY)
+    check_version(rows[0][0] if rows else None, address)
+
+
 def migrate(address: Address) -> list[str]:
     """Make the tables, or bring them to the version of this program; returns what was done, one line for each step.
 
-    Each step is one transaction, and only one program migrates at a time.
+    All steps are one transaction, and only one program migrates at a time.
 
     Raises:
         TeamError: the database cannot be reached or changed, or its tables are of a later version.
     """
     done: list[str] = []
     with connect(address) as db, reporting(address):
-        if problem := _may_not_migrate(db, address):
-            raise problem
+        ((may_migrate,),) = db.execute(_MAY_MIGRATE, (SCHEMA,)).fetchall()
+        if not may_migrate:
+            raise TeamError(
+                f"the team's database {address}: the role {clean_line(db.info.user, 100)} may not make or change the "
+                "tables: run `ua-tui team migrate` as the owner of the database"
+            )
         _become_owner(db)
         db.execute(f"CREATE SCHEMA IF NOT EXISTS {SCHEMA}")
         db.execute(
             "CREATE TABLE IF NOT EXISTS migration"
             " (version integer PRIMARY KEY, applied_at timestamptz NOT NULL DEFAULT now())"
         )
-        found = _found_version(db)
-        if found is not None and found > LATEST:
-            check_version(found, address)
-        for version, statements in migrations():
-            with db.transaction():
-                # One program at a time; whoever waited finds what the other one did.
-                db.execute("LOCK TABLE migration IN SHARE ROW EXCLUSIVE MODE")
-                if version <= (_found_version(db) or 0):
-                    continue
-                db.execute(statements.encode())
-                db.execute("INSERT INTO migration (version) VALUES (%s)", (version,))
-                if version == LATEST:
-                    db.execute("UPDATE migration SET serves = %s WHERE version = %s", (_SERVES, version))
-            done.append(f"tables of version {version}")
+        with db.transaction():
+            # One program at a time; whoever waited finds what the other one did.
+            db.execute("LOCK TABLE migration IN SHARE ROW EXCLUSIVE MODE")
+            found = _found_version(db)
+            if found is not None and found > LATEST:
+                check_version(found, address)
+            for version, statements in migrations():
+                if version > (found or 0):
+                    db.execute(statements.encode())
+                    db.execute("INSERT INTO migration (version) VALUES (%s)", (version,))
+                    done.append(f"tables of version {version}")
+            if done:
+                db.execute("UPDATE migration SET serves = %s WHERE version = %s", (_SERVES, LATEST))
+            _let_in_members_only(db)
         if found is not None and found <= _LAST_OTHER_KNOWLEDGE:
             done.append(
                 "the knowledge base is empty: `ua-tui knowledge rebuild`, on each machine, fills it again"
             )
-        with db.transaction():
-            _let_in_members_only(db)
     return done
 
 
 def _found_version(db: psycopg.Connection[Any]) -> int | None:
     row = db.execute(VERSION_QUERY).fetchone()
     return row[0] if row else None
-
-
-def _may_not_migrate(db: psycopg.Connection[Any], address: Address) -> TeamError | None:
-    """The error if this role may neither make the schema nor is its owner, or a member of that role."""
-    row = db.execute(
-        "SELECT CASE WHEN n.oid IS NULL"
-        " THEN has_database_privilege(current_database(), 'CREATE')"
-        " ELSE pg_has_role(current_user, n.nspowner, 'MEMBER') END"
-        " FROM (VALUES (1)) AS one LEFT JOIN pg_namespace n ON n.nspname = %s",
-        (SCHEMA,),
-    ).fetchone()
-    if row and row[0]:
-        return None
-    return TeamError(
-        f"the team's database {address}: the role {clean_line(db.info.user, 100)} may not make or change the tables: "
-        "run `ua-tui team migrate` as the owner of the database"
-    )
 
 
 def _become_owner(db: psycopg.Connection[Any]) -> None:
@@ -202,12 +197,13 @@ def limit(
         TeamError: there is no such role, or this one may not limit it.
     """
     with _changing_rights(address, user) as db:
-        if lift:
-            db.execute(
-                "UPDATE member SET max_cost_day = NULL, max_jobs = NULL, tools = NULL WHERE owner = %s",
-                (user,),
-            )
-        given = (user, cost_per_day, jobs, None if tools is None else list(tools))
+        given = {
+            "user": user,
+            "cost": cost_per_day,
+            "jobs": jobs,
+            "tools": tools and list(tools),
+            "lift": lift,
+        }
         ((cost_per_day, jobs, tools),) = db.execute(_LIMIT, given).fetchall()
     return cost_per_day, jobs, tools
 
@@ -263,6 +259,11 @@ def _members(db: psycopg.Connection[Any]) -> list[str]:
     return [name for (name,) in rows]
 
 
+_MAY_MIGRATE = """\
+SELECT coalesce(pg_has_role(current_user, n.nspowner, 'MEMBER'),
+    has_database_privilege(current_database(), 'CREATE'))
+FROM (VALUES (1)) AS one LEFT JOIN pg_namespace n ON n.nspname = %s
+"""
 _CLOSE = (
     # Whoever may connect could announce anything to the workers. It does nothing unless this role owns the database.
     "REVOKE CONNECT ON DATABASE {database} FROM PUBLIC",
@@ -293,14 +294,16 @@ _GRANTS = (
     "GRANT UPDATE (checked_by) ON {schema}.action TO {user}",
     "GRANT UPDATE (answer, answered_by, answered_at) ON {schema}.question TO {user}",
     "GRANT INSERT, UPDATE, DELETE ON {schema}.k_session, {schema}.k_call, {schema}.k_document, {schema}.k_chunk,"
-    " {schema}.k_citation, {schema}.k_vector TO {user}",
+    " {schema}.k_vector TO {user}",
     "GRANT INSERT ON {schema}.k_forgotten TO {user}",
     "GRANT USAGE ON ALL SEQUENCES IN SCHEMA {schema} TO {user}",
 )
 _LIMIT = """\
-INSERT INTO member AS m (owner, max_cost_day, max_jobs, tools) VALUES (%s, %s, %s, %s)
-ON CONFLICT (owner) DO UPDATE SET max_cost_day = coalesce(EXCLUDED.max_cost_day, m.max_cost_day),
-    max_jobs = coalesce(EXCLUDED.max_jobs, m.max_jobs), tools = coalesce(EXCLUDED.tools, m.tools)
+INSERT INTO member AS m (owner, max_cost_day, max_jobs, tools) VALUES (%(user)s, %(cost)s, %(jobs)s, %(tools)s)
+ON CONFLICT (owner) DO UPDATE SET
+    max_cost_day = coalesce(EXCLUDED.max_cost_day, CASE WHEN NOT %(lift)s THEN m.max_cost_day END),
+    max_jobs = coalesce(EXCLUDED.max_jobs, CASE WHEN NOT %(lift)s THEN m.max_jobs END),
+    tools = coalesce(EXCLUDED.tools, CASE WHEN NOT %(lift)s THEN m.tools END)
 RETURNING max_cost_day, max_jobs, tools
 """
 _REVOKES = (

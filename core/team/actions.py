@@ -19,8 +19,8 @@ import msgspec
 from ua_tui.core.agent.ledger import SUPERSEDED, EarlierAction, LedgerRefusal
 from ua_tui.core.errors import TeamError, WorkspaceError
 from ua_tui.core.postgres.address import Address
-from ua_tui.core.postgres.connection import answering_within, connected
-from ua_tui.core.postgres.problems import is_temporary, reporting
+from ua_tui.core.postgres.connection import fetch
+from ua_tui.core.postgres.problems import is_temporary
 from ua_tui.core.storage.files import Root
 from ua_tui.core.storage.workspace import ACTIONS
 from ua_tui.core.team.records import SessionId
@@ -233,10 +233,7 @@ class PostgresActions(SessionActions):
 
     async def _run(self, statement: str, **values: Any) -> list[tuple[Any, ...]]:
         given = {"session": self._session.id, "attempt": self._session.attempt, **values}
-        async with connected(self._address) as db:
-            with reporting(self._address), answering_within(db, _ANSWER_S):
-                cursor = await db.execute(statement.encode(), given)
-                return await cursor.fetchall() if cursor.description else []
+        return await fetch(self._address, statement, given, within=_ANSWER_S)
 
 
 class _Recorded(msgspec.Struct, kw_only=True):

@@ -10,7 +10,7 @@ import time
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 from uuid import uuid4
 
 import msgspec
@@ -21,9 +21,6 @@ from ua_tui.core.storage.ownership import is_sealed, seal
 from ua_tui.core.storage.workspace import LETTERS
 from ua_tui.core.team.letters import LARGEST, command_text, encode_answer, read_answer, read_command
 from ua_tui.core.team.records import Answer, Answered, Command, Question, SessionId
-
-if TYPE_CHECKING:
-    from ua_tui.core.team.records import Mailbox
 
 log = logging.getLogger(__name__)
 
@@ -222,7 +219,3 @@ def _user() -> str:
         return getpass.getuser()
     except (OSError, KeyError):
         return "somebody"
-
-
-if TYPE_CHECKING:
-    _checked: type[Mailbox] = LocalMailbox

@@ -18,15 +18,14 @@ from msgspec.structs import replace
 
 from ua_tui.core.errors import TeamError
 from ua_tui.core.postgres.address import Address
-from ua_tui.core.postgres.connection import CHANNEL, Listener, answering_within, connected
+from ua_tui.core.postgres.connection import CHANNEL, Listener, answering_within, connected, fetch
 from ua_tui.core.postgres.problems import reporting
 from ua_tui.core.team.letters import command_text, encode_answer, read_answer, read_command
+from ua_tui.core.team.local_mailbox import LocalMailbox
 from ua_tui.core.team.records import Answer, Answered, Command, Question, SessionId
 
 if TYPE_CHECKING:
     import psycopg
-
-    from ua_tui.core.team.records import Mailbox
 
 log = logging.getLogger(__name__)
 
@@ -245,8 +244,10 @@ class PostgresMailbox:
                     log.warning("answers and commands of the team are late: %s", error)
                 except Exception:
                     log.exception("receiving the messages of the team failed")
+                # Not `wait_for`: Python 3.11 loses a cancellation that comes together with what is waited for.
                 with suppress(TimeoutError):
-                    await asyncio.wait_for(self._wake.wait(), POLL_SECONDS)
+                    async with asyncio.timeout(POLL_SECONDS):
+                        await self._wake.wait()
         finally:
             end_listening()
 
@@ -279,10 +280,7 @@ class PostgresMailbox:
             await connection.execute(_TAKEN.encode(), {"ids": [number for number, *_ in commands]})
 
     async def _run(self, statement: str, **values: Any) -> list[tuple[Any, ...]]:
-        async with connected(self._address) as db:
-            with reporting(self._address), answering_within(db, _ANSWER_S):
-                cursor = await db.execute(statement.encode(), {"channel": CHANNEL, **values})
-                return await cursor.fetchall() if cursor.description else []
+        return await fetch(self._address, statement, {"channel": CHANNEL, **values}, within=_ANSWER_S)
 
 
 def _is_same(before: str, now: str) -> bool:
@@ -299,5 +297,5 @@ async def _items(queue: asyncio.Queue[Answer | Command]) -> AsyncIterator[Answer
         yield await queue.get()
 
 
-if TYPE_CHECKING:
-    _checked: type[Mailbox] = PostgresMailbox
+Mailbox = PostgresMailbox | LocalMailbox
+"""Brings questions of sessions to people, and their answers and commands to the sessions, each once."""

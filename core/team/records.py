@@ -1,10 +1,9 @@
-"""The types of a team's work: jobs and their claims, questions and answers, and what stores them."""
+"""The types of a team's work: jobs and their claims, questions and answers."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
-from contextlib import AbstractAsyncContextManager
-from typing import Any, Literal, Protocol
+from collections.abc import Mapping
+from typing import Any, Literal
 
 import msgspec
 
@@ -215,41 +214,3 @@ class Command(msgspec.Struct, frozen=True, kw_only=True):
     kind: Literal["interrupt", "submit"]
     body: str = ""
     sent_by: str = ""
-
-
-class Mailbox(Protocol):
-    """Brings questions of sessions to people, and their answers and commands to the sessions.
-
-    Every method raises `TeamError` if the store cannot be used.
-    """
-
-    async def ask(self, session: SessionId, question: Question) -> None:
-        """Ask the team."""
-        ...
-
-    async def withdraw(self, session: SessionId, request: str) -> None:
-        """A question no longer waits."""
-        ...
-
-    def received(self, session: SessionId) -> AbstractAsyncContextManager[AsyncIterator[Answer | Command]]:
-        """The answers and commands for a session as they come, those that were sent before included, each once.
-
-        A lost connection is made again; nothing is lost with it.
-        """
-        ...
-
-    async def questions(self, session: str | None = None) -> list[Question]:
-        """The questions that wait, oldest first."""
-        ...
-
-    async def answer(self, session: str, answer: Answer) -> Answered:
-        """Answer a question; only the first answer counts."""
-        ...
-
-    async def answered(self, session: str, request: str) -> Answered | None:
-        """Who has answered a question, and when; None if nobody has, or it is not known."""
-        ...
-
-    async def send(self, session: str, command: Command) -> None:
-        """Send a command to a session."""
-        ...

@@ -20,7 +20,7 @@ from ua_tui.core.events.types import Event
 from ua_tui.core.postgres.address import Address
 from ua_tui.core.postgres.connection import answering_within, connected, shut_down
 from ua_tui.core.postgres.problems import explain, is_temporary
-from ua_tui.core.postgres.schema import VERSION_QUERY, check_version
+from ua_tui.core.postgres.schema import check_tables
 from ua_tui.core.session.resume import PreviousState
 from ua_tui.core.storage.workspace import Workspace
 from ua_tui.core.team.records import SessionId
@@ -288,8 +288,7 @@ class SessionReplica:
 
         A server that crashed may have lost what it had confirmed, if its `synchronous_commit` is off.
         """
-        found = await (await db.execute(VERSION_QUERY)).fetchone()
-        check_version(found[0] if found is not None else None, self._address)
+        await check_tables(db, self._address)
         host = socket.gethostname()
         names = {"name": self._workspace.session_id, "host": host, "worker": f"{host}:{os.getpid()}"}
         try:
@@ -314,19 +313,19 @@ class SessionReplica:
     async def _copy_new(self, db: Connection) -> bool:
         """Copy a piece of what is new; returns whether there may be more."""
         more = await self._copy_transcripts(db)
-        new = await asyncio.to_thread(self._folder.read_lines)
+        lines, end = await asyncio.to_thread(self._folder.read_lines)
         self._state.set_title(self._folder.title)
         if self._folder.files:
             self._files_done.clear()
             self._file_wake.set()
         row = self._state.row
         due = self._clock() - self._last_write >= 10.0
-        if new.lines or row != self._row or due:
+        if lines or row != self._row or due:
             with answering_within(db, _ANSWER_S):
-                await rows.write_lines(db, self.identity, row, new.lines)
+                await rows.write_lines(db, self.identity, row, lines)
             self._last_write = self._clock()
             self._row = row
-        return self._folder.advance(new.end) or more
+        return self._folder.advance(end) or more
 
     async def _copy_transcripts(self, db: Connection) -> bool:
         now, key = self._clock(), self.identity
@@ -338,11 +337,11 @@ class SessionReplica:
                 last, behind = await rows.transcript_end(db, key, tail.key)
             await asyncio.to_thread(tail.align, last, behind)
         more = False
-        for new in await asyncio.to_thread(lambda: list(self._folder.read_entries())):
-            if new.entries:
+        for tail, entries, end in await asyncio.to_thread(lambda: list(self._folder.read_entries())):
+            if entries:
                 with answering_within(db, _ANSWER_S):
-                    await rows.append_entries(db, key, new.tail.key, new.entries)
-            more = new.tail.advance(new.end) or more
+                    await rows.append_entries(db, key, tail.key, entries)
+            more = tail.advance(end) or more
         return more
 
     # -- files --------------------------------------------------------------------------------------

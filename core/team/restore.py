@@ -13,9 +13,9 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ua_tui.core.errors import TeamError, UniversalAgentError, WorkspaceError
+from ua_tui.core.errors import TeamError, WorkspaceError
 from ua_tui.core.postgres.address import Address
-from ua_tui.core.postgres.connection import CHANNEL, connect_async, connected, shut_down
+from ua_tui.core.postgres.connection import connected, listen, shut_down
 from ua_tui.core.postgres.problems import is_temporary, reporting
 from ua_tui.core.storage.names import numbered, safe_name
 from ua_tui.core.storage.ownership import seal_session
@@ -124,19 +124,19 @@ class SessionMirror:
         """
         self._closed = False
         try:
-            with reporting(self._address):
-                db = await self._connect()
-                connection: Borrow = lambda: nullcontext(db)  # noqa: E731
-                session = await pulling.read_session(connection, self._session_id, self._address)
-                workspace = self._workspace = await asyncio.to_thread(self._open_folder)
-                self._last = await asyncio.to_thread(_last_line, workspace)
-                await self._pull_lines(connection, session)
-                if session.state in _OVER:
-                    workspace.close()
+            async with _connection(self._address) as connection:
+                with reporting(self._address):
+                    session = await pulling.read_session(connection, self._session_id, self._address)
+                    workspace = self._workspace = await asyncio.to_thread(self._open_folder)
+                    self._last = await asyncio.to_thread(_last_line, workspace)
+                    await self._pull_lines(connection, session)
+                    if session.state in _OVER:
+                        workspace.close()
         except BaseException:
             await self.close()
             raise
-        self._task = asyncio.create_task(self._follow(db), name="team: mirror")
+        following = listen(self._address, self._follow, self._handle_loss)
+        self._task = asyncio.create_task(following, name="team: mirror")
         return workspace.path
 
     async def close(self) -> None:
@@ -147,49 +147,29 @@ class SessionMirror:
         if self._task is not None:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
-        if self._connection is not None:
-            # The task may not have begun, or was cancelled while it connected.
-            await self._connection.close()
         if self._workspace is not None:
             await asyncio.to_thread(self._workspace.close)
 
-    async def _connect(self) -> Connection:
-        """Connect, and listen before anything is read: what changes afterwards is announced."""
-        if self._connection is not None:
-            await self._connection.close()
-        self._connection = await connect_async(self._address)
-        await self._connection.execute(f"LISTEN {CHANNEL}".encode())
-        return self._connection
+    def _handle_loss(self, error: Exception) -> bool:
+        """Whether there is no use in following again."""
+        is_over = not is_temporary(error) and not isinstance(error, WorkspaceError)
+        if is_over:
+            log.warning("the session is no longer followed: %s", error)
+        return is_over or self._closed
 
-    async def _follow(self, db: Connection | None) -> None:
-        pause = 0.1
-        while not self._closed:
-            try:
-                db = db or await self._connect()
-                async with db:
-                    await self._follow_with(db)
-                return
-            except (UniversalAgentError, OSError) as error:
-                if not is_temporary(error) and not isinstance(error, WorkspaceError):
-                    log.warning("the session is no longer followed: %s", error)
-                    return
-            db = None
-            await asyncio.sleep(pause)
-            pause = min(2 * pause, _POLL_S)
-
-    async def _follow_with(self, db: Connection) -> None:
-        """Bring what is new until the session is over or the connection is lost."""
+    async def _follow(self, db: Connection) -> None:
+        """Bring what is new until the mirror is closed or the connection is lost."""
+        self._connection = db
         connection: Borrow = lambda: nullcontext(db)  # noqa: E731
-        with reporting(self._address):
-            while not self._closed:
-                session = await pulling.read_session(connection, self._session_id, self._address)
-                await self._pull_lines(connection, session)
-                await self._pull_files(connection, session)
-                if self._workspace is not None:
-                    # Somebody may resume it.
-                    is_over = session.state in _OVER
-                    await asyncio.to_thread(self._workspace.close if is_over else self._workspace.lock)
-                await self._wait_for_change(db)
+        while not self._closed:
+            session = await pulling.read_session(connection, self._session_id, self._address)
+            await self._pull_lines(connection, session)
+            await self._pull_files(connection, session)
+            if self._workspace is not None:
+                # Somebody may resume it.
+                is_over = session.state in _OVER
+                await asyncio.to_thread(self._workspace.close if is_over else self._workspace.lock)
+            await self._wait_for_change(db)
 
     async def _wait_for_change(self, db: Connection) -> None:
         wanted = f"session {self._session_id}"

@@ -15,7 +15,7 @@ from ua_tui.core.errors import TeamError
 from ua_tui.core.postgres.problems import describe, is_temporary
 from ua_tui.core.team.jobs.postgres_jobs import PostgresJobs
 from ua_tui.tui.team.reporters import submitted_line
-from ua_tui.tui.team.result_output import OVER, ResultOutput
+from ua_tui.tui.team.result_output import ResultOutput
 from ua_tui.tui.team.worker import stopping_on_signals
 
 if TYPE_CHECKING:
@@ -39,13 +39,11 @@ class BatchRun:
         store: where the jobs are.
         reporter: gets the progress.
         results: the jobs that are over.
-        problem: why they could not be read when the command was interrupted.
     """
 
     store: PostgresJobs
     reporter: Reporter
     results: dict[str, JobResult] = field(default_factory=dict, init=False)
-    problem: str = field(default="", init=False)
     _workers_checked: float = field(default=-math.inf, init=False)
     _lacks_workers: bool = field(default=False, init=False)
     _is_away: bool = field(default=False, init=False)
@@ -71,39 +69,25 @@ class BatchRun:
         following = asyncio.create_task(self._follow(batch, output))
         with stopping_on_signals(following.cancel) as self._signals, suppress(asyncio.CancelledError):
             await following
-        try:
-            await self._ask(partial(self._read_results, batch, output))
-        except TeamError as error:
-            if not self._signals or not is_temporary(error):
-                raise
-            self.problem = f"the team's database cannot be reached: {describe(error).problem}"
         return self._signals
-
-    async def _read_results(self, batch: JobBatch, output: ResultOutput) -> None:
-        async for result in self.store.results(batch.id):
-            if result.state in OVER:
-                self.results[result.job.id] = result
-                output.show(result)
 
     async def _follow(self, batch: JobBatch, output: ResultOutput) -> None:
         """Report the progress, and give out what is over, until all jobs are."""
         # Those that ended earlier are no news.
-        output.since = began = since = await self._ask(self.store.now)
-        reported: set[str] = set()
+        output.since = began = await self._ask(self.store.now)
+        since: float = 0.0
         shown: Counts | None = None
         async with aclosing(self._wakes()) as wakes:
             async for _ in wakes:
-                ended, counts, took = await self._ask(
-                    # Another one may have begun to be recorded before the last end.
-                    partial(self._progress, batch, since - 60.0)
-                )
+                counts, ended, took = await self._ask(partial(self._progress, batch, since))
                 for result in ended:
                     assert result.finished is not None
-                    if result.job.id not in reported and result.finished > began:
+                    if result.job.id not in self.results and result.finished > began:
                         self.reporter.finished(result, counts)
-                    reported.add(result.job.id)
+                    self.results[result.job.id] = result
                     output.show(result)
-                    since = max(since, result.finished)
+                    # Another one may have begun to be recorded before the last end.
+                    since = max(since, result.finished - 60.0)
                 if counts != shown:
                     shown = counts
                     self.reporter.counts(counts)
@@ -111,19 +95,17 @@ class BatchRun:
                     return
                 await self._rest(took)
 
+    async def _progress(self, batch: JobBatch, since: float) -> tuple[Counts, list[JobResult], float]:
+        """The counts, the jobs that ended after `since`, which are all that they count, and how long that took."""
+        began = time.monotonic()
+        counts = await self.store.counts(batch.id)
+        ended = [result async for result in self.store.results(batch.id, since)]
+        await self.check_workers(counts)
+        return counts, ended, time.monotonic() - began
+
     async def _rest(self, took: float) -> None:
         """Ask a large batch, whose answer took so many seconds, less often."""
         await asyncio.sleep(5.0 * took)
-
-    async def _progress(self, batch: JobBatch, since: float) -> tuple[list[JobResult], Counts, float]:
-        """The jobs that ended after `since`, the counts, which include them, and how long the answer took."""
-        began = time.monotonic()
-        ended = await self._ended(batch, since)
-        counts = await self.store.counts(batch.id)
-        if counts.over == counts.total:
-            ended = await self._ended(batch, since)
-        await self.check_workers(counts)
-        return ended, counts, time.monotonic() - began
 
     async def _ask(self, question: Callable[[], Awaitable[_Answer]]) -> _Answer:
         """Ask the store; a team's database that cannot be reached is asked again until it answers or a person stops it.
@@ -159,14 +141,6 @@ class BatchRun:
         lacked, self._lacks_workers = self._lacks_workers, not await self.store.has_workers()
         if self._lacks_workers and not lacked:
             self.reporter.line("no worker is alive: the jobs wait until one is started with `ua-tui worker`")
-
-    async def _ended(self, batch: JobBatch, since: float) -> list[JobResult]:
-        found: list[JobResult] = []
-        while page := await self.store.finished(batch.id, since):
-            found += page
-            assert page[-1].finished is not None
-            since = page[-1].finished
-        return found
 
     async def _wakes(self) -> AsyncGenerator[None, None]:
         """When to look again: after a change, but not too often, and from time to time in any case."""

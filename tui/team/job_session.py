@@ -12,7 +12,7 @@ import os
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import nullcontext, suppress
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -43,8 +43,9 @@ from ua_tui.core.team.actions import FolderActions, PostgresActions
 from ua_tui.core.team.jobs.batch_file import checked_settings
 from ua_tui.core.team.jobs.running import JobStop
 from ua_tui.core.team.local_mailbox import LocalMailbox
+from ua_tui.core.team.mailbox import Mailbox
 from ua_tui.core.team.progress import JobProgress, read_progress
-from ua_tui.core.team.records import JobClaim, JobLost, Mailbox, Outcome
+from ua_tui.core.team.records import JobClaim, JobLost, Outcome
 from ua_tui.core.text import clean_line
 from ua_tui.tui.team.question_relay import QuestionRelay
 
@@ -143,39 +144,35 @@ async def run_job(
     return outcome
 
 
+@dataclass
 class _JobRun:
     """One attempt at a job."""
 
-    def __init__(
-        self,
-        claim: JobClaim,
-        stop: JobStop,
-        settings: Settings,
-        note: Note,
-        mailbox: Mailbox | None,
-        address: Address | None,
-    ) -> None:
-        self._claim = claim
-        self._query = claim.job.query
-        self._settings = settings
-        self._note_at = note
-        self._address = address
-        self._stop = stop
-        self.ledger: PostgresActions | FolderActions = (
-            FolderActions(claim.session, on_superseded=self._leave)
-            if address is None
-            else PostgresActions(address, claim.session, on_superseded=self._leave)
+    _claim: JobClaim
+    _stop: JobStop
+    _settings: Settings
+    _note_at: Note
+    _mailbox: Mailbox | None
+    _address: Address | None
+    ledger: PostgresActions | FolderActions = field(init=False)
+    parking: asyncio.Event = field(default_factory=asyncio.Event)
+    left: str = ""
+    parked: str = ""
+    _progress: JobProgress = field(default_factory=JobProgress)
+    _changed: asyncio.Event = field(default_factory=asyncio.Event)
+    _was_away: bool = False
+    _unknown: tuple[str, ...] = ()
+    _noted: tuple[str, float | None, str] | None = None
+    _folder: str = ""
+
+    def __post_init__(self) -> None:
+        session = self._claim.session
+        self.ledger = (
+            FolderActions(session, on_superseded=self._leave)
+            if self._address is None
+            else PostgresActions(self._address, session, on_superseded=self._leave)
         )
-        self._progress = JobProgress()
-        self._changed = asyncio.Event()
-        self._mailbox = mailbox
-        self._relay = QuestionRelay(claim.session, self._changed.set)
-        self._was_away = False
-        self.left = self.parked = ""
-        self.parking = asyncio.Event()
-        self._unknown: tuple[str, ...] = ()
-        self._noted: tuple[str, float | None, str] | None = None
-        self._folder = ""
+        self._relay = QuestionRelay(session, self._changed.set)
 
     async def run(self) -> Outcome:
         """Run the job; every failure is an outcome."""
@@ -244,7 +241,7 @@ class _JobRun:
             self._unknown = tuple(dict.fromkeys(earlier))
         if self._progress.succeeded:
             return self.outcome("done")
-        text, resume = self._query, None
+        text, resume = self._claim.job.query, None
         if folder is not None:
             await self._wait_for_lock(folder)
             named = {*job.settings, "max_cost_usd"}
@@ -389,7 +386,7 @@ class _JobRun:
             )
             if tools
         ]
-        return "\n\n".join([self._query, *lines])
+        return "\n\n".join([self._claim.job.query, *lines])
 
     # -- the session ------------------------------------------------------------------------------
 
@@ -431,7 +428,9 @@ class _JobRun:
         if problem := problem_of_query(session, text):
             raise SettingsError(problem)
         waiting = session.queued
-        session.change_queue(waiting, [each for each in waiting if each != self._query and not is_own(each)])
+        session.change_queue(
+            waiting, [each for each in waiting if each != self._claim.job.query and not is_own(each)]
+        )
         session.submit(text)
         await session.wait_idle()
         if session.queue_paused and self._progress.succeeded:

@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from ua_tui.core.errors import CredentialsError
+from ua_tui.core.storage.folders import WORKSPACES
+from ua_tui.core.team.fleet.running_batch import RunningBatch
 from ua_tui.core.team.jobs.results_file import Begun, ResultsFile
 from ua_tui.core.team.jobs.running import PUT_OFF_SECONDS, JobStop, run_to_end
 from ua_tui.core.team.records import (
@@ -57,6 +59,7 @@ class LocalBatch:
     """Runs the jobs of a batch that are not over; `results` has those that are.
 
     Args:
+        name: what people call it.
         settings: those of every session; a job has some of its own.
         jobs: the rows of the file; equal ones run once.
         file: knows what was done before, and which sessions were begun.
@@ -69,6 +72,7 @@ class LocalBatch:
         run: runs one job; by default as a session.
     """
 
+    name: str
     settings: Settings
     jobs: Sequence[Job]
     file: ResultsFile
@@ -86,6 +90,7 @@ class LocalBatch:
     _costs: dict[str, float] = field(default_factory=dict, init=False)
     _leaving: asyncio.Event = field(default_factory=asyncio.Event, init=False)
     _put_off: int = field(default=0, init=False)
+    _shown: RunningBatch = field(init=False)
 
     def plan(self) -> str:
         """Find out what is to be done; returns it in words."""
@@ -121,13 +126,14 @@ class LocalBatch:
             raise CredentialsError
         for result in self.results.values():
             self.output.show(result)
-        self.reporter.counts(self.counts())
+        self._shown = RunningBatch(self.settings.workspace_base / WORKSPACES, self.name)
         tasks: set[asyncio.Task[None]] = set()
         with stopping_on_signals(self.stop) as signals:
             try:
                 while True:
                     while len(tasks) < self.parallel and (running := self._begin()) is not None:
                         tasks.add(asyncio.create_task(self._run_one(running)))
+                    self._report()
                     if not tasks:
                         return signals
                     done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
@@ -143,6 +149,15 @@ class LocalBatch:
                 self._leaving.set()
                 self._end_all()
                 await asyncio.gather(*tasks, return_exceptions=True)
+                self._shown.close()
+
+    def _report(self) -> None:
+        """Say how far it is, here and to the fleets of other programs."""
+        counts = self.counts()
+        self.reporter.counts(counts)
+        folders = [each.folder for each in self.file.begun.values()]
+        folders += [each.folder for each in self.results.values()]
+        self._shown.show(counts, {Path(folder).name for folder in folders if folder})
 
     def stop(self) -> None:
         """Begin nothing more, and let actions that run end within the grace."""
@@ -216,7 +231,8 @@ class LocalBatch:
         """Leave a job that no money is left for; with a higher limit it is run."""
         self._waiting.popleft()
         assert self.max_cost_usd is not None
-        limit = f"{self.max_cost_usd:.2f}" if self.max_cost_usd >= _LEAST_USD else f"{self.max_cost_usd:g}"
+        most = self.max_cost_usd
+        limit = f"{most:.2f}" if most >= _LEAST_USD else f"{most:.6f}".rstrip("0")
         why = f"{NO_MONEY} (${limit}) is reached"
         self.results[job.id] = JobResult(job=job, state="failed", error=why)
 
@@ -240,14 +256,14 @@ class LocalBatch:
         elif not self._leaving.is_set():
             query = clean_line(claim.job.query, 80)
             self.reporter.line(f"{query}: not over, as its actions could not be recorded: is the disk full?")
-        self.reporter.counts(self.counts())
+        self._report()
 
     async def _wait(self, job: Job, why: str) -> None:
         """Put a job off, and begin no other one for a while: the provider refuses requests."""
         self._waiting.appendleft(job)
         if not self._put_off:
             self.reporter.line(f"{why}; nothing is begun for {PUT_OFF_SECONDS:.0f} s")
-        self.reporter.counts(self.counts())
+        self._report()
         self._put_off += 1
         with suppress(TimeoutError):
             await asyncio.wait_for(self._leaving.wait(), PUT_OFF_SECONDS)
@@ -265,7 +281,7 @@ class LocalBatch:
             noted = self.file.begun.get(claim.job.id)
             if folder and (noted is None or (noted.folder, noted.attempt) != (folder, claim.session.attempt)):
                 await asyncio.to_thread(self.file.begin, claim.job.id, folder, claim.session.attempt, started)
-            self.reporter.counts(self.counts())
+            self._report()
             return True
 
         return await run_job(claim, stop, settings=self.settings, note=note, address=None)

@@ -19,7 +19,8 @@ from ua_tui.core.events.types import (
 from ua_tui.core.session.parts import SessionState
 from ua_tui.core.session.session import Session
 from ua_tui.core.team.letters import make_question
-from ua_tui.core.team.records import Answer, Command, Mailbox, SessionId
+from ua_tui.core.team.mailbox import Mailbox
+from ua_tui.core.team.records import Answer, Command, SessionId
 from ua_tui.core.text import clean_line
 
 log = logging.getLogger(__name__)

@@ -6,6 +6,7 @@ import shutil
 import sys
 
 from ua_tui.core.events.units import quantity
+from ua_tui.core.team.fleet.rows import describe_counts
 from ua_tui.core.team.records import Counts, JobResult, Submitted
 from ua_tui.core.text import clean_line
 
@@ -26,17 +27,13 @@ def submitted_line(submitted: Submitted, rows: int, *, resumed: int = 0) -> str:
 
 def counts_line(counts: Counts) -> str:
     """The state of a batch in a line."""
-    parts = [f"{counts.over:,} of {counts.total:,} finished"]
-    parts += [
-        f"{count:,} {words}"
-        for count, words in (
-            (counts.running, "running"),
-            (counts.needs_you, "needs you" if counts.needs_you == 1 else "need you"),
-            (counts.failed, "failed"),
-            (counts.cancelled, "cancelled"),
-        )
-        if count
-    ]
+    shown = {
+        "running": counts.running,
+        "needs_you": counts.needs_you,
+        "failed": counts.failed,
+        "cancelled": counts.cancelled,
+    }
+    parts = [f"{counts.over:,} of {counts.total:,} finished", *describe_counts(shown)]
     return " · ".join([*parts, f"${counts.cost_usd:.2f}"])
 
 

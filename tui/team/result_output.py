@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import json
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -13,6 +10,7 @@ from typing import Any
 
 from ua_tui.core.errors import SettingsError, WorkspaceError
 from ua_tui.core.events.units import duration, money, quantity
+from ua_tui.core.storage.csv_text import csv_text, spreadsheet_cell
 from ua_tui.core.storage.files import Root
 from ua_tui.core.storage.names import safe_name
 from ua_tui.core.team.jobs.results_file import FIELDS, ResultsFile, fields_of, json_line
@@ -51,36 +49,15 @@ class CsvFile:
 
     def add(self, fields: Mapping[str, Any]) -> None:
         """Append a row."""
-        text = self._text([self._cells(fields)])
+        text = csv_text([self._cells(fields)])
         self._root.append_lines(self._name, text.removesuffix("\n").encode().split(b"\n"))
 
     def rewrite(self, rows: Sequence[Mapping[str, Any]]) -> None:
         """Write the header and these rows."""
-        self._root.write(self._name, self._text([self._columns, *map(self._cells, rows)]).encode())
+        self._root.write(self._name, csv_text([self._columns, *map(self._cells, rows)]).encode())
 
     def _cells(self, fields: Mapping[str, Any]) -> list[str | int | float]:
-        return [_cell(fields.get(name)) for name in self._columns]
-
-    def _text(self, rows: Iterable[Sequence[object]]) -> str:
-        text = io.StringIO()
-        csv.writer(text, lineterminator="\n").writerows(rows)
-        return text.getvalue()
-
-
-def _cell(value: Any) -> str | int | float:
-    """A cell; a text that a spreadsheet would take for a formula begins with an apostrophe."""
-    if value is None or isinstance(value, bool | int | float):
-        return "" if value is None else value
-    if isinstance(value, list) and all(isinstance(each, str) for each in value):
-        value = "; ".join(value)
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-    text = clean(text)
-    if text.startswith(("=", "+", "-", "@", "\t", "\r")):
-        try:
-            float(text)
-        except ValueError:
-            return f"'{text}"
-    return text
+        return [spreadsheet_cell(fields.get(name)) for name in self._columns]
 
 
 class ReportFolder:
@@ -115,7 +92,7 @@ class ReportFolder:
 
     def _write(self, fields: Mapping[str, Any]) -> None:
         facts = [
-            f"{name}: {clean_line(str(_cell(value)), 500)}"
+            f"{name}: {clean_line(str(spreadsheet_cell(value)), 500)}"
             for name, value in fields.items()
             if name not in ("query", "answer", "error", "number", "job") and value not in (None, "", [])
         ]
@@ -168,7 +145,7 @@ class ResultOutput:
         target: a file or folder for people and other programs.
 
     `file` is the file of JSON lines, if there is one. `since` is when the command began, in seconds since the epoch by
-    the clock of the results: those that are older were there already.
+    the clock of the results: those that are older came before it.
     """
 
     def __init__(
@@ -238,8 +215,8 @@ class ResultOutput:
         ends = [result.finished for result in results.values() if result.finished is not None]
         ages = [self.since - end for end in ends if end < self.since]
         if ages:
-            were = "was" if len(ages) == 1 else "were"
-            parts.append(f"{len(ages):,} of them {were} there already, the oldest for {duration(max(ages))}")
+            earlier = "all" if len(ages) == len(results) else f"{len(ages):,}"
+            parts.append(f"{earlier} of them before, the oldest {duration(max(ages))} ago")
         parts.append(f"took {duration(time.monotonic() - self._began)}")
         costs = [each.cost_usd for each in results.values() if each.cost_usd is not None]
         if costs:

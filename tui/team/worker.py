@@ -24,8 +24,7 @@ if TYPE_CHECKING:
 
     from ua_tui.core.postgres.address import Address
     from ua_tui.core.settings.model import Settings
-    from ua_tui.core.team.jobs.running import JobStop, Report, RunJob
-    from ua_tui.core.team.records import JobClaim, Outcome
+    from ua_tui.core.team.jobs.running import Report, RunJob
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -52,7 +51,6 @@ async def run_worker(
         timing: the times of the worker of a team.
 
     Raises:
-        CredentialsError: no way to reach a model is configured, and a job needs one; it is handed back.
         TeamError: the jobs cannot be reached, or their tables are of another version.
     """
     report = report or report_line
@@ -80,13 +78,15 @@ async def run_worker(
             mailbox=PostgresMailbox(address),
             address=address,
         )
-        guard = ModelGuard(settings, run_session)
-        worker = QueueWorker(address, run or guard.run, parallel=parallel, report=report, **timing)
-        guard.stop = worker.stop
+        # One machine without a key would take all jobs of a team, and each would fail.
+        only_demo = run is None and not settings.has_credentials()
+        worker = QueueWorker(
+            address, run or run_session, parallel=parallel, only_demo=only_demo, report=report, **timing
+        )
         at_a_time = "one at a time" if parallel == 1 else f"{parallel} at a time"
         report(f"running jobs of {address}, {at_a_time}; Ctrl+C hands them back")
-        if run is None:
-            guard.warn(report)
+        if only_demo:
+            report(f"{CredentialsError()}; until then only jobs of the demo run here")
 
         def end_at_once() -> str:
             if health_file is not None:
@@ -96,51 +96,8 @@ async def run_worker(
 
         with stopping_on_signals(worker.stop, end_at_once) as stopped:
             await worker.work()
-        guard.check()
     # A service is ended with SIGTERM, which is no failure.
     return EXIT_INTERRUPTED if stopped and stopped[0] == signal.SIGINT else 0
-
-
-class ModelGuard:
-    """Runs jobs as long as a model can be reached from here; the first job that cannot run is handed back.
-
-    Otherwise one machine without a key would take all jobs of a team, and each would fail.
-
-    Attributes:
-        stop: is called then.
-    """
-
-    def __init__(self, settings: Settings, run: RunJob) -> None:
-        self._settings = settings
-        self._run = run
-        self._is_unable = False
-        self.stop: Callable[[], object] = lambda: None
-
-    async def run(self, claim: JobClaim, lost: JobStop) -> Outcome:
-        """Run a job, or stop the worker.
-
-        Raises:
-            CredentialsError: no way to reach a model is configured.
-        """
-        if self._settings.has_credentials() or claim.job.settings.get("demo") is True:
-            return await self._run(claim, lost)
-        self._is_unable = True
-        self.stop()
-        raise CredentialsError
-
-    def warn(self, report: Report) -> None:
-        """Report beforehand that this machine can only run the demo."""
-        if not self._settings.has_credentials():
-            report(f"{CredentialsError()}; until then only jobs of the demo run here")
-
-    def check(self) -> None:
-        """Report why the worker was stopped.
-
-        Raises:
-            CredentialsError: no way to reach a model is configured.
-        """
-        if self._is_unable:
-            raise CredentialsError
 
 
 @contextmanager

@@ -14,9 +14,9 @@ import msgspec
 from ua_tui.core.errors import TeamError
 from ua_tui.core.events.units import live_duration, quantity
 from ua_tui.core.postgres.address import Address
-from ua_tui.core.postgres.connection import CHANNEL, answering_within, connect_async
+from ua_tui.core.postgres.connection import answering_within, connect_async, fetch, listen, rows_of
 from ua_tui.core.postgres.problems import is_temporary, reporting
-from ua_tui.core.postgres.schema import VERSION_QUERY, check_version
+from ua_tui.core.postgres.schema import check_tables
 from ua_tui.core.postgres.state import ALIVE_SECONDS
 from ua_tui.core.team.fleet.rows import MOST_FINISHED, FleetBatch, FleetRow, FleetState, FleetWorker
 from ua_tui.core.team.letters import read_question
@@ -36,7 +36,6 @@ ANSWER_SECONDS = 10.0
 _AT_MOST_EVERY = 0.2
 _OVERLAP = 15.0
 """Seconds by which two polls overlap: a change is dated when its transaction begins, and seen when that ends."""
-_PAUSE, _LONGEST_PAUSE = 0.25, 5.0
 _LONGEST = 300
 _MOST_BATCHES, _MOST_WORKERS, _MOST_WAITING = 200, 200, 100
 """How many batches and workers are listed, and how many of the jobs of a batch that wait."""
@@ -141,44 +140,19 @@ class DatabaseSessions:
         Raises:
             TeamError: the database cannot be used.
         """
-        connection = await self._connect()
-        try:
+        async with await connect_async(self._address) as connection:
             with reporting(self._address):
                 await self._read_all(connection)
-        finally:
-            await connection.close()
 
     async def run(self) -> None:
         """Keep everything up to date until it is cancelled, over one connection after the other."""
-        pause = _PAUSE
-        while True:
-            try:
-                connection = await self._connect()
-                try:
-                    with reporting(self._address):
-                        await connection.execute(f"LISTEN {CHANNEL}".encode())
-                        while True:
-                            await self._read_all(connection)
-                            pause = _PAUSE
-                            await self._follow(connection, time.monotonic() + 60.0)
-                finally:
-                    await connection.close()
-            except (TeamError, OSError, TimeoutError) as error:
-                self._lost(error)
-            await asyncio.sleep(pause)
-            pause = min(2 * pause, _LONGEST_PAUSE)
 
-    async def _connect(self) -> psycopg.AsyncConnection[Any]:
-        connection = await connect_async(self._address)
-        try:
-            with reporting(self._address):
-                cursor = await connection.execute(VERSION_QUERY.encode())
-                row = await cursor.fetchone()
-            check_version(row[0] if row else None, self._address)
-        except BaseException:
-            await connection.close()
-            raise
-        return connection
+        async def work(connection: psycopg.AsyncConnection[Any]) -> None:
+            while True:
+                await self._read_all(connection)
+                await self._follow(connection, time.monotonic() + 60.0)
+
+        await listen(self._address, work, self._lost)
 
     def _lost(self, error: Exception) -> None:
         text = str(error) if isinstance(error, TeamError) else "the server does not answer"
@@ -227,6 +201,7 @@ class DatabaseSessions:
             ids, jobs, read_at = set(), set(), time.monotonic()
 
     async def _read_all(self, connection: psycopg.AsyncConnection[Any]) -> None:
+        await check_tables(connection, self._address)
         rows = await _fetch(connection, _NEWEST, most=MOST_FINISHED)
         self._seen = {row["id"]: (_row_of(row), row["seen"]) for row in rows}
         await self._read_queue(connection)
@@ -273,24 +248,16 @@ async def find_session(address: Address, id_: str) -> FleetRow:
     Raises:
         TeamError: the database cannot be used, or has no such session.
     """
-    connection = await connect_async(address)
-    try:
-        with reporting(address):
-            rows = await _fetch(connection, _CHANGED, ids=[id_], jobs=[], since=math.inf)
-    finally:
-        await connection.close()
+    values = {"ids": [id_], "jobs": [], "since": math.inf}
+    rows = await fetch(address, _CHANGED, values, within=ANSWER_SECONDS)
     if not rows:
         raise TeamError(f"the team's database {address} has no session {clean_line(id_, 60)!r}")
-    return _row_of(rows[0])
+    return _row_of(rows[0]._asdict())
 
 
 async def _fetch(connection: psycopg.AsyncConnection[Any], statement: str, **values: Any) -> list[_Row]:
-    from psycopg.rows import dict_row
-
     with answering_within(connection, ANSWER_SECONDS):
-        async with connection.cursor(row_factory=dict_row) as cursor:
-            await cursor.execute(statement.encode(), values)
-            return await cursor.fetchall()
+        return [row._asdict() for row in await rows_of(connection, statement, values)]
 
 
 def _cleaned(row: _Row) -> _Row:

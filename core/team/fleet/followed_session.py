@@ -28,7 +28,8 @@ from ua_tui.core.events.types import (
 )
 from ua_tui.core.history.session import TAIL, PastSession
 from ua_tui.core.team.letters import read_question
-from ua_tui.core.team.records import Answer, Answered, Command, Mailbox
+from ua_tui.core.team.mailbox import Mailbox
+from ua_tui.core.team.records import Answer, Answered, Command
 from ua_tui.core.text import clean, clean_line
 
 E = TypeVar("E", bound=Event)

@@ -12,7 +12,8 @@ from ua_tui.core.history.headline import Summary
 from ua_tui.core.history.index import SessionIndex
 from ua_tui.core.records.journal_reader import PastJournal
 from ua_tui.core.storage.workspace import JOURNAL, LETTERS
-from ua_tui.core.team.fleet.rows import FleetRow, FleetState
+from ua_tui.core.team.fleet.rows import FleetBatch, FleetRow, FleetState
+from ua_tui.core.team.fleet.running_batch import running_batches
 from ua_tui.core.text import clean_line
 from ua_tui.core.view.activity import Activity
 
@@ -70,6 +71,8 @@ class LocalSessions:
         self._index = index
         self._summaries: dict[str, Summary] = {}
         self._activities: dict[str, JournalActivity] = {}
+        self._batch_of: dict[str, FleetBatch] = {}
+        self.batches: tuple[FleetBatch, ...] = ()
         self.problem = ""
 
     def refresh(self, *, first: bool = False) -> bool:
@@ -82,7 +85,11 @@ class LocalSessions:
         except UniversalAgentError as error:
             self.problem = str(error)
             return self.problem != before
-        changed = seen != self._summaries
+        found = list(running_batches(self._index.sessions))
+        batches = tuple(batch for batch, _ in found)
+        changed = seen != self._summaries or batches != self.batches
+        self.batches = batches
+        self._batch_of = {name: batch for batch, names in found for name in names}
         self._summaries = seen
         running = {name for name, summary in seen.items() if summary.state == "running"}
         self._activities = {
@@ -105,7 +112,7 @@ class LocalSessions:
         state, activity = _STATES.get(summary.state, "crashed"), summary.why
         if (doing := self._activities.get(name)) is not None and summary.state == "running":
             state, activity = doing.state, doing.text
-        is_over = summary.state != "running"
+        is_over, batch = summary.state != "running", self._batch_of.get(name)
         folder = self._index.folder(name)
         takes_letters = not is_over and (folder / LETTERS).is_dir()
         if takes_letters and state == "idle":
@@ -127,6 +134,8 @@ class LocalSessions:
             name=name,
             session=name if takes_letters else "",
             local=takes_letters,
+            batch=batch.id if batch is not None else "",
+            batch_name=batch.name if batch is not None else "",
             folder=str(folder),
             demo=summary.demo,
         )

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Literal
+from collections.abc import Iterable, Mapping
+from typing import Any, Literal, get_args
 
 import msgspec
 
@@ -11,18 +11,12 @@ from ua_tui.core.postgres.state import ALIVE_SECONDS
 from ua_tui.core.team.records import Counts
 
 FleetState = Literal[
-    "needs_you",
-    "running",
-    "starting",
-    "idle",
-    "waiting",
-    "held",
-    "lost",
-    "done",
-    "failed",
-    "cancelled",
-    "crashed",
-]
+    "needs_you", "running", "starting", "idle", "lost", "waiting", "held", "done", "failed", "cancelled", "crashed"
+]  # fmt: skip
+WORDS: dict[FleetState, str] = {each: each for each in get_args(FleetState)} | {
+    "needs_you": "needs you", "held": "paused",
+}  # fmt: skip
+"""What each state is called, in the order in which a person looks for them."""
 MOST_FINISHED = 500
 """How many finished sessions are listed, the newest ones."""
 OVER: frozenset[FleetState] = frozenset(("done", "failed", "cancelled", "crashed"))
@@ -30,6 +24,15 @@ _ORDER: dict[FleetState, int] = {
     "needs_you": 0, "running": 1, "starting": 1, "lost": 1, "idle": 2, "waiting": 3, "held": 3,
 }  # fmt: skip
 _RATE_SECONDS = 600.0
+
+
+def describe_counts(counts: Mapping[Any, int]) -> list[str]:
+    """How many there are in each state, such as `2 running`; nothing of those without any."""
+    return [
+        f"{count:,} {'need you' if state == 'needs_you' and count > 1 else word}"
+        for state, word in WORDS.items()
+        if (count := counts.get(state, 0))
+    ]
 
 
 class FleetRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -94,7 +97,7 @@ class FleetRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FleetBatch(Counts, frozen=True, kw_only=True):
-    """A batch of the team, with the numbers of its jobs; times are seconds since the epoch."""
+    """A batch with the numbers of its jobs; times are seconds since the epoch. One of this machine has no owner."""
 
     id: str
     name: str
@@ -103,6 +106,19 @@ class FleetBatch(Counts, frozen=True, kw_only=True):
     paused: bool = False
     private: bool = False
     max_cost_usd: float | None = None
+
+    @property
+    def state(self) -> FleetState:
+        """What it does."""
+        if self.paused and self.over < self.total:
+            return "held"
+        if self.needs_you:
+            return "needs_you"
+        if self.over < self.total:
+            return "running" if self.running else "waiting"
+        if self.failed:
+            return "failed"
+        return "cancelled" if self.total and self.cancelled == self.total else "done"
 
     @property
     def on_hold(self) -> int:
@@ -124,26 +140,23 @@ class FleetWorker(msgspec.Struct, frozen=True, kw_only=True):
         """Whether it was heard of lately."""
         return now - self.seen <= ALIVE_SECONDS
 
+    def state_at(self, now: float) -> FleetState:
+        """Whether it works, or is gone."""
+        return ("running" if self.busy else "idle") if self.is_alive(now) else "lost"
 
-class Progress(msgspec.Struct, frozen=True, kw_only=True):
-    """How far the work is.
+
+class Progress(Counts, frozen=True, kw_only=True):
+    """How far the work is: its numbers, of which those that are paused do not wait.
 
     Attributes:
-        waiting: how many jobs wait, the first of them since `oldest`; not those that are paused.
-        paused: how many are paused.
-        done: how many are answered of `total`, which is 0 if nothing is in progress.
+        of_batches: whether these are jobs of batches, and not only the listed sessions.
+        oldest: since when the first of the jobs waits.
         per_minute: how many jobs have ended in a minute lately; None if none has.
         left_seconds: how long the others take at this rate; None if nobody knows.
     """
 
-    waiting: int = 0
-    paused: int = 0
+    of_batches: bool = False
     oldest: float | None = None
-    done: int = 0
-    failed: int = 0
-    cancelled: int = 0
-    total: int = 0
-    cost_usd: float = 0.0
     per_minute: float | None = None
     left_seconds: float | None = None
 
@@ -152,6 +165,7 @@ class Fleet(msgspec.Struct, frozen=True, kw_only=True):
     """All sessions in their order, the batches and the workers, the newest first.
 
     Attributes:
+        batch: the batch of which alone this is; empty for all.
         is_reading: whether sessions of the team are still to come.
         notice: what cannot be shown, and why; empty if nothing is missing.
     """
@@ -159,25 +173,40 @@ class Fleet(msgspec.Struct, frozen=True, kw_only=True):
     rows: tuple[FleetRow, ...] = ()
     batches: tuple[FleetBatch, ...] = ()
     workers: tuple[FleetWorker, ...] = ()
+    batch: str = ""
     is_reading: bool = False
     notice: str = ""
 
-    def count(self, *states: FleetState, batch: str = "") -> int:
-        """How many rows are in one of these states, of all or of a batch."""
-        return sum(row.state in states and batch in ("", row.batch) for row in self.rows)
+    def only(self, *, batch: str = "", owner: str = "") -> Fleet:
+        """The fleet without what is of another batch or of somebody else."""
+        return msgspec.structs.replace(
+            self,
+            rows=tuple(row for row in self.rows if batch in ("", row.batch) and owner in ("", row.owner)),
+            batches=tuple(
+                each for each in self.batches if batch in ("", each.id) and owner in ("", each.owner)
+            ),
+            batch=batch,
+        )
 
-    def waiting(self, batch: str = "") -> int:
+    def count(self, *states: FleetState) -> int:
+        """How many rows are in one of these states."""
+        return sum(row.state in states for row in self.rows)
+
+    @property
+    def waiting(self) -> int:
         """How many jobs wait that no worker has begun; only the first ones of a batch are among the rows."""
-        return sum(each.queued for each in self.batches if batch in ("", each.id))
+        return sum(each.queued for each in self.batches)
 
-    def progress(self, now: float, batch: str = "") -> Progress:
-        """How far a batch is, or all that are in progress; without any, what the listed sessions did."""
-        shown = [each for each in self.batches if (each.id == batch if batch else each.over < each.total)]
+    def progress(self, now: float) -> Progress:
+        """How far the batch is, or all that are in progress; without any, what the listed sessions did."""
+        shown = [each for each in self.batches if self.batch or each.over < each.total]
         if not shown:
             return Progress(
+                waiting=self.count("waiting"),
+                held=self.count("held"),
                 done=self.count("done"),
-                failed=self.count("failed", "crashed"),
                 cancelled=self.count("cancelled"),
+                failed=self.count("failed", "crashed"),
                 cost_usd=sum(row.cost_usd or 0.0 for row in self.rows),
             )
         ids = {each.id for each in shown}
@@ -186,17 +215,13 @@ class Fleet(msgspec.Struct, frozen=True, kw_only=True):
         begun = min((row.started or now for row in ended), default=now)
         minutes = min(_RATE_SECONDS, max(1.0, now - begun)) / 60.0
         rate = len(ended) / minutes if ended else None
-        total, paused = sum(each.total for each in shown), sum(each.on_hold for each in shown)
-        left = total - paused - sum(each.over for each in shown)
+        numbers = {name: sum(getattr(each, name) for each in shown) for name in Counts.__struct_fields__}
+        held = sum(each.on_hold for each in shown)
+        left = sum(each.total - each.over for each in shown) - held
         return Progress(
-            waiting=sum(each.queued for each in shown) - paused,
-            paused=paused,
+            **numbers | {"waiting": numbers["waiting"] + numbers["held"] - held, "held": held},
+            of_batches=True,
             oldest=min((each.submitted for each in shown if each.queued > each.on_hold), default=None),
-            done=sum(each.done for each in shown),
-            failed=sum(each.failed for each in shown),
-            cancelled=sum(each.cancelled for each in shown),
-            total=total,
-            cost_usd=sum(each.cost_usd for each in shown),
             per_minute=rate,
             left_seconds=None if rate is None or not left else left / rate * 60.0,
         )

@@ -101,7 +101,7 @@ class FleetSource:
             notices.append(self._notice(self.team))
         return Fleet(
             rows=arrange(rows.values()),
-            batches=self.team.batches if self.team is not None else (),
+            batches=(*self.local.batches, *(self.team.batches if self.team is not None else ())),
             workers=self.team.workers if self.team is not None else (),
             is_reading=self.team is not None and not self.team.is_read.is_set(),
             notice="; ".join(filter(None, notices)),

@@ -232,7 +232,7 @@ def _refusal(name: str) -> str:
 
 
 def _lines(file: BinaryIO, problems: list[str]) -> Iterator[tuple[int, str]]:
-    """The lines with their numbers; those that are too long or not UTF-8 become problems."""
+    """The lines with their numbers; one that is too long, and the first that is not UTF-8, become problems."""
     number = 0
     while line := file.readline(_LARGEST_LINE):
         number += 1
@@ -251,6 +251,7 @@ def _lines(file: BinaryIO, problems: list[str]) -> Iterator[tuple[int, str]]:
             yield number, line.decode("utf-8-sig" if number == 1 else "utf-8")
         except UnicodeDecodeError:
             problems.append(f"line {number}: it is not UTF-8 text: save the file as UTF-8")
+            return
 
 
 def _reader(name: str, lines: Iterator[tuple[int, str]], problems: list[str]) -> Iterator[_Row]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from ua_tui.core.errors import TeamError
 from ua_tui.core.postgres.address import Address
-from ua_tui.core.postgres.connection import CHANNEL, connected
+from ua_tui.core.postgres.connection import CHANNEL, connected, fetch, rows_of
 from ua_tui.core.postgres.problems import reporting
 from ua_tui.core.postgres.state import ALIVE_SECONDS, SCHEDULES
 from ua_tui.core.text import clean_line
@@ -70,19 +70,16 @@ class Operations:
             changed = await db.execute(_CHANGES[operation], given)
             count = changed.rowcount
             if operation == "cancel":
-                stopped = await db.execute(_STOP, {**given, "channel": CHANNEL})
-                count += stopped.rowcount
+                count += (await db.execute(_STOP, {**given, "channel": CHANNEL})).rowcount
             elif batches and operation in ("pause", "resume"):
                 # After the jobs: they are locked before their batches everywhere.
                 await db.execute(_PAUSE, {**given, "paused": operation == "pause"})
-                waiting = await db.execute(_WAITING, given)
-                row = await waiting.fetchone()
-                count += row[0] if row else 0
+                ((waiting,),) = await rows_of(db, _WAITING, given)
+                count += waiting
         return count
 
     async def _find(self, db: psycopg.AsyncConnection[Any], name: str) -> tuple[list[str], list[str]]:
-        found = await db.execute(_FIND, {"name": name})
-        seen = await found.fetchall()
+        seen = await rows_of(db, _FIND, {"name": name})
         rows = [row for *row, may_change in seen if may_change]
         if seen and not rows:
             raise TeamError(
@@ -90,8 +87,7 @@ class Operations:
                 f"{clean_line(seen[0][2], 60)}: only this user and the owner of the tables may change it"
             )
         if not rows:
-            known = await db.execute(_NAMES)
-            near = get_close_matches(name, [each for (each,) in await known.fetchall()], n=1)
+            near = get_close_matches(name, [each for (each,) in await rows_of(db, _NAMES)], n=1)
             meant = f"did you mean {clean_line(near[0], 80)!r}? " if near else ""
             raise TeamError(
                 f"the team's database {self._address} has no job and no batch {clean_line(name, 80)!r} of this user: "
@@ -111,20 +107,14 @@ class Operations:
 
     async def attention(self) -> list[Attention]:
         """What a person has to look at, the oldest first."""
-        async with self._transaction() as db:
-            found = await db.execute(_ATTENTION.encode())
-            rows = await found.fetchall()
+        rows = await fetch(self._address, _ATTENTION)
         return [
             Attention(
-                kind=kind,
-                job=job or "",
-                session=session,
-                owner=clean_line(owner, 60),
-                query=clean_line(query or "", 200),
-                what=clean_line(what or "", 200),
-                since=since,
+                **row._asdict()
+                | {"owner": clean_line(row.owner, 60)}
+                | {name: clean_line(getattr(row, name), 200) for name in ("query", "what")}
             )
-            for kind, job, session, owner, query, what, since in rows
+            for row in rows
         ]
 
     async def check(self, names: Sequence[str]) -> int:
@@ -134,12 +124,17 @@ class Operations:
         Returns how many there were.
 
         Raises:
-            TeamError: nothing has this name.
+            TeamError: nothing has this name, or it is a schedule that is late, as no worker is alive.
         """
         count = 0
         async with self._transaction() as db:
             for name in names:
-                found = await (await db.execute(_FIND_LISTED, {"name": name})).fetchall()
+                found = await rows_of(db, _FIND_LISTED, {"name": name})
+                if await rows_of(db, _LATE, (name,)):
+                    raise TeamError(
+                        f"the schedule {clean_line(name, 80)!r} is late, as no worker is alive: start one with "
+                        "`ua-tui worker`; it is listed until then"
+                    )
                 missed = await db.execute(_CHECK_SCHEDULES, (name,))
                 if not found:
                     raise TeamError(
@@ -153,10 +148,10 @@ class Operations:
     async def remove_schedules(self, names: Sequence[str]) -> list[str]:
         """Remove the schedules of these names, as far as this role may; returns those that there were."""
         async with self._transaction() as db:
-            done = await db.execute(
-                "DELETE FROM schedule WHERE name = ANY(%s) RETURNING name", (list(names),)
+            done = await rows_of(
+                db, "DELETE FROM schedule WHERE name = ANY(%s) RETURNING name", (list(names),)
             )
-            return [name for (name,) in await done.fetchall()]
+            return [name for (name,) in done]
 
     async def prune(self, days: float) -> int:
         """Remove batches that were given and over before so many days, and sessions of people; returns how many jobs.
@@ -164,21 +159,22 @@ class Operations:
         A job that a newer batch names stays, with its answer and its actions.
         """
         async with self._transaction() as db:
-            before = await (await db.execute(_JOBS)).fetchone()
+            ((before,),) = await rows_of(db, _JOBS)
             await db.execute(_PRUNE_BATCHES, {"days": days})
-            after = await (await db.execute(_JOBS)).fetchone()
+            ((after,),) = await rows_of(db, _JOBS)
             await db.execute(_PRUNE_SESSIONS, {"days": days})
-        return int(before[0] - after[0]) if before and after else 0
+        return int(before - after)
 
     async def drain(self, host: str) -> int:
         """Have the workers of a machine end when their jobs are over; returns how many of them are alive."""
         async with self._transaction() as db:
-            done = await db.execute(
+            done = await rows_of(
+                db,
                 "UPDATE worker SET draining = true WHERE starts_with(name, %s)"
                 " RETURNING seen_at > now() - make_interval(secs => %s)",
                 (f"{host}:", ALIVE_SECONDS),
             )
-            return sum(is_alive for (is_alive,) in await done.fetchall())
+            return sum(is_alive for (is_alive,) in done)
 
     @asynccontextmanager
     async def _transaction(self) -> AsyncIterator[psycopg.AsyncConnection[Any]]:
@@ -189,15 +185,15 @@ class Operations:
 
 
 _FIND = """
-SELECT 'batch', id, owner::text, owner = current_user OR is_worker() FROM batch
+SELECT 'batch' AS kind, id, owner::text, owner = current_user OR is_worker() AS may_change FROM batch
 WHERE id = %(name)s OR length(%(name)s) >= 8 AND starts_with(id, %(name)s) OR name = %(name)s AND name <> ''
 UNION ALL
 SELECT 'job', id, owner::text, owner = current_user OR is_worker() FROM job
 WHERE id = %(name)s OR length(%(name)s) >= 8 AND starts_with(id, %(name)s)
 """
-_NAMES = b"SELECT DISTINCT name FROM batch WHERE name <> '' AND (owner = current_user OR is_worker())"
+_NAMES = "SELECT DISTINCT name FROM batch WHERE name <> '' AND (owner = current_user OR is_worker())"
 _PAUSE = b"UPDATE batch SET paused = %(paused)s WHERE id = ANY(%(batches)s)"
-_WAITING = b"""
+_WAITING = """
 SELECT coalesce(sum(jobs), 0)::int FROM batch_count WHERE batch = ANY(%(batches)s) AND state = 'waiting'
 """
 _CHANGES: dict[Operation, bytes] = {
@@ -224,8 +220,8 @@ WITH sent AS (
 ) SELECT pg_notify(%(channel)s, 'command ' || session) FROM sent
 """
 _ATTENTION = f"""\
-SELECT 'unknown_outcome', s.job, s.id, s.owner::text, left(coalesce(j.query, s.title), 400), a.tool,
-    extract(epoch FROM a.started_at)::float8 AS since
+SELECT 'unknown_outcome' AS kind, coalesce(s.job, '') AS job, s.id AS session, s.owner::text,
+    left(coalesce(j.query, s.title), 400) AS query, a.tool AS what, extract(epoch FROM a.started_at)::float8 AS since
 FROM action a JOIN session s ON s.id = a.session LEFT JOIN job j ON j.id = s.job
 WHERE a.state = 'running' AND a.checked_by IS NULL
     AND (a.attempt < s.attempt OR s.finished_at IS NOT NULL OR j.finished_at IS NOT NULL)
@@ -241,7 +237,7 @@ SELECT 'did_not_run', '', '', owner::text, name, why, extract(epoch FROM missed)
 FROM ({SCHEDULES}) AS s WHERE missed IS NOT NULL
 ORDER BY since
 """  # noqa: S608 -- made of constants
-_FIND_LISTED = b"""
+_FIND_LISTED = """
 SELECT id FROM session WHERE %(name)s IN (id, job)
     OR length(%(name)s) >= 8 AND (starts_with(id, %(name)s) OR starts_with(job, %(name)s))
 UNION ALL SELECT id FROM job WHERE id = %(name)s OR length(%(name)s) >= 8 AND starts_with(id, %(name)s)
@@ -252,6 +248,7 @@ UPDATE action a SET checked_by = current_user FROM session s
 WHERE s.id = a.session AND s.id = ANY(%s) AND a.state = 'running'
     AND a.checked_by IS NULL AND (a.attempt < s.attempt OR s.finished_at IS NOT NULL)
 """
+_LATE = f"SELECT name FROM ({SCHEDULES}) AS s WHERE name = %s AND is_late"  # noqa: S608 -- made of constants
 _CHECK_SCHEDULES = b"UPDATE schedule SET missed_at = NULL WHERE name = %s AND missed_at IS NOT NULL"
 _PRUNE_BATCHES = b"""
 DELETE FROM batch b WHERE submitted_at < now() - make_interval(secs => %(days)s * 86400)
@@ -262,7 +259,7 @@ DELETE FROM batch b WHERE submitted_at < now() - make_interval(secs => %(days)s 
                 WHERE o.job = j.id AND batch.owner <> b.owner
                     AND batch.submitted_at >= now() - make_interval(secs => %(days)s * 86400))))
 """
-_JOBS = b"SELECT coalesce(sum(jobs), 0)::int FROM batch_count"
+_JOBS = "SELECT coalesce(sum(jobs), 0)::int FROM batch_count"
 _PRUNE_SESSIONS = b"""
 DELETE FROM session WHERE job IS NULL AND seen_at < now() - make_interval(secs => %(days)s * 86400)
 """

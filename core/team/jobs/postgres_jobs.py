@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
+import msgspec
 from msgspec.structs import replace
 
 from ua_tui.core.errors import TeamError
@@ -18,9 +19,11 @@ from ua_tui.core.postgres.connection import (
     answering_within,
     connect_async,
     connected,
+    fetch,
+    rows_of,
 )
 from ua_tui.core.postgres.problems import reporting
-from ua_tui.core.postgres.schema import VERSION_QUERY, check_version
+from ua_tui.core.postgres.schema import VERSION_QUERY, check_tables
 from ua_tui.core.postgres.state import ALIVE_SECONDS
 from ua_tui.core.team.jobs.batch_file import NOT_IN_ID
 from ua_tui.core.team.jobs.running import PUT_OFF_SECONDS
@@ -93,8 +96,7 @@ class PostgresJobs:
         # A pool tries again for a while, and does not say why it fails.
         async with await connect_async(self._address) as db:
             with reporting(self._address):
-                row = await (await db.execute(VERSION_QUERY.encode())).fetchone()
-        check_version(row[0] if row else None, self._address)
+                await check_tables(db, self._address)
         if self._own is not None:
             await self._own.open()
 
@@ -105,20 +107,15 @@ class PostgresJobs:
 
     async def owner(self) -> str:
         """The role as which this program works."""
-        async with self._cursor() as cursor:
-            await cursor.execute("SELECT current_user::text AS name")
-            row = await cursor.fetchone()
-        return str(row["name"]) if row else ""
+        ((name,),) = await self._fetch("SELECT current_user::text")
+        return str(name)
 
     async def last_run(self, name: str) -> int:
         """Which run of its batches of a name this role has submitted last; 0 if none."""
-        async with self._cursor() as cursor:
-            await cursor.execute(
-                "SELECT coalesce(max(run), 0) AS run FROM batch WHERE name = %s AND owner = current_user",
-                (name,),
-            )
-            row = await cursor.fetchone()
-        return int(row["run"]) if row else 0
+        ((run,),) = await self._fetch(
+            "SELECT coalesce(max(run), 0) FROM batch WHERE name = %s AND owner = current_user", name
+        )
+        return int(run)
 
     async def submit(self, batch: JobBatch, jobs: Sequence[Job], *, retry_failed: bool = False) -> Submitted:
         """Store a batch and its jobs, in one transaction; jobs that are known by their id stay as they are.
@@ -141,90 +138,63 @@ class PostgresJobs:
         """Do what `submit` does in a transaction, in the name of `owner`, by default that of the connection."""
         first = {job.id: job for job in reversed(jobs)}
         unique = [job for job in jobs if first[job.id] is job]
-        new: set[str] = set()
-        reopened: set[str] = set()
-        async with db.cursor() as cursor:
-            await cursor.execute(
-                "INSERT INTO batch (id, owner, title, max_cost_usd, shared, name, run)"
-                " VALUES (%s, coalesce(%s, current_user), %s, %s, %s, %s, %s) ON CONFLICT DO NOTHING",
-                (batch.id, owner, batch.title, batch.max_cost_usd, batch.shared, batch.name, batch.run),
-            )
-            # Jobs are locked before their batches everywhere.
-            await cursor.execute(_LOCK_ENDED, ([job.id for job in unique],))
-            await cursor.execute(
-                "UPDATE batch SET max_cost_usd = %s WHERE id = %s AND owner = coalesce(%s, owner)"
-                " RETURNING coalesce(charged_usd + 0.01 <= max_cost_usd, true)",
-                (batch.max_cost_usd, batch.id, owner),
-            )
-            # No row: it is the batch of somebody else, whose rows are the same.
-            found = await cursor.fetchone()
-            funds = bool(found and found[0])
-            # Two people may submit the same jobs at once: in one order neither waits for the other.
-            for chunk in _chunks(sorted(unique, key=lambda job: job.id)) if found is not None else ():
-                new |= await self._insert(cursor, batch, chunk, owner)
-                # A schedule submits new jobs only: others may be somebody else's.
-                if owner is None and (retry_failed or funds):
-                    reopened |= await self._reopen(cursor, batch, chunk, retry=retry_failed, funds=funds)
-            for chunk in _chunks(unique):
-                await self._check_known(cursor, chunk)
-            for chunk in _chunks(jobs) if found is not None else ():
-                await cursor.execute(
-                    "INSERT INTO batch_job (batch, number, job)"
-                    " SELECT %s, * FROM unnest(%s::int[], %s::text[]) ON CONFLICT DO NOTHING",
-                    (batch.id, [job.number for job in chunk], [job.id for job in chunk]),
+        new = reopened = 0
+        await db.execute(
+            "INSERT INTO batch (id, owner, title, max_cost_usd, shared, name, run)"
+            " VALUES (%s, coalesce(%s, current_user), %s, %s, %s, %s, %s) ON CONFLICT DO NOTHING",
+            (batch.id, owner, batch.title, batch.max_cost_usd, batch.shared, batch.name, batch.run),
+        )
+        # Jobs are locked before their batches everywhere.
+        await db.execute(_LOCK_ENDED, ([job.id for job in unique],))
+        # No row: it is the batch of somebody else, whose rows are the same.
+        found = await rows_of(
+            db,
+            "UPDATE batch SET max_cost_usd = %s WHERE id = %s AND owner = coalesce(%s, owner)"
+            " RETURNING coalesce(charged_usd + 0.01 <= max_cost_usd, true) AS has_funds",
+            (batch.max_cost_usd, batch.id, owner),
+        )
+        funds = bool(found and found[0].has_funds)
+        given = {
+            "batch": batch.id,
+            "owner": owner,
+            "shared": batch.shared,
+            "retry": retry_failed,
+            "funds": funds,
+        }
+        # Two people may submit the same jobs at once: in one order neither waits for the other.
+        for chunk in _chunks(sorted(unique, key=lambda job: job.id)) if found else ():
+            values = given | _columns(chunk)
+            new += (await db.execute(_INSERT, values)).rowcount
+            # A schedule submits new jobs only: others may be somebody else's.
+            if owner is None and (retry_failed or funds):
+                reopened += (await db.execute(_REOPEN, values)).rowcount
+        for chunk in _chunks(unique):
+            ((same,),) = await rows_of(db, _SAME, _columns(chunk))
+            if same < len(chunk):
+                # Somebody may have stored others, whose answers are not ours.
+                raise TeamError(
+                    f"the team's database {self._address} has another job with the id of one of these: nothing was "
+                    "submitted; somebody of the team has stored it, and the owner of the tables can remove it"
                 )
-        return Submitted(new=len(new), known=len(unique) - len(new), reopened=len(reopened))
-
-    async def _insert(
-        self, cursor: psycopg.AsyncCursor[Any], batch: JobBatch, jobs: Sequence[Job], owner: str | None
-    ) -> set[str]:
-        await cursor.execute(
-            _INSERT,
-            {"batch": batch.id, "owner": owner, "shared": batch.shared, **_columns(jobs)},
-        )
-        return {job_id for (job_id,) in await cursor.fetchall()}
-
-    async def _reopen(
-        self,
-        cursor: psycopg.AsyncCursor[Any],
-        batch: JobBatch,
-        jobs: Sequence[Job],
-        *,
-        retry: bool,
-        funds: bool,
-    ) -> set[str]:
-        await cursor.execute(
-            _REOPEN,
-            {"batch": batch.id, "retry": retry, "funds": funds, **_columns(jobs)},
-        )
-        return {job_id for (job_id,) in await cursor.fetchall()}
-
-    async def _check_known(self, cursor: psycopg.AsyncCursor[Any], jobs: Sequence[Job]) -> None:
-        """Check that the jobs with these ids are these: somebody may have stored others, whose answers are not ours."""
-        await cursor.execute(_SAME, {"loose": list(NOT_IN_ID), **_columns(jobs)})
-        row = await cursor.fetchone()
-        if row is None or row[0] < len(jobs):
-            raise TeamError(
-                f"the team's database {self._address} has another job with the id of one of these: nothing was "
-                "submitted; somebody of the team has stored it, and the owner of the tables can remove it"
+        for chunk in _chunks(jobs) if found else ():
+            await db.execute(
+                "INSERT INTO batch_job (batch, number, job)"
+                " SELECT %s, * FROM unnest(%s::int[], %s::text[]) ON CONFLICT DO NOTHING",
+                (batch.id, [job.number for job in chunk], [job.id for job in chunk]),
             )
+        return Submitted(new=new, known=len(unique) - new, reopened=reopened)
 
-    async def claim(self, worker_id: int, worker: str) -> JobClaim | None:
-        """Begin the next job for a worker; None if there is none for it now."""
-        async with self._cursor() as cursor:
-            await cursor.execute("SELECT * FROM claim_job(%s, %s, %s)", (worker_id, worker, FORMAT))
-            row = await cursor.fetchone()
-        if row is None:
-            return None
-        session = SessionId(
-            id=row["c_session"],
-            attempt=row["c_attempt"],
-            job=row["c_job"],
-            owner=row["c_owner"],
-            shared=row["c_shared"],
-        )
-        job = Job(id=row["c_job"], query=row["c_query"], settings=row["c_settings"])
-        return JobClaim(job=job, session=session, limit_usd=row["c_limit"])
+    async def claim(self, worker_id: int, worker: str, *, only_demo: bool = False) -> JobClaim | None:
+        """Begin the next job for a worker, or the next one of the demo; None if there is none for it now."""
+        for row in await self._fetch(
+            "SELECT * FROM claim_job(%s, %s, %s, %s)", worker_id, worker, FORMAT, only_demo
+        ):
+            session = SessionId(
+                id=row.c_session, attempt=row.c_attempt, job=row.c_job, owner=row.c_owner, shared=row.c_shared
+            )
+            job = Job(id=row.c_job, query=row.c_query, settings=row.c_settings)
+            return JobClaim(job=job, session=session, limit_usd=row.c_limit)
+        return None
 
     async def note(
         self,
@@ -245,20 +215,20 @@ class PostgresJobs:
 
         One that was refused `MOST_PUT_OFF` times fails.
         """
-        async with self._cursor() as cursor:
-            await cursor.execute(
-                "UPDATE job SET put_off = put_off + 1 WHERE id = %s AND session = %s AND attempt = %s"
-                " AND worker_id IS NOT NULL RETURNING put_off",
-                (claim.job.id, claim.session.id, claim.session.attempt),
-            )
-            row = await cursor.fetchone()
-            if row is None:
-                return False
-            await cursor.execute(
-                "UPDATE claiming SET not_before = greatest(not_before, now() + make_interval(secs => %s))",
-                (PUT_OFF_SECONDS,),
-            )
-        if row["put_off"] < MOST_PUT_OFF:
+        found = await self._fetch(
+            "UPDATE job SET put_off = put_off + 1 WHERE id = %s AND session = %s AND attempt = %s"
+            " AND worker_id IS NOT NULL RETURNING put_off",
+            claim.job.id,
+            claim.session.id,
+            claim.session.attempt,
+        )
+        if not found:
+            return False
+        await self._fetch(
+            "UPDATE claiming SET not_before = greatest(not_before, now() + make_interval(secs => %s))",
+            PUT_OFF_SECONDS,
+        )
+        if found[0].put_off < MOST_PUT_OFF:
             return await self.release(claim)
         error = f"the provider refused it {MOST_PUT_OFF} times: {why}; `ua-tui team retry` runs it again"
         return await self.finish(claim, Outcome(state="failed", error=error))
@@ -282,107 +252,79 @@ class PostgresJobs:
 
     async def add_worker(self, name: str, version: str, parallel: int) -> int:
         """Register a worker; returns its number."""
-        async with self._cursor() as cursor:
-            await cursor.execute("DELETE FROM worker WHERE seen_at < now() - interval '1 day'")
-            await cursor.execute(
-                "INSERT INTO worker (name, version, parallel) VALUES (%s, %s, %s) RETURNING id",
-                (name, version, parallel),
-            )
-            row = await cursor.fetchone()
-        assert row is not None
-        return int(row["id"])
+        await self._fetch("DELETE FROM worker WHERE seen_at < now() - interval '1 day'")
+        ((number,),) = await self._fetch(
+            "INSERT INTO worker (name, version, parallel) VALUES (%s, %s, %s) RETURNING id",
+            name,
+            version,
+            parallel,
+        )
+        return int(number)
 
     async def beat(
         self, worker_id: int, name: str, version: str, parallel: int, running: int, lost_after: float
     ) -> Beat:
         """Send the heartbeat of a worker, also of one that was taken for lost and is back, and free lost jobs."""
-        async with self._cursor() as cursor:
-            await cursor.execute(_BEAT, (worker_id, name, version, parallel, running))
-            beat = await cursor.fetchone()
-            await cursor.execute(
+        async with self.connection() as db:
+            (beat,) = await rows_of(db, _BEAT, (worker_id, name, version, parallel, running))
+            known = await rows_of(
+                db,
                 "SELECT id, session, attempt FROM job WHERE worker_id = %s AND state IN ('running', 'needs_you')",
                 (worker_id,),
             )
-            known = {row["id"]: (row["session"], row["attempt"]) for row in await cursor.fetchall()}
-            await cursor.execute(_FREE, {"lost_after": lost_after, "most": MOST_LOST, "why": _LOST})
-            freed = [row["state"] for row in await cursor.fetchall()]
+            freed = await rows_of(db, "SELECT free_jobs(%s, %s, %s)", (lost_after, MOST_LOST, _LOST))
+        states = [state for (state,) in freed]
         return Beat(
-            version=beat["version"] if beat else None,
-            known=known,
-            freed=freed.count("waiting"),
-            failed=freed.count("failed"),
-            draining=bool(beat and beat["draining"]),
+            version=beat.version,
+            known={id_: (session, attempt) for id_, session, attempt in known},
+            freed=states.count("waiting"),
+            failed=states.count("failed"),
+            draining=beat.draining,
         )
 
     async def remove_worker(self, worker_id: int) -> None:
         """Remove a worker that ends."""
-        async with self._cursor() as cursor:
-            await cursor.execute("DELETE FROM worker WHERE id = %s", (worker_id,))
+        await self._fetch("DELETE FROM worker WHERE id = %s", worker_id)
 
     async def later_formats(self) -> int:
         """How many waiting jobs have a later format than this program knows."""
-        async with self._cursor() as cursor:
-            await cursor.execute(
-                "SELECT count(*) AS count FROM job WHERE state = 'waiting' AND format > %s", (FORMAT,)
-            )
-            row = await cursor.fetchone()
-        return int(row["count"]) if row else 0
+        ((count,),) = await self._fetch(
+            "SELECT count(*) FROM job WHERE state = 'waiting' AND format > %s", FORMAT
+        )
+        return int(count)
 
     # -- what people see ----------------------------------------------------------------------------
 
     async def counts(self, batch_id: str) -> Counts:
         """How many jobs of a batch are in each state."""
-        async with self._cursor() as cursor:
-            await cursor.execute(
-                "SELECT state, count(*) AS count, coalesce(sum(cost_usd), 0) AS cost FROM job"
-                " WHERE id IN (SELECT job FROM batch_job WHERE batch = %s) GROUP BY state",
-                (batch_id,),
-            )
-            rows = await cursor.fetchall()
-        cost = sum(row["cost"] for row in rows)
-        return Counts(**{row["state"]: row["count"] for row in rows}, cost_usd=cost)
+        rows = await self._fetch(
+            "SELECT state, count(*) AS jobs, coalesce(sum(cost_usd), 0) AS cost FROM job"
+            " WHERE id IN (SELECT job FROM batch_job WHERE batch = %s) GROUP BY state",
+            batch_id,
+        )
+        return Counts(**{row.state: row.jobs for row in rows}, cost_usd=sum(row.cost for row in rows))
 
     async def has_workers(self) -> bool:
         """Whether a worker is alive, as far as this role knows."""
-        async with self._cursor() as cursor:
-            await cursor.execute(
-                "SELECT EXISTS (SELECT FROM worker WHERE seen_at > now() - make_interval(secs => %s)) AS found",
-                (ALIVE_SECONDS,),
-            )
-            row = await cursor.fetchone()
-        return bool(row and row["found"])
+        seen = "SELECT FROM worker WHERE seen_at > now() - make_interval(secs => %s) LIMIT 1"
+        return bool(await self._fetch(seen, ALIVE_SECONDS))
 
-    async def results(self, batch_id: str) -> AsyncIterator[JobResult]:
-        """The jobs of a batch in the order of its file."""
+    async def results(self, batch_id: str, ended_after: float | None = None) -> AsyncIterator[JobResult]:
+        """The jobs of a batch in the order of its file, or only those that ended after a time of the server."""
         last = -1
         while True:
             # Page by page: a reader may take its time, and a connection may be lost between two pages.
-            async with self._cursor() as cursor:
-                await cursor.execute(
-                    f"{_RESULTS} AND number > %s ORDER BY number LIMIT {_PAGE}", (batch_id, last)
-                )
-                rows = await cursor.fetchall()
+            rows = await self._fetch(_RESULTS, batch_id, last, ended_after, ended_after, _PAGE)
             for row in rows:
                 yield _result(row)
             if len(rows) < _PAGE:
                 return
-            last = rows[-1]["number"]
+            last = rows[-1].number
 
     async def now(self) -> float:
         """The time of the server, in seconds since the epoch."""
-        async with self._cursor() as cursor:
-            await cursor.execute("SELECT extract(epoch FROM now())::float8 AS now")
-            row = await cursor.fetchone()
-        return float(row["now"]) if row else 0.0
-
-    async def finished(self, batch_id: str, since: float) -> list[JobResult]:
-        """The jobs of a batch that ended after `since`, in seconds of the server's clock since the epoch."""
-        async with self._cursor() as cursor:
-            await cursor.execute(
-                f"{_RESULTS} AND finished_at > to_timestamp(%s) ORDER BY finished_at, number LIMIT {_PAGE}",
-                (batch_id, since),
-            )
-            return [_result(row) for row in await cursor.fetchall()]
+        ((now,),) = await self._fetch("SELECT extract(epoch FROM now())::float8")
+        return float(now)
 
     async def _record(
         self,
@@ -393,24 +335,18 @@ class PostgresJobs:
         end: Outcome | None = None,
     ) -> bool:
         session = claim.session
-        values: list[Any] = [session.job, session.id, session.attempt, state, cost, folder, *[None] * 5]
+        ended: list[Any] = [None] * 5
         if end is not None:
             files = [_storable(path) for path in end.files]
-            values[6:] = [
-                _storable(end.answer),
-                _storable(end.error),
-                end.tokens,
-                _storable(end.model),
-                files,
-            ]
-        async with self._cursor() as cursor:
-            await cursor.execute(
-                "SELECT record_job(%s, %s, %s::int, %s, %s::float8, %s, %s, %s, %s::bigint, %s, %s::text[])"
-                " AS recorded",
-                values,
-            )
-            row = await cursor.fetchone()
-        return bool(row and row["recorded"])
+            ended = [_storable(end.answer), _storable(end.error), end.tokens, _storable(end.model), files]
+        ((recorded,),) = await self._fetch(
+            "SELECT record_job(%s, %s, %s::int, %s, %s::float8, %s, %s, %s, %s::bigint, %s, %s::text[])",
+            *(session.job, session.id, session.attempt, state, cost, folder, *ended),
+        )
+        return bool(recorded)
+
+    async def _fetch(self, statement: str, *values: Any) -> list[Any]:
+        return await fetch(self._address, statement, values, within=_ANSWER_S)
 
     @asynccontextmanager
     async def connection(self) -> AsyncIterator[psycopg.AsyncConnection[Any]]:
@@ -419,45 +355,24 @@ class PostgresJobs:
             with reporting(self._address), answering_within(db, _ANSWER_S):
                 yield db
 
-    @asynccontextmanager
-    async def _cursor(self) -> AsyncIterator[psycopg.AsyncCursor[dict[str, Any]]]:
-        from psycopg.rows import dict_row
-
-        async with self.connection() as db, db.cursor(row_factory=dict_row) as cursor:
-            yield cursor
-
 
 _BEAT = f"""\
 INSERT INTO worker (id, name, version, parallel, running) VALUES (%s, %s, %s, %s, %s)
 ON CONFLICT (id) DO UPDATE SET seen_at = now(), running = EXCLUDED.running
 RETURNING draining, ({VERSION_QUERY}) AS version
 """  # noqa: S608 -- made of constants
-_FREE = """\
-WITH gone AS (
-    SELECT id FROM job WHERE state IN ('running', 'needs_you') AND worker_id IS NOT NULL AND NOT EXISTS (
-        SELECT FROM worker w WHERE w.id = job.worker_id AND w.seen_at > now() - make_interval(secs => %(lost_after)s))
-    ORDER BY id FOR NO KEY UPDATE SKIP LOCKED
-)
-UPDATE job j SET lost = j.lost + 1, worker_id = NULL,
-    state = CASE WHEN j.lost + 1 < %(most)s THEN 'waiting' ELSE 'failed' END,
-    error = CASE WHEN j.lost + 1 < %(most)s THEN NULL ELSE %(why)s END
-FROM gone WHERE j.id = gone.id RETURNING j.state
+_INSERT = b"""\
+INSERT INTO job (id, batch, owner, shared, query, settings, limit_usd, format, position)
+SELECT id, %(batch)s, coalesce(%(owner)s, current_user), %(shared)s, query, settings::jsonb, limit_usd,
+    %(format)s, number
+FROM unnest(%(ids)s::text[], %(queries)s::text[], %(settings)s::text[], %(limits)s::float8[], %(numbers)s::int[])
+    AS given (id, query, settings, limit_usd, number)
+ON CONFLICT DO NOTHING
 """
-_INSERT = """\
-WITH new AS (
-    INSERT INTO job (id, batch, owner, shared, query, settings, limit_usd, format, position)
-    SELECT id, %(batch)s, coalesce(%(owner)s, current_user), %(shared)s, query, settings::jsonb, limit_usd,
-        %(format)s, number
-    FROM unnest(%(ids)s::text[], %(queries)s::text[], %(settings)s::text[], %(limits)s::float8[], %(numbers)s::int[])
-        AS given (id, query, settings, limit_usd, number)
-    ON CONFLICT DO NOTHING RETURNING id
-)
-SELECT id FROM new
-"""
-_LOCK_ENDED = """\
+_LOCK_ENDED = b"""\
 SELECT FROM job WHERE id = ANY(%s) AND state IN ('failed', 'cancelled') ORDER BY id FOR NO KEY UPDATE
 """
-_REOPEN = """\
+_REOPEN = b"""\
 UPDATE job SET state = 'waiting', settings = given.settings::jsonb, limit_usd = given.limit_usd,
     batch = CASE WHEN job.limited THEN %(batch)s ELSE job.batch END
 FROM unnest(%(ids)s::text[], %(queries)s::text[], %(settings)s::text[], %(limits)s::float8[])
@@ -465,25 +380,26 @@ FROM unnest(%(ids)s::text[], %(queries)s::text[], %(settings)s::text[], %(limits
 WHERE job.id = given.id AND (job.state = 'failed' OR %(retry)s AND job.state = 'cancelled')
     AND job.format <= %(format)s
     AND (CASE WHEN job.limited THEN %(funds)s ELSE %(retry)s END)
-RETURNING job.id
 """
 _SAME = """\
 SELECT count(*) FROM unnest(%(ids)s::text[], %(queries)s::text[], %(settings)s::text[])
     AS given (id, query, settings) JOIN job USING (id)
 WHERE job.query = given.query AND job.settings - %(loose)s::text[] = given.settings::jsonb - %(loose)s::text[]
 """
-_RESULTS = (
-    "SELECT number, job.*, extract(epoch FROM started_at)::float8 AS started,"
-    " extract(epoch FROM finished_at)::float8 AS finished,"
-    " ARRAY(SELECT tool FROM action WHERE action.session = job.session AND action.state = 'running'"
-    " AND checked_by IS NULL AND (action.attempt < job.attempt OR job.finished_at IS NOT NULL)) AS unknown"
-    " FROM batch_job JOIN job ON job.id = batch_job.job WHERE batch_job.batch = %s"
-)
+_RESULTS = """\
+SELECT number, job.*, extract(epoch FROM started_at)::float8 AS started,
+    extract(epoch FROM finished_at)::float8 AS finished,
+    ARRAY(SELECT tool FROM action WHERE action.session = job.session AND action.state = 'running'
+        AND checked_by IS NULL AND (action.attempt < job.attempt OR job.finished_at IS NOT NULL)) AS unknown
+FROM batch_job JOIN job ON job.id = batch_job.job WHERE batch_job.batch = %s AND number > %s
+    AND (%s::float8 IS NULL OR finished_at > to_timestamp(%s)) ORDER BY number LIMIT %s
+"""
 
 
 def _columns(jobs: Sequence[Job]) -> dict[str, Any]:
     return {
         "format": FORMAT,
+        "loose": list(NOT_IN_ID),
         "ids": [job.id for job in jobs],
         "queries": [job.query for job in jobs],
         "settings": [json.dumps(dict(job.settings)) for job in jobs],
@@ -492,24 +408,14 @@ def _columns(jobs: Sequence[Job]) -> dict[str, Any]:
     }
 
 
-def _result(row: dict[str, Any]) -> JobResult:
-    return JobResult(
-        job=Job(id=row["id"], query=row["query"], settings=row["settings"], number=row["number"]),
-        state=row["state"],
-        attempt=row["attempt"],
-        worker=row["worker"] or "",
-        session=row["session"] or "",
-        answer=row["answer"] or "",
-        error=row["error"] or "",
-        cost_usd=row["cost_usd"],
-        folder=row["folder"],
-        started=row["started"],
-        finished=row["finished"],
-        tokens=row["tokens"],
-        model=row["model"],
-        files=tuple(row["files"]),
-        unknown=tuple(row["unknown"]),
-    )
+def _result(row: Any) -> JobResult:
+    job = Job(id=row.id, query=row.query, settings=row.settings, number=row.number)
+    given = {name: "" if value is None else value for name, value in row._asdict().items() if name in _TEXTS}
+    return msgspec.convert(row._asdict() | given | {"job": job}, JobResult)
+
+
+_TEXTS = ("worker", "session", "answer", "error")
+"""The fields of a result that are NULL in the database while there is nothing."""
 
 
 def _chunks(jobs: Sequence[Job]) -> Iterable[Sequence[Job]]:

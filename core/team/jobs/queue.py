@@ -88,6 +88,7 @@ class QueueWorker:
         address: the database.
         run: runs one job.
         parallel: how many at a time.
+        only_demo: whether only jobs of the demo are claimed, as no model can be reached from here.
         grace: how many seconds the tool calls in flight have to end when the worker is stopped.
         report: gets one line for each thing that a person should know.
         clock: gives the seconds by which contact with the database is judged.
@@ -99,6 +100,7 @@ class QueueWorker:
         run: RunJob,
         *,
         parallel: int = 1,
+        only_demo: bool = False,
         grace: float = 60.0,
         report: Report = log.info,
         timing: Timing | None = None,
@@ -111,6 +113,7 @@ class QueueWorker:
         self._beats = PostgresJobs(replace(address, connections=None))
         self._run_job = run
         self._parallel = parallel
+        self._only_demo = only_demo
         self._grace = grace
         self._report = report
         self._timing = timing or Timing()
@@ -125,7 +128,7 @@ class QueueWorker:
         self._clock = clock
         self._contact = clock()
         self._out_of_contact = False
-        self._reported_formats = False
+        self._found_none = self._reported_formats = False
         self._problem: TeamError | None = None
 
     def stop(self) -> None:
@@ -211,7 +214,9 @@ class QueueWorker:
         while not self._stopping.is_set():
             self._wake.clear()
             while len(self._running) < self._parallel and not self._stopping.is_set():
-                if (claim := await self._claim()) is None:
+                claim = await self._claim()
+                self._found_none = claim is None
+                if claim is None:
                     break
                 running = _Running(claim)
                 self._running[running.key] = running
@@ -232,7 +237,7 @@ class QueueWorker:
             return None
         try:
             # One that was claimed by a statement whose answer was lost is handed back later.
-            return await self._jobs.claim(self._id, self._name)
+            return await self._jobs.claim(self._id, self._name, only_demo=self._only_demo)
         except (TeamError, OSError, TimeoutError) as error:
             self._note_away(error)
             return None
@@ -375,7 +380,8 @@ class QueueWorker:
                 running.stop.set()
 
     async def _report_later_formats(self) -> None:
-        if self._running or self._reported_formats:
+        # Those that it can run come first, and to look for others among many takes long.
+        if not self._found_none or self._reported_formats:
             return
         with suppress(TeamError):
             if count := await self._jobs.later_formats():

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from ua_tui.core.errors import SettingsError, TeamError
+from ua_tui.core.postgres.connection import rows_of
 from ua_tui.core.postgres.problems import is_temporary, reporting
 from ua_tui.core.postgres.state import LATE_SECONDS
 from ua_tui.core.team.jobs.batch_file import batch_of, job_id
@@ -44,7 +45,7 @@ async def store_schedule(
     times = DueTimes(every, zone)
     stored = [{"query": job.query, "settings": dict(job.settings), "number": job.number} for job in jobs]
     async with store.connection() as db, db.transaction():
-        (now,) = await _row(db, "SELECT now()")
+        ((now,),) = await rows_of(db, "SELECT now()")
         due = times.after(now)
         await db.execute(
             _STORE, (batch.name, every, zone, json.dumps(stored), batch.max_cost_usd, batch.shared, due)
@@ -62,9 +63,9 @@ async def run_due(store: PostgresJobs, address: Address) -> str | None:
         TeamError: the database cannot be used now.
     """
     async with store.connection() as db, db.transaction():
-        if (row := await _row(db, _DUE)) is None:
+        if not (rows := await rows_of(db, _DUE)):
             return None
-        owner, name, every, zone, due, now, may_submit = row
+        ((owner, name, every, zone, due, now, may_submit),) = rows
         batch = why = following = None
         try:
             times = DueTimes(every, zone)
@@ -101,9 +102,9 @@ async def _submit(
         TeamError: it was refused, and nothing was stored.
         msgspec.ValidationError: the jobs are none.
     """
-    stored, most, shared = await _row(db, _JOBS, owner, name)
+    ((stored, most, shared),) = await rows_of(db, _JOBS, (owner, name))
     # Jobs of a first run are the same in batches of all names, so that they may have been done.
-    (last,) = await _row(db, _LAST_RUN, owner, name)
+    ((last,),) = await rows_of(db, _LAST_RUN, (owner, name))
     run = (name, max(2, last + 1))
     private = None if shared else owner
     jobs = [
@@ -120,10 +121,6 @@ async def _submit(
                     "somebody else has a batch of this name with the same queries: give another --name"
                 )
     return batch.id
-
-
-async def _row(db: psycopg.AsyncConnection[Any], statement: str, *given: Any) -> Any:
-    return await (await db.execute(statement.encode(), given)).fetchone()
 
 
 _STORE = b"""\

@@ -9,7 +9,6 @@ import json
 import logging
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from typing import Any
 from uuid import uuid4
 
@@ -188,23 +187,6 @@ def _entry_of(line: bytes) -> dict[str, Any] | None:
     return found if isinstance(found, dict) and found.get("type") else None
 
 
-@dataclass(frozen=True, kw_only=True)
-class NewLines:
-    """Lines of the journal that are new, with their numbers; they end at the offset `end`."""
-
-    lines: list[tuple[int, str]] = field(default_factory=list)
-    end: int = 0
-
-
-@dataclass(frozen=True, kw_only=True)
-class NewEntries:
-    """Entries of a transcript that are new; they end at the offset `end`."""
-
-    tail: TranscriptTail
-    entries: list[dict[str, Any]]
-    end: int
-
-
 def transcript_path(conversation: str, subpath: str) -> str:
     """Where a transcript is in a session's folder."""
     return (
@@ -230,8 +212,8 @@ class FolderCopy:
         self._journal = LineTail(workspace.root, JOURNAL)
         self._transcripts: dict[str, TranscriptTail] = {}
 
-    def read_lines(self) -> NewLines:
-        """Read lines of the journal that are new; with an `end` but no lines there are more.
+    def read_lines(self) -> tuple[list[tuple[int, str]], int]:
+        """Read new lines of the journal with their numbers, and where they end, behind which there may be more.
 
         Raises:
             WorkspaceError: it cannot be read.
@@ -249,7 +231,7 @@ class FolderCopy:
                 if line.seq > self._known - _MARGIN:
                     lines.append((line.seq, text))
                     self._read = line.seq
-        return NewLines(lines=lines, end=end)
+        return lines, end
 
     def advance(self, end: int) -> bool:
         """Continue behind lines that were copied; returns whether there are probably more."""
@@ -275,8 +257,8 @@ class FolderCopy:
         for each in self._transcripts.values():
             each.is_aligned = False
 
-    def read_entries(self) -> Iterator[NewEntries]:
-        """Read what is new in the transcripts.
+    def read_entries(self) -> Iterator[tuple[TranscriptTail, list[dict[str, Any]], int]]:
+        """Read what is new in the transcripts: the entries of each, and where they end.
 
         Raises:
             WorkspaceError: one cannot be read.
@@ -285,7 +267,7 @@ class FolderCopy:
             if tail.is_aligned:
                 entries, end = tail.read_entries()
                 if end != tail.offset:
-                    yield NewEntries(tail=tail, entries=entries, end=end)
+                    yield tail, entries, end
 
     def _read_title(self) -> str:
         with suppress(WorkspaceError):

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from ua_tui.core.errors import TeamError, UniversalAgentError
 from ua_tui.core.postgres.address import Address
 from ua_tui.core.postgres.connection import answering_within
-from ua_tui.core.postgres.schema import VERSION_QUERY, check_version
+from ua_tui.core.postgres.schema import check_tables
 from ua_tui.core.storage.workspace import JOURNAL, Workspace, is_record
 from ua_tui.core.team.replication.folder_copy import journal_line_of, transcript_path
 from ua_tui.core.team.replication.large_files import FilePlace, verified
@@ -74,8 +74,7 @@ async def read_session(connection: Borrow, session: str, address: Address) -> Se
         TeamError: there is none that this user may see, or the tables are of another version.
     """
     async with _asking(connection) as db:
-        version = await (await db.execute(VERSION_QUERY)).fetchone()
-        check_version(version[0] if version is not None else None, address)
+        await check_tables(db, address)
         found = await db.execute(
             "SELECT id, owner::text, name, state, attempt FROM session WHERE id = %s", (session,)
         )

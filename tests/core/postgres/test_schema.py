@@ -70,7 +70,7 @@ INSERT INTO action (session, key, attempt, tool, state) VALUES ('s', 'k', 1, 'se
 def test_a_database_of_version_three_keeps_its_rows_and_goes_on(cluster: Cluster) -> None:
     database = database_of_version(cluster, 3)
     database.execute(OF_VERSION_3)
-    assert migrate(Address.parse(database.url))[:2] == ["tables of version 4", f"tables of version {LATEST}"]
+    assert migrate(Address.parse(database.url))[:3] == [f"tables of version {each}" for each in (4, 5, 6)]
     assert database.execute("SELECT id, state, position, answer FROM job ORDER BY id") == [
         ("done", "done", 2, "yes"), ("running", "waiting", 9, None), ("waiting", "waiting", 4, None),
     ]  # fmt: skip
@@ -88,6 +88,52 @@ def test_a_database_of_version_three_keeps_its_rows_and_goes_on(cluster: Cluster
     assert [claim[0][0] for claim in claims] == ["waiting", "running"]
     assert claims[1][0][1:] == ("t", 2)
     cluster.drop(database)
+
+
+OF_VERSION_5 = """
+DROP FUNCTION claim_job, free_jobs;
+CREATE FUNCTION claim_job(by_worker bigint, worker_name text, latest integer, OUT c_job text)
+    RETURNS SETOF text LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'the old one'; END; $$;
+CREATE OR REPLACE FUNCTION follow_jobs() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN NULL; END; $$;
+CREATE OR REPLACE FUNCTION check_ceilings() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN NULL; END; $$;
+INSERT INTO batch (id) VALUES ('b');
+INSERT INTO job (id, batch, query, settings) VALUES ('a', 'b', 'q', '{}'), ('d', 'b', 'q', '{"demo": true}');
+INSERT INTO batch_count VALUES ('b', 'waiting', 2, 0);
+"""
+TRIGGERS = """
+SELECT tgrelid::regclass::text, tgname FROM pg_trigger
+WHERE NOT tgisinternal AND tgrelid::regclass::text IN ('job', 'batch', 'question') ORDER BY 1, 2
+"""
+
+
+COLUMNS = """
+SELECT table_name, column_name, is_nullable, column_default FROM information_schema.columns
+WHERE table_schema = 'ua_tui' ORDER BY 1, 2
+"""
+
+
+def test_a_database_with_the_functions_of_version_five_gets_these(cluster: Cluster) -> None:
+    database, fresh = database_of_version(cluster, 5), cluster.make_database()
+    address = Address.parse(database.url)
+    migrate(Address.parse(fresh.url))
+    database.execute(dict(migrations())[6])
+    database.execute(OF_VERSION_5)
+    assert migrate(address)[:2] == ["tables of version 6", "tables of version 7"]
+    # A column that nobody writes any more, and that must not be empty, would refuse every call of a session.
+    columns = fresh.execute(COLUMNS)
+    assert database.execute(COLUMNS) == columns != []
+    triggers = database.execute(TRIGGERS)
+    assert triggers == fresh.execute(TRIGGERS) != []
+    assert database.execute("SELECT c_job FROM claim_job(1, 'w', 1, true)") == [("d",)]
+    assert database.execute("SELECT c_job FROM claim_job(1, 'w', 1)") == [("a",)]
+    assert database.execute("SELECT state, jobs FROM batch_count WHERE jobs <> 0") == [("running", 2)]
+    assert database.execute("SELECT * FROM free_jobs(30, 3, 'why')") == [("waiting",)] * 2
+    counted = (
+        "SELECT count(*) FROM pg_proc WHERE pronamespace = 'ua_tui'::regnamespace AND proname = 'claim_job'"
+    )
+    assert database.execute(counted) == [(1,)]
+    cluster.drop(database)
+    cluster.drop(fresh)
 
 
 def test_later_tables_serve_this_program_if_they_say_so(team_database: Database) -> None:
@@ -140,7 +186,7 @@ def test_a_restored_database_that_lets_everybody_connect_is_closed_again(cluster
 def test_a_knowledge_base_of_version_two_is_emptied_but_stays_forgotten(cluster: Cluster) -> None:
     database = database_of_version(cluster, 1)
     address = Address.parse(database.url)
-    database.execute(dict(migrations())[LATEST])
+    database.execute(dict(migrations())[5])
     database.execute(
         "INSERT INTO k_session (name) VALUES ('ada:/x'); INSERT INTO k_forgotten (entry) VALUES ('{}')"
     )

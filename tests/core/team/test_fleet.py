@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import fcntl
+import os
 import re
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -22,6 +23,7 @@ from ua_tui.core.errors import TeamError
 from ua_tui.core.events import types as ev
 from ua_tui.core.events.codec import encode_event
 from ua_tui.core.history.index import SessionIndex
+from ua_tui.core.postgres import connection
 from ua_tui.core.postgres.address import Address
 from ua_tui.core.storage.folders import WORKSPACES
 from ua_tui.core.storage.workspace import LETTERS
@@ -29,7 +31,9 @@ from ua_tui.core.team.fleet import database as fleet_database
 from ua_tui.core.team.fleet.database import find_session
 from ua_tui.core.team.fleet.local import JournalActivity
 from ua_tui.core.team.fleet.rows import MOST_FINISHED, Fleet, FleetBatch, FleetRow, arrange
+from ua_tui.core.team.fleet.running_batch import BATCHES, RunningBatch, running_batches
 from ua_tui.core.team.fleet.source import FleetSource
+from ua_tui.core.team.records import Counts
 from ua_tui.core.version import VERSION
 
 NAME = "session_20261121_140200"
@@ -54,6 +58,24 @@ def lay(base: Path, name: str = NAME, *events: ev.Event) -> Path:
 def write(folder: Path, events: Sequence[ev.Event]) -> None:
     with (folder / "journal.jsonl").open("ab") as file:
         file.write(b"".join(encode_event(event) + b"\n" for event in events))
+
+
+def test_running_batches_are_found_beside_what_killed_programs_and_others_left(tmp_path: Path) -> None:
+    one, two = (RunningBatch(tmp_path, name) for name in ("one", "two"))
+    for each in (one, two):
+        each.show(Counts(waiting=2), ["s"])
+    folder = tmp_path / BATCHES
+    os.mkfifo(folder / ".pipe.batch")
+    (folder / ".link.batch").symlink_to("/dev/zero")
+    (folder / ".killed.batch").write_bytes(b"{}")
+    assert {batch.name for batch, _ in running_batches(tmp_path)} == {"one", "two"}
+    assert not (folder / ".killed.batch").exists()
+    one.close()
+    assert [(batch.name, batch.waiting, names) for batch, names in running_batches(tmp_path)] == [
+        ("two", 2, ["s"])
+    ]
+    two.close()
+    assert {path.name for path in folder.iterdir()} == {".pipe.batch", ".link.batch"}
 
 
 @contextmanager
@@ -124,7 +146,7 @@ def test_jobs_that_are_paused_wait_too() -> None:
     batch = FleetBatch(id="b", name="weekly", owner="ada", submitted=1.0, waiting=2, held=3, done=1)
     fleet = Fleet(batches=(batch,))
     progress = fleet.progress(9.0)
-    assert (fleet.waiting(), progress.waiting, progress.paused) == (5, 2, 3)
+    assert (fleet.waiting, progress.waiting, progress.held) == (5, 2, 3)
     assert (progress.total, progress.oldest) == (6, 1.0)
 
 
@@ -225,7 +247,7 @@ async def test_batches_and_workers_are_listed_and_jobs_wait_in_the_order_of_thei
     ]  # fmt: skip
     assert {row.batch_name for row in fleet.rows} == {"weekly 2", "other.txt"}
     now = time.time()
-    progress = fleet.progress(now, "b")
+    progress = fleet.only(batch="b").progress(now)
     assert (progress.done, progress.total, progress.cost_usd) == (2, 6, 1.0)
     assert progress.oldest is not None
     assert 3_500 < now - progress.oldest < 3_700
@@ -356,7 +378,7 @@ async def test_a_session_of_both_places_is_listed_once(tmp_path: Path, team_data
 async def test_rows_stay_while_the_database_is_away_and_are_read_again_after_that(
     tmp_path: Path, cluster: Cluster, team_database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(fleet_database, "_LONGEST_PAUSE", 0.2)
+    monkeypatch.setattr(connection, "_LONGEST_PAUSE", 0.2)
     monkeypatch.setattr(fleet_database, "POLL_SECONDS", 0.1)
     monkeypatch.setattr(fleet_database, "ANSWER_SECONDS", 0.3)
     monkeypatch.setenv("PGPASSWORD", "owner")
@@ -422,4 +444,4 @@ async def test_what_waits_in_a_paused_batch_is_paused(tmp_path: Path, team_datab
     team_database.execute("UPDATE batch SET paused = true")
     fleet = await make_source(tmp_path, team_database).read()
     assert sorted((row.job, row.state) for row in fleet.rows) == [("h", "held"), ("w", "held")]
-    assert (fleet.progress(0.0).waiting, fleet.progress(0.0).paused) == (0, 2)
+    assert (fleet.progress(0.0).waiting, fleet.progress(0.0).held) == (0, 2)

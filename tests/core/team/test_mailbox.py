@@ -34,8 +34,8 @@ from ua_tui.core.team import mailbox as mailbox_module
 from ua_tui.core.team.actions import PostgresActions
 from ua_tui.core.team.letters import LARGEST, encode_answer, make_question, read_answer, read_command
 from ua_tui.core.team.local_mailbox import LocalMailbox
-from ua_tui.core.team.mailbox import PostgresMailbox
-from ua_tui.core.team.records import Answer, Answered, Command, Mailbox, Question, SessionId
+from ua_tui.core.team.mailbox import Mailbox, PostgresMailbox
+from ua_tui.core.team.records import Answer, Answered, Command, Question, SessionId
 from ua_tui.core.text import clean
 
 CASES = cases_of(__file__)

@@ -171,9 +171,17 @@ async def test_the_list_is_filtered_while_one_types(tmp_path: Path) -> None:
         await pilot.press("slash", *"waiting")
         # Those who look for waiting jobs want to see them.
         assert listed(screen) == [f"job:{number}" for number in range(8)]
-        await pilot.press("escape", "question_mark")
+        await pilot.press("escape", "home", "down", "o")
+        # What is of ada alone, with its numbers.
+        assert listed(screen) == ["team:5", "team:4", "waiting"]
+        assert "filter: owner ada · Esc clears" in screen_text(app)
+        await pilot.press("b")
+        assert [row.id for row in screen._list.rows] == ["c"]
+        await pilot.press("b", "o")
+        assert len(listed(screen)) == 8
+        await pilot.press("question_mark")
         await until(lambda: isinstance(app.screen, HelpScreen))
-        assert "list the waiting jobs" in screen_text(app)
+        assert "waiting jobs, or their number" in screen_text(app)
         await pilot.press("escape", "escape")
         await until(lambda: app._exit)
 

@@ -18,7 +18,9 @@ from tests.tui.fixture_types import Output, Patch
 from tests.tui.team.test_batch import Runner, arguments, run, write
 from tests.waiting import until
 from ua_tui.core.errors import CredentialsError, SettingsError, TeamError
+from ua_tui.core.history.index import SessionIndex
 from ua_tui.core.settings.model import Settings
+from ua_tui.core.team.fleet.source import FleetSource
 from ua_tui.core.team.jobs.results_file import ResultsFile
 from ua_tui.core.team.jobs.running import JobStop
 from ua_tui.core.team.records import JobClaim, Outcome
@@ -65,6 +67,26 @@ class Held(Runner):
         return outcome
 
 
+async def test_a_batch_of_this_machine_is_in_the_fleet_while_it_runs(queries: Path, capsys: Output) -> None:
+    held, index = Held(), SessionIndex(queries.parent, queries.parent / "cache")
+    running = asyncio.create_task(run(queries, held, "--parallel", "1"))
+    source = FleetSource(index)
+
+    async def shown() -> list[tuple[str, int, int, int]]:
+        fleet = await source.read()
+        return [(each.name, each.queued, each.running, each.over) for each in fleet.batches]
+
+    await until(lambda: "two" in held.ran)
+    assert await shown() == [("queries.csv", 0, 1, 2)]
+    # Nobody pauses or cancels it from elsewhere, and a program that was killed leaves none behind.
+    (path,) = default_file(queries).parent.glob(".*.batch")
+    (path.with_name(".1.batch")).write_bytes(path.read_bytes())
+    assert len(await shown()) == 1
+    held.free.set()
+    await running
+    assert await shown() == []
+
+
 async def test_each_result_is_written_and_printed_as_it_comes_and_in_order_at_the_end(
     queries: Path, capsys: Output
 ) -> None:
@@ -98,12 +120,12 @@ async def test_each_result_is_written_and_printed_as_it_comes_and_in_order_at_th
     assert again.ran == []
     out, err = capsys.readouterr()
     assert all(json.loads(line)["age_s"] is not None for line in out.splitlines())
-    assert "3 of them were there already, the oldest for " in err
+    assert "; all of them before, the oldest " in err
     assert lines_of(output) == lines
     write(queries, "query\none\n")
     for _ in range(2):
         assert await run(queries, Runner(), "--name", "single") == 0
-    assert "1 of them was there already" in capsys.readouterr().err
+    assert "; all of them before, the oldest " in capsys.readouterr().err
 
 
 async def test_without_an_output_the_results_are_in_the_folder_of_the_sessions(
@@ -219,7 +241,7 @@ async def test_who_interrupts_a_batch_is_told_how_to_resume(
         await interrupting
     if times == 1:
         assert "the first" in capsys.readouterr().out
-        assert "interrupted: 2 jobs not over; run the same command again to resume" in lines
+        assert "interrupted: 2 jobs left; run the same command again to resume" in lines
     assert lines_of(default_file(queries))[0]["query"] == "one"
     assert await run(queries, runner := Runner()) == 1
     assert sorted(runner.ran) == ["fail", "two"]
@@ -297,7 +319,7 @@ async def test_a_batch_that_waits_for_the_provider_can_be_interrupted(
     monkeypatch.setattr(Reporter, "line", hear)
     assert await run(queries, runner := Refused(), "--parallel", "1") == 130
     assert runner.ran == ["one"]
-    assert "interrupted: 3 jobs not over; run the same command again to resume" in lines
+    assert "interrupted: 3 jobs left; run the same command again to resume" in lines
 
 
 class Failing(Runner):
@@ -334,8 +356,8 @@ async def test_a_retry_without_money_forgets_no_session(queries: Path, capsys: O
     assert await run(queries, none := Failing(), "--retry-failed", "--max-cost-all", "0.8") == 1
     assert none.ran == []
     assert "the spending limit of the batch ($0.80) is reached" in capsys.readouterr().out
-    assert await run(queries, none, "--retry-failed", "--max-cost-all", "0.001") == 1
-    assert "the spending limit of the batch ($0.001) is reached" in capsys.readouterr().out
+    assert await run(queries, none, "--retry-failed", "--max-cost-all", "0.00001") == 1
+    assert "the spending limit of the batch ($0.00001) is reached" in capsys.readouterr().out
     assert await run(queries, again := Failing(), "--retry-failed", "--max-cost-all", "9") == 1
     assert sessions_of(again) == [("one", 2, "/w/one"), ("two", 2, "/w/two")]
 
@@ -355,7 +377,7 @@ async def test_a_job_whose_actions_cannot_be_recorded_is_told_and_runs_the_next_
     assert await run_batch(arguments(str(queries)), settings, None, job=lose) == 1
     err = capsys.readouterr().err
     assert "one: not over, as its actions could not be recorded: is the disk full?\n" in err
-    assert "\n1 job not over; run the same command again to resume\n" in err
+    assert "\n1 job left; run the same command again to resume\n" in err
     assert await run(queries, again := Runner()) == 0
     assert again.ran == ["one"]
 

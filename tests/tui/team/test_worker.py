@@ -13,32 +13,29 @@ from tests.core.team.jobs.batches import batch_with, jobs_of, open_jobs
 from tests.paths import PROJECT
 from tests.postgres_server import Database
 from tests.tui.fixture_types import Output, Patch
-from tests.waiting import PATIENCE, until
-from ua_tui.core.errors import CredentialsError
+from tests.waiting import PATIENCE, until, until_in_thread
 from ua_tui.core.postgres.address import Address
 from ua_tui.core.settings.model import Settings
-from ua_tui.core.team.jobs.postgres_jobs import PostgresJobs
 from ua_tui.core.team.jobs.running import JobStop
 from ua_tui.core.team.records import JobClaim, Outcome
 from ua_tui.tui.team.worker import run_worker
 
 
-async def test_a_worker_of_a_team_without_a_model_fails_no_job(
+async def test_a_worker_of_a_team_without_a_model_says_so_and_fails_no_job(
     tmp_path: Path, team_database: Database
 ) -> None:
-    store = PostgresJobs(Address.parse(team_database.url))
-    jobs = jobs_of(2)
-    await store.open()
-    try:
+    jobs, lines = jobs_of(2), list[str]()
+    address = Address.parse(team_database.url)
+    async with open_jobs(team_database) as store:
         await store.submit(batch_with(jobs), jobs)
-        with pytest.raises(CredentialsError):
-            await run_worker(
-                Settings(workspace_base=tmp_path), Address.parse(team_database.url), parallel=2,
-                report=lambda _: None,
-            )  # fmt: skip
-    finally:
-        await store.close()
-    assert team_database.execute("SELECT state, count(*) FROM job GROUP BY state") == [("waiting", 2)]
+        working = asyncio.create_task(
+            run_worker(Settings(workspace_base=tmp_path), address, parallel=2, report=lines.append)
+        )
+        await until_in_thread(lambda: team_database.execute("SELECT 1 FROM worker"))
+        os.kill(os.getpid(), signal.SIGTERM)
+        assert await working == 0
+    assert any("until then only jobs of the demo run here" in line for line in lines)
+    assert team_database.execute("SELECT state, attempt FROM job") == [("waiting", 0)] * 2
 
 
 async def test_a_second_signal_removes_the_health_file_and_tells_when_jobs_are_back(
@@ -98,8 +95,9 @@ def test_without_the_extra_there_is_one_clear_line(
     done = run_without(tmp_path, missing, *command, "postgresql:///desk")
     assert done.returncode == 1
     assert done.stderr.splitlines() == [
-        "ua-tui: working in a team needs further packages: run uv tool install '.[team]', or pip install '.[team]', "
-        "in a clone of ua-tui"
+        "ua-tui: working in a team needs the extra team, which is not installed: run uv tool install '.[team]', "
+        "or pip install '.[team]', "
+        "in a clone of ua-tui, with all other extras that you use in the same brackets"
     ]
 
 

@@ -51,8 +51,6 @@ examples:
 """
 MOST_EACH, MOST_ALL = 1.0, 50.0
 """The spending limits by default, in US dollars: of a job, and of the batch."""
-BATCHES = "batches"
-"""The folder with the results of batches, beside the sessions."""
 # Those of a session that may differ from what the workers have themselves.
 _OF_JOBS = ("demo", "demo_pace", "model", "effort", "allow", "permission_mode", "max_turns")
 _OPTIONS = tuple(each for each in SESSION_OPTIONS if each.setting in (*_OF_JOBS, "workspace_base"))
@@ -165,6 +163,7 @@ async def _run_here(
 ) -> int:
     from ua_tui.core.storage.folders import WORKSPACES
     from ua_tui.core.storage.names import safe_name
+    from ua_tui.core.team.fleet.running_batch import BATCHES
     from ua_tui.core.team.jobs.results_file import ResultsFile
     from ua_tui.tui.team.local_batch import LocalBatch
     from ua_tui.tui.team.result_output import LINES
@@ -188,6 +187,7 @@ async def _run_here(
         if file.moved is not None:
             reporter.line(f"the results of the run before are in {file.moved}")
         batch = LocalBatch(
+            name=_title(args),
             settings=settings,
             jobs=jobs,
             file=file,
@@ -243,7 +243,7 @@ async def _run_for_team(
             await batch_run.check_workers(counts)
             return 0
         signals = await batch_run.work(batch, output)
-        left = f"{batch_run.problem or _left(jobs, batch_run.results)}; workers go on with them"
+        left = f"{_left(jobs, batch_run.results)}; workers go on with them"
         where = f"results in {args.output}" if args.output else ""
         return _end(output, batch_run.results, signals, reporter, left, where)
     finally:
@@ -272,7 +272,8 @@ def _end(
     failed = [result for result in results.values() if result.state != "done"]
     if limited := [result for result in failed if result.error.startswith(NO_MONEY)]:
         reporter.line(
-            f"{quantity(len(limited), 'job')} found no money left: the same with a higher --max-cost-all runs them"
+            f"{quantity(len(limited), 'job')} did not run, as the limit of the batch is spent: "
+            "the same command with a higher --max-cost-all runs them"
         )
     if len(failed) > len(limited):
         reporter.line("--retry-failed runs those again that failed")
@@ -283,10 +284,10 @@ def _end(
 
 
 def _left(jobs: Sequence[Job], results: dict[str, JobResult]) -> str:
-    """How many jobs are not over."""
+    """How many jobs are left."""
     from ua_tui.core.events.units import quantity
 
-    return f"{quantity(len({job.id for job in jobs} - results.keys()), 'job')} not over"
+    return f"{quantity(len({job.id for job in jobs} - results.keys()), 'job')} left"
 
 
 def _title(args: argparse.Namespace) -> str:

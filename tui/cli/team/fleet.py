@@ -102,7 +102,7 @@ def _print(fleet: Fleet, *, as_json: bool, place: str) -> int:
                 "sessions": [_fields(each) for each in fleet.rows],
                 "batches": [_batch(each) for each in fleet.batches],
                 "workers": [_worker(each, now) for each in fleet.workers],
-                "waiting": fleet.waiting(),
+                "waiting": fleet.waiting,
                 "oldest_waiting": _iso(progress.oldest),
                 "per_minute": progress.per_minute,
                 "seconds_left": progress.left_seconds,
@@ -114,8 +114,8 @@ def _print(fleet: Fleet, *, as_json: bool, place: str) -> int:
     else:
         print_table([_HEADER, *(_row(each, now) for each in fleet.rows)])
         listed = sum(row.state in ("waiting", "held") and not row.session for row in fleet.rows)
-        if fleet.waiting() > listed:
-            print_line(f"and {fleet.waiting() - listed:,} more jobs that wait")
+        if fleet.waiting > listed:
+            print_line(f"and {fleet.waiting - listed:,} more jobs that wait")
     return EXIT_FAILED if fleet.notice else 0
 
 

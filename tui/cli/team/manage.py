@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ua_tui.core.events.units import duration, quantity
@@ -27,9 +27,8 @@ examples:
   ua-tui team attention          what a person has to look at
   ua-tui team prune --older-than 90d
 """
-_WORDS = {"needs_you": "needs you"}
 _HELP = """\
-status shows the tables, sessions, jobs and workers (default); migrate creates the tables, or updates them to this
+status shows the tables, jobs, workers and schedules (default); migrate creates the tables, or updates them to this
 version of the program; grant gives roles of the server access; revoke takes it away, cancels their jobs and ends their
 connections; limit sets ceilings for
 roles, and shows them; cancel, pause, resume and retry take jobs and batches, and
@@ -37,6 +36,8 @@ cancel first removes a schedule of that name; attention shows what waits for a p
 whether they succeeded, and schedules that did not run; prune removes old batches"""
 _OF_ROLES = ("grant", "revoke", "limit")
 _OF_JOBS = ("cancel", "pause", "resume", "retry")
+_GO_WITH = {("json",): ("status", "attention"), ("cost_per_day", "jobs", "tools", "none"): ("limit",)}
+"""With which actions options go."""
 _ACTIONS = ("status", "migrate", *_OF_ROLES, *_OF_JOBS, "attention", "prune")
 
 
@@ -94,17 +95,12 @@ def run(args: argparse.Namespace) -> int:
         )
     if args.names and action not in (*_OF_ROLES, *_OF_JOBS) and not args.checked:
         raise WrongUsage(f"{action} takes no names")
-    if args.json and action not in ("status", "attention"):
-        raise WrongUsage("--json goes with status and attention")
     if (action == "prune") != (args.older_than is not None):
         raise WrongUsage("prune and --older-than go together, such as --older-than 90d")
-    if action != "limit" and (args.cost_per_day, args.jobs, args.tools, args.none) != (
-        None,
-        None,
-        None,
-        False,
-    ):
-        raise WrongUsage("--cost-per-day, --jobs, --tools and --none go with limit")
+    for names, actions in _GO_WITH.items():
+        if action not in actions and any(getattr(args, name) not in (None, False) for name in names):
+            options = " and ".join(f"--{name.replace('_', '-')}" for name in names)
+            raise WrongUsage(f"{options} {'goes' if len(names) == 1 else 'go'} with {' and '.join(actions)}")
     import asyncio
 
     from ua_tui.core.settings.loading import load_settings
@@ -258,7 +254,6 @@ async def _show_status(address: Address, *, as_json: bool) -> None:
         return
     print_line(
         f"{facts['database']}: PostgreSQL {facts['server']}, tables of version {facts['tables']}\n"
-        f"sessions  {_counts(work.sessions)}\n"
         f"jobs      {_counts(work.jobs)}\n"
         f"workers   {_workers(work)}\n"
         f"schedules {_schedules(work)}"
@@ -267,22 +262,10 @@ async def _show_status(address: Address, *, as_json: bool) -> None:
         print_line(f"nothing is claimed for {duration(work.held_seconds)}: the provider refuses requests")
 
 
-def _counts(found: Any) -> str:
-    """Counts by state, in the order of what a person looks for first."""
-    order = (
-        "needs_you",
-        "running",
-        "starting",
-        "idle",
-        "lost",
-        "waiting",
-        "held",
-        "done",
-        "failed",
-        "cancelled",
-    )
-    counts = [f"{found[state]:,} {_WORDS.get(state, state)}" for state in order if found.get(state)]
-    return " · ".join(counts) or "none"
+def _counts(found: Mapping[Any, int]) -> str:
+    from ua_tui.core.team.fleet.rows import describe_counts
+
+    return " · ".join(describe_counts(found)) or "none"
 
 
 def _schedules(work: WorkState) -> str:

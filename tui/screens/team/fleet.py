@@ -3,37 +3,49 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, tzinfo
 from functools import partial
 from typing import ClassVar
 
+import msgspec
 from textual import on
 from textual.app import ComposeResult
-from textual.binding import BindingType
+from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.message import Message
 from textual.widgets import Input, Static
 
 from ua_tui.core.errors import TeamError, UniversalAgentError
 from ua_tui.core.events.units import live_duration, money, quantity
-from ua_tui.core.team.fleet.rows import Fleet, FleetBatch, FleetRow, FleetState, FleetWorker
+from ua_tui.core.team.fleet.rows import (
+    WORDS,
+    Fleet,
+    FleetBatch,
+    FleetRow,
+    FleetState,
+    FleetWorker,
+    Progress,
+    describe_counts,
+)
 from ua_tui.core.team.fleet.source import FleetSource
 from ua_tui.core.team.jobs.operations import Operation, Operations
 from ua_tui.core.text import clean_line
 from ua_tui.tui.keys.keymap import keys_of
-from ua_tui.tui.keys.places import TO_PROMPT, KeyPlace, key_binding
+from ua_tui.tui.keys.places import SEARCH, TO_PROMPT, KeyPlace, key_binding
 from ua_tui.tui.ports import ScreenHost
 from ua_tui.tui.render.format import tail_cut
 from ua_tui.tui.screens.session.confirm import ConfirmScreen
-from ua_tui.tui.screens.team.lists import MARKS, BatchList, FleetList, StateList, WorkerList, bar
+from ua_tui.tui.screens.team.lists import AnyRow, FleetList, Kind, bar
 from ua_tui.tui.viewers.view.chrome import KeyLine, TitleLine
 from ua_tui.tui.widgets.modal import Modal
 from ua_tui.tui.workers import start_job
 
-_AT_WORK: tuple[FleetState, ...] = ("running", "starting", "idle", "lost")
+_AT_WORK: tuple[FleetState, ...] = ("needs_you", "running", "starting", "idle", "lost")
 _COLLAPSED, _MORE = "waiting", "waiting:more"
+_LISTS = Binding.Group("list batches or sessions; workers; waiting jobs, or their number")
+_JOBS = Binding.Group("cancel; run again what failed; pause or resume (asks first)")
 _FEW = 5
 
 
@@ -66,16 +78,21 @@ class FleetScreen(Modal[None]):
         now: the time, in seconds since the epoch.
     """
 
-    PLACE: ClassVar[KeyPlace] = KeyPlace("In the fleet", parts=(StateList,))
+    PLACE: ClassVar[KeyPlace] = KeyPlace("In the fleet", parts=(FleetList,))
     BINDINGS: ClassVar[list[BindingType]] = [
-        key_binding("fleet.batches", "b", "list('batches')", "list the batches, or the sessions"),
-        key_binding("fleet.workers", "m", "list('workers')", "list the workers and their machines"),
-        key_binding("fleet.waiting", "w", "waiting", "list the waiting jobs, or their number"),
+        key_binding("fleet.batches", "b", "list('batches')", "list the batches, or the sessions", _LISTS),
+        key_binding("fleet.workers", "m", "list('workers')", "list the workers and their machines", _LISTS),
+        key_binding("fleet.waiting", "w", "waiting", "list the waiting jobs, or their number", _LISTS),
         key_binding("fleet.mark", "space", "mark", "mark for the keys that cancel, run again and pause"),
-        key_binding("fleet.cancel", "c", "ask('cancel')", "cancel jobs or a batch (asks first)"),
-        key_binding("fleet.retry", "r", "ask('retry')", "run failed and cancelled jobs again (asks first)"),
-        key_binding("fleet.pause", "p", "ask('pause')", "pause or resume jobs or a batch (asks first)"),
-        key_binding("find.search", "slash", "search", "filter the list"),
+        key_binding("fleet.cancel", "c", "ask('cancel')", "cancel jobs or a batch (asks first)", _JOBS),
+        key_binding(
+            "fleet.retry", "r", "ask('retry')", "run failed and cancelled jobs again (asks first)", _JOBS
+        ),
+        key_binding(
+            "fleet.pause", "p", "ask('pause')", "pause or resume jobs or a batch (asks first)", _JOBS
+        ),
+        key_binding("fleet.owner", "o", "owner", "list only what is of this owner, or of everybody"),
+        key_binding("find.search", "slash", "search", "search", SEARCH),
         key_binding("screen.leave", "escape", "leave", "back"),
         key_binding("screen.close", "q", "close", "back"),
         TO_PROMPT,
@@ -105,19 +122,16 @@ class FleetScreen(Modal[None]):
         self._expanded = False
         self._query = ""
         self._batch: FleetBatch | None = None
-        self._lists: dict[str, StateList] = {
-            "sessions": FleetList(now=now, id="fleet-list"),
-            "batches": BatchList(now=now, id="fleet-batches"),
-            "workers": WorkerList(now=now, id="fleet-workers"),
-        }
-        self._shown = "sessions"
+        self._owner = ""
+        self._shown: Kind = "sessions"
+        self._list = FleetList(now=now, id="fleet-list")
 
     def compose(self) -> ComposeResult:
-        """Create the title, how far the work is, the notice, the lists, the details, an input line, and the keys."""
+        """Create the title, how far the work is, the notice, the list, the details, an input line, and the keys."""
         yield TitleLine()
         yield Static(id="fleet-progress")
         yield Static(id="fleet-notice")
-        yield from self._lists.values()
+        yield self._list
         yield Static(id="fleet-detail")
         yield Input(id="fleet-line", compact=True, placeholder="state, title, batch, machine, owner")
         yield KeyLine(gap=1)
@@ -150,17 +164,17 @@ class FleetScreen(Modal[None]):
             self._list.refresh()
             self._show_title()
 
-    @property
-    def _list(self) -> StateList:
-        return self._lists[self._shown]
-
-    def _show_list(self, name: str) -> None:
-        self._shown = name
-        for each, listed in self._lists.items():
-            listed.display = each == name
+    def _show_list(self, kind: Kind) -> None:
+        self._shown = kind
         self._list.focus()
         self.query_one(KeyLine).show_keys(*self._keys())
         self._show()
+
+    @property
+    def _part(self) -> Fleet:
+        """The fleet as far as its batch and its owner are chosen."""
+        batch = self._batch.id if self._batch is not None else ""
+        return (self._fleet or Fleet()).only(batch=batch, owner=self._owner)
 
     def _keys(self) -> Iterator[tuple[str, str, str]]:
         """The keys of the list that is shown."""
@@ -177,16 +191,23 @@ class FleetScreen(Modal[None]):
         yield "/", "filter", "screen.search"
         if self._shown == "sessions":
             yield "w", "waiting", "screen.waiting"
+        if self._shown != "workers":
+            yield "o", "owner", "screen.owner"
         yield "Esc", "back", "screen.leave"
 
     # -- what is shown ------------------------------------------------------------------------------
 
     def _show(self) -> None:
-        fleet = self._fleet
-        if fleet is not None:
-            self._lists["sessions"].show(tuple(self._rows(fleet)))
-            self._lists["batches"].show([each for each in fleet.batches if self._matches(_batch_text(each))])
-            self._lists["workers"].show([each for each in fleet.workers if self._matches(each.name)])
+        fleet, part = self._fleet, self._part
+        rows: Sequence[AnyRow]
+        match self._shown:
+            case "sessions":
+                rows = tuple(self._rows(part))
+            case "batches":
+                rows = [each for each in part.batches if self._matches(_batch_text(each))]
+            case "workers":
+                rows = [each for each in part.workers if self._matches(each.name)]
+        self._list.show_kind(self._shown, rows)
         notice = fleet.notice if fleet is not None else ""
         line = self.query_one("#fleet-notice", Static)
         line.update(Content(clean_line(notice, 400)))
@@ -194,18 +215,18 @@ class FleetScreen(Modal[None]):
         self._show_title()
 
     def _rows(self, fleet: Fleet) -> Iterator[FleetRow]:
-        batch = self._batch.id if self._batch is not None else ""
-        shown = [row for row in fleet.rows if batch in ("", row.batch) and self._matches(_row_text(row))]
+        shown = [row for row in fleet.rows if self._matches(_row_text(row))]
         waits = [row for row in shown if _is_queued(row)]
         # One that was handed back is listed with its session.
         begun = sum(row.state in ("waiting", "held") and bool(row.session) for row in shown)
-        number = max(fleet.waiting(batch) - begun, len(waits))
+        number = max(fleet.waiting - begun, len(waits))
         # A few waiting jobs are listed; of more there is one row with their number.
         is_collapsed = number > _FEW and not self._expanded and not self._query
         yield from (row for row in shown if not row.is_over and not _is_queued(row))
         if is_collapsed:
-            held = sum(each.on_hold for each in fleet.batches if batch in ("", each.id))
-            parts = [f"{quantity(number - held, 'job')} for a worker"] if number > held else []
+            held = sum(each.on_hold for each in fleet.batches)
+            wait = "for a worker" if any(each.owner for each in fleet.batches) else "to come"
+            parts = [f"{quantity(number - held, 'job')} {wait}"] if number > held else []
             parts += [f"{quantity(held, 'job')} paused"] if held else []
             yield FleetRow(
                 id=_COLLAPSED, state="waiting" if number > held else "held", title=" · ".join(parts)
@@ -222,47 +243,42 @@ class FleetScreen(Modal[None]):
         return all(word in folded for word in self._query.casefold().split())
 
     def _show_title(self) -> None:
-        fleet, facts = self._fleet, list[str]()
-        batch = self._batch.id if self._batch is not None else ""
-        if self._query or self._batch is not None:
+        part, facts = self._part, list[str]()
+        if self._query or self._batch is not None or self._owner:
             leave = keys_of(self.app).shown("screen.leave")
-            filters = [f"batch {self._batch.name}" if self._batch is not None else "", self._query]
+            filters = [
+                f"batch {self._batch.name}" if self._batch is not None else "",
+                f"owner {self._owner}" if self._owner else "",
+                self._query,
+            ]
             shown = tail_cut(clean_line(" ".join(filter(None, filters)), 200), 24)
             facts.append(f"filter: {shown} · {leave} clears")
-        if fleet is None or fleet.is_reading:
+        if self._fleet is None or part.is_reading:
             facts.append("reading")
-        if fleet is not None:
-            needs = fleet.count("needs_you", batch=batch)
-            progress = fleet.progress(self._now(), batch)
-            waiting = progress.waiting if progress.total else fleet.count("waiting", batch=batch)
-            facts += [
-                f"{count:,} {word}"
-                for count, word in (
-                    (len(self._list.marked), "marked"),
-                    (needs, "need you" if needs > 1 else "needs you"),
-                    *((fleet.count(state, batch=batch), MARKS[state][1]) for state in _AT_WORK),
-                    (waiting, "waiting"),
-                    (progress.paused if progress.total else fleet.count("held", batch=batch), "paused"),
-                    (0 if progress.total else progress.done, "done"),
-                    (0 if progress.total else progress.failed, "failed"),
-                    (0 if progress.total else progress.cancelled, "cancelled"),
-                )
-                if count
-            ]
-            facts += [money(progress.cost_usd) or "$0.00"] if fleet.rows or progress.total else []
-            self._show_progress(fleet, batch)
+        if self._fleet is not None:
+            progress = part.progress(self._now())
+            counts = {state: part.count(state) for state in _AT_WORK}
+            counts |= {"waiting": progress.waiting, "held": progress.held}
+            if not progress.of_batches:
+                counts |= {"done": progress.done, "failed": progress.failed, "cancelled": progress.cancelled}
+            facts += [f"{len(self._list.marked):,} marked"] if self._list.marked else []
+            facts += describe_counts(counts)
+            facts += [money(progress.cost_usd) or "$0.00"] if part.rows or progress.of_batches else []
+            self._show_progress(part, progress)
         address = self._source.address
         place = str(self._source.index.sessions) if address is None else str(address)
         name = "Fleet" if self._shown == "sessions" else f"Fleet · {self._shown}"
         self.query_one(TitleLine).show(name, place=place, facts=" · ".join(facts))
 
-    def _show_progress(self, fleet: Fleet, batch: str) -> None:
+    def _show_progress(self, fleet: Fleet, progress: Progress) -> None:
         """Show how far the batches are, how long jobs wait, how fast it goes, and when it is done."""
-        progress, line = fleet.progress(self._now(), batch), self.query_one("#fleet-progress", Static)
-        line.display = bool(progress.total)
-        if not progress.total:
-            return
-        left = progress.left_seconds
+        line = self.query_one("#fleet-progress", Static)
+        line.display = progress.of_batches
+        left, now = progress.left_seconds, self._now()
+        # A batch of this machine, which has no owner, needs no worker.
+        lacks_workers = any(each.owner and each.over < each.total for each in fleet.batches) and not any(
+            each.is_alive(now) for each in fleet.workers
+        )
         facts = [
             f"{progress.done:,} of {progress.total:,} done",
             f"{progress.failed:,} failed" if progress.failed else "",
@@ -272,11 +288,11 @@ class FleetScreen(Modal[None]):
             else "",
             f"{progress.per_minute:.1f}/min" if progress.per_minute is not None else "",
             f"~{live_duration(left)} left" if left is not None else "",
-            "" if any(each.is_alive(self._now()) for each in fleet.workers) else "no worker is alive",
+            "no worker is alive" if lacks_workers else "",
         ]
         line.update(
             Content.assemble(
-                (bar(progress.done + progress.failed + progress.cancelled, progress.total), "$accent"),
+                (bar(progress.over, progress.total), "$accent"),
                 "  " + " · ".join(filter(None, facts)),
             )
         )
@@ -306,22 +322,18 @@ class FleetScreen(Modal[None]):
             word = "submitted" if row.state == "waiting" else "started"
             about.append(f"{word} {self._moment(row.started)}")
         about += ["demo" if row.demo else "", f"job {clean_line(row.job, 8)}" if row.job else ""]
-        return [row.activity or MARKS[row.state][1], " · ".join(filter(None, about))]
+        return [row.activity or WORDS[row.state], " · ".join(filter(None, about))]
 
     def _describe_batch(self, row: FleetBatch) -> list[str]:
-        numbers = (
-            (row.needs_you, "need you"),
-            (row.running, "running"),
-            (row.queued, "waiting"),
-            (row.done, "done"),
-            (row.failed, "failed"),
-            (row.cancelled, "cancelled"),
-        )
         about = [row.name, row.owner, f"submitted {self._moment(row.submitted)}"]
         about.append(f"limit {money(row.max_cost_usd)}" if row.max_cost_usd is not None else "")
-        about += ["paused" if row.paused else "", "private" if row.private else "", f"batch {row.id[:8]}"]
+        about += [
+            "paused" if row.paused else "",
+            "private" if row.private else "",
+            f"batch {row.id[:8]}" if row.owner else "this machine",
+        ]
         return [
-            " · ".join(f"{count:,} {word}" for count, word in numbers if count),
+            " · ".join(describe_counts(msgspec.structs.asdict(row))),
             " · ".join(filter(None, about)),
         ]
 
@@ -334,7 +346,7 @@ class FleetScreen(Modal[None]):
         """Follow the session under the cursor, or read it if it is over; of a batch list the sessions."""
         row = self._list.chosen
         if isinstance(row, FleetBatch):
-            self._batch, self._query = row, ""
+            self._batch, self._query, self._owner = row, "", ""
             self._show_list("sessions")
         elif isinstance(row, FleetRow):
             self._open(row)
@@ -345,7 +357,7 @@ class FleetScreen(Modal[None]):
         elif not row.folder and not row.session:
             self.warn("This job waits for a worker: there is nothing to show yet.")
         elif row.is_over and not row.folder and not row.name:
-            reason = clean_line(row.activity or MARKS[row.state][1], 200)
+            reason = clean_line(row.activity or WORDS[row.state], 200)
             self.warn(f"This job ended before its session began: {reason}")
         else:
             try:
@@ -353,9 +365,14 @@ class FleetScreen(Modal[None]):
             except UniversalAgentError as error:
                 self.warn(str(error))
 
-    def action_list(self, name: str) -> None:
+    def action_list(self, kind: Kind) -> None:
         """Show another list, or the sessions again."""
-        self._show_list("sessions" if self._shown == name else name)
+        self._show_list("sessions" if self._shown == kind else kind)
+
+    def action_owner(self) -> None:
+        """List only what is of the owner of the row under the cursor, or of everybody again."""
+        self._owner = "" if self._owner else getattr(self._list.chosen, "owner", "")
+        self._show()
 
     def action_waiting(self) -> None:
         """List the waiting jobs, or only their number."""
@@ -387,7 +404,9 @@ class FleetScreen(Modal[None]):
         found = [(each, id_) for each in rows if (id_ := _id_for(operation, each))]
         verb, meaning, _, state = _QUESTIONS[operation]
         if not found:
-            has_job = any(isinstance(each, FleetBatch) or getattr(each, "job", "") for each in rows)
+            has_job = any(
+                each.owner if isinstance(each, FleetBatch) else getattr(each, "job", "") for each in rows
+            )
             reason = f"nothing chosen here {state}" if has_job else "choose a job of the team, or a batch"
             self.warn(f"{verb}: {reason}.")
             return
@@ -445,8 +464,8 @@ class FleetScreen(Modal[None]):
 
     def action_leave(self) -> None:
         """Close the line, the marks and the filter, then the other lists, then the screen."""
-        if self.query_one("#fleet-line", Input).display or self._query or self._list.marked:
-            self._query = ""
+        if self.query_one("#fleet-line", Input).display or self._query or self._owner or self._list.marked:
+            self._query = self._owner = ""
             self._list.marked.clear()
             self._close_line()
             self._show()
@@ -465,7 +484,7 @@ def _is_queued(row: FleetRow) -> bool:
 
 def _row_text(row: FleetRow) -> str:
     parts = (row.title, row.activity, row.batch_name, row.name, row.where, row.owner)
-    return " ".join((MARKS[row.state][1], *parts))
+    return " ".join((WORDS[row.state], *parts))
 
 
 def _batch_text(batch: FleetBatch) -> str:
@@ -475,7 +494,7 @@ def _batch_text(batch: FleetBatch) -> str:
 def _id_for(operation: Operation, row: FleetRow | FleetBatch | FleetWorker) -> str:
     """The id with which a row can be changed like this; empty if it cannot be."""
     match row:
-        case FleetBatch():
+        case FleetBatch(owner=str(owner)) if owner:
             return row.id
         case FleetRow(local=False):
             states = {"retry": ("failed", "cancelled"), "resume": ("held",), "pause": ("waiting",)}

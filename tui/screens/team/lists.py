@@ -1,38 +1,31 @@
-"""The rows of the fleet: sessions, batches and workers in columns."""
+"""The list of the fleet: sessions, batches or workers in columns."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 from rich.style import Style
 from textual.binding import BindingType
 
 from ua_tui.core.events.units import duration, live_duration, money
-from ua_tui.core.team.fleet.rows import FleetBatch, FleetRow, FleetState, FleetWorker
+from ua_tui.core.team.fleet.rows import WORDS, FleetBatch, FleetRow, FleetState, FleetWorker
 from ua_tui.tui.keys.places import key_binding
 from ua_tui.tui.widgets.column_list import Column, ColumnList
 
-MARKS: dict[FleetState, tuple[str, str]] = {
-    "needs_you": ("?", "needs you"),
-    "running": ("…", "running"),
-    "starting": ("…", "starting"),
-    "idle": ("·", "idle"),
-    "waiting": ("·", "waiting"),
-    "held": ("‖", "paused"),
-    "lost": ("⊘", "lost"),
-    "done": ("✓", "done"),
-    "failed": ("✗", "failed"),
-    "cancelled": ("⊘", "cancelled"),
-    "crashed": ("⊘", "crashed"),
-}
+_MARKS: dict[FleetState, str] = {
+    "needs_you": "?", "running": "…", "starting": "…", "idle": "·", "waiting": "·", "held": "‖", "lost": "⊘",
+    "done": "✓", "failed": "✗", "cancelled": "⊘", "crashed": "⊘",
+}  # fmt: skip
+Kind = Literal["sessions", "batches", "workers"]
+AnyRow = FleetRow | FleetBatch | FleetWorker
 _UNKNOWN = "–"
 _BAR = 12
 
 
-class StateList(ColumnList[Any]):
-    """Rows that have a state, some of which are marked.
+class FleetList(ColumnList[Any]):
+    """Rows of one `kind`, some of which are `marked` for the next key, by their ids; each kind has its own cursor.
 
     Args:
         now: the time, in seconds since the epoch.
@@ -51,108 +44,109 @@ class StateList(ColumnList[Any]):
     def __init__(self, *, now: Callable[[], float] = time.time, id: str | None = None) -> None:
         super().__init__(id=id)
         self.now = now
+        self.kind: Kind = "sessions"
         self.marked: set[str] = set()
-        """The ids of rows that are marked for the next key."""
+        self._cursors: dict[Kind, str] = {}
 
-    def state_of(self, row: Any) -> FleetState:
+    def show_kind(self, kind: Kind, rows: Sequence[AnyRow]) -> None:
+        """Show rows of this kind."""
+        if kind == self.kind:
+            self.show(rows)
+            return
+        if self.chosen is not None:
+            self._cursors[self.kind] = self.name_of(self.chosen)
+        self.kind = kind
+        self.show(rows, self._cursors.get(kind, ""))
+
+    def name_of(self, row: AnyRow) -> str:
+        """The id of a row."""
+        return row.name if isinstance(row, FleetWorker) else row.id
+
+    def state_of(self, row: AnyRow) -> FleetState:
         """The state of a row."""
-        state: FleetState = row.state
-        return state
+        return row.state_at(self.now()) if isinstance(row, FleetWorker) else row.state
 
-    def name_of(self, row: Any) -> str:
-        """The id of the row."""
-        return str(row.id)
+    def mark(self, row: AnyRow) -> tuple[str, Style]:
+        """The sign of its state, or that it is marked."""
+        glyph = "●" if self.name_of(row) in self.marked else _MARKS[self.state_of(row)]
+        return glyph, self._style_of(row)
 
     def columns(self, width: int) -> Sequence[Column[Any]]:
-        """The state, and what a subclass adds."""
-        columns = [
-            Column("state", 9, lambda row: MARKS[self.state_of(row)][1], self.style_of, gap=0),
-            *self.more_columns(width),
-        ]
-        room = width - 2 - sum(column.gap + column.width for column in columns)
-        name = columns[1]
-        wide = max(1, min(room, self._widest(name)))
-        columns[1] = Column(name.title, wide, name.text, name.style)
-        return columns
+        """The state, and as many columns as there is room for; `now` has what titles leave."""
+        state = Column[Any]("state", 9, lambda row: WORDS[self.state_of(row)], self._style_of, gap=0)
+        of_kind = {"sessions": self._of_sessions, "batches": self._of_batches, "workers": self._of_workers}
+        name, *others = of_kind[self.kind](width)
+        room = width - 2 - state.width - name.gap - sum(each.gap + each.width for each in others)
+        widest = max([len(name.title), *(len(name.text(row)) for row in self.rows)])
+        if self.kind == "sessions":
+            wide = room if width < 96 else min(widest, room * 3 // 5)
+            if wide < room:
+                others.insert(0, Column("now", room - wide - 2, lambda row: row.activity, self._style_of_now))
+        else:
+            wide = max(1, min(room, widest))
+        return [state, Column(name.title, wide, name.text, name.style), *others]
 
-    def _widest(self, column: Column[Any]) -> int:
-        """How much of the room a column needs at most."""
-        return max([len(column.title), *(len(column.text(row)) for row in self.rows)])
-
-    def more_columns(self, width: int) -> list[Column[Any]]:
-        """The columns behind the state; the first one gets what the others leave."""
-        raise NotImplementedError
-
-    def mark(self, row: Any) -> tuple[str, Style]:
-        """The sign of its state, or that it is marked."""
-        glyph = "●" if self.name_of(row) in self.marked else MARKS[self.state_of(row)][0]
-        return glyph, self.style_of(row)
-
-    def style_of(self, row: Any) -> Style:
-        """The style of its state."""
+    def _style_of(self, row: AnyRow) -> Style:
         state = self.state_of(row)
         name = {"crashed": "lost", "starting": "running"}.get(state, state.replace("_", "-"))
         has_colour = f"fleet--{name}" in self.COMPONENT_CLASSES
         return self.get_component_rich_style(f"fleet--{name}") if has_colour else self.muted
 
-    def number(self, title: str, width: int, text: Callable[[Any], str]) -> Column[Any]:
-        """A column of numbers."""
+    def _style_of_now(self, row: FleetRow) -> Style:
+        return self._style_of(row) if row.state == "needs_you" or row.unknown else self.muted
+
+    def _number(self, title: str, width: int, text: Callable[[Any], str]) -> Column[Any]:
         return Column(title, width, text, self.muted, right=True)
 
-
-class FleetList(StateList):
-    """Shows sessions; what they do now, whose they are and where they run where there is room."""
-
-    def __init__(self, *, now: Callable[[], float] = time.time, id: str | None = None) -> None:
-        super().__init__(now=now, id=id)
-        self._has_team = self._has_batches = False
-
-    def show(self, rows: Sequence[FleetRow], at: str | None = None) -> None:
-        """Show these rows; without a team there are fewer columns."""
-        self._has_team = any(row.where or row.owner for row in rows)
-        self._has_batches = len({row.batch for row in rows if row.batch}) > 1
-        super().show(rows, at)
-
-    def columns(self, width: int) -> Sequence[Column[FleetRow]]:
-        """As many columns as there is room for; a title leaves room for `now` that no title needs."""
-        state, title, *others = super().columns(width)
-        if width < 96:
-            return [state, title, *others]
-        wide = min(super()._widest(title), title.width * 3 // 5)
-        now: Column[FleetRow] = Column(
-            "now", title.width - wide - 2, lambda row: row.activity, self._style_of_activity
-        )
-        return [state, Column(title.title, wide, title.text, title.style), now, *others]
-
-    def _widest(self, column: Column[Any]) -> int:
-        """As much as there is: `now` gets what the title leaves."""
-        return 1_000
-
-    def more_columns(self, width: int) -> list[Column[Any]]:
-        """Title, batch, owner, cost, time and place."""
-        muted = self.muted
-        columns: list[Column[Any]] = [
-            Column(
+    def _of_sessions(self, width: int) -> list[Column[Any]]:
+        muted, plain = self.muted, self.rich_style
+        has_team = any(row.where or row.owner for row in self.rows)
+        columns = [
+            Column[Any](
                 "title or first query",
                 0,
                 lambda row: row.title or row.name or "empty",
-                lambda row: muted if row.is_over else self.rich_style,
+                lambda row: muted if row.is_over else plain,
             )
         ]
-        if self._has_batches and width >= 110:
+        if width >= 110 and len({row.batch for row in self.rows if row.batch}) > 1:
             columns.append(Column("batch", 14, lambda row: row.batch_name, muted))
-        if self._has_team and width >= 64:
+        if has_team and width >= 64:
             columns.append(Column("owner", 8, lambda row: row.owner, muted))
         columns += [
-            self.number("cost", 7, lambda row: money(row.cost_usd) or _UNKNOWN),
-            self.number("time", 7, self._time),
+            self._number("cost", 7, lambda row: money(row.cost_usd) or _UNKNOWN),
+            self._number("time", 7, self._time),
         ]
-        if self._has_team and width >= 140:
+        if has_team and width >= 140:
             columns.append(Column("where", 14, _place_of, muted))
         return columns
 
-    def _style_of_activity(self, row: FleetRow) -> Style:
-        return self.style_of(row) if row.state == "needs_you" or row.unknown else self.muted
+    def _of_batches(self, width: int) -> list[Column[Any]]:
+        columns: list[Column[Any]] = [
+            Column("batch", 0, lambda row: row.name, self.rich_style),
+            Column("owner", 8, lambda row: row.owner, self.muted),
+            self._number("done", 13, lambda row: f"{row.done:,} of {row.total:,}"),
+            self._number("failed", 6, lambda row: _count(row.failed)),
+            self._number("cost", 7, lambda row: money(row.cost_usd) or _UNKNOWN),
+        ]
+        if width < 96:
+            return columns
+        columns.insert(2, Column("progress", _BAR, lambda row: bar(row.over, row.total), self.muted))
+        return [
+            *columns,
+            self._number("run", 5, lambda row: _count(row.running + row.needs_you)),
+            self._number("waiting", 7, lambda row: _count(row.queued)),
+            self._number("age", 7, lambda row: self._ago(row.submitted)),
+        ]
+
+    def _of_workers(self, width: int) -> list[Column[Any]]:
+        return [
+            Column("worker", 0, lambda row: row.name, self.rich_style),
+            Column("", 8, lambda row: "draining" if row.draining else "", self.muted),
+            self._number("slots", 8, lambda row: f"{row.busy} of {row.slots}"),
+            Column("version", 16, lambda row: row.version, self.muted),
+            self._number("seen", 11, lambda row: f"{self._ago(row.seen)} ago"),
+        ]
 
     def _time(self, row: FleetRow) -> str:
         seconds = row.seconds(self.now())
@@ -160,74 +154,18 @@ class FleetList(StateList):
             return _UNKNOWN
         return duration(seconds) if row.finished is not None else live_duration(seconds)
 
+    def _ago(self, seconds: float) -> str:
+        return live_duration(max(0.0, self.now() - seconds))
+
 
 def _place_of(row: FleetRow) -> str:
     return row.where or ("" if row.state in ("waiting", "held") else "this machine")
 
 
-class BatchList(StateList):
-    """Shows batches with how far they are."""
-
-    def state_of(self, row: FleetBatch) -> FleetState:
-        """What a batch does."""
-        if row.paused and row.over < row.total:
-            return "held"
-        if row.needs_you:
-            return "needs_you"
-        if row.over < row.total:
-            return "running" if row.running else "waiting"
-        if row.failed:
-            return "failed"
-        return "cancelled" if row.total and row.cancelled == row.total else "done"
-
-    def more_columns(self, width: int) -> list[Column[Any]]:
-        """Name, owner, and the numbers of jobs."""
-        columns = [
-            Column("batch", 0, lambda row: row.name, self.rich_style),
-            Column("owner", 8, lambda row: row.owner, self.muted),
-            self.number("done", 13, lambda row: f"{row.done:,} of {row.total:,}"),
-            self.number("failed", 6, lambda row: _count(row.failed)),
-            self.number("cost", 7, lambda row: money(row.cost_usd) or _UNKNOWN),
-        ]
-        if width < 96:
-            return columns
-        columns.insert(2, Column("progress", _BAR, lambda row: bar(row.over, row.total), self.muted))
-        return [
-            *columns,
-            self.number("run", 5, lambda row: _count(row.running + row.needs_you)),
-            self.number("waiting", 7, lambda row: _count(row.queued)),
-            self.number("age", 7, lambda row: live_duration(max(0.0, self.now() - row.submitted))),
-        ]
-
-
-class WorkerList(StateList):
-    """Shows workers: their machine, their places for jobs, and when they were heard of last."""
-
-    def state_of(self, row: FleetWorker) -> FleetState:
-        """Whether it works, or is gone."""
-        if not row.is_alive(self.now()):
-            return "lost"
-        return "running" if row.busy else "idle"
-
-    def name_of(self, row: FleetWorker) -> str:
-        """The name of the worker."""
-        return row.name
-
-    def more_columns(self, width: int) -> list[Column[Any]]:
-        """Name, slots, version, and when it was seen."""
-        return [
-            Column("worker", 0, lambda row: row.name, self.rich_style),
-            Column("", 8, lambda row: "draining" if row.draining else "", self.muted),
-            self.number("slots", 8, lambda row: f"{row.busy} of {row.slots}"),
-            Column("version", 16, lambda row: row.version, self.muted),
-            self.number("seen", 11, lambda row: f"{live_duration(max(0.0, self.now() - row.seen))} ago"),
-        ]
-
-
-def bar(done: int, total: int, width: int = _BAR) -> str:
+def bar(done: int, total: int) -> str:
     """Draw how much is done."""
-    full = width * done // total if total else 0
-    return "█" * full + "░" * (width - full)
+    full = _BAR * done // total if total else 0
+    return "█" * full + "░" * (_BAR - full)
 
 
 def _count(number: int) -> str:

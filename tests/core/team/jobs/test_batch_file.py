@@ -103,7 +103,7 @@ def test_a_wrong_csv_is_named_with_its_reason(text: str, words: str) -> None:
 
 
 def test_problems_are_named_up_to_twenty_also_bytes_and_a_missing_query() -> None:
-    assert problems(b"good\nb\xff\n") == ["line 2: it is not UTF-8 text: save the file as UTF-8"]
+    assert problems(b"good\nb\xff\nc\xff\n") == ["line 2: it is not UTF-8 text: save the file as UTF-8"]
     lines = problems("".join('{"query": ""}\n' for _ in range(30)))
     assert len(lines) == 21
     assert lines[-1] == "... and 10 more"

@@ -100,6 +100,64 @@ async def test_a_pattern_of_the_ceiling_covers_the_names_that_it_matches(team: T
         assert f"jobs of {team.name} may not allow {allow}, {allowed}" in str(raised.value)
 
 
+async def test_a_mode_of_permissions_that_gives_rights_is_a_tool_of_the_ceiling(team: Team) -> None:
+    limit(address_of(team.database), team.name, tools=["Read"])
+    team.add("plan", {"permission_mode": "plan"})
+    with pytest.raises(errors.DatabaseError, match="may not allow acceptEdits, only Read"):
+        team.add("refused", {"permission_mode": "acceptEdits"})
+    limit(address_of(team.database), team.name, tools=["Read", "acceptEdits"])
+    team.add("edits", {"permission_mode": "acceptEdits", "allow": ["Read"]})
+
+
+@pytest.mark.parametrize("isolation", ["READ COMMITTED", "REPEATABLE READ"])
+async def test_two_who_submit_at_once_do_not_pass_the_ceiling_together(team: Team, isolation: str) -> None:
+    limit(address_of(team.database), team.name, jobs=1)
+    with team.member() as db:
+        db.execute("INSERT INTO batch (id) VALUES ('b')")
+    add = "INSERT INTO job (id, batch, query) VALUES (%s, 'b', 'q')"
+    refused: list[Exception] = []
+
+    def add_second() -> None:
+        with team.member() as db:
+            db.execute(f"BEGIN ISOLATION LEVEL {isolation}".encode())
+            try:
+                db.execute(add, ("second",))
+            except errors.DatabaseError as error:
+                refused.append(error)
+                db.execute("ROLLBACK")
+            else:
+                db.execute("COMMIT")
+
+    second = threading.Thread(target=add_second)
+    with team.member() as db, db.transaction():
+        db.execute(add, ("first",))
+        second.start()
+        waits = "SELECT count(*) FROM pg_locks WHERE NOT granted"
+        await until_in_thread(lambda: not second.is_alive() or team.database.execute(waits) != [(0,)])
+    second.join()
+    assert (len(refused), team.database.execute("SELECT id FROM job")) == (1, [("first",)])
+
+
+async def test_who_locks_rows_of_their_own_keeps_nobody_else_waiting(team: Team) -> None:
+    number = await team.jobs.add_worker("w", "1", 9)
+    lost = {}
+    for store, kind in ((team.ann, "ann"), (team.bob, "bob")):
+        jobs = jobs_of(2, limit=1, prefix=kind)
+        await store.submit(batch_with(jobs, limit=1), jobs)
+        lost[kind] = await team.jobs.claim(number, "w")
+    assert all(lost.values())
+    team.database.execute(
+        "UPDATE batch SET max_cost_usd = 5; UPDATE job SET lost = 2 WHERE state = 'running'"
+    )
+    with team.member() as db, db.transaction():
+        db.execute("SELECT FROM batch WHERE owner = current_user FOR UPDATE")
+        claims = [await team.jobs.claim(number, "w") for _ in range(2)]
+        assert [claim and claim.job.query for claim in claims] == ["bob 2", None]
+        await team.jobs.remove_worker(number)
+        assert (await team.jobs.beat(number + 1, "other", "1", 1, 0, 30.0)).failed == 1
+    assert (await team.jobs.beat(number + 1, "other", "1", 1, 0, 30.0)).failed == 1
+
+
 async def test_a_job_without_a_limit_gets_the_rest_of_the_day(team: Team) -> None:
     limit(address_of(team.database), team.name, cost_per_day=5)
     team.add("a")

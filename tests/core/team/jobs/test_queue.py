@@ -401,6 +401,39 @@ async def test_a_job_whose_worker_is_lost_again_and_again_fails(team_database: D
         assert team_database.execute("SELECT max(lost) FROM job") == [(0,)]
 
 
+async def test_a_worker_that_was_only_away_was_not_lost(team_database: Database) -> None:
+    jobs, lost = jobs_of(1), "SELECT lost FROM job"
+    async with open_jobs(team_database) as store:
+        await store.submit(batch_with(jobs), jobs)
+        for is_claimed_again in (False, True):
+            number = await store.add_worker("away", "1", 1)
+            claim = await store.claim(number, "away")
+            assert claim is not None
+            lose_worker(team_database, "away")
+            await store.beat(99, "other", "1", 1, 0, 30.0)
+            assert team_database.execute(lost) == [(1,)]
+            next_claim = await store.claim(99, "other") if is_claimed_again else None
+            # It is back, and hands the job back that it has stopped.
+            assert not await store.release(claim)
+            assert team_database.execute(lost) == [(0,)]
+            await store.remove_worker(number)
+        assert next_claim is not None
+        assert await store.finish(next_claim, Outcome(state="done"))
+
+
+async def test_a_worker_without_a_model_runs_the_demo_and_leaves_the_rest(team_database: Database) -> None:
+    jobs = jobs_of(3)
+    jobs[2] = replace(jobs[2], settings={"demo": True})
+    async with open_jobs(team_database) as store:
+        await store.submit(batch_with(jobs), jobs)
+        async with working(address_of(team_database), answer, only_demo=True):
+            done = "SELECT query FROM job WHERE state = 'done'"
+            await until_in_thread(lambda: team_database.execute(done) == [("query 3",)])
+    assert team_database.execute("SELECT DISTINCT state, attempt FROM job WHERE query <> 'query 3'") == [
+        ("waiting", 0)
+    ]
+
+
 async def test_later_jobs_are_left_alone_and_reported_once(team_database: Database) -> None:
     later, *jobs = jobs_of(3)
     async with open_jobs(team_database) as store:

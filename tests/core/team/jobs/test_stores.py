@@ -258,10 +258,10 @@ async def test_what_ended_lately_is_found(desk: Desk) -> None:
     batch = await desk.submit(jobs)
     for job in jobs:
         await desk.run(job, done())
-    first, second = await desk.store.finished(batch.id, 0)
+    first, second = [each async for each in desk.store.results(batch.id, 0)]
     assert first.finished is not None
     assert second.finished is not None
-    assert [each.job.number for each in await desk.store.finished(batch.id, first.finished)] == [2]
+    assert [each.job.number async for each in desk.store.results(batch.id, first.finished)] == [2]
 
 
 @pytest.mark.parametrize("outcome", [done(), FAILED, Outcome(state="cancelled")], ids=lambda each: each.state)

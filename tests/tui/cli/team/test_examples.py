@@ -85,6 +85,13 @@ def test_probes_ask_the_worker_and_not_the_database() -> None:
         assert probe[-1] == f"find {path} -mmin -2 | grep -q ."
 
 
+def test_a_worker_has_the_time_to_hand_its_sessions_back() -> None:
+    grace = read_arguments("ua-tui", COMMANDS["worker"], ()).grace
+    (pod,) = [pod for pod in pods() if pod["containers"][0]["name"] == "worker"]
+    periods = [pod["terminationGracePeriodSeconds"], composed()["services"]["worker"]["stop_grace_period"]]
+    assert all(int(str(each).removesuffix("s")) >= grace + 20 for each in periods)
+
+
 def test_every_command_line_is_one() -> None:
     lines = {*command_lines()}
     for given in lines:
@@ -160,4 +167,3 @@ def test_the_pods_have_no_rights_and_what_they_refer_to_is_there() -> None:
     assert "[team]" in dockerfile
     (worker,) = [each for each in resources() if each["kind"] == "Deployment"]
     assert worker["spec"]["replicas"] == 2
-    assert worker["spec"]["template"]["spec"]["terminationGracePeriodSeconds"] >= 30

@@ -19,11 +19,6 @@ SECRET = "Tr0ub4dor-and-3"
 ROWS = """
 INSERT INTO batch (id) VALUES ('b');
 INSERT INTO job (id, batch, query, state) VALUES ('1', 'b', 'q', 'waiting'), ('2', 'b', 'q', 'done');
-INSERT INTO session (id, name, state) VALUES ('a', 'a', 'running'), ('b', 'b', 'needs_you');
-INSERT INTO session (id, name, state, job) VALUES ('d', 'd', 'starting', '2');
-INSERT INTO session (id, name, state, seen_at) VALUES ('e', 'e', 'running', now() - interval '40 seconds'),
-    ('f', 'f', 'running', now() - interval '2 days');
-INSERT INTO session (id, name, state, finished_at) VALUES ('c', 'c', 'done', now() - interval '2 days');
 INSERT INTO worker (id, name, version, parallel, seen_at) VALUES
     (1, 'old\x1b[2J', '0.1', 1, now() - interval '2 hours'),
     (2, 'desk-1', '0.2', 4, now() + interval '5 minutes')
@@ -118,12 +113,12 @@ def test_the_state_is_shown(team_database: Database, capsys: Output) -> None:
     assert main(["team", "status", "--to", team_database.url]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert f", tables of version {LATEST}" in lines[0]
-    assert lines[1:] == ["sessions  none", "jobs      none", "workers   none", "schedules none"]
+    assert lines[1:] == ["jobs      none", "workers   none", "schedules none"]
     team_database.execute(ROWS)
     assert main(["team", "--to", team_database.url]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[1:] == [
-        "sessions  1 needs you · 1 running · 1 lost · 1 done", "jobs      1 waiting · 1 done",
+        "jobs      1 waiting · 1 done",
         "workers   1 alive, 1 silent", "  desk-1, 4 jobs at once, version 0.2, seen 0.0s ago",
         "  old\ufffd[2J, 1 job at once, version 0.1, seen 2h 00m ago",
         "schedules none",
@@ -133,23 +128,23 @@ def test_the_state_is_shown(team_database: Database, capsys: Output) -> None:
     assert (found["tables"], found["alive"], found["jobs"]) == (LATEST, 1, {"waiting": 1, "done": 1})
     team_database.execute("UPDATE batch SET paused = true")
     assert main(["team", "--to", team_database.url]) == 0
-    assert "jobs      1 held · 1 done" in capsys.readouterr().out.splitlines()
+    assert "jobs      1 paused · 1 done" in capsys.readouterr().out.splitlines()
     team_database.execute("UPDATE batch SET paused = false")
     team_database.execute("UPDATE job SET state = 'held' WHERE state = 'waiting'")
     assert main(["team", "--to", team_database.url]) == 0
-    assert "jobs      1 held · 1 done" in capsys.readouterr().out.splitlines()
-    # The session of a job does not wait for a query.
-    team_database.execute("INSERT INTO job (id, batch, query, state) VALUES ('3', 'b', 'q', 'running')")
-    team_database.execute("UPDATE session SET job = '3', state = 'idle' WHERE id = 'a'")
+    assert "jobs      1 paused · 1 done" in capsys.readouterr().out.splitlines()
+    team_database.execute(
+        "INSERT INTO job (id, batch, query, state, worker_id) VALUES"
+        " ('3', 'b', 'q', 'running', 1), ('4', 'b', 'q', 'running', 2)"
+    )
     assert main(["team", "--to", team_database.url]) == 0
-    lines = capsys.readouterr().out.splitlines()
-    assert lines[1] == "sessions  1 needs you · 1 starting · 1 lost · 1 done"
+    assert capsys.readouterr().out.splitlines()[1] == "jobs      1 running · 1 lost · 1 paused · 1 done"
 
 
 @pytest.mark.parametrize(("given", "words"), [
     (["grant"], "grant takes the names of roles"),
     (["status", "mary"], "status takes no names"),
-    (["migrate", "--json"], "--json goes with status"),
+    (["migrate", "--json"], "--json goes with status and attention"),
 ])  # fmt: skip
 def test_wrong_usage_is_reported(given: list[str], words: str, capsys: Output) -> None:
     assert main(["team", *given, "--to", "postgresql://db/desk"]) == 2

@@ -104,7 +104,7 @@ def test_a_schedule_of_a_team_is_made_shown_and_removed(team_database: Database,
     assert line.endswith(" · has not run")
     team_database.execute("UPDATE schedule SET next_at = now() - interval '1 hour'")
     assert main(["team", *to]) == 0
-    assert capsys.readouterr().out.endswith(": no worker is alive\n")
+    assert capsys.readouterr().out.endswith(": no worker is alive: start one with `ua-tui worker`\n")
     assert main(["team", "attention", *to]) == 0
     assert (
         "weekly  owner  1h 00m ago  the schedule did not run: no worker is alive" in capsys.readouterr().out
