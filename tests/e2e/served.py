@@ -50,7 +50,7 @@ class Served:
         return [
             line
             for line in reported.stdout.splitlines()
-            if "ua_tui.tui.cli.served_tab" in line and str(self.base) in line
+            if "ua_tui.tui.cli.served_session" in line and str(self.base) in line
         ]
 
 
@@ -107,10 +107,13 @@ async def kept_open(websocket: aiohttp.ClientWebSocketResponse) -> AsyncIterator
 
 
 class Page:
-    """One page of a browser."""
+    """One page of a browser, at whose address its DevTools listen."""
 
-    def __init__(self, connection: aiohttp.ClientWebSocketResponse) -> None:
+    def __init__(self, connection: aiohttp.ClientWebSocketResponse, devtools: str) -> None:
         self._connection = connection
+        self._devtools = devtools
+        self._socket = ""
+        self._drawn = b""
         self._number = 0
         self.asked_for: list[str] = []
         self.failures: list[str] = []
@@ -128,6 +131,10 @@ class Page:
                         self.asked_for.append(reported["request"]["url"])
                     case "Network.webSocketCreated":
                         self.asked_for.append(reported["url"])
+                        self._socket = reported["requestId"]
+                    case "Network.webSocketFrameReceived" if reported["requestId"] == self._socket:
+                        if reported["response"]["opcode"] == 2:
+                            self._drawn += base64.b64decode(reported["response"]["payloadData"])
                     case "Runtime.exceptionThrown":
                         self.failures.append(str(reported))
                     case "Log.entryAdded" if reported["entry"]["level"] == "error":
@@ -150,9 +157,48 @@ class Page:
                     return
                 await asyncio.sleep(PAUSE)
 
+    async def loading(self, *wanted: str, **load: Any) -> None:
+        """Load an address, or the page again, and wait until all of this is drawn."""
+        self._socket, self._drawn = "", b""
+        await self.call(*(("Page.navigate",) if load else ("Page.reload",)), **load)
+        await self.drawing(*wanted)
+
+    async def drawing(self, *wanted: str) -> None:
+        """Wait until all of this has been drawn since the page was loaded."""
+        async with asyncio.timeout(PATIENCE):
+            while not all(each.encode() in self._drawn for each in wanted):
+                await self.value("0")
+                await asyncio.sleep(PAUSE)
+
+    async def enter(self, text: str) -> None:
+        """Type a text and Enter."""
+        await self.call("Input.insertText", text=text)
+        enter = {"key": "Enter", "code": "Enter", "windowsVirtualKeyCode": 13, "text": "\r"}
+        await self.call("Input.dispatchKeyEvent", type="keyDown", **enter)
+
+    @asynccontextmanager
+    async def beside(self) -> AsyncIterator[Page]:
+        """Open another tab of the same browser, and close it afterwards."""
+        async with aiohttp.ClientSession() as client:
+            async with client.put(f"{self._devtools}/json/new?about:blank") as answer:
+                opened = await answer.json()
+            async with _connected(client, opened["webSocketDebuggerUrl"], self._devtools) as page:
+                yield page
+            async with client.get(f"{self._devtools}/json/close/{opened['id']}") as answer:
+                assert answer.status == 200
+
     async def picture(self) -> bytes:
         """Return what the page looks like, as PNG."""
         return base64.b64decode((await self.call("Page.captureScreenshot"))["data"])
+
+
+@asynccontextmanager
+async def _connected(client: aiohttp.ClientSession, address: str, devtools: str) -> AsyncIterator[Page]:
+    async with client.ws_connect(address, max_msg_size=0) as connection:
+        page = Page(connection, devtools)
+        for domain in ("Network", "Runtime", "Log", "Page"):
+            await page.call(f"{domain}.enable")
+        yield page
 
 
 @asynccontextmanager
@@ -178,13 +224,11 @@ async def browsing(folder: Path) -> AsyncIterator[Page]:
                 found = re.search(rb"DevTools listening on ws://(\S+?)/", line)
         assert found is not None
         async with aiohttp.ClientSession() as client:
-            async with client.get(f"http://{found[1].decode()}/json") as answer:
+            devtools = f"http://{found[1].decode()}"
+            async with client.get(f"{devtools}/json") as answer:
                 pages = await answer.json()
             address = next(page["webSocketDebuggerUrl"] for page in pages if page["type"] == "page")
-            async with client.ws_connect(address, max_msg_size=0) as connection:
-                page = Page(connection)
-                for domain in ("Network", "Runtime", "Log", "Page"):
-                    await page.call(f"{domain}.enable")
+            async with _connected(client, address, devtools) as page:
                 yield page
     finally:
         process.terminate()

@@ -45,7 +45,17 @@ def answers(_body: dict[str, Any], _results: int) -> Sequence[Block]:
 async def test_each_tab_has_a_session_with_the_options_that_ends_with_it_or_with_the_server(
     tmp_path: Path,
 ) -> None:
-    options = ("--no-token", "--theme", "ua-light", "--permission-mode", "plan", "--max-turns=7", QUERY)
+    options = (
+        "--no-token",
+        "--keep-minutes",
+        "0",
+        "--theme",
+        "ua-light",
+        "--permission-mode",
+        "plan",
+        "--max-turns=7",
+        QUERY,
+    )
     with scripted_model(answers) as model, serving(tmp_path, *options, model=model) as served:
         assert served.url == served.origin + "/"
         url = f"{served.origin}/ws?width=140&height=40"
@@ -138,7 +148,7 @@ def _status(port: int, request: bytes) -> int:
 async def test_nothing_is_served_without_the_token_nor_a_tab_too_many_and_broken_requests_cause_no_traceback(
     tmp_path: Path,
 ) -> None:
-    options = ("--host", "0.0.0.0", "--token", TOKEN, "--max-tabs", "1")
+    options = ("--host", "0.0.0.0", "--token", TOKEN, "--max-tabs", "1", "--keep-minutes", "0")
     with serving(tmp_path, *options) as served:
         assert TOKEN not in served.url
         own, url = {"Origin": served.origin}, f"{served.origin}/ws"
@@ -168,11 +178,6 @@ async def test_nothing_is_served_without_the_token_nor_a_tab_too_many_and_broken
 
             first = await client.ws_connect("/ws", headers=own)
             await drawn(first, "DEMO")
-            async with client.get("/") as answer:
-                assert answer.status == 503
-                page = await answer.text()
-            assert "<h1>Too many tabs</h1>" in page
-            assert "--max-tabs" in page
             second = await client.ws_connect("/ws", headers=own)
             kind, why = json.loads((await second.receive()).data)
             assert (kind, why["how"]) == ("ended", "was not started")
@@ -256,9 +261,7 @@ async def test_a_real_browser_shows_the_screen_and_types_into_it(tmp_path: Path)
             await page.until("document.body.classList.contains('-first-byte')")
             assert await page.value("location.href") == f"{served.origin}/"
             await page.until("document.activeElement.className === 'xterm-helper-textarea'")
-            await page.call("Input.insertText", text=QUERY)
-            enter = {"key": "Enter", "code": "Enter", "windowsVirtualKeyCode": 13, "text": "\r"}
-            await page.call("Input.dispatchKeyEvent", type="keyDown", **enter)
+            await page.enter(QUERY)
             await until(lambda: [each for events in served.sessions for each in of(events, QueryFinished)])
             picture = Image.open(io.BytesIO(await page.picture())).convert("RGB")
             # Borders, text and marks of many shades, on a screen that is mostly empty.
@@ -273,8 +276,66 @@ async def test_a_real_browser_shows_the_screen_and_types_into_it(tmp_path: Path)
             hosts = {url.split("/")[2] for url in page.asked_for if not url.startswith("data:")}
             assert hosts == {served.origin.removeprefix("http://")}
             assert page.failures == []
-            await page.call("Page.navigate", url="about:blank")
-            await until(lambda: served.children == [])
     (events,) = served.sessions
     assert asked(events) == [QUERY]
     assert isinstance(events[-1], SessionFinished)
+
+
+@pytest.mark.skipif(BROWSER is None, reason="needs Chromium, which .ci/run installs where it can")
+async def test_a_session_is_joined_again_after_a_reload_a_lost_connection_and_in_another_tab(
+    tmp_path: Path,
+) -> None:
+    is_closed = "document.body.classList.contains('-closed')"
+    with scripted_model(answers) as model, serving(tmp_path, model=model) as served:
+        async with browsing(tmp_path / "profile") as page:
+            await page.loading("Ask anything", url=served.url)
+            await page.until("document.activeElement.className === 'xterm-helper-textarea'")
+            await page.enter(QUERY)
+            await page.drawing("Paris")
+            # All of the screen, with its background and the mouse.
+            await page.loading("Paris", QUERY, "\x1b]11;#", "\x1b[?1003h", "\x1b[?2004h")
+            await page.until("document.activeElement.className === 'xterm-helper-textarea'")
+            await page.enter("And of Spain?")
+            await until(lambda: [asked(each) for each in served.sessions] == [[QUERY, "And of Spain?"]])
+            await page.call("Runtime.evaluate", expression="lose()")
+            assert "The connection was lost." in str(await page.value("document.body.innerText"))
+            await page.until("document.body.classList.contains('-first-byte') && !isOver")
+
+            async with page.beside() as second:
+                # The session has a tab: the next one gets another session.
+                await second.loading("Ask anything", url=served.origin)
+                await until(lambda: len(served.children) == 2)
+                # A copy of the first tab has what that one remembers.
+                own = await page.value("sessionStorage.getItem('session')")
+                await second.value(f"sessionStorage.setItem('session', '{own}')")
+                await second.loading("Paris", "And of Spain?")
+                await page.until(is_closed)
+                assert "The session is shown in another tab now." in await page.value(
+                    "document.body.innerText"
+                )
+                await page.value("document.getElementById('next').click()")
+                await second.until(is_closed)
+                await page.until("document.body.classList.contains('-first-byte')")
+            await page.call("Page.navigate", url="about:blank")
+
+            async with page.beside() as third:
+                await third.loading("\x1b[?1049h", url=served.origin)
+                while await third.value("sessionStorage.getItem('session')") != own:
+                    # The server has not noticed yet that its tab is gone, and gave it the one of the second tab.
+                    await third.value("sessionStorage.clear()")
+                    await third.loading("\x1b[?1049h")
+                await third.drawing("Paris")
+                # One that is asked for is new, and the other one waits.
+                await third.loading("Ask anything", url=f"{served.origin}/?new")
+                assert await third.value("location.search") == ""
+                await until(lambda: len(served.sessions) == len(served.children) == 3)
+                await page.loading("Paris", url=served.origin)
+                await page.call("Input.insertText", text="\x11")
+                await page.until(is_closed)
+                assert "The session has ended; its files are kept." in await page.value(
+                    "document.body.innerText"
+                )
+                served.process.terminate()
+                await third.until(is_closed)
+                assert "ended with its server" in await third.value("document.body.innerText")
+    assert all(isinstance(events[-1], SessionFinished) for events in served.sessions)

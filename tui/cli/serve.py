@@ -10,7 +10,7 @@ import socket
 import sys
 from collections.abc import Sequence
 
-from ua_tui.core.errors import SettingsError
+from ua_tui.core.errors import SettingsError, advise
 from ua_tui.tui.cli.arguments import whole_number
 from ua_tui.tui.serve.guard import Guard, is_loopback, names_of
 
@@ -35,7 +35,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=whole_number(1, 1000),
         default=8,
         metavar="N",
-        help="how many tabs may be open at the same time, each with a session of its own (default: %(default)s)",
+        help="how many tabs may be open at once, with the sessions that wait for theirs (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--keep-minutes",
+        type=whole_number(0, 1440),
+        default=10,
+        metavar="N",
+        help="how long a session whose tab was reloaded, closed or lost waits for it (default: %(default)s)",
     )
     token = parser.add_mutually_exclusive_group()
     token.add_argument(
@@ -75,11 +82,15 @@ def run(args: argparse.Namespace, given: Sequence[str]) -> int:
 
 
 async def _serve(args: argparse.Namespace, token: str | None, arguments: Sequence[str]) -> int:
-    from ua_tui.tui.serve.server import Server
+    try:
+        from ua_tui.tui.serve.server import Server
+    except ModuleNotFoundError as error:
+        raise SettingsError(advise("extra.missing", extra="serve", what="ua-tui serve")) from error
 
     host, port = args.host, args.port
     here = is_loopback(host)
-    server = Server(arguments, Guard(token, names_of(host)), here=here, most_tabs=args.max_tabs)
+    guard, keep = Guard(token, names_of(host)), 60.0 * args.keep_minutes
+    server = Server(arguments, guard, here=here, most_tabs=args.max_tabs, keep_seconds=keep)
     loop = asyncio.get_running_loop()
     ended = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):

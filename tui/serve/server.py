@@ -1,10 +1,9 @@
-"""Serves the page and a session for each tab that opens it."""
+"""Serves the page and a session for each tab that opens it, and keeps sessions that lost their tab."""
 
 from __future__ import annotations
 
 import asyncio
 import hashlib
-import json
 import logging
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
@@ -12,16 +11,19 @@ from pathlib import Path
 from string import Template
 
 import textual_serve
-from aiohttp import WSMsgType, web
+from aiohttp import WSCloseCode, WSMsgType, web
 from aiohttp.http_exceptions import HttpProcessingError
 
 from ua_tui.core.text import clean_line
 from ua_tui.tui.serve.guard import Guard
-from ua_tui.tui.serve.tab import BrowserTab, cells
+from ua_tui.tui.serve.session import HAS_ENDED, ServedSession, Tab, cells, ended
 
 COOKIE = "ua-tui-token"
 IDLE_SECONDS = 30.0
 """How long a connection may stay open without a complete request."""
+
+HEARTBEAT = 15.0
+"""How often a page is asked whether it is still there; it has half of that to answer."""
 
 _HERE = Path(__file__).parent
 _STATIC = Path(textual_serve.__file__).parent / "static"
@@ -49,15 +51,20 @@ class Server:
         arguments: those of `ua-tui`, for every session.
         guard: who may have the screen.
         here: whether only browsers of this machine can reach it.
-        most_tabs: how many tabs may be open at the same time.
+        most_tabs: how many tabs may be open at the same time, with the sessions that wait for one.
+        keep_seconds: how long a session without a tab waits for one before it ends.
     """
 
-    def __init__(self, arguments: Sequence[str], guard: Guard, *, here: bool, most_tabs: int) -> None:
+    def __init__(
+        self, arguments: Sequence[str], guard: Guard, *, here: bool, most_tabs: int, keep_seconds: float
+    ) -> None:
         self._arguments = arguments
         self._guard = guard
         self._here = here
         self._most_tabs = most_tabs
-        self._tabs: dict[BrowserTab, web.WebSocketResponse] = {}
+        self._keep_seconds = keep_seconds
+        self._sessions: dict[str, ServedSession] = {}
+        self._keeping: dict[ServedSession, asyncio.Task[None]] = {}
         self._closing = False
         self._runner: web.AppRunner | None = None
 
@@ -71,7 +78,7 @@ class Server:
         app.on_response_prepare.append(_add_headers)
         app.add_routes(
             [
-                web.get("/", self._page),
+                web.get("/", _page),
                 web.get("/page.js", _script),
                 web.get("/ws", self._connect),
                 web.static("/static", _STATIC),
@@ -93,10 +100,8 @@ class Server:
     async def close(self) -> None:
         """End all sessions at the same time, and stop listening."""
         self._closing = True
-        await asyncio.gather(*(tab.stop() for tab in list(self._tabs)), return_exceptions=True)
-        for websocket in list(self._tabs.values()):
-            with suppress(Exception):
-                await websocket.close()
+        await asyncio.gather(*map(self._end, [*self._sessions.values()]), return_exceptions=True)
+        await asyncio.gather(*self._keeping.values(), return_exceptions=True)
         if self._runner is not None:
             await self._runner.cleanup()
 
@@ -133,50 +138,74 @@ class Server:
         ).hexdigest()
         return f"{COOKIE}-{digest[:12]}"
 
-    async def _page(self, _: web.Request) -> web.StreamResponse:
-        if len(self._tabs) >= self._most_tabs:
-            return _message(503, "Too many tabs", f"{self._limit} Close a tab, then load this page again.")
-        return web.Response(text=_read("page.html"), content_type="text/html", charset="utf-8")
-
-    @property
-    def _limit(self) -> str:
-        tabs = "one tab" if self._most_tabs == 1 else f"{self._most_tabs} tabs"
-        return f"Only {tabs} can be open at the same time; --max-tabs of ua-tui serve changes that."
-
     async def _connect(self, request: web.Request) -> web.StreamResponse:
         if self._closing:
             raise web.HTTPServiceUnavailable
         # A paste comes in one message.
-        websocket = web.WebSocketResponse(heartbeat=15, timeout=2.0, max_msg_size=4 << 20)
-        if len(self._tabs) >= self._most_tabs:
-            await websocket.prepare(request)
-            await websocket.send_str(json.dumps(["ended", {"how": "was not started", "said": self._limit}]))
-            await websocket.close()
+        websocket = web.WebSocketResponse(heartbeat=HEARTBEAT, timeout=2.0, max_msg_size=4 << 20)
+        await websocket.prepare(request)
+        assert request.transport is not None, "it was just written to"
+        tab = Tab(websocket, request.transport)
+        session = self._session_for(request)
+        if isinstance(session, str):
+            await tab.close(session)
             return websocket
-        tab = BrowserTab(
-            self._arguments,
-            write_bytes=websocket.send_bytes,
-            write_str=websocket.send_str,
-            close=websocket.close,
-            here=self._here,
-        )
-        self._tabs[tab] = websocket
+        if (keeping := self._keeping.pop(session, None)) is not None:
+            keeping.cancel()
         try:
-            await websocket.prepare(request)
-            await tab.start(_number(request, "width", 80), _number(request, "height", 24))
+            await session.show(tab, _number(request, "width", 80), _number(request, "height", 24))
             async for message in websocket:
                 if message.type is WSMsgType.TEXT:
-                    await tab.handle_message(message.data)
+                    await session.handle_message(message.data)
         finally:
-            # The session is closed in good order also when this is given up.
-            await asyncio.shield(self._end(tab))
+            if websocket.close_code == WSCloseCode.ABNORMAL_CLOSURE:
+                # Nobody answered: what waits to be sent there would hold up the session.
+                tab.transport.abort()
+            await asyncio.shield(self._leave(session, tab))
         return websocket
 
-    async def _end(self, tab: BrowserTab) -> None:
+    def _session_for(self, request: web.Request) -> ServedSession | str:
+        """The session that a page asks for, or else a new one; or the message why there is none."""
+        own, others = request.query.get("session"), request.query.get("waiting", "").split(",")
+        if own:
+            known = self._sessions.get(own)
+            return ended(HAS_ENDED) if known is None or known.is_over else known
+        # Of those that wait, the one whose tab was closed last.
+        for session in reversed(self._keeping):
+            if session.app_service_id in others and not session.is_over:
+                return session
+        if len(self._sessions) >= self._most_tabs:
+            tabs = "one tab" if self._most_tabs == 1 else f"{self._most_tabs} tabs"
+            return ended(
+                "was not started",
+                f"Only {tabs} can be open at the same time, with sessions that wait for theirs to come back. "
+                "Quit one of them with Ctrl+Q; --max-tabs of ua-tui serve changes that.",
+            )
+        session = ServedSession(self._arguments, here=self._here)
+        self._sessions[session.app_service_id] = session
+        return session
+
+    async def _leave(self, session: ServedSession, tab: Tab) -> None:
+        await session.leave(tab)
+        if session.is_shown or self._closing:
+            return
+        self._keeping[session] = asyncio.create_task(self._keep(session))
+        if session.is_over or not self._keep_seconds:
+            await self._keeping[session]
+
+    async def _keep(self, session: ServedSession) -> None:
+        """End a session once it was without a tab for so long, or has ended by itself."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(self._keep_seconds):
+                await session.wait()
+        await self._end(session)
+        self._keeping.pop(session, None)
+
+    async def _end(self, session: ServedSession) -> None:
         try:
-            await tab.stop()
+            await session.stop()
         finally:
-            self._tabs.pop(tab, None)
+            self._sessions.pop(session.app_service_id, None)
 
 
 async def _add_headers(_: web.Request, response: web.StreamResponse) -> None:
@@ -198,6 +227,10 @@ def _describe_failure(record: logging.LogRecord) -> bool:
         record.msg, record.args = "A request failed: %s", (clean_line(str(error) or type(error).__name__),)
         record.exc_info = record.exc_text = None
     return True
+
+
+async def _page(_: web.Request) -> web.StreamResponse:
+    return web.Response(text=_read("page.html"), content_type="text/html", charset="utf-8")
 
 
 async def _script(_: web.Request) -> web.StreamResponse:

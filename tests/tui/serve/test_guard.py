@@ -9,7 +9,7 @@ import pytest
 from tests.tui.fixture_types import Output
 from ua_tui.tui.cli.serve import add_arguments, passed_on
 from ua_tui.tui.serve.guard import Guard, is_loopback, names_of
-from ua_tui.tui.serve.tab import cells
+from ua_tui.tui.serve.session import cells
 
 TOKEN = "a-token-of-sixteen"
 LOOPBACK = Guard(None, names_of("127.0.0.1"))
@@ -84,7 +84,7 @@ def test_what_only_this_machine_reaches_is_distinguished() -> None:
 
 
 def test_sessions_get_all_arguments_but_those_of_the_server() -> None:
-    given = f"--demo --port 9 hello --host=::1 --allow A_* --token {TOKEN} --max-cost 2 --max-tabs=3"
+    given = f"--demo --port 9 hello --host=::1 --allow A_* --token {TOKEN} --max-cost 2 --max-tabs=3 --keep-minutes 5"
     assert passed_on(given.split()) == ["--demo", "hello", "--allow", "A_*", "--max-cost", "2"]
     assert passed_on(["--no-token", "--demo"]) == ["--demo"]
 
@@ -92,7 +92,14 @@ def test_sessions_get_all_arguments_but_those_of_the_server() -> None:
 def test_wrong_options_are_refused(capsys: Output) -> None:
     parser = argparse.ArgumentParser()
     add_arguments(parser)
-    for wrong in ("--port 70000", "--port x", "--token short", f"--token {'ä' * 20}", "--max-tabs 0"):
+    for wrong in (
+        "--port 70000",
+        "--port x",
+        "--token short",
+        f"--token {'ä' * 20}",
+        "--max-tabs 0",
+        "--keep-minutes -1",
+    ):
         with pytest.raises(SystemExit):
             parser.parse_args(wrong.split())
         assert wrong.split()[0] in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""A session of one browser tab: the full screen, drawn for the process that serves it."""
+"""A session in browsers: the full screen, drawn for the process that serves it."""
 
 from __future__ import annotations
 
@@ -31,6 +31,21 @@ class SteadyDriver(web_driver.WebDriver):
         """Start drawing, and give the page the background of the theme and of every theme after it."""
         super().start_application_mode()
         self._app.watch(self._app, "theme", self._write_background)
+
+    def on_meta(self, packet_type: str, payload: dict[str, object]) -> None:
+        """Handle what the serving process says: also that another tab shows the screen from now on."""
+        if packet_type == "join":
+            self._app.call_later(self._draw_again)
+        else:
+            super().on_meta(packet_type, payload)
+
+    def _draw_again(self) -> None:
+        # The alternative screen without a cursor, as when the screen began.
+        self.write("\x1b[?1049h\x1b[?25l")
+        self._enable_mouse_support()
+        self._enable_bracketed_paste()
+        self._write_background()
+        self._app.refresh()
 
     def _write_background(self) -> None:
         background = Color.parse(self._app.get_css_variables()["background"])

@@ -1,4 +1,4 @@
-"""The process behind one browser tab: started for it, and ended with it."""
+"""The process of a session, and the browser tab that shows it."""
 
 from __future__ import annotations
 
@@ -9,9 +9,11 @@ import os
 import signal
 import sys
 from asyncio.subprocess import PIPE, Process
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 
+from aiohttp import web
 from textual_serve.app_service import AppService
 from textual_serve.download_manager import DownloadManager
 
@@ -21,66 +23,126 @@ from ua_tui.core.settings.loading import load_settings
 from ua_tui.core.settings.model import Settings
 from ua_tui.core.settings.secrets import secrets
 from ua_tui.core.text import clean
+from ua_tui.tui.graphics.capabilities import TERMINAL_VARIABLES
 from ua_tui.tui.terminal.links import browser_link
 
 log = logging.getLogger(__name__)
 
-CHILD = (sys.executable, "-I", "-m", "ua_tui.tui.cli.served_tab")
+CHILD = (sys.executable, "-I", "-m", "ua_tui.tui.cli.served_session")
+HAS_ENDED = "has ended; its files are kept"
 LEAVE_SECONDS = 15.0
 """How long a session may take to close before it is killed."""
 
+CLOSE_SECONDS = 4.0
+"""How long a tab may take to close before it is cut off."""
+
 # Variables that describe the terminal in which the server was started; the screen is not in that one.
-_ELSEWHERE = (
-    "TMUX",
-    "TMUX_PANE",
-    "STY",
-    "ZELLIJ",
-    "KITTY_WINDOW_ID",
-    "GHOSTTY_RESOURCES_DIR",
-    "WEZTERM_PANE",
-    "WT_SESSION",
-    "MLTERM",
-    "NO_COLOR",
-    "COLORTERM",
-)
+_ELSEWHERE = ("TMUX_PANE", "NO_COLOR", "COLORTERM", *TERMINAL_VARIABLES)
 _DESKTOP = ("DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY")
 
 
-class BrowserTab(AppService):
-    """Starts the session, and forwards input and output.
+@dataclass(frozen=True, eq=False)
+class Tab:
+    """The connection to a page."""
+
+    websocket: web.WebSocketResponse
+    transport: asyncio.Transport
+
+    async def send(self, data: bytes | str) -> None:
+        """Send something to draw, or a message; what a page misses that is gone is drawn again in the next one."""
+        with suppress(ConnectionError, RuntimeError):
+            if isinstance(data, bytes):
+                await self.websocket.send_bytes(data)
+            else:
+                await self.websocket.send_str(data)
+
+    async def close(self, last: str) -> None:
+        """Send a last message, then close the connection; a page that does not answer is cut off."""
+        closing = asyncio.create_task(self._close(last))
+        # It is not cancelled: that would cancel who else waits to write there, too.
+        _, late = await asyncio.wait({closing}, timeout=CLOSE_SECONDS)
+        if late:
+            self.transport.abort()
+        await closing
+
+    async def _close(self, last: str) -> None:
+        await self.send(last)
+        await self.websocket.close()
+
+
+class ServedSession(AppService):
+    """Runs a session, and forwards input and output of the tab that shows it, if there is one.
 
     Args:
         arguments: those of `ua-tui`.
-        write_bytes: sends what is drawn to the browser.
-        write_str: sends what the browser is to do.
-        close: ends the connection.
-        here: whether the browser is on this machine, and may use its desktop.
+        here: whether the browsers are on this machine, and may use its desktop.
     """
 
-    def __init__(
-        self,
-        arguments: Sequence[str],
-        *,
-        write_bytes: Callable[[bytes], Awaitable[None]],
-        write_str: Callable[[str], Awaitable[None]],
-        close: Callable[[], Awaitable[object]],
-        here: bool,
-    ) -> None:
-        async def closing() -> None:
-            await close()
-
+    def __init__(self, arguments: Sequence[str], *, here: bool) -> None:
         super().__init__(
             "",
-            write_bytes=write_bytes,
-            write_str=write_str,
-            close=closing,
+            write_bytes=self._send,
+            write_str=self._send,
+            close=lambda: self._close_tab(ended(HAS_ENDED)),
             download_manager=DownloadManager(),
         )
         self._arguments = arguments
         self._here = here
+        self._tab: Tab | None = None
+        self._moving: set[asyncio.Task[None]] = set()
         self._ending: asyncio.Task[None] | None = None
+        self._starting: asyncio.Task[None] | None = None
         self._said = b""
         self._hearing: asyncio.Task[None] | None = None
+
+    @property
+    def is_shown(self) -> bool:
+        """Whether a tab shows it."""
+        return self._tab is not None
+
+    @property
+    def is_over(self) -> bool:
+        """Whether it ends or has ended."""
+        return self._ending is not None or (
+            self._process is not None and self._process.returncode is not None
+        )
+
+    async def show(self, tab: Tab, width: int, height: int) -> None:
+        """Start it in a tab, or draw it there from now on; a tab that showed it until now is told so."""
+        before, self._tab = self._tab, tab
+        if before is not None:
+            # Not waited for: it may not answer any more.
+            self._moving.add(moving := asyncio.create_task(before.close('["moved"]')))
+            moving.add_done_callback(self._moving.discard)
+        await self._send(json.dumps(["session", self.app_service_id]))
+        if self._starting is None:
+            # A page that joins meanwhile must not start another process, and one that gives up must not stop this.
+            self._starting = asyncio.create_task(self.start(width, height))
+            await asyncio.shield(self._starting)
+        else:
+            await asyncio.shield(self._starting)
+            await self.set_terminal_size(width, height)
+            await self.send_meta({"type": "join"})
+
+    async def leave(self, tab: Tab) -> None:
+        """Stop drawing in a tab that is gone, if this session still is in it."""
+        if self._tab is tab:
+            self._tab = None
+            if not self.is_over:
+                await self.blur()
+
+    async def wait(self) -> None:
+        """Wait until its process has ended."""
+        if self._process is not None:
+            await self._process.wait()
+
+    async def _send(self, data: bytes | str) -> None:
+        if self._tab is not None:
+            await self._tab.send(data)
+
+    async def _close_tab(self, last: str) -> None:
+        if self._tab is not None:
+            await self._tab.close(last)
 
     def _build_environment(self, width: int = 80, height: int = 24) -> dict[str, str]:
         environment = super()._build_environment(width, height)
@@ -115,25 +177,23 @@ class BrowserTab(AppService):
         """Forward output until the process or the connection ends, then end the other."""
         await super().run()
         if self._ending is None:
-            await self._report_end()
-            await self.remote_close()
+            await self._close_tab(await self._describe_end())
 
-    async def _report_end(self) -> None:
-        """Show on the page why the session ended, if it failed."""
+    async def _describe_end(self) -> str:
+        """The message to the page that the session ended, and why if it failed."""
         process = self._process
         if process is None:
-            return
+            return ended(HAS_ENDED)
         with suppress(TimeoutError):
             await asyncio.wait_for(process.wait(), 6.0)
             if self._hearing is not None:
                 await asyncio.wait_for(asyncio.shield(self._hearing), 1.0)
         if process.returncode == 0:
-            return
+            return ended(HAS_ENDED)
         said = _masked(self._said.decode("utf-8", "replace")).strip()
         how = _how(process.returncode)
         log.warning("a session %s: %s", how, said or "it said nothing")
-        with suppress(Exception):
-            await self.remote_write_str(json.dumps(["ended", {"how": how, "said": said}]))
+        return ended(how, said)
 
     async def on_meta(self, data: bytes) -> None:
         """Handle a request of the session to the browser: to open web links, and nothing else.
@@ -149,6 +209,8 @@ class BrowserTab(AppService):
 
     async def stop(self) -> None:
         """Close the session in order, and end the process in any case."""
+        if self._starting is not None:
+            await asyncio.wait([self._starting])
         if self._process is None:
             return
         if self._ending is None:
@@ -176,7 +238,8 @@ class BrowserTab(AppService):
                 os.killpg(process.pid, signal.SIGKILL)
             for drain in drains:
                 drain.cancel()
-            await asyncio.gather(process.wait(), *drains, return_exceptions=True)
+            await asyncio.gather(process.wait(), *drains, *self._moving, return_exceptions=True)
+            await self._close_tab(ended("has ended with its server; its files are kept"))
 
     async def handle_message(self, text: str) -> None:
         """Handle a message of the browser; an invalid one is ignored."""
@@ -191,11 +254,18 @@ class BrowserTab(AppService):
                 case ["blur", *_]:
                     await self.blur()
                 case ["ping", str(sent)]:
-                    await self.remote_write_str(json.dumps(["pong", sent[:40]]))
+                    await self._send(json.dumps(["pong", sent[:40]]))
+                case ["alive"]:
+                    await self._send('["alive"]')
                 case _:
                     pass
         except (ValueError, RecursionError):
             return
+
+
+def ended(how: str, said: str = "") -> str:
+    """The message to the page that a session ended: `how` completes a sentence, `said` is what it said of that."""
+    return json.dumps(["ended", {"how": how, "said": said}])
 
 
 def cells(wanted: int) -> int:
