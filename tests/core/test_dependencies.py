@@ -1,61 +1,36 @@
-"""Every direct dependency is imported somewhere, and listed in docs/dependencies.md."""
+"""Every direct dependency is imported somewhere and documented, and every package has a licence and a version."""
 
 from __future__ import annotations
 
 import ast
 import re
-import tomllib
 from collections import defaultdict
-from importlib.metadata import metadata, packages_distributions, requires
+from importlib.metadata import metadata, packages_distributions
 
 import pytest
 
-from tests.paths import PROJECT
+from tests.dependencies_page import EXTRAS, PINS, PYPROJECT, installed_by
+from tests.paths import DOCS, PROJECT
 
-PYPROJECT = tomllib.loads((PROJECT / "pyproject.toml").read_text(encoding="utf-8"))
-EXTRA = PYPROJECT["project"]["optional-dependencies"]["team"]
-PAGE = (PROJECT / "docs" / "dependencies.md").read_text(encoding="utf-8")
-LICENCES = {"MIT License": "MIT", "Apache-2.0 OR BSD-2-Clause": "Apache-2.0 or BSD-2-Clause"}
-"""Licences as some packages write them, and as the document does."""
+PAGE = (DOCS / "dependencies.md").read_text(encoding="utf-8")
+OPTIONAL = PYPROJECT["project"]["optional-dependencies"]
 
 
 def names(requirements: list[str]) -> set[str]:
     return {re.split(r"[<>=\[; ]", each)[0].lower() for each in requirements}
 
 
-DIRECT, OF_EXTRA = names(PYPROJECT["project"]["dependencies"]), names(EXTRA)
-
-
-def licence(package: str) -> str:
-    facts = metadata(package)
-    classified = [
-        each.rpartition(" :: ")[2]
-        for each in facts.get_all("Classifier") or []
-        if each.startswith("License ::")
-    ]
-    # Once something has imported the package `importlib_metadata`, it raises an error for a field that is missing.
-    expressions, texts = (facts.get_all(field) or [] for field in ("License-Expression", "License"))
-    found: str = next(iter([*expressions, *classified, *texts]))
-    return LICENCES.get(found, found)
-
-
-def needed(package: str) -> set[str]:
-    """The package and all that it installs on this system, with the parts that the extra asks for."""
-    found: set[str] = set()
-    waiting = {package}
-    while waiting:
-        name = waiting.pop()
-        found.add(name)
-        plain = [each for each in requires(name) or [] if "extra" not in each and "win32" not in each]
-        waiting |= names(plain) - found
-    return found
+ALWAYS = names(PYPROJECT["project"]["dependencies"])
+OF_EXTRAS = set().union(*(names(OPTIONAL[extra]) for extra in EXTRAS))
 
 
 def imported() -> set[str]:
     """The names of packages in our source: of import statements, and as the texts of late imports."""
     names: set[str] = set()
     for path in (
-        path for folder in ("core", "observers", "tui") for path in (PROJECT / folder).rglob("*.py")
+        path
+        for folder in ("core", "observers", "tui")
+        for path in (PROJECT / "ua_tui" / folder).rglob("*.py")
     ):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Import):
@@ -78,19 +53,30 @@ def test_each_is_imported() -> None:
     modules["opentelemetry-proto"] = {"opentelemetry.proto"}
     modules["opentelemetry-exporter-otlp-proto-http"] = {"opentelemetry.exporter.otlp"}
     found = imported()
-    assert [name for name in sorted(DIRECT | OF_EXTRA) if not modules[name] & found] == []
+    assert [name for name in sorted(ALWAYS | OF_EXTRAS) if not modules[name] & found] == []
 
 
-def test_each_is_in_the_document_and_the_extra_is_what_the_tests_use() -> None:
-    assert set(re.findall(r"^\| `([^`]+)` \|", PAGE, re.MULTILINE)) == DIRECT | OF_EXTRA
-    assert f"{len(DIRECT)} in all, and {len(OF_EXTRA)} more of the extra" in PAGE
-    assert {*EXTRA} <= {*PYPROJECT["dependency-groups"]["dev"]}
+def test_each_is_in_the_document_and_the_tests_use_all_extras() -> None:
+    assert set(re.findall(r"^\| `([^`]+)` \|[^|]+\|[^|]+\| [<\d]", PAGE, re.MULTILINE)) == ALWAYS | OF_EXTRAS
+    assert f"{len(ALWAYS)} that are always installed, and {len(OF_EXTRAS)} of extras" in PAGE
+    assert OPTIONAL["standard"] == [
+        f"ua-tui[{','.join(each for each in EXTRAS if each not in ('documents', 'team'))}]"
+    ]
+    assert "ua-tui[standard,documents,team]" in PYPROJECT["dependency-groups"]["dev"]
 
 
-def test_the_licence_of_what_the_extra_installs_is_in_the_document() -> None:
-    section = PAGE.partition("## Working in a team")[2].partition("\n## ")[0]
-    rows = re.findall(r"^\| ([a-z][\w, -]*) \| ([^|]+) \|[^|]*\|$", section, re.MULTILINE)
-    documented = {name: found for each, found in rows[1:] for name in each.split(", ")}
-    installed = {"psycopg-binary", "psycopg-pool"}.union(*map(needed, OF_EXTRA))
-    assert documented.keys() - {"tzdata"} == installed - {"tzdata"}
-    assert {name: licence(name) for name in documented} == documented
+def test_every_package_has_a_tested_version_and_those_without_a_permissive_licence_are_named() -> None:
+    installed = installed_by("ua-tui", EXTRAS) - {"ua-tui"}
+    assert installed - {pin.partition("==")[0] for pin in PINS} == set()
+    table = PAGE.partition("<!-- generated: licences -->")[2].partition("|---|---|---|")[2]
+    rows = re.findall(r"^\| (\S+) \| ([^|]+) \|", table, re.MULTILINE)
+    assert installed <= {name for name, _ in rows}
+    permissive = re.compile(r"(MIT|BSD|Apache|PSF|CNRI)[\w.-]*( (AND|OR) (MIT|BSD|Apache|CNRI)[\w.-]*)*")
+    named = {name.partition("-")[0] for name, found in rows if not permissive.fullmatch(found)}
+    prose = PAGE.partition("## Licences")[2].partition("<!--")[0]
+    assert named == {"certifi", "shtab", "tld", "psycopg"}
+    assert [name for name in named if name not in prose] == []
+    # The terms of the command line are not its licence, but in the description of the package.
+    terms = "https://www.anthropic.com/legal/commercial-terms"
+    assert terms in str(metadata("claude-agent-sdk"))
+    assert terms in prose
