@@ -8,8 +8,6 @@ WORKSPACES = "AGENT_RUN_WORKSPACES"
 SAVED_REPORTS = "SAVED_REPORTS"
 REPORT_CHECKS = "report_checks"
 """The folder of a session with the checks of its reports, and what a person decided about them."""
-EXPORTS = "exports"
-"""The folder of a session into which it is exported."""
 
 
 def state_folder() -> Path:

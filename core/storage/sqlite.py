@@ -152,28 +152,6 @@ def remove_file(path: Path) -> None:
             os.unlink(each)
 
 
-def remove_unfinished(path: Path) -> None:
-    """Remove the new file beside another one that a killed program has left; one that runs has it locked.
-
-    Raises:
-        OSError: it cannot be removed.
-    """
-    file = path.with_name(f"{path.name}.new")
-    lock = file.with_name(f"{file.name}.lock")
-    try:
-        descriptor = os.open(lock, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    except FileNotFoundError:
-        return
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        remove_file(file)
-        os.unlink(lock)
-    except BlockingIOError:
-        return
-    finally:
-        os.close(descriptor)
-
-
 def set_aside(path: Path) -> Path:
     """Rename a damaged file and its log, while `opening` is held and this program has it closed; returns the new name.
 

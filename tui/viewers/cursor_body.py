@@ -52,6 +52,13 @@ class CopyText:
 
 
 @dataclass(frozen=True, slots=True)
+class SaveCsv:
+    """The reader wants the rows of a table as a CSV file; `text` makes its text, which may take long."""
+
+    text: Callable[[Stop], str]
+
+
+@dataclass(frozen=True, slots=True)
 class BackgroundWork:
     """A change that may take long: `prepare` runs in a thread, and the function that it returns makes the change.
 
@@ -62,7 +69,7 @@ class BackgroundWork:
     label: str = "working"
 
 
-Outcome = bool | OpenLink | OpenArticle | CopyText | BackgroundWork
+Outcome = bool | OpenLink | OpenArticle | CopyText | SaveCsv | BackgroundWork
 """The result of a command: whether something changed, or what the view has to do."""
 
 

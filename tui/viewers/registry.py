@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import pkgutil
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache, partial
 from importlib import import_module
@@ -16,6 +17,8 @@ from ua_tui.tui.viewers.bodies.text import TextBody
 from ua_tui.tui.viewers.contract import FULL_LIMIT, PAGE, PREVIEW_LIMIT, Declined, Sample, View, Viewer
 from ua_tui.tui.viewers.document import Document
 from ua_tui.tui.viewers.reader import looks_binary, read_piece
+
+_log = logging.getLogger(__name__)
 
 READING = "Reading the file…"
 
@@ -39,13 +42,24 @@ async def read_document(path: Path, limit: int, on_slow: Callable[[], object]) -
         await asyncio.gather(reading, return_exceptions=True)
 
 
+_plugged: list[Viewer] = []
+
+
+def add_viewers(plugged: Sequence[Viewer]) -> None:
+    """Add the viewers of plug-ins, for the whole process."""
+    _plugged[:] = plugged
+    viewers.cache_clear()
+
+
 @cache
 def viewers() -> tuple[Viewer, ...]:
-    """Return every `Viewer` of the modules in `tui/viewers/types`, the highest priority first."""
+    """Return every `Viewer` of the modules in `tui/viewers/types` and of plug-ins, the highest priority first."""
     modules = (
         import_module(f"{types.__name__}.{found.name}") for found in pkgutil.iter_modules(types.__path__)
     )
-    found = [each for module in modules for each in vars(module).values() if isinstance(each, Viewer)]
+    found = [
+        each for module in modules for each in vars(module).values() if isinstance(each, Viewer)
+    ] + _plugged
     return tuple(sorted(found, key=lambda viewer: (-viewer.priority, viewer.name)))
 
 
@@ -64,7 +78,7 @@ def load(path: Path, limit: int = PREVIEW_LIMIT, stop: Stop = NEVER) -> Document
     sample = Sample(piece.cut_to_lines(), stop)
     if not piece.complete:
         is_full = limit >= FULL_LIMIT
-        accepting = [viewer for viewer in viewers() if viewer.accepts(sample)]
+        accepting = [viewer for viewer in viewers() if _accepts(viewer, sample)]
         limit = max([limit, *(viewer.limit if is_full else viewer.preview_limit for viewer in accepting)])
         if PAGE < piece.size <= limit:
             sample = Sample(read_piece(path, limit, stop=stop).cut_to_lines(), stop)
@@ -96,7 +110,7 @@ def _view(sample: Sample) -> tuple[View, str]:
     damaged = ""
     for viewer in viewers():
         sample.stop.check()
-        if not viewer.accepts(sample):
+        if not _accepts(viewer, sample):
             continue
         try:
             return viewer.view(sample), damaged
@@ -104,7 +118,21 @@ def _view(sample: Sample) -> tuple[View, str]:
             continue
         except (ValueError, RecursionError):
             damaged = damaged or viewer.name
+        except Exception:
+            if viewer not in _plugged:
+                raise
+            _log.warning("the viewer %s failed", viewer.name, exc_info=True)
     raise AssertionError("the text viewer accepts every file")
+
+
+def _accepts(viewer: Viewer, sample: Sample) -> bool:
+    try:
+        return viewer.accepts(sample)
+    except Exception:
+        if viewer not in _plugged:
+            raise
+        _log.warning("the viewer %s failed", viewer.name, exc_info=True)
+        return False
 
 
 def _document(sample: Sample, view: View, notice: str | None) -> Document:

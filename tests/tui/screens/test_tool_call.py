@@ -4,7 +4,6 @@ import base64
 import io
 import json
 import threading
-from contextlib import nullcontext
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Literal
@@ -39,8 +38,8 @@ from ua_tui.core.view.calls import FullCall
 from ua_tui.tui.screens.application.help import HelpScreen
 from ua_tui.tui.screens.files.artifact_list import ArtifactList
 from ua_tui.tui.screens.tool_call.screen import CallView, ToolCallScreen
-from ua_tui.tui.terminal.programs import PAGER, NoProgram, command_of
-from ua_tui.tui.viewers.tool_call.body import arguments_text, call_body, call_text, notes_of, result_text
+from ua_tui.tui.terminal.programs import EDITOR, NoProgram, command_of
+from ua_tui.tui.viewers.tool_call.body import arguments_text, call_body, notes_of, result_text
 from ua_tui.tui.viewers.tool_call.stored_result import StoredResult, read_stored_result
 
 NAME = "mcp__composio__COMPOSIO_SEARCH_NEWS"
@@ -95,9 +94,6 @@ async def test_a_call_whose_arguments_were_changed_shows_those_that_ran_and_the_
             assert shown in screen_text(app)
         await pilot.press("a")
         assert app.copied == ['{"query":"memory"}']
-    paged = call_text(screen.call)
-    assert "Arguments (changed by you)" in paged
-    assert "query: AI chips → memory" in paged
 
 
 async def test_a_finished_call_shows_everything_and_leads_to_its_files() -> None:
@@ -112,7 +108,7 @@ async def test_a_finished_call_shows_everything_and_leads_to_its_files() -> None
         shown = screen_text(app)
         assert shown.splitlines()[0].rstrip().endswith("done · 1.8s · 52B")
         assert "the full result is shown here" in shown
-        assert "truncated, recovered" in shown
+        assert "full result kept" in shown
         files = [line.split()[:2] for line in shown.splitlines() if line.startswith((" search ", " result "))]
         assert [" ".join(each) for each in files] == [
             "search search_results/news.json", "search work_products/report.html", "result spill/t.json",
@@ -185,7 +181,7 @@ async def test_trees_fold_by_the_keys_of_the_viewer_and_sections_by_their_headin
         assert "▸ deep: {1}" in screen_text(app)
         await pilot.press("space")
         assert "inner: 1" in screen_text(app)
-        await pilot.press("c", "down", "c", "p")
+        await pilot.press("c", "down", "c", "C")
         assert app.copied == ['{"inner":1}', "1", "deep.inner"]
         await pilot.press("left", "left", "left", "left")
         assert "▸ Arguments" in screen_text(app), "folding goes up to the heading"
@@ -373,7 +369,7 @@ def stored(folder: Path, *blocks: str) -> McpObservation:
 @pytest.mark.parametrize(("rows", "packed"), [(1_500, False), (30_000, True)])
 async def test_a_stored_result_is_read_whole_packed_or_not(tmp_path: Path, rows: int, packed: bool) -> None:
     result = json.dumps(
-        {"rows": [{"number": n, "text": "some words"} for n in range(rows)], "last": "the end"}
+        {"rows": [{"number": n, "text": "some words"} for n in range(rows)], "more": [], "last": "the end"}
     )
     observation = stored(tmp_path, result, "after it")
     assert observation.stored_at is not None
@@ -517,37 +513,16 @@ def test_arguments_that_are_no_strict_json_are_written_all_the_same() -> None:
         assert text(call, None)
 
 
-async def test_a_call_is_read_in_the_pager_of_the_person(tmp_path: Path, monkeypatch: Patch) -> None:
-    read = tmp_path / "read"
-    monkeypatch.setenv("PAGER", f"tee '{read}'")
-    screen = call_screen(started(query="AI chips"), finished(mcp("all \x1b[2Jdone")))
-    async with hosted(screen=screen) as (app, pilot):
-        await pilot.press("P")
-        await until(lambda: app.shown_text)
-        assert app.shown_text == ["A pager needs a terminal, and there is none here."]
-        monkeypatch.setattr(app, "suspend", nullcontext)
-        await pilot.press("P")
-        await until(lambda: read.exists() and read.read_text())
-        text = read.read_text()
-        assert '"query": "AI chips"' in text
-        assert "done" in text
-        assert "\x1b" not in text
-        monkeypatch.setenv("PAGER", "no-such-pager -x")
-        await pilot.press("P")
-        await until(lambda: len(app.shown_text) == 2)
-        assert app.shown_text[-1].startswith("The pager 'no-such-pager' in $PAGER was not found: set $PAGER")
-
-
-def test_a_pager_is_found_or_asked_for(tmp_path: Path) -> None:
-    with pytest.raises(NoProgram, match="No pager found"):
-        command_of(PAGER, {"PATH": str(tmp_path)})
+def test_an_editor_is_found_or_asked_for(tmp_path: Path) -> None:
+    with pytest.raises(NoProgram, match="No editor found"):
+        command_of(EDITOR, {"PATH": str(tmp_path)})
     with pytest.raises(NoProgram, match="is invalid"):
-        command_of(PAGER, {"PAGER": "less 'x"})
-    usual = tmp_path / "less"
+        command_of(EDITOR, {"EDITOR": "nano 'x"})
+    usual = tmp_path / "nano"
     usual.write_text("#!/bin/sh\n")
     usual.chmod(0o755)
-    assert command_of(PAGER, {"PATH": str(tmp_path)}) == [str(usual)]
-    assert command_of(PAGER, {"PATH": str(tmp_path), "PAGER": "less -S"}) == ["less", "-S"]
+    assert command_of(EDITOR, {"PATH": str(tmp_path)}) == [str(usual)]
+    assert command_of(EDITOR, {"PATH": str(tmp_path), "EDITOR": "nano -S"}) == ["nano", "-S"]
 
 
 async def test_a_table_of_results_in_a_call_is_filtered_and_opens_its_pages(tmp_path: Path) -> None:

@@ -21,6 +21,7 @@ from tests.tui.files_host import Host, finished, hosted, screen_text, sit_at_a_d
 from tests.tui.fixture_types import Patch
 from tests.waiting import PATIENCE, until
 from ua_tui.core.concurrency.cancellation import Stop, Stopped
+from ua_tui.core.storage.folders import SAVED_REPORTS
 from ua_tui.tui.panes.workspace.preview import PreviewPane
 from ua_tui.tui.screens.files.article import ArticleScreen
 from ua_tui.tui.screens.files.headings import ChoiceScreen, OutlineList
@@ -143,27 +144,35 @@ async def test_a_report_is_exported_with_its_session(tmp_path: Path) -> None:
     path = session.folder / "work_products/cats.md"
     async with hosted(screen=ViewerScreen(path, session.folder, read_only=True)) as (app, pilot):
         await until(lambda: "X export" in screen_text(app))
-        screen = app.screen
-        assert isinstance(screen, ViewerScreen)
-        # Two presses before the first one's work is done.
-        screen.action_export()
-        screen.action_export()
-        page = session.folder / "exports/cats.html"
+        await pilot.press("X", "escape", "X", "enter")
+        page = tmp_path / SAVED_REPORTS / "cats.html"
         await until(lambda: any(f"Exported to {page}" in each for each in app.shown_text))
         await finished(app.workers)
-        assert sum("Exported to" in each for each in app.shown_text) == 1
-        await pilot.press("X", "q")
-        await until((session.folder / "exports/cats-2.html").exists)
+        await pilot.press("X", "down", "down", "enter", "q")
+        await until((tmp_path / SAVED_REPORTS / "cats.docx").exists)
         await finished(app.workers)
+        assert sum("Exported to" in each for each in app.shown_text) == 2
     text = page.read_text()
     assert "Cats smile." in text
     assert "work_products/dogs.md" in text
 
 
+async def test_an_exported_table_has_no_secret(tmp_path: Path, monkeypatch: Patch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-very-secret-1234567890")
+    path = write(tmp_path, "a.csv", "name,text\nA,sk-ant-very-secret-1234567890\nB,kept\n")
+    async with viewing(path, tmp_path) as (app, pilot, _screen):
+        await pilot.press("X")
+        await until(lambda: any("Exported to" in each for each in app.shown_text))
+    (written,) = (tmp_path / "SAVED_REPORTS").glob("*.csv")
+    assert "very-secret" not in written.read_text()
+    assert "B,kept" in written.read_text()
+
+
 @pytest.mark.parametrize(
     ("name", "data", "key", "why"),
     [
-        ("report.html", "<h1>AI</h1>", "X", "Only a report that its session wrote"),
+        ("report.html", "<h1>AI</h1>", "X", "Only a table, or a report that its session wrote"),
         ("a.svg", "<svg><script>1</script></svg>", "o", "Only HTML, pictures"),
         ("a.txt", "x", "e", "'no-such-editor-here' in $VISUAL was not found"),
         ("a.txt", "x", "t", "This file has no headings."),
@@ -275,7 +284,7 @@ async def test_a_json_tree_is_folded_searched_and_copied_by_keys(tmp_path: Path)
         await until(lambda: screen.view.matches == (1, 1))
         await until(lambda: 'deep: "needle"' in screen_text(app))
         await until(lambda: "a[1].z.deep" in screen_text(app))
-        await pilot.press("c", "p")
+        await pilot.press("c", "C")
         await until(lambda: app.copied == ["needle", "a[1].z.deep"])
         await pilot.press("escape", "F")
         await until(lambda: "deep" not in screen_text(app))

@@ -295,9 +295,10 @@ class TestToolCalls:
         mail = {"data": {"messages": [{"title": "t", "url": URL}]}}
         assert "results" not in "\n".join(lines(call(mail, "mcp__composio__GMAIL_FETCH_EMAILS"), 100))
 
-    def test_a_result_that_is_too_long_to_be_searched_stays_a_tree(self) -> None:
+    def test_a_result_that_is_too_long_to_be_searched_is_a_table_of_its_records(self) -> None:
         long = {"organic": [{**SERPER["organic"][0], "snippet": "x" * 1000}] * 300}
-        assert "organic" in "\n".join(lines(call(long), 100))
+        head = next(line for line in lines(call(long), 100) if "snippet" in line)
+        assert head.split() == ["title", "link", "snippet", "position"]
 
 
 def test_a_result_says_that_its_page_can_be_read(tmp_path: Path) -> None:

@@ -258,9 +258,12 @@ class TestJson:
         assert isinstance(tree.execute(BodyCommand("open")), BackgroundWork)
 
     def test_a_preview_shows_the_tree_of_the_beginning(self, tmp_path: Path) -> None:
-        rows = [{"n": number, "text": 'a "quoted", [b] {c}'} for number in range(20_000)]
+        rows = [
+            {"n": number, "text": 'a "quoted", [b] {c}', "in": {}, "of": [], "by": {}}
+            for number in range(20_000)
+        ]
         document = load(write(tmp_path, "a.json", json.dumps({"first": True, "rows": rows})), PREVIEW_LIMIT)
-        assert document.notice == "The tree contains only the beginning of this file."
+        assert document.notice == "Only the beginning of this file is shown."
         text = lines(document.best, 100)
         assert text[0] == "  first: true"
         assert text[1].startswith("▸ rows: [")

@@ -19,7 +19,15 @@ from ua_tui.core.errors import UniversalAgentError
 from ua_tui.core.events.units import quantity
 from ua_tui.core.text import clean_line
 from ua_tui.tui.keys.keymap import keys_of
-from ua_tui.tui.keys.places import TO_PROMPT, KeyPlace, key_binding
+from ua_tui.tui.keys.places import (
+    CLAIM_DECISION,
+    CLAIM_DOUBTFUL,
+    CLAIM_SCROLL,
+    CLAIM_TABLE,
+    TO_PROMPT,
+    KeyPlace,
+    key_binding,
+)
 from ua_tui.tui.screens.files.signing import Signing
 from ua_tui.tui.screens.session.confirm import ConfirmScreen
 from ua_tui.tui.viewers.claims.panel import claim_body
@@ -30,9 +38,7 @@ from ua_tui.tui.widgets.column_list import Column, ColumnList
 from ua_tui.tui.widgets.modal import Modal
 from ua_tui.tui.workers import start_job
 
-_DECIDE = Binding.Group("accept, reject, open again: the claim or the chosen ones")
 _CHOOSE = Binding.Group("choose several claims, downwards, upwards")
-_SCROLL = Binding.Group("scroll the evidence")
 _ASKED = (
     "The model reads the sentences with their passages and says of each whether they agree, without tools. "
     "No state of a claim changes."
@@ -146,19 +152,25 @@ class ClaimsScreen(Modal[None]):
 
     PLACE: ClassVar[KeyPlace] = KeyPlace("In the claims of a report", parts=(ClaimsList,))
     BINDINGS: ClassVar[list[BindingType]] = [
-        key_binding("claims.accept", "a", "answer('accepted')", "accept the chosen claims", _DECIDE),
-        key_binding("claims.reject", "x", "answer('rejected')", "reject the chosen claims", _DECIDE),
-        key_binding("claims.reopen", "o", "answer('')", "open the chosen claims again", _DECIDE),
+        key_binding("claims.accept", "a", "answer('accepted')", "accept the chosen claims", CLAIM_DECISION),
+        key_binding("claims.reject", "x", "answer('rejected')", "reject the chosen claims", CLAIM_DECISION),
+        key_binding("claims.reopen", "o", "answer('')", "open the chosen claims again", CLAIM_DECISION),
         key_binding("claims.note", "n", "note", "write a note on the chosen claims"),
         key_binding("claims.choose", "space,shift+down", "choose(1)", "choose several", _CHOOSE),
         key_binding("claims.choose_up", "shift+up", "choose(-1)", "choose several, upwards", _CHOOSE),
         key_binding(
             "claims.opinion", "m", "opinion", "a model's second opinion (asks first, with the price)"
         ),
-        key_binding("claims.doubtful", "right_curly_bracket", "doubtful", "next doubtful claim that is open"),
-        key_binding("claims.scroll", "J", "scroll_evidence(1)", "scroll the evidence", _SCROLL),
-        key_binding("claims.scroll_up", "K", "scroll_evidence(-1)", "scroll the evidence up", _SCROLL),
-        key_binding("claims.report", "tab", "close", "back to the report"),
+        key_binding(
+            "claims.doubtful",
+            "right_square_bracket",
+            "doubtful",
+            "next doubtful claim that is open",
+            CLAIM_DOUBTFUL,
+        ),
+        key_binding("claims.scroll", "J", "scroll_evidence(1)", "scroll the evidence", CLAIM_SCROLL),
+        key_binding("claims.scroll_up", "K", "scroll_evidence(-1)", "scroll the evidence up", CLAIM_SCROLL),
+        key_binding("claims.report", "tab", "close", "back to the report", CLAIM_TABLE),
         key_binding("screen.back", "escape,q", "close", "back"),
         TO_PROMPT,
     ]

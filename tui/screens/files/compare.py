@@ -20,7 +20,7 @@ from ua_tui.core.concurrency.conversions import ConversionFailed
 from ua_tui.core.events.units import quantity, size
 from ua_tui.core.history.versions import Version, find_versions, other_texts
 from ua_tui.core.text import clean_line
-from ua_tui.tui.keys.places import KeyPlace, key_binding
+from ua_tui.tui.keys.places import SEARCH, KeyPlace, key_binding
 from ua_tui.tui.render.format import middle_cut
 from ua_tui.tui.screens.files.document import DocumentScreen
 from ua_tui.tui.screens.files.headings import ChoiceScreen
@@ -86,10 +86,10 @@ class CompareScreen(DocumentScreen[None]):
     )
     BINDINGS: ClassVar[list[BindingType]] = [
         key_binding("versions.choose", "v", "choose", "compare with another version"),
-        key_binding("versions.everything", "f", "everything", "the whole text or only what changed"),
+        key_binding("versions.everything", "f", "everything", "filter: only what changed, or all"),
         key_binding("file.raw", "m", "toggle_raw", "rendered or raw"),
-        key_binding("versions.next", "n", "match(1)", "next change, or match of a search"),
-        key_binding("versions.previous", "N", "match(-1)", "previous change, or match of a search"),
+        key_binding("versions.next", "n", "match(1)", "next match", SEARCH),
+        key_binding("versions.previous", "N", "match(-1)", "previous match", SEARCH),
     ]
 
     def __init__(self, path: Path) -> None:

@@ -11,18 +11,23 @@ from textual.binding import BindingType
 from textual.widgets import Input, Static
 
 from ua_tui.core.text import clean_line
+from ua_tui.tui.keys.places import FILTER as ROWS
 from ua_tui.tui.keys.places import SEARCH, TO_PROMPT, key_binding
+from ua_tui.tui.screens.files.export import save_csv
 from ua_tui.tui.screens.files.link import follow_link
 from ua_tui.tui.screens.files.links import LinksScreen
 from ua_tui.tui.terminal.copy import copy_text
-from ua_tui.tui.viewers.cursor_body import BodyCommand, CopyText, OpenArticle
+from ua_tui.tui.viewers.cursor_body import BodyCommand, CopyText, OpenArticle, SaveCsv
 from ua_tui.tui.viewers.view.chrome import KeyLine, TitleLine
 from ua_tui.tui.viewers.view.detail_panel import DetailPanel
 from ua_tui.tui.viewers.view.document_view import DocumentView
 from ua_tui.tui.widgets.modal import Modal
 from ua_tui.tui.workers import start_job
 
-FILTER = key_binding("table.filter", "f", "ask_filter", "in a table: only rows with a text")
+FILTER = key_binding("table.filter", "f", "ask_filter", "filter", ROWS)
+EXPORT = key_binding(
+    "file.export", "X", "export", "a report with its evidence into a file; a table as a CSV file"
+)
 """Of screens that can show a table."""
 _SEARCH = "search (Enter finds, Esc closes)"
 _FILTER = "show only rows with this text (empty: all)"
@@ -63,6 +68,16 @@ class DocumentScreen(Modal[Answer]):
     def go_to_article(self, found: OpenArticle) -> None:
         """Show the article of a row of the document."""
 
+    @property
+    def has_all_rows(self) -> bool:
+        """Whether a table has all rows that there are."""
+        return True
+
+    @property
+    def name_of_table(self) -> str:
+        """What the file of a table is called, without its ending."""
+        return "table"
+
     def compose(self) -> ComposeResult:
         """Create title, notice, content, search line and keys."""
         yield TitleLine(id="viewer-title")
@@ -99,6 +114,12 @@ class DocumentScreen(Modal[Answer]):
                 copy_text(self, text, label.capitalize())
             case OpenArticle() as found:
                 self.go_to_article(found)
+            case SaveCsv(text):
+                start_job(
+                    self.app,
+                    partial(save_csv, self.app, self.name_of_table, text, is_whole=self.has_all_rows),
+                    "csv",
+                )
 
     def on_document_view_link_clicked(self, event: DocumentView.LinkClicked) -> None:
         """Ask before a link is opened."""
@@ -111,6 +132,10 @@ class DocumentScreen(Modal[Answer]):
         self.app.push_screen(LinksScreen(event.links, event.first), event.choose)
 
     # Keys
+
+    def action_export(self) -> None:
+        """Write the rows of a table that are shown as a CSV file."""
+        self.view.run_command(BodyCommand("export"))
 
     def action_leave(self) -> None:
         """Close the line, then stop work, then clear the search, then the filter, then close the screen."""

@@ -33,8 +33,8 @@ from ua_tui.tui.workers import start_job
 
 _WIDE_FROM = 100
 """Columns of a screen on which all claims are counted."""
-_OLD = "The check is of another version of this file. Press C to check it as it is."
-_NONE = "This report has not been checked. Press C to check it."
+_OLD = "The check is of another version of this file. Press R to check it as it is."
+_NONE = "This report has not been checked. Press R to check it."
 _EMPTY = "The report has no claims to check."
 _NO_REPORT = "Only HTML, Markdown, text and PDF are checked as reports."
 _NO_SESSION = "This file belongs to no session, so there is nothing to check it against."

@@ -1,43 +1,85 @@
-"""Exports a session from a screen, in a thread, and reports where the file is."""
+"""Exports a session or a table from a screen, in a thread, and reports where the file is."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from textual.app import App
+from textual.widgets.option_list import Option
 
 from ua_tui.core.concurrency.cancellation import NEVER, Stop, in_thread
-from ua_tui.core.errors import UniversalAgentError
+from ua_tui.core.errors import UniversalAgentError, WorkspaceError
 from ua_tui.core.events.units import size
 from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.core.settings.loading import load_settings
 from ua_tui.core.settings.secrets import secrets
+from ua_tui.core.storage.files import Root, Written
+from ua_tui.core.storage.folders import SAVED_REPORTS
+from ua_tui.core.storage.names import safe_name
 from ua_tui.core.text import clean_line
+from ua_tui.tui.screens.files.headings import ChoiceScreen
+from ua_tui.tui.widgets.choice_list import LetterKeyList
 from ua_tui.tui.workers import start_job
 
+if TYPE_CHECKING:
+    from ua_tui.tui.export.formats import ExportFormat
+
 _NAME = 120
+_FORMATS: Mapping[ExportFormat, str] = {
+    "html": "HTML: one page with report, evidence and conversation",
+    "pdf": "PDF: the report with its references",
+    "docx": "DOCX: the same for Word or LibreOffice",
+    "md": "Markdown: report, evidence and conversation",
+    "json": "JSON: the same as data",
+}
+
+
+async def save_csv(app: App[Any], name: str, text: Callable[[Stop], str], *, is_whole: bool = True) -> None:
+    """Write a table into the saved reports, and say where it is, and whether the file of it has more rows."""
+    settings = getattr(app, "settings", None) or load_settings({})
+    known = _learned(app)
+
+    def write(stop: Stop) -> Written:
+        masked = Redactor((*secrets(settings, os.environ), *known)).redact(text(stop))
+        folder = Root(settings.workspace_base / SAVED_REPORTS, create=True)
+        return folder.write_new(safe_name(f"{name}.csv"), masked.encode("utf-8", "replace"))
+
+    try:
+        written = await in_thread(write)
+    except WorkspaceError as error:
+        app.notify(f"Not exported: {error}", markup=False, severity="error")
+    else:
+        path = f"{SAVED_REPORTS}/{written.path}"
+        rest = "" if is_whole else ", only the rows that are loaded"
+        app.notify(f"Exported to {path} ({size(written.size)}{rest}).", markup=False, timeout=10)
 
 
 def export_session(app: App[Any], folder: Path, report: str = "") -> None:
-    """Export the session in `folder` as an HTML page into its exports; `report` names one, empty for the newest.
+    """Ask for a format, and export the session in `folder`; `report` names one, empty for the newest.
 
     The work goes on when the screen is closed, and notifications say how it ends. While it runs, the same is not begun
     again.
     """
-    name = f"export {folder} {report}"
-    if not any(worker.name == name and not worker.is_finished for worker in app.workers):
-        start_job(app, partial(_export, app, folder, report), "export", name=name, replacing=False)
+
+    def chosen(row: int | None) -> None:
+        if row is None:
+            return
+        form = list(_FORMATS)[row]
+        name = f"export {folder} {report} {form}"
+        if not any(worker.name == name and not worker.is_finished for worker in app.workers):
+            start_job(app, partial(_export, app, folder, report, form), "export", name=name, replacing=False)
+
+    rows = LetterKeyList(*map(Option, _FORMATS.values()), id="formats")
+    app.push_screen(ChoiceScreen("Export as", rows, "export"), chosen)
 
 
-async def _export(app: App[Any], folder: Path, report: str) -> None:
+async def _export(app: App[Any], folder: Path, report: str, form: ExportFormat) -> None:
     app.notify(f"Exporting {clean_line(folder.name, _NAME)}…", markup=False, timeout=3)
-    # A session of this program has learned further secrets.
-    workspace = getattr(getattr(app, "session", None), "workspace", None)
-    known: frozenset[str] = getattr(getattr(workspace, "redactor", None), "values", frozenset())
-    work = partial(_write, folder, report, getattr(app, "settings", None), known)
+    work = partial(_write, folder, report, form, getattr(app, "settings", None), _learned(app))
     try:
         path, length = await in_thread(work)
     except UniversalAgentError as error:
@@ -49,8 +91,15 @@ async def _export(app: App[Any], folder: Path, report: str) -> None:
         app.notify(f"Exported to {path} ({size(length)}).", markup=False, timeout=10)
 
 
+def _learned(app: App[Any]) -> frozenset[str]:
+    """The secrets that the session of this program has learned."""
+    workspace = getattr(getattr(app, "session", None), "workspace", None)
+    known: frozenset[str] = getattr(getattr(workspace, "redactor", None), "values", frozenset())
+    return known
+
+
 def _write(
-    folder: Path, report: str, settings: Any, known: frozenset[str], stop: Stop = NEVER
+    folder: Path, report: str, form: ExportFormat, settings: Any, known: frozenset[str], stop: Stop = NEVER
 ) -> tuple[Path, int]:
     # Its parts are needed only here.
     from ua_tui.core.knowledge.place import place_of
@@ -58,5 +107,5 @@ def _write(
 
     settings = settings if settings is not None else load_settings({"workspace_base": folder.parent.parent})
     redactor = Redactor((*secrets(settings, os.environ), *known))
-    path = write_export(folder, redactor, report=report, knowledge=place_of(settings), stop=stop)
+    path = write_export(folder, redactor, form, report, knowledge=place_of(settings), stop=stop)
     return path, path.stat().st_size

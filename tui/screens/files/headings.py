@@ -29,7 +29,9 @@ class ChoiceScreen(Dialog[int | None]):
         enter: what the choice does, in a word or two.
     """
 
-    PLACE: ClassVar[KeyPlace] = KeyPlace("Among headings, or versions", fixed=(("Enter", "choose it"),))
+    PLACE: ClassVar[KeyPlace] = KeyPlace(
+        "Among headings, versions or formats", fixed=(("Enter", "choose it"),)
+    )
     BINDINGS: ClassVar[list[BindingType]] = [key_binding("screen.back", "escape,q", "close", "back")]
 
     def __init__(self, title: str, rows: LetterKeyList, enter: str) -> None:

@@ -22,9 +22,17 @@ from ua_tui.core.events.units import size
 from ua_tui.core.storage.files import Root
 from ua_tui.core.storage.workspace import is_record
 from ua_tui.core.text import clean_line
-from ua_tui.tui.keys.places import COPY_FILE, KeyPlace, key_binding
+from ua_tui.tui.keys.places import (
+    CLAIM_DECISION,
+    CLAIM_DOUBTFUL,
+    CLAIM_SCROLL,
+    CLAIM_TABLE,
+    COPY_FILE,
+    KeyPlace,
+    key_binding,
+)
 from ua_tui.tui.screens.files.article import open_article
-from ua_tui.tui.screens.files.document import FILTER, DocumentScreen
+from ua_tui.tui.screens.files.document import EXPORT, FILTER, DocumentScreen
 from ua_tui.tui.screens.files.evidence import ReportEvidence
 from ua_tui.tui.screens.files.export import export_session
 from ua_tui.tui.screens.files.headings import ChoiceScreen, OutlineList
@@ -32,8 +40,8 @@ from ua_tui.tui.terminal.copy import copy_text
 from ua_tui.tui.viewers.articles.session import session_of
 from ua_tui.tui.viewers.bodies.hex import HexBody
 from ua_tui.tui.viewers.bodies.page import LEAST_HEADINGS, PageBody
+from ua_tui.tui.viewers.bodies.table import EXPORT_KEY
 from ua_tui.tui.viewers.bodies.text import TextBody
-from ua_tui.tui.viewers.claims.signs import LEGEND
 from ua_tui.tui.viewers.claims.view import EvidencePanel, ReportView
 from ua_tui.tui.viewers.contract import FULL_LIMIT, PREVIEW_LIMIT
 from ua_tui.tui.viewers.cursor_body import CursorBody, OpenArticle
@@ -50,10 +58,7 @@ from ua_tui.tui.workers import start_job
 _PATIENCE_SECONDS = 0.05
 _MOST_LOADED = 16 * 1024 * 1024
 _NAME = 200
-_DOUBTFUL = Binding.Group("in a report: next, previous doubtful claim (Enter: its evidence)")
-_CLAIM = Binding.Group("in a report: next, previous claim of any kind")
-_SCROLL = Binding.Group("in a report: scroll the evidence")
-_DECIDE = Binding.Group("in a report: accept, reject the claim")
+_CLAIM = Binding.Group("next, previous claim of any kind")
 
 
 class ViewerScreen(DocumentScreen[None]):
@@ -68,7 +73,7 @@ class ViewerScreen(DocumentScreen[None]):
         passage: the passage to show first, if it is there.
     """
 
-    PLACE: ClassVar[KeyPlace] = KeyPlace("In a file", parts=(DocumentView,), fixed=LEGEND)
+    PLACE: ClassVar[KeyPlace] = KeyPlace("In a file", parts=(DocumentView,))
     BINDINGS: ClassVar[list[BindingType]] = [
         key_binding("file.raw", "m", "toggle_raw", "rendered or raw"),
         key_binding("file.reload", "r", "reload", "read the file again"),
@@ -77,20 +82,20 @@ class ViewerScreen(DocumentScreen[None]):
         key_binding("file.edit", "e", "edit", "edit in $VISUAL or $EDITOR"),
         key_binding("file.delete", "d", "delete", "delete (asks first)"),
         key_binding("file.compare", "v", "compare", "compare with another version"),
-        key_binding("file.export", "X", "export", "of a report: write it with its evidence as one page"),
+        EXPORT,
         key_binding("file.headings", "t", "headings", "headings, to jump to one"),
-        key_binding("claim.next", "right_square_bracket", "claim(1)", "next doubtful claim", _DOUBTFUL),
+        key_binding("claim.next", "right_square_bracket", "claim(1)", "next doubtful claim", CLAIM_DOUBTFUL),
         key_binding(
-            "claim.previous", "left_square_bracket", "claim(-1)", "previous doubtful claim", _DOUBTFUL
+            "claim.previous", "left_square_bracket", "claim(-1)", "previous doubtful claim", CLAIM_DOUBTFUL
         ),
         key_binding("claim.next_any", "right_curly_bracket", "any_claim(1)", "next claim", _CLAIM),
         key_binding("claim.previous_any", "left_curly_bracket", "any_claim(-1)", "previous claim", _CLAIM),
-        key_binding("claim.table", "tab", "claims", "in a report: all claims, as a table"),
-        key_binding("claim.accept", "a", "decide('accepted')", "accept the claim", _DECIDE),
-        key_binding("claim.reject", "x", "decide('rejected')", "reject the claim", _DECIDE),
-        key_binding("claim.scroll", "shift+down,J", "scroll_evidence(1)", "scroll", _SCROLL),
-        key_binding("claim.scroll_up", "shift+up,K", "scroll_evidence(-1)", "scroll up", _SCROLL),
-        key_binding("claim.check", "C", "check_again", "in a report: check its claims again"),
+        key_binding("claim.table", "tab", "claims", "all claims, as a table", CLAIM_TABLE),
+        key_binding("claim.accept", "a", "decide('accepted')", "accept the claim", CLAIM_DECISION),
+        key_binding("claim.reject", "x", "decide('rejected')", "reject the claim", CLAIM_DECISION),
+        key_binding("claim.scroll", "shift+down,J", "scroll_evidence(1)", "scroll", CLAIM_SCROLL),
+        key_binding("claim.scroll_up", "shift+up,K", "scroll_evidence(-1)", "scroll up", CLAIM_SCROLL),
+        key_binding("claim.check", "R", "check_again", "check its claims again"),
         key_binding("file.copy_path", "y", "copy_path", "copy the path", COPY_FILE),
         key_binding("file.copy_text", "Y", "copy_text", "copy the text", COPY_FILE),
     ]
@@ -117,6 +122,12 @@ class ViewerScreen(DocumentScreen[None]):
         self._is_loaded = False
         self._loading_page = False
         self.evidence = ReportEvidence(self, path, self._show_marks, self._open_source)
+
+    @property
+    def idle_actions(self) -> tuple[str, ...]:
+        """The beginnings of the names of actions that do nothing with this file, for the help."""
+        claims = () if self.evidence.check is not None else ("claim.",)
+        return (*claims, *(() if self.view.landmarks else ("file.headings",)))
 
     def compose_content(self) -> ComposeResult:
         """Create the content between its headings and its evidence."""
@@ -451,7 +462,7 @@ class ViewerScreen(DocumentScreen[None]):
         """The keys of a checked report."""
         evidence = self.evidence
         if evidence.can_check:
-            return [("C", "check", "screen.check_again")]
+            return [("R", "check", "screen.check_again")]
         if evidence.check is None:
             return []
         keys = [
@@ -560,10 +571,23 @@ class ViewerScreen(DocumentScreen[None]):
         """Open the file in another program; HTML in the browser, without scripts."""
         start_job(self, partial(open_outside, self, self.path, self.copies), "outside")
 
+    @property
+    def has_all_rows(self) -> bool:
+        """Whether the whole file is loaded."""
+        return self.document is None or self.document.complete or self.document.all_rendered
+
+    @property
+    def name_of_table(self) -> str:
+        """The name of the file."""
+        return self.path.stem
+
     def action_export(self) -> None:
-        """Export the session with this report as one page."""
-        if (origin := self.evidence.origin) is None:
-            self.warn("Only a report that its session wrote can be exported.")
+        """Export the session with this report, or a table."""
+        body = self.view.cursor_body
+        if body is not None and EXPORT_KEY in body.keys:
+            super().action_export()
+        elif (origin := self.evidence.origin) is None:
+            self.warn("Only a table, or a report that its session wrote, can be exported.")
         else:
             export_session(self.app, origin.session, origin.source)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, tzinfo
@@ -28,12 +27,11 @@ from ua_tui.tui.keys.places import KeyPlace, key_binding
 from ua_tui.tui.render.format import Mark, clock
 from ua_tui.tui.screens.files.article import open_article
 from ua_tui.tui.screens.files.artifact_list import ArtifactList, files_of_call, missing_reason
-from ua_tui.tui.screens.files.document import FILTER, DocumentScreen
+from ua_tui.tui.screens.files.document import EXPORT, FILTER, DocumentScreen
 from ua_tui.tui.screens.files.viewer import ViewerScreen
 from ua_tui.tui.terminal.copy import MOST_COPIED, copy_text
-from ua_tui.tui.terminal.programs import PAGER, NoProgram, command_of, page
 from ua_tui.tui.viewers.cursor_body import CursorBody, OpenArticle
-from ua_tui.tui.viewers.tool_call.body import arguments_text, call_body, call_text, is_agent, result_text
+from ua_tui.tui.viewers.tool_call.body import arguments_text, call_body, is_agent, result_text
 from ua_tui.tui.viewers.tool_call.sections import SectionsBody
 from ua_tui.tui.viewers.tool_call.stored_result import StoredResult, read_stored_result
 from ua_tui.tui.viewers.view.chrome import KeyLine, TitleLine
@@ -111,13 +109,18 @@ class ToolCallScreen(DocumentScreen[str | None]):
         fixed=(("Tab, Enter", "its files; go to one in the workspace"),),
     )
     BINDINGS: ClassVar[list[BindingType]] = [
-        key_binding("call.text", "m", "toggle_text", "rendered or raw"),
+        key_binding("file.raw", "m", "toggle_text", "rendered or raw"),
         key_binding("call.copy_result", "y", "copy_result", "copy the result", _COPY),
         key_binding("call.copy_arguments", "a", "copy_arguments", "copy the arguments", _COPY),
-        key_binding("call.page", "P", "page", "read it in $PAGER"),
         FILTER,
+        EXPORT,
     ]
     AUTO_FOCUS = "CallView"
+
+    @property
+    def name_of_table(self) -> str:
+        """The name of the tool."""
+        return tool_name(self.call.started.name).short.lower()
 
     def __init__(
         self,
@@ -276,7 +279,6 @@ class ToolCallScreen(DocumentScreen[str | None]):
         keys += [("y", "copy answer" if is_agent(self.call.started) else "copy result", "screen.copy_result")]
         if not in_table:
             keys.append(("a", "copy arguments", "screen.copy_arguments"))
-        keys.append(("P", "pager", "screen.page"))
         keys += [(key.key, key.label, f"screen.command({key.command!r})") for key in inner if not in_table]
         keys.append(("?", "keys", "app.keys_here"))
         self.query_one(KeyLine).show_keys(*keys)
@@ -351,17 +353,6 @@ class ToolCallScreen(DocumentScreen[str | None]):
     def action_copy_arguments(self) -> None:
         """Copy the arguments."""
         copy_text(self, arguments_text(self.call.started), "Arguments")
-
-    def action_page(self) -> None:
-        """Show arguments and result in the person's pager."""
-        start_job(self, self._page, "pager")
-
-    async def _page(self) -> None:
-        text = await asyncio.to_thread(call_text, self.call, self.result, self._notes)
-        try:
-            page(self.app, text, command_of(PAGER, os.environ))
-        except NoProgram as error:
-            self.warn(str(error))
 
 
 def _opens_pages(body: CursorBody | None) -> bool:

@@ -28,7 +28,7 @@ from ua_tui.tui.viewers.articles.page import (
     text_in,
 )
 from ua_tui.tui.viewers.bodies.markdown import MarkdownBody
-from ua_tui.tui.viewers.bodies.table import FILTER_KEY, GAP, Table, TableColumn, TableView
+from ua_tui.tui.viewers.bodies.table import EXPORT_KEY, FILTER_KEY, GAP, Table, TableColumn, TableView
 from ua_tui.tui.viewers.bodies.text import TextBody
 from ua_tui.tui.viewers.cursor_body import BodyCommand, CopyText, KeyHint, OpenArticle, OpenLink, Outcome
 from ua_tui.tui.viewers.document import Body, joined
@@ -221,6 +221,11 @@ class ResultsTable(Table):
         """Return what the fourth column says: the length of an article, what is special about a result."""
         return f"{hit.words:,}" if self.articles and hit.words else "" if self.articles else hit.marks
 
+    def whole_row(self, number: int) -> Sequence[str]:
+        """Return the cells of a result with its whole date and address."""
+        hit = self.hits[number]
+        return (hit.position, hit.label, hit.source, hit.date, self.mark(hit), hit.url)
+
     @property
     def keys(self) -> Sequence[KeyHint]:
         """The keys for opening, sorting and filtering."""
@@ -234,7 +239,7 @@ class ResultsTable(Table):
             FILTER_KEY,
             KeyHint("←→", "column", "unfold"),
         ]
-        return (*keys, KeyHint("c", "copy link", "copy"))
+        return (*keys, KeyHint("c", "copy link", "copy"), EXPORT_KEY)
 
     def lay_out(self, width: int, theme: MarkdownTheme, stop: Stop = NEVER) -> TableView:
         """Return a table or cards."""

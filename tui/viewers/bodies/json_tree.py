@@ -179,7 +179,7 @@ class JsonTree:
             KeyHint("E", "unfold all", "unfold_all"),
             KeyHint("F", "fold all", "fold_all"),
             KeyHint("c", "copy value", "copy"),
-            KeyHint("p", "copy key path", "copy_place"),
+            KeyHint("C", "copy key path", "copy_place"),
         )
 
     def lay_out(self, width: int, theme: MarkdownTheme, stop: Stop = NEVER) -> JsonRows:

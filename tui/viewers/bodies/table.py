@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -11,14 +11,16 @@ from rich.cells import cell_len
 from textual.content import Content, Span
 
 from ua_tui.core.concurrency.cancellation import NEVER, Stop
+from ua_tui.core.storage.csv_text import csv_text, spreadsheet_cell
 from ua_tui.tui.render.format import middle_cut, tail_cut
 from ua_tui.tui.render.markdown.renderer import MarkdownTheme
 from ua_tui.tui.viewers.bodies.table_sort import NUMBER, SortKey, checked, key_of, sorted_gently
 from ua_tui.tui.viewers.bodies.text import TextBody
-from ua_tui.tui.viewers.cursor_body import BackgroundWork, BodyCommand, CopyText, KeyHint, Outcome
+from ua_tui.tui.viewers.cursor_body import BackgroundWork, BodyCommand, CopyText, KeyHint, Outcome, SaveCsv
 from ua_tui.tui.viewers.document import Body, joined
 
 FILTER_KEY = KeyHint("f", "filter", "ask_filter")
+EXPORT_KEY = KeyHint("X", "CSV", "export")
 GAP = 2
 _NARROW = 40
 
@@ -91,6 +93,7 @@ class Table:
             FILTER_KEY,
             KeyHint("←→", "column", "unfold"),
             KeyHint("c", "copy cell", "copy"),
+            EXPORT_KEY,
         )
 
     @property
@@ -138,8 +141,30 @@ class Table:
                 if number is None:
                     return False
                 return CopyText("cell", _cell(self.records[number], self.column))
+            case "export":
+                return SaveCsv(self._csv)
             case _:
                 return False
+
+    def _csv(self, stop: Stop) -> str:
+        """The rows that are shown, in their order, below the titles of the columns that are not empty."""
+        return csv_text([spreadsheet_cell(cell) for cell in row] for row in self.whole_rows(stop))
+
+    def whole_rows(self, stop: Stop) -> Iterator[Sequence[str]]:
+        """Yield the titles and the rows that are shown, as they are exported: not cut for the screen.
+
+        Raises:
+            Stopped: the flag was set.
+        """
+        shown = [i for i, natural in enumerate(self.natural) if natural]
+        yield [self.columns[i].title for i in shown]
+        for number in checked(self.order, stop):
+            row = self.whole_row(number)
+            yield [_cell(row, i) for i in shown]
+
+    def whole_row(self, number: int) -> Sequence[str]:
+        """Return the cells of a record as they are exported."""
+        return self.records[number]
 
     def find_places(self, needle: str, stop: Stop) -> Sequence[Hashable]:
         """Return the records with the text in any cell, in the order in which they are shown."""

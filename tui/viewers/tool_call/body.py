@@ -30,6 +30,7 @@ from ua_tui.tui.viewers.bodies.json_tree import Branch, JsonTree
 from ua_tui.tui.viewers.bodies.json_values import Level, open_level
 from ua_tui.tui.viewers.bodies.markdown import RENDERED_CHARACTERS, MarkdownBody
 from ua_tui.tui.viewers.bodies.picture import PictureBody, read_header
+from ua_tui.tui.viewers.bodies.record_table import record_table
 from ua_tui.tui.viewers.bodies.text import LineStyler, TextBody, style_code
 from ua_tui.tui.viewers.document import Body
 from ua_tui.tui.viewers.tool_call.reading_forms import reading_forms
@@ -132,20 +133,6 @@ def result_text(observation: Observation | None) -> str:
     return "\n".join(_cleaned(block.text) for block in blocks if isinstance(block, TextContent))
 
 
-def call_text(call: FullCall, whole: Observation | None = None, notes: Sequence[str] = ()) -> str:
-    """Return arguments and result as one clean text, for a pager; `notes` are put above the result."""
-    started, changes, observation = call.started, call.changes, whole or call.observation
-    arguments = msgspec.json.format(arguments_text(started), indent=_INDENT) if started.input else "none"
-    head = f"Arguments ({_CHANGED})" if changes else "Arguments"
-    parts = [started.name, "", head, arguments, *changes, "", "Result"]
-    if call.finished is None:
-        parts.append("The call is still running.")
-    else:
-        parts += [*notes_of(observation), *notes]
-        parts.append(result_text(observation) or _without_result(call.finished.status))
-    return _cleaned("\n".join(parts)) + "\n"
-
-
 def _without_result(status: str) -> str:
     match status:
         case "denied":
@@ -174,7 +161,7 @@ def _facts(observation: Observation) -> str:
     if pictures:
         facts.append(quantity(pictures, "picture"))
     if observation.truncated:
-        facts.append("truncated, recovered" if observation.recovered else "truncated, rest lost")
+        facts.append("full result kept" if observation.recovered else "cut, rest lost")
     return " · ".join(facts)
 
 
@@ -231,7 +218,7 @@ def _result(
         observation.structured if isinstance(observation, McpObservation | NativeObservation) else None
     )
     if is_empty and structured is not None:
-        yield Part(_json_or_text(_encode(structured), as_text=as_text))
+        yield Part(_json_or_text(_encode(structured), as_text=as_text, tables=True))
     elif is_empty:
         yield Part(_text("Empty.", role="dim"))
 
@@ -265,18 +252,18 @@ def _below(notes: list[Part], parts: list[Part]) -> list[Part]:
 
 def _block(text: str, *, markdown: bool, as_text: bool) -> Body:
     if text.lstrip()[:1] in {"{", "["}:
-        return _json_or_text(text, as_text=as_text)
+        return _json_or_text(text, as_text=as_text, tables=True)
     if markdown and len(text) <= RENDERED_CHARACTERS:
         return MarkdownBody(_cleaned(text))
     return _text(text)
 
 
-def _json_or_text(text: str, *, as_text: bool) -> Body:
+def _json_or_text(text: str, *, as_text: bool, tables: bool = False) -> Body:
     try:
         if not as_text and len(text) <= _MAX_TREE:
             level = open_level(text.strip().encode("utf-8", "replace"))
             if level is not None:
-                return _unfolded(JsonTree(level))
+                return (record_table(level) if tables else None) or _unfolded(JsonTree(level))
         elif len(text) <= _MAX_TEXT:
             return json_body(text.strip())
     except (ValueError, RecursionError):

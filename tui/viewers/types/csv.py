@@ -41,6 +41,10 @@ class Lines:
         start, end = self._starts[number], self._starts[number + 1]
         return split_cells(self._data[start : min(end, start + _MAX_SHOWN)], self._delimiter)
 
+    def whole(self, number: int) -> Sequence[str]:
+        """Return the cells of a record as they are in the file."""
+        return _parsed(self._data[self._starts[number] : self._starts[number + 1]], self._delimiter)
+
     def holds(self, number: int, wanted: bytes) -> bool:
         """Whether a record contains these bytes in lower case; quicker than parsing its cells."""
         return wanted in self._data[self._starts[number] : self._starts[number + 1]].lower()
@@ -50,6 +54,10 @@ class DelimitedTable(Table):
     """A table over lines; ASCII text is searched without splitting lines into cells."""
 
     lines: Lines
+
+    def whole_row(self, number: int) -> Sequence[str]:
+        """Return the cells of a record as they are in the file."""
+        return self.lines.whole(number)
 
     def holds(self, number: int, wanted: str) -> bool:
         """Whether a cell of a record contains a casefolded text."""

@@ -1,4 +1,4 @@
-"""JSON and JSON Lines as a tree that folds."""
+"""JSON and JSON Lines: like records as a table, anything else as a tree that folds."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from ua_tui.core.events.units import quantity
 from ua_tui.tui.viewers.bodies.json_text import complete_json, json_body, style_json_line
 from ua_tui.tui.viewers.bodies.json_tree import JsonTree
 from ua_tui.tui.viewers.bodies.json_values import Value, open_level
+from ua_tui.tui.viewers.bodies.record_table import record_table
 from ua_tui.tui.viewers.bodies.text import TextBody
 from ua_tui.tui.viewers.contract import FULL_LIMIT, LARGE_LIMIT, Sample, View, Viewer
 
@@ -26,8 +27,9 @@ def _view_json_lines(sample: Sample) -> View:
     bad = sum(1 for record in checked if not _valid(record))
     if bad:
         facts.append(f"{bad:,} not JSON")
-    tree = JsonTree((None, records), first_number=1)
-    return View("JSON Lines", raw, tree, tuple(facts), all_rendered=sample.complete)
+    level = None, records
+    shown = record_table(level) or JsonTree(level, first_number=1)
+    return View("JSON Lines", raw, shown, tuple(facts), all_rendered=sample.complete)
 
 
 def _valid(record: Value) -> bool:
@@ -63,14 +65,16 @@ def _view_json(sample: Sample) -> View:
     notice = None
     if not sample.complete:
         data = complete_json(bytes(data))
-        notice = "The tree contains only the beginning of this file."
+        notice = "Only the beginning of this file is shown."
     level = open_level(data)
     if level is None:
         # A single string of megabytes would be formatted in one step, which blocks every other thread.
         return View("JSON", raw, json_body(bytes(data)) if len(data) <= FULL_LIMIT else None)
     word = "item" if level[0] is None else "key"
     facts = (f"{'at least ' if notice else ''}{quantity(len(level[1]), word)}",)
-    return View("JSON", raw, JsonTree(level), facts, notice, all_rendered=sample.complete)
+    if (table := record_table(level)) is not None:
+        facts = (f"{'at least ' if notice else ''}{quantity(len(table.records), 'record')}",)
+    return View("JSON", raw, table or JsonTree(level), facts, notice, all_rendered=sample.complete)
 
 
 JSON = Viewer("JSON", _accepts_json, _view_json, limit=LARGE_LIMIT)

@@ -6,7 +6,7 @@ A body with a cursor (`CursorBody`) is folded, sorted and filtered with keys; an
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar, cast
@@ -23,7 +23,7 @@ from textual.strip import Strip
 from textual.style import Style as VisualStyle
 
 from ua_tui.core.concurrency.cancellation import in_thread
-from ua_tui.tui.keys.places import key_binding, moving
+from ua_tui.tui.keys.places import FOLD, key_binding, moving
 from ua_tui.tui.render.markdown.renderer import MARKDOWN_COMPONENTS, MarkdownTheme
 from ua_tui.tui.viewers.bodies.picture import Drawable, PictureBody
 from ua_tui.tui.viewers.bodies.text import TextBody, TextRows
@@ -35,6 +35,7 @@ from ua_tui.tui.viewers.cursor_body import (
     CursorRows,
     OpenArticle,
     OpenLink,
+    SaveCsv,
 )
 from ua_tui.tui.viewers.document import (
     ROLES,
@@ -52,12 +53,23 @@ from ua_tui.tui.viewers.view.pictures import DocumentPictures
 from ua_tui.tui.viewers.view.search import PlaceMatches, RowMatches, highlight
 from ua_tui.tui.workers import start_job
 
-_FOLD = Binding.Group("in a tree: fold and unfold; in a table: change the column")
 _FOLD_ALL = Binding.Group("in a tree: unfold all, fold all")
 _PAGE = Binding.Group("a page down, up")
 _SORT = Binding.Group("in a table: sort, reverse")
 _RESULT = Binding.Group("of a result: the article; the answer")
 _COPY = Binding.Group("copy the value or cell, its key path")
+
+_ACTIONS_OF: Mapping[str, tuple[str, ...]] = {
+    "unfold_all": ("file.unfold_all",),
+    "fold_all": ("file.fold_all",),
+    "sort": ("table.sort", "table.turn"),
+    "ask_filter": ("table.filter",),
+    "article": ("results.article",),
+    "answer": ("results.answer",),
+    "copy": ("file.copy_value",),
+    "copy_place": ("file.copy_place",),
+}
+"""The actions that a command of a body stands for."""
 
 
 class DocumentView(ScrollView, can_focus=True):
@@ -80,9 +92,9 @@ class DocumentView(ScrollView, can_focus=True):
             opening="command('open')",
         ),
         # Space pages down where nothing folds: the first binding of a key that applies wins.
-        key_binding("file.toggle", "space", "toggle_or_page", "fold or unfold", _FOLD),
-        key_binding("move.fold", "left,h", "command('fold')", "fold", _FOLD),
-        key_binding("move.unfold", "right,l", "command('unfold')", "unfold", _FOLD),
+        key_binding("file.toggle", "space", "toggle_or_page", "page down", _PAGE),
+        key_binding("move.fold", "left,h", "command('fold')", "fold", FOLD),
+        key_binding("move.unfold", "right,l", "command('unfold')", "unfold", FOLD),
         key_binding("file.unfold_all", "E", "command('unfold_all')", "unfold all", _FOLD_ALL),
         key_binding("file.fold_all", "F", "command('fold_all')", "fold all", _FOLD_ALL),
         key_binding("file.page_down", "space,ctrl+f", "page_down", "page down", _PAGE),
@@ -94,10 +106,19 @@ class DocumentView(ScrollView, can_focus=True):
         key_binding("results.article", "a", "command('article')", "article", _RESULT),
         key_binding("results.answer", "A", "command('answer')", "answer", _RESULT),
         key_binding("file.copy_value", "c", "command('copy')", "copy the value", _COPY),
-        key_binding("file.copy_place", "p", "command('copy_place')", "copy its key path", _COPY),
+        key_binding("file.copy_place", "C", "command('copy_place')", "copy its key path", _COPY),
     ]
 
     ALLOW_SELECT = False
+
+    @property
+    def idle_actions(self) -> tuple[str, ...]:
+        """The beginnings of the names of actions that do nothing with what is shown, for the help."""
+        commands = {key.command for key in self._cursor_body.keys} if self._cursor_body is not None else set()
+        idle = [name for command, names in _ACTIONS_OF.items() if command not in commands for name in names]
+        if not commands & {"fold", "unfold"}:
+            idle += ["move.fold", "move.unfold"]
+        return (*idle, *(() if isinstance(self._body, Drawable) else ("picture.",)))
 
     @dataclass
     class ViewMessage(Message):
@@ -145,7 +166,7 @@ class DocumentView(ScrollView, can_focus=True):
     class Requested(Message):
         """The reader asked for something outside the view."""
 
-        outcome: OpenArticle | CopyText
+        outcome: OpenArticle | CopyText | SaveCsv
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
         super().__init__(id=id, classes=classes)
@@ -482,7 +503,7 @@ class DocumentView(ScrollView, can_focus=True):
         match outcome:
             case OpenLink(url):
                 self.post_message(self.LinkClicked(url))
-            case OpenArticle() | CopyText():
+            case OpenArticle() | CopyText() | SaveCsv():
                 self.post_message(self.Requested(outcome))
             case BackgroundWork():
                 start_job(self, partial(self._run_work, body, outcome), "command")
