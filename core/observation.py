@@ -160,11 +160,15 @@ class WorkbenchObservation(McpObservation, frozen=True, kw_only=True, tag="workb
 
 
 class CrawlObservation(McpObservation, frozen=True, kw_only=True, tag="crawl"):
-    """Pages were fetched and extracted; `known` of them were taken from the knowledge base instead."""
+    """Pages were fetched and extracted; `known` of them were taken from the knowledge base instead.
+
+    `unread` names the first sites whose pages failed, each with the reason.
+    """
 
     pages: int = 0
     failed: int = 0
     known: int = 0
+    unread: str = ""
 
 
 class KnowledgeObservation(McpObservation, frozen=True, kw_only=True, tag="knowledge"):

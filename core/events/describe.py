@@ -21,12 +21,15 @@ from ua_tui.core.events import types as ev
 from ua_tui.core.events.model_problems import (
     CONNECTION_BROKE,
     FINAL_CODES,
+    NO_CONNECTION,
+    NOT_LISTENING,
     SERVICE,
     model_advice,
 )
 from ua_tui.core.events.tool_names import tool_name
 from ua_tui.core.events.types import SessionStarted
 from ua_tui.core.events.units import progress, quantity, signed_of, size, spent_of, spoken_duration
+from ua_tui.core.observation import CrawlObservation
 from ua_tui.core.text import clean, clean_line
 
 MODE_RULES = {
@@ -79,7 +82,6 @@ _NO_HINTS = Hints()
 BROKEN_STATES = frozenset({"failed", "needs-auth"})
 """States of an MCP server in which the agent cannot use it and a person should know."""
 
-_NO_CONNECTION = "no connection to "
 _SESSION_ENDS = {
     "finished": "The session has ended.",
     "interrupted": "The session was interrupted.",
@@ -124,17 +126,23 @@ def describe_resume(event: ev.SessionStarted) -> str:
     return f"Resumed{name}{_resume_terms(event)}."
 
 
-def describe_retry(error: str) -> str:
-    """Describe, in a clause, why a request to the model is repeated; `error` is the agent's name for it."""
-    if error.startswith(_NO_CONNECTION):
+def describe_retry(error: str, detail: str = "") -> str:
+    """Describe, in a clause, why a request to the model is repeated.
+
+    `error` is the agent's name for it, and `detail` what the model's service said.
+    """
+    detail = clean_line(detail, 200)
+    if error.startswith(NOT_LISTENING):
+        return model_advice("model.not_listening", _line(error.removeprefix(NOT_LISTENING))).problem
+    if error.startswith(NO_CONNECTION):
         # The agent does not say whether it was reached.
         return model_advice(
-            "model.timeout", f"{SERVICE} at {_line(error.removeprefix(_NO_CONNECTION))}"
+            "model.timeout", f"{SERVICE} at {_line(error.removeprefix(NO_CONNECTION))}"
         ).problem
     if code := advice_code("model", error or "unknown"):
-        return model_advice(code).problem
+        return model_advice(code, detail=detail).problem
     if error.isdigit():
-        return f"{SERVICE} answered with HTTP {error}"
+        return f"{SERVICE} answered with HTTP {error}{detail and f': {detail}'}"
     return f"{SERVICE} did not answer as it should ({_line(error)})"
 
 
@@ -411,21 +419,25 @@ def _permission_mode_changed(event: ev.PermissionModeChanged, _hints: Hints) -> 
 
 @_describe.register(ev.ApiRetry)
 def _api_retry(event: ev.ApiRetry, _hints: Hints) -> Description:
-    reason = describe_retry(event.error)
+    reason = describe_retry(event.error, event.detail)
     sentence = reason[:1].upper() + reason[1:]
     if event.error in FINAL_CODES:
         return Description("retry", f"{sentence}.", Severity.ERROR)
     delay = f" in {spoken_duration(event.delay_ms)}" if event.delay_ms else ""
-    attempt = f"attempt {event.attempt} of {event.max_attempts}{delay}"
-    return Description("retry", f"{sentence}: {attempt}.", Severity.RETRY)
+    again = f"trying again{delay} ({event.attempt} of {event.max_attempts})"
+    return Description("retry", f"{sentence}; {again}.", Severity.RETRY)
 
 
 @_describe.register(ev.AgentSilent)
 def _agent_silent(event: ev.AgentSilent, _hints: Hints) -> Description:
     name, silent = _line(event.name), spoken_duration(event.silent_ms).replace(".0 s", " s")
+    if event.over and event.waits_for == "server":
+        return Description("silence", f"The query no longer waits for {name}.")
     if event.over:
         return Description("silence", f"Something came from {_WAITS_FOR.get(event.waits_for) or name} again.")
     match event.waits_for:
+        case "server":
+            return Description("silence", f"Waiting for {name} to start ({silent}).")
         case "tool":
             verb = "have" if ", " in name else "has"
             return Description("silence", f"{name} {verb} been running for {silent} without a result.")
@@ -454,6 +466,14 @@ def _budget_reached(event: ev.BudgetReached, _hints: Hints) -> Description:
 # Tools and sub-agents
 
 
+def _pages_read(found: CrawlObservation) -> str:
+    """Say how many pages were read, and why the others were not; empty if there were none."""
+    if not found.failed:
+        return f"{quantity(found.pages, 'page')} read" if found.pages else ""
+    read = f"{found.pages} of {quantity(found.pages + found.failed, 'page')} read, {found.failed} failed"
+    return f"{read}: {clean_line(found.unread)}" if found.unread else read
+
+
 @_describe.register(ev.ToolCallFinished)
 def _tool_call_finished(event: ev.ToolCallFinished, hints: Hints) -> Description:
     observation = event.observation
@@ -462,13 +482,15 @@ def _tool_call_finished(event: ev.ToolCallFinished, hints: Hints) -> Description
     details = (clean(observation.error),) if observation is not None and observation.error else ()
     match event.status:
         case "success":
-            return Description("tool", f"{name} finished in {took}", Severity.SUCCESS, details)
+            pages = _pages_read(observation) if isinstance(observation, CrawlObservation) else ""
+            done = f"{name} finished in {took}: {pages}" if pages else f"{name} finished in {took}"
+            return Description("tool", done, Severity.SUCCESS, details)
         case "error":
             return Description("tool", f"{name} failed after {took}", Severity.ERROR, details)
         case "denied":
             return Description("tool", f"{name} was denied", Severity.STOPPED, details)
         case "cancelled":
-            return Description("tool", f"{name} was cancelled after {took}", Severity.STOPPED, details)
+            return Description("tool", f"{name} was cancelled after {took}", Severity.STOPPED)
         case "waiting":
             return Description("tool", f"{name} did not run and waits", Severity.WARNING, details)
         case "blocked":

@@ -9,6 +9,10 @@ from ua_tui.core.errors import Advice, advise
 SERVICE = "the model's service"
 CONNECTION_CLOSED = "connection_closed"
 """Why a request is repeated whose answer broke off."""
+NO_CONNECTION, NOT_LISTENING = "no connection to ", "nothing is listening at "
+"""How the reason of a retry begins if nothing has answered, or the connection was refused; an address follows."""
+LOCAL_RETRIES = 3
+"""How often a program of this machine is asked again that nothing runs of, which takes some five seconds."""
 CONNECTION_BROKE = "The connection broke after "
 """How the reason of a failure begins that is a full sentence: the connection broke during the answer."""
 FINAL_CODES = frozenset({"authentication_failed", "billing_error"})

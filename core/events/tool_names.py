@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from ua_tui.core.events.plan import PLAN, describe_plan, steps_of
 from ua_tui.core.events.types import LIST_RESOURCES, READ_RESOURCE
 from ua_tui.core.text import clean_line
 
@@ -42,7 +43,7 @@ MAIN_ARGUMENTS = (
 """Names of arguments, the most informative first."""
 
 
-_BUILT_IN = {LIST_RESOURCES: "ListResources", READ_RESOURCE: "ReadResource"}
+_BUILT_IN = {LIST_RESOURCES: "ListResources", READ_RESOURCE: "ReadResource", PLAN: "Plan"}
 
 
 class ToolName(msgspec.Struct, frozen=True):
@@ -103,6 +104,8 @@ def main_argument(raw: str, arguments: Mapping[str, Any]) -> str:
     if raw == READ_RESOURCE:
         # As a person writes it after an @.
         return _one_line(f"{arguments.get('server')}:{arguments.get('uri')}")
+    if raw == PLAN:
+        return describe_plan(steps_of(arguments))
     inner = inner_calls(arguments)
     if inner:
         texts = dict.fromkeys(text for _, values in inner if (text := main_argument("", values)))

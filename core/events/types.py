@@ -34,7 +34,7 @@ LIST_RESOURCES, READ_RESOURCE = "ListMcpResourcesTool", "ReadMcpResourceTool"
 
 
 KNOWLEDGE = "knowledge"
-"""The observer that indexes what a call brought; its items are passages, which other observers have saved."""
+"""The knowledge base in errors, and in journals of earlier versions the observer that indexed what a call brought."""
 
 
 REPORT_CHECK = "report_check"
@@ -593,13 +593,15 @@ class ApiRetry(Event, frozen=True, kw_only=True):
     max_attempts: int
     delay_ms: float
     error: str = ""
+    detail: str = ""
 
 
 class AgentSilent(Event, frozen=True, kw_only=True):
     """Nothing has come from the agent for `silent_ms` of a running query; with `over`, something has come again.
 
     `waits_for` is `model` if the service of the model has not answered, `process` if the command line itself does not
-    react, `tool` if tools are running, and `subagent` if sub-agents are working; `name` names the tools or sub-agents.
+    react, `tool` if tools are running, `subagent` if sub-agents are working, and `server` if MCP servers are starting;
+    `name` names them.
     """
 
     query_id: str

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -13,9 +14,10 @@ from msgspec.structs import replace
 from ua_tui.core.errors import WorkspaceError
 from ua_tui.core.events import types as ev
 from ua_tui.core.events.describe import describe
+from ua_tui.core.events.plan import PLAN, Step, steps_of
 from ua_tui.core.events.tool_names import main_argument, tool_label
 from ua_tui.core.events.units import progress, quantity
-from ua_tui.core.observation import CrawlObservation, KnowledgeObservation
+from ua_tui.core.observation import AnyObservation, CrawlObservation, KnowledgeObservation
 from ua_tui.core.text import clean, clean_line
 from ua_tui.core.view.activity import Activity
 from ua_tui.core.view.costs import Costs
@@ -35,6 +37,7 @@ DEEPEST = 50
 _PREVIEW = 1_000
 _LONGEST_ERROR = 1_600
 _LONGEST_LINE = 160
+_SAVED_ARTICLE = re.compile(r'---\ntitle: "((?:[^"\\\n]|\\.){1,1000})"\n')
 
 
 @dataclass(slots=True)
@@ -49,6 +52,7 @@ class SessionView:
         root: the session's folder, which has the results that were too large for their events.
         started: the newest start, at the time of the first one; `finished` is None while the session runs.
         entries: queries (by `q` and id), calls (`t`), messages and notes, in the order in which they began.
+        plan: the steps that the main agent has planned for the newest query, with their times.
         artifacts: the saved files by path, the one that changed last at the end.
         observers: the runs of each observer.
         streaming: the messages that are being written, by their ids; their texts are not clean.
@@ -63,6 +67,7 @@ class SessionView:
     started: ev.SessionStarted | None = None
     finished: ev.SessionFinished | None = None
     entries: dict[tuple[str, str], Entry] = field(default_factory=dict)
+    plan: tuple[Step, ...] = ()
     artifacts: dict[str, Artifact] = field(default_factory=dict)
     observers: dict[str, ObserverRuns] = field(default_factory=dict)
     setup: Setup = field(default_factory=Setup)
@@ -199,7 +204,7 @@ class SessionView:
             case ev.QueryReceived():
                 self._begin = self._now if self._begin is None else self._begin
                 self.query_count += 1
-                self._query = key
+                self._query, self.plan = key, ()
                 self.entries[key] = Query(
                     id=event.query_id,
                     at=event.at,
@@ -281,6 +286,8 @@ class SessionView:
         )
         if query is not None:
             self._change(("q", event.query_id), calls=query.calls + 1)
+        if event.name == PLAN and event.parent_tool_use_id is None:
+            self.plan = _timed(steps_of(event.input), self.plan, event.at.timestamp())
         if event.parent_tool_use_id is not None:
             activity = clean_line(f"{label}  {argument}", _LONGEST_LINE)
             calls = parent.calls + 1 if (parent := self.call(event.parent_tool_use_id)) is not None else 0
@@ -310,10 +317,8 @@ class SessionView:
             recovered=found is not None and found.recovered,
             done=_outcome(event),
             error=clean((found.error or "")[:_LONGEST_ERROR]) if found is not None else "",
-            # The argument is only the number of the document.
-            argument=clean_line(found.title, 120)
-            if isinstance(found, KnowledgeObservation) and found.title
-            else call.argument,
+            # The argument is only the number of a document, or the name of the file of an article.
+            argument=_title(call, found) or call.argument,
         )
         self._hear(call.parent, event)
 
@@ -508,9 +513,31 @@ def fold(
     return SessionView(redactor, root).then(events)
 
 
+def _timed(steps: tuple[Step, ...], before: tuple[Step, ...], now: float) -> tuple[Step, ...]:
+    """Give the steps of a plan their times; those of a step that is the same as before stay."""
+    known = {step.text: step for step in before}
+    timed = []
+    for step in steps:
+        old = known.get(step.text, step)
+        began = old.began if old.began is not None or step.state == "pending" else now
+        ended = (old.ended if old.ended is not None else now) if step.done else None
+        timed.append(replace(step, began=began, ended=ended))
+    return tuple(timed)
+
+
 def _place_of(event: ev.Event) -> tuple[int, ...]:
     place = event.place if isinstance(event, ev.PlacedEvent) else None
     return (place,) if isinstance(place, int) else ()
+
+
+def _title(call: Call, found: AnyObservation | None) -> str:
+    """The title of the one document or article that a call of ours has read."""
+    if isinstance(found, KnowledgeObservation):
+        return clean_line(found.title, 120)
+    if found is None or call.name != "mcp__local_toolkit__read_local_file":
+        return ""
+    saved = _SAVED_ARTICLE.match(found.text[:1_200])
+    return clean_line(saved[1].replace('\\"', '"'), 120) if saved is not None else ""
 
 
 def _outcome(event: ev.ToolCallFinished) -> str:
@@ -521,7 +548,9 @@ def _outcome(event: ev.ToolCallFinished) -> str:
     if isinstance(found, CrawlObservation):
         wanted = found.pages + found.failed
         pages = f"{found.pages}/{wanted} pages" if found.failed else f"{wanted} pages"
-        return f"{pages} · {found.known} known" if found.known else pages
+        known = f"{found.known} known" if found.known else ""
+        # Where there is little room, the last parts are left out.
+        return " · ".join(filter(None, (pages, known, *clean_line(found.unread).split(", "))))
     if isinstance(found, KnowledgeObservation) and not found.title and not found.has_error:
         return quantity(found.hits, "hit")
     return ""

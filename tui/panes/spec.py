@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
@@ -60,11 +61,20 @@ class PaneSpec:
         return loaded
 
 
+_plugged: list[PaneSpec] = []
+
+
+def add_panes(plugged: Sequence[PaneSpec]) -> None:
+    """Add the panes of plug-ins, which are in the frame, for the whole process."""
+    _plugged[:] = plugged
+    pane_specs.cache_clear()
+
+
 @cache
 def pane_specs() -> tuple[PaneSpec, ...]:
-    """Return the panes of all folders beside this module that have a `spec`, in their order."""
+    """Return the panes of all folders beside this module that have a `spec`, and of plug-ins, in their order."""
     package = __name__.rpartition(".")[0]
-    specs: list[PaneSpec] = []
+    specs = list(_plugged)
     for path in Path(__file__).parent.glob("*/spec.py"):
         specs += import_module(f"{package}.{path.parent.name}.spec").PANES
     return tuple(sorted(specs, key=lambda spec: spec.order))

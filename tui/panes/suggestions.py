@@ -28,6 +28,7 @@ class Suggestions:
         self.chosen: int | None = None
         self.changed: Callable[[], None] = lambda: None
         self._is_typing = False
+        self._first: int | None = None
 
     @property
     def query(self) -> str | None:
@@ -36,8 +37,8 @@ class Suggestions:
 
     def offer(self, settings: Settings) -> None:
         """Offer what a session with these settings can do; in the demo, which costs nothing, the first is chosen."""
-        self._show(LISTS["demo" if settings.demo else "composio" if settings.composio_api_key else "local"])
-        self.choose(0 if settings.demo else None)
+        kind = "demo" if settings.demo else "composio" if settings.composio_api_key else "local"
+        self._show(LISTS[kind], 0 if settings.demo else None)
 
     def handle_event(self, event: Event) -> None:
         """Offer nothing more after the first query, and nothing that needs Composio if that cannot be used."""
@@ -70,8 +71,8 @@ class Suggestions:
         """Note whether something is typed, which is sent in place of the chosen one."""
         if is_typing != self._is_typing:
             self._is_typing = is_typing
-            self.choose(None)
+            self.choose(self._first)
 
-    def _show(self, queries: Sequence[str]) -> None:
-        self.queries = queries
-        self.choose(None)
+    def _show(self, queries: Sequence[str], first: int | None = None) -> None:
+        self.queries, self._first = queries, first
+        self.choose(first)

@@ -81,13 +81,13 @@ def read_conversation(request: Mapping[str, Any]) -> Conversation:
     outcomes: list[ToolOutcome] = []
     last_outcomes: list[ToolOutcome] = []
     opening = query = ""
-    answers = 0
+    answers, has_spoken = 0, False
     environment = [system]
     for message in messages:
         content = message.get("content")
         match message.get("role"):
             case "assistant":
-                answers += 1
+                answers, has_spoken = answers + 1, True
                 last_outcomes = []
                 for block in _blocks(content):
                     if block.get("type") == "tool_use":
@@ -99,8 +99,11 @@ def read_conversation(request: Mapping[str, Any]) -> Conversation:
                 text = _query_text(content)
                 # A query that is resumed goes on where it was.
                 if text and not text.startswith(RESUMED):
-                    opening, query, answers = opening or text, text, 0
+                    opening, query, answers, has_spoken = opening or text, text, 0, False
                     last_outcomes = []
+                elif text and has_spoken and all(each.failed for each in last_outcomes):
+                    # Its last message was cut off, or its calls were: it says that again.
+                    answers, last_outcomes, has_spoken = answers - 1, [], False
             case "system":
                 environment += _texts(content)
             case _:

@@ -162,6 +162,22 @@ def test_a_resumed_query_goes_on_where_it_was(script: Script) -> None:
     assert resumed == straight.results("{}")
 
 
+def test_a_query_whose_last_message_was_cut_off_says_it_again(script: Script) -> None:
+    dialogue = Dialogue(script)
+    said = dialogue.say("What is the capital of France?")
+    assert not said.calls
+    for _ in range(2):
+        # The program may be interrupted again before there is an answer.
+        assert dialogue.say(resumption(())) == said
+        dialogue.request["messages"].pop()
+    dialogue.say("What is the capital of France?")
+    planned = Dialogue(script)
+    first = planned.say("Plot the monthly revenue in the workbench")
+    rejected = [{"type": "tool_result", "tool_use_id": planned.ids[0], "content": "no", "is_error": True}]
+    planned.request["messages"].append({"role": "user", "content": rejected})
+    assert planned.say(resumption(())) == first
+
+
 def test_new_query_after_an_interrupt_is_found_beside_the_cancelled_result(script: Script) -> None:
     dialogue = Dialogue(script)
     dialogue.say("Plot the monthly revenue in the workbench")

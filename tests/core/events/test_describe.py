@@ -18,7 +18,7 @@ from ua_tui.core.events.describe import (
     describe_retry,
     describe_server,
 )
-from ua_tui.core.observation import McpObservation, TextContent
+from ua_tui.core.observation import CrawlObservation, McpObservation, TextContent
 
 CASES = cases_of(__file__)
 
@@ -63,6 +63,8 @@ def test_texts_are_not_shortened_so_that_no_secret_is_cut_in_half() -> None:
     )
     call = ev.ToolCallFinished(tool_use_id="t", status="error", observation=observation)
     assert describe(call).details == (error,)
+    # The agent is told why a call is over at once, and what to do; a person has stopped it.
+    assert describe(msgspec.structs.replace(call, status="cancelled")).details == ()
     assert error in describe(ev.QueryFinished(query_id="q", status="error", error=error)).sentence
     assert error in describe(ev.ErrorRaised(where="x", message=error)).sentence
 
@@ -70,6 +72,12 @@ def test_texts_are_not_shortened_so_that_no_secret_is_cut_in_half() -> None:
 def test_a_call_is_described_by_its_label_and_with_the_time_a_person_took() -> None:
     call = ev.ToolCallFinished(tool_use_id="t", status="success", duration_ms=8_300)
     assert describe(call, Hints(tool="SEARCH_NEWS")).sentence == "SEARCH_NEWS finished in 8.3 s"
+    seen = CrawlObservation(
+        tool_name="n", tool_use_id="t", server="s", pages=1, failed=1, unread="a.example: 404"
+    )
+    crawled = msgspec.structs.replace(call, observation=seen)
+    told = "Crawl finished in 8.3 s: 1 of 2 pages read, 1 failed: a.example: 404"
+    assert describe(crawled, Hints(tool="Crawl")).sentence == told
     waited = describe(call, Hints(tool="SEARCH_NEWS", waited_ms=6_100)).sentence
     assert waited == "SEARCH_NEWS finished in 8.3 s, 6.1 s of it waiting for you"
 
@@ -115,7 +123,7 @@ def test_a_final_error_is_not_retried() -> None:
         Severity.ERROR,
     )
     retry = describe(ev.ApiRetry(attempt=2, max_attempts=10, delay_ms=1000, error="overloaded"))
-    assert retry.sentence == "The model's service is overloaded: attempt 2 of 10 in 1.0 s."
+    assert retry.sentence == "The model's service is overloaded; trying again in 1.0 s (2 of 10)."
 
 
 def test_what_is_tried_again_says_so_and_why() -> None:

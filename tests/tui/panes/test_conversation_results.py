@@ -199,6 +199,20 @@ async def test_an_answer_ends_in_a_card_that_opens_its_file(tmp_path: Path) -> N
         assert sum("Ctrl+O" in row for row in rows(view)) == 1
 
 
+async def test_the_corpus_of_a_report_is_a_link_on_its_card() -> None:
+    async with hosted(ConversationPane(), 100, 24) as (view, pilot):
+        handle_events(view, answered(saved("expanded_corpus.json", "corpus"), saved()))
+        await pilot.pause()
+        assert [card.path for card in cards(view)] == [REPORT]
+        word = "corpus"
+        place = next((row.index(word), y) for y, row in enumerate(rows(view)) if word in row)
+        await pilot.press("enter")
+        await pilot.click(ConversationPane, offset=(place[0] + 2, place[1] + 1))
+        host = view.app
+        assert isinstance(host, PaneHost)
+        assert host.opened == [REPORT, "expanded_corpus.json"]
+
+
 async def test_the_card_of_a_rewritten_report_leads_to_its_versions() -> None:
     async with hosted(ConversationPane(), 80, 24) as (view, pilot):
         await pilot.press("v")

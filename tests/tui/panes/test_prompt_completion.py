@@ -358,7 +358,7 @@ async def test_a_command_is_found_run_and_never_sent(tmp_path: Path) -> None:
         await pilot.pause()
         assert isinstance(app.screen, HelpScreen)
         await pilot.press("escape")
-        await pilot.press("/", "t", "r", "a", "tab", "enter")
+        await pilot.press("/", *"trace", "enter")
         await pilot.pause()
         assert app.focused is not None
         assert app.focused.id == "trace"
@@ -420,7 +420,7 @@ async def test_a_command_that_is_a_query_is_sent_with_its_arguments(tmp_path: Pa
         lines = str(app.screen.query_one(".facts", Static).content).splitlines()
         at = lines.index("Your commands")
         assert lines[at + 1].split() == ["/work:compare", "[two]", *nasty.split()]
-        assert lines.index("In the prompt") < at < lines.index("In the sub-agents")
+        assert lines.index("In the prompt") < at < lines.index("In the connections")
 
 
 async def test_walking_the_history_offers_nothing(tmp_path: Path) -> None:

@@ -57,7 +57,7 @@ async def test_at_most_three_rows_and_how_many_more_there_are() -> None:
         await pilot.pause()
         assert rows(app) == ["‖ 0", "‖ 1", "‖ 2  +6"]
         assert app.query_one(QueueBar).region.height == 3
-        assert "paused" in str(app.prompt.border_subtitle)
+        assert "9 paused · Enter when empty sends · " in str(app.prompt.border_subtitle)
         app.prompt.show_queue([])
         await pilot.pause()
         assert app.query_one(QueueBar).region.height == 0
@@ -186,4 +186,4 @@ async def test_what_the_agent_cannot_hear_runs_next(tmp_path: Path) -> None:
         await settled(app, pilot)
         assert session.waiting == ["b", "one"]
         assert rows(app) == ["› b", "› one"]
-        assert any("runs as the next query" in each.message for each in app._notifications)
+        assert any("it is queued next" in each.message for each in app._notifications)

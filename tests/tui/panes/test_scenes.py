@@ -75,13 +75,10 @@ class Stage:
 
     def flush(self) -> None:
         events, self.waiting = self.waiting, []
-        if isinstance(self.pane, TracePane):
-            # Its clock is that of the events.
-            now = at(self.clock[0])
-            events = [
-                msgspec.structs.replace(each, at=now) if each.at in (UNSTAMPED, at(0)) else each
-                for each in events
-            ]
+        # The clock of the trace is that of the events.
+        stale = (UNSTAMPED, at(0)) if isinstance(self.pane, TracePane) else (UNSTAMPED,)
+        now = at(self.clock[0])
+        events = [msgspec.structs.replace(each, at=now) if each.at in stale else each for each in events]
         if events:
             handle_events(self.pane, events)
 

@@ -33,6 +33,8 @@ async def test_articles_are_listed_by_their_titles_and_numbers_by_their_value(se
         text = f'{{"type":"article",\n"title":"{title}",\n"content":"..."}}'
         (articles / f"site_example_{number}_df6c390{number}_032151_fogl7pjwl3wd.json").write_text(text)
     (session / "search_results" / "crawl_site_a_a01771b69633.md").write_text('---\ntitle: "A page"\n---\n')
+    searched = '{\n"type":"news",\n"tool":"NEWS",\n"query":"chips of the week",\n"results":[{"title":"One"}]}'
+    (session / "search_results" / "search_news_102104_73e4it5tq5bpb.json").write_text(searched)
     for number in (2, 10, 1):
         (session / "work_products" / f"report{number}.html").write_text("x")
     pane = WorkspacePane(session)
@@ -48,6 +50,7 @@ async def test_articles_are_listed_by_their_titles_and_numbers_by_their_value(se
             "  report10.html",
         ]
         assert "A page" in screen_text(app)
+        assert "chips of the week" in screen_text(app)
         assert "crawl_site" not in screen_text(app)
         await pilot.press("slash", *"zin", "enter")
         await until(lambda: "Zinc" in screen_text(app) and "A page" not in screen_text(app))

@@ -133,10 +133,11 @@ class Notice(_Base):
 
 @dataclass(slots=True, kw_only=True)
 class Card(_Base):
-    """A piece of finished work; `hint` is the key that opens it from anywhere."""
+    """A piece of finished work; `hint` is the key that opens it, and `corpus` the file of a report's articles."""
 
     result: Result
     hint: str = ""
+    corpus: str = ""
 
 
 Block = Heading | Verbatim | Prose | Fold | Notice | Card
@@ -310,13 +311,15 @@ def _notice(block: Notice, width: int, theme: ConversationTheme, find_file: Find
     return [[Segment(f"{'' if number else block.mark:<2}", mark), *line] for number, line in enumerate(lines)]
 
 
-def _versions(result: Result, theme: ConversationTheme) -> Line:
-    """How many versions a result has, to compare them by a click; empty if there is one."""
-    if len(result.copies) < 2:
-        return []
-    compares = Style(meta={"compare": result.path})
-    text = quantity(len(result.copies), "version")
-    return [Segment(text, theme.card + theme.markdown.link + compares), Segment(" ", theme.card)]
+def _links(block: Card, theme: ConversationTheme) -> Line:
+    """What a click opens beside a result: its corpus, and its versions to compare, if there are several."""
+    path, number = block.result.path, len(block.result.copies)
+    texts = [("corpus", "file", block.corpus)] if block.corpus else []
+    texts += [(quantity(number, "version"), "compare", path)] if number > 1 else []
+    link, line = theme.card + theme.markdown.link, list[Segment]()
+    for text, does, target in texts:
+        line += [Segment(text, link + Style(meta={does: target})), Segment(" ", theme.card)]
+    return line
 
 
 def _card(block: Card, width: int, theme: ConversationTheme) -> list[Line]:
@@ -328,8 +331,8 @@ def _card(block: Card, width: int, theme: ConversationTheme) -> list[Line]:
         quantity(result.sources, noun) if result.sources else "",
     )
     known = " · ".join(fact for fact in facts if fact) + " · "
-    versions = _versions(result, theme)
-    room = width - 3 - width_of(known) - (line_width(versions) + 1 if versions else 0)
+    links = _links(block, theme)
+    room = width - 3 - width_of(known) - (line_width(links) + 1 if links else 0)
     path = middle_cut(clean_line(result.path, 1_000), max(8, room))
     left = [Segment(f" {CARD} ", theme.card_mark + opens), Segment(result.title, theme.card_title + opens)]
     right = [Segment(f"{block.hint} ", theme.card + theme.facts)] if block.hint else []
@@ -337,7 +340,7 @@ def _card(block: Card, width: int, theme: ConversationTheme) -> list[Line]:
     link = [Segment(path, theme.card + theme.markdown.link + opens)]
     return [
         spread(left, right, width, theme.card),
-        spread([*below, *link], versions, width, theme.card),
+        spread([*below, *link], links, width, theme.card),
         *_verdict(result, width, theme),
     ]
 

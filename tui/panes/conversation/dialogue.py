@@ -137,7 +137,7 @@ class Dialogue:
                 # Most events are of these kinds, and others show them.
                 pass
             case _:
-                self.on_other(event)
+                self.on_other(event, view)
 
     def on_query_received(self, event: QueryReceived) -> None:
         """Add a query, with who asked it."""
@@ -195,8 +195,8 @@ class Dialogue:
         turn.calls += 1
         self._show_facts(turn)
 
-    def on_query_finished(self, event: QueryFinished) -> None:
-        """Complete the answer and its heading."""
+    def on_query_finished(self, event: QueryFinished, view: SessionView) -> None:
+        """Complete the answer and its heading, and show what became of the plan."""
         turn = self._turns.get(event.query_id)
         if turn is None and event.text:
             turn = self._turn(event.query_id, event.at)
@@ -208,13 +208,14 @@ class Dialogue:
             turn.took = duration(event.duration_ms / 1000)
         self._show_facts(turn)
         self._end_streams()
+        self.folds.add_plan(event.query_id, view.plan)
 
-    def on_other(self, event: Event) -> None:
+    def on_other(self, event: Event, view: SessionView) -> None:
         """Show what the application has to say about an event."""
         if isinstance(event, PathFellBack):
             self._set_path(event.query_id, event.at, "COMPLEX")
         if isinstance(event, QueryFinished):
-            self.on_query_finished(event)
+            self.on_query_finished(event, view)
             self._running = False
             self.show_results()
         message = message_of(event)
@@ -235,6 +236,9 @@ class Dialogue:
     def show_results(self) -> None:
         """Show a card for each piece of finished work that the last query left."""
         left, self._left = sorted(self._left.values(), key=lambda result: result.rank), {}
+        corpus = next((each for each in left if each.kind == "corpus"), None)
+        is_of_a_report = corpus is not None and left[0].kind == "report" and corpus.path not in self._cards
+        left = [each for each in left if each is not corpus or not is_of_a_report]
         # The most important one comes last, where the cursor is: Enter opens it.
         left = [*reversed(left[:MOST_CARDS]), *left[MOST_CARDS:]]
         room = MOST_CARDS - len(self._cards)
@@ -251,6 +255,8 @@ class Dialogue:
                 self._show_key(card)
             else:
                 continue
+            if corpus is not None and is_of_a_report and result.kind == "report":
+                card.corpus = corpus.path
             self.not_described.append(card)
         hidden = sum(result.path not in self._cards for result in left)
         if hidden:

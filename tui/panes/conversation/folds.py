@@ -6,6 +6,7 @@ from collections.abc import Hashable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from ua_tui.core.events.plan import Step
 from ua_tui.core.events.types import (
     MessageFinished,
     SubagentStarted,
@@ -18,6 +19,7 @@ from ua_tui.core.text import clean, clean_line
 from ua_tui.core.view.session import SessionView
 from ua_tui.tui.panes.conversation.blocks import Block, Fold, Prose, Tone, Verbatim
 from ua_tui.tui.panes.conversation.page import Page
+from ua_tui.tui.panes.conversation.progress import plan_text
 from ua_tui.tui.panes.conversation.stream import pieces_of
 from ua_tui.tui.render.format import Mark
 
@@ -34,15 +36,13 @@ _LONGEST_LINE = 160
 class _Work:
     """A sub-agent that runs, and the lines that it wrote.
 
-    `call` is the id of its call if that has not ended, `calls` are those of its own that run. It `has_written` if its
-    last line is not shown yet.
+    `call` is the id of its call if that has not ended, `calls` are those of its own that run.
     """
 
     fold: Fold
     began: float
     call: str | None
     calls: list[str] = field(default_factory=list)
-    has_written: bool = False
     text: str = ""
     first_line: str = ""
     last_line: str = ""
@@ -50,7 +50,8 @@ class _Work:
     def activity(self, view: SessionView) -> str:
         """Its newest call that runs, how many others do, and the last line that it wrote."""
         newest = view.call(self.calls[-1]) if self.calls else None
-        call = clean_line(f"{newest.label} {newest.argument}", _LONGEST_LINE) if newest is not None else ""
+        doing = f"{newest.label} {newest.done or newest.argument}" if newest is not None else ""
+        call = clean_line(doing, _LONGEST_LINE)
         others = f"+{len(self.calls) - 1}" if len(self.calls) > 1 else ""
         said = f"“{self.last_line}" if self.last_line else ""
         return " · ".join(part for part in (call, others, said) if part)
@@ -81,11 +82,6 @@ class Folds:
         self._folds: dict[str, Fold] = {}
         self._grown: dict[Hashable, Fold] = {}
         self._work: dict[str, _Work] = {}
-
-    @property
-    def working(self) -> bool:
-        """Whether a sub-agent runs."""
-        return bool(self._work)
 
     def stoppable(self, block: Block | None) -> Fold | None:
         """The fold of the sub-agent that a block is about, if that runs, or of the only one that does."""
@@ -137,6 +133,15 @@ class Folds:
         self._add(key, fold)
         self._sum_up(fold)
 
+    def add_plan(self, query_id: str, steps: tuple[Step, ...]) -> None:
+        """Add the plan of a query that has ended, if it had one."""
+        key = f"plan/{query_id}"
+        if steps and key not in self._folds:
+            done = f"{sum(step.done for step in steps)} of {quantity(len(steps), 'step')} done"
+            text = plan_text(steps)
+            fold = Fold(key=key, group=key, title=f"Plan: {done}", markdown=False, messages={"": [text]})
+            self._add(key, fold)
+
     # Sub-agents
 
     def begin_subagent(self, event: SubagentStarted, view: SessionView) -> None:
@@ -164,7 +169,6 @@ class Folds:
         fold = self._folds[call]
         if (work := self._work.get(call)) is not None:
             work.read(event)
-            work.has_written = True
         self._note_grown(fold)
 
     def end_subagent(self, call: str, status: str, at: float, view: SessionView) -> None:
@@ -194,8 +198,9 @@ class Folds:
         if fold is None:
             record = view.call(call)
             name = clean_line(name) or (record.agent if record is not None else "") or "sub-agent"
-            title = f"{name}: {description}" if description else name
-            fold = Fold(key=call, group=call, title=title, name=name, mark=Mark.RUNNING.glyph)
+            # Several of one name are told apart by what they do.
+            title = f"{description} ({name})" if description else name
+            fold = Fold(key=call, group=call, title=title, name=description or name, mark=Mark.RUNNING.glyph)
             is_open = record is not None and record.status is None
             self._work[call] = _Work(fold, at.timestamp(), call if is_open else None)
             self._add(call, fold)
@@ -225,8 +230,8 @@ class Folds:
             if call is not None and call.status is not None and call.ended_offset is not None:
                 ended = call.at.timestamp() + call.ended_offset - call.offset
                 self.end_subagent(call.id, call.status, ended, view)
-            elif calls != work.calls or work.has_written:
-                work.calls, work.has_written = calls, False
+            else:
+                work.calls = calls
                 activity = work.activity(view)
                 if activity != work.fold.activity:
                     work.fold.activity = activity

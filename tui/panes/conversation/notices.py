@@ -48,7 +48,7 @@ from ua_tui.tui.render.agent_failures import informative_causes
 from ua_tui.tui.render.events import MARKS
 
 _LONGEST = 2_000
-RETRIED = "The request to the model was repeated."
+RETRIED = "Retried."
 _TONES = {
     Severity.INFO: Tone.QUIET,
     Severity.STARTED: Tone.QUIET,
@@ -109,7 +109,7 @@ def message_of(event: Event) -> AppMessage | None:
             return _message(description, description.details, topic=("auth", event.toolkit))
         case AuthFinished():
             # The agent's answer in between is outdated, and has to stay above this message.
-            before = f"{clean_line(event.toolkit) or 'An account'} needed your account."
+            before = f"{clean_line(event.toolkit) or 'Account'} sign-in requested."
             return _message(describe(event), topic=("auth", event.toolkit), before=before)
         case ErrorRaised():
             causes = informative_causes(describe(event).details)

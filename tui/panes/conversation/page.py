@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import posixpath
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+import time
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from rich.style import Style
 
 from ua_tui.core.events.types import ArtifactSaved, Event, QueryFinished
 from ua_tui.core.storage.workspace import saved_reports_of
+from ua_tui.core.view.session import SessionView
 from ua_tui.tui.panes.conversation.blocks import (
     Block,
     ConversationTheme,
@@ -23,7 +25,9 @@ from ua_tui.tui.panes.conversation.blocks import (
     gap_after,
     render_block,
 )
+from ua_tui.tui.panes.conversation.progress import render_progress
 from ua_tui.tui.panes.suggestions import Suggestions
+from ua_tui.tui.render.format import Mark
 from ua_tui.tui.render.layout import PLAIN, Line, wrap
 from ua_tui.tui.virtual_list.source import RowSource
 from ua_tui.tui.virtual_list.virtual_list import VirtualList
@@ -105,6 +109,8 @@ class BlockRows(RowSource[Block]):
         files: finds the files that blocks name.
         reading: whether a past session is being read, whose blocks are still to come.
         deferred: notices that are shown below the queries to try, and above the first block once it comes.
+        view: the session whose progress stays at the top; None if nothing runs.
+        now: gives the time of day in seconds, and `spinner` the glyph of what runs.
     """
 
     def __init__(self) -> None:
@@ -113,6 +119,9 @@ class BlockRows(RowSource[Block]):
         self.send_key = ""
         self.reading = False
         self.deferred: list[Notice] = []
+        self.view: SessionView | None = None
+        self.now: Callable[[], float] = time.time
+        self.spinner = Mark.RUNNING.glyph
         self.files = FileLinks()
         self._theme = ConversationTheme()
         self._palette: Mapping[str, Any] = {}
@@ -147,6 +156,12 @@ class BlockRows(RowSource[Block]):
                 return entry.first
             case _:
                 return True
+
+    def render_head(self, width: int, height: int) -> Sequence[Line]:
+        """Show the plan and the call that runs."""
+        if self.view is None:
+            return []
+        return render_progress(self.view, width, height, self._theme, now=self.now(), spinner=self.spinner)
 
     def render_below(self, width: int, *, focused: bool) -> Sequence[Line]:
         """Say what to do in an empty conversation, with three things to try."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import time
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import tzinfo
 from functools import partial
 from pathlib import Path
@@ -28,7 +28,6 @@ from ua_tui.tui.panes.conversation.notices import AppMessage
 from ua_tui.tui.panes.conversation.page import BlockRows, Page
 from ua_tui.tui.panes.conversation.results import describe_file
 from ua_tui.tui.panes.conversation.search import Search
-from ua_tui.tui.panes.moment import END, CursorMoved
 from ua_tui.tui.render.format import spinner
 from ua_tui.tui.render.markdown.renderer import MARKDOWN_COMPONENTS, warm_up
 from ua_tui.tui.terminal.copy import copy_text
@@ -65,7 +64,7 @@ class ConversationPane(VirtualList[Block]):
         "lines--found-current",
     }
     GUTTER = 2
-    PLACE: ClassVar[KeyPlace] = KeyPlace("In the conversation", fixed=(("Esc", "clear search"),))
+    PLACE: ClassVar[KeyPlace] = KeyPlace("In the conversation")
     BINDINGS: ClassVar[list[BindingType]] = [
         key_binding("message.copy", "y", "copy", "copy the message as Markdown"),
         key_binding("message.follow", "o", "follow", "open its first link; a click opens any"),
@@ -74,7 +73,7 @@ class ConversationPane(VirtualList[Block]):
         key_binding("find.previous", "N", "find_next(-1)", "previous match", SEARCH),
         key_binding("move.open", "enter", "open", "open a result; fold and unfold thinking, sub-agents"),
         key_binding("subagent.stop", "X", "stop_subagent", "stop the sub-agent"),
-        key_binding("file.compare", "v", "compare", "compare a result with another version"),
+        key_binding("file.compare", "v", "compare", "compare with another version"),
     ]
     HELP = "The dialogue. Up and down move by message, y copies, / searches, Enter opens or unfolds, End follows."
 
@@ -133,7 +132,7 @@ class ConversationPane(VirtualList[Block]):
         super().__init__(self.block_source, id=id)
         self.suggestions = self.block_source.suggestions
         self.zone = zone
-        self._clock = clock
+        self._clock = self.block_source.now = clock
         self._ticks = 0
         self._timer: Timer | None = None
         self.dialogue = Dialogue(Page(self, self.block_source), zone)
@@ -162,28 +161,31 @@ class ConversationPane(VirtualList[Block]):
     def show_view(self, view: SessionView) -> None:
         """Paint once what a batch of events has changed."""
         self.dialogue.folds.show_grown(view)
+        self.block_source.view = view if view.activity.queries else None
         self._run_timer()
-        if self._stale or self.block_source.deferred:
+        if self._stale or self.block_source.deferred or self.block_source.view is not None:
             self.update_rows()
         self.search.update()
         self._describe_results()
 
     def _run_timer(self) -> None:
-        """Let the time of sub-agents pass only while some work."""
+        """Let time pass only while the agent works."""
         if self._timer is not None:
-            if self.dialogue.folds.working:
+            if self.block_source.view is not None:
                 self._timer.resume()
             else:
                 self._timer.pause()
 
     def _advance(self) -> None:
         self._ticks += 1
-        self.dialogue.folds.tick(self._clock(), spinner(self._ticks))
+        self.block_source.spinner = spinner(self._ticks)
+        self.dialogue.folds.tick(self._clock(), self.block_source.spinner)
         self.update_rows()
 
     def end(self, message: AppMessage | None, view: SessionView) -> None:
         """Let nothing look as if it continued, and show a message below."""
         self.dialogue.end(view)
+        self.block_source.view = None
         self.report(message)
 
     def report(self, message: AppMessage | None) -> None:
@@ -280,38 +282,6 @@ class ConversationPane(VirtualList[Block]):
             self.show_entry(fold.key)
             self.update_rows()
             self.search.update()
-
-    # -- the cursor of the trace ------------------------------------------------------------------
-
-    def set_cursor(self, key: Hashable | None) -> None:
-        """Put the cursor on a block, and report when that happened if the person did it."""
-        super().set_cursor(key)
-        if self.has_focus and (block := self.cursor) is not None:
-            fold = self.dialogue.folds.fold_of(block)
-            is_agent = fold is not None and fold.markdown
-            first, _ = self.span(self.cursor_index)
-            at = fold.at if fold is not None else self.entries[first].at
-            self.post_message(CursorMoved("conversation", at, str(fold.key) if fold and is_agent else ""))
-
-    def action_cursor_end(self) -> None:
-        """Go to the end and follow it."""
-        super().action_cursor_end()
-        if self.has_focus:
-            self.post_message(CursorMoved("conversation", END))
-
-    def show_moment(self, at: float, call: str) -> None:
-        """Put the cursor on what was shown last at a moment, or on the sub-agent of a call."""
-        if at == END:
-            self.action_cursor_end()
-            return
-        key: Hashable | None = call if call in self.dialogue.folds else None
-        if key is None:
-            blocks = reversed(self.entries)
-            key = next((block.key for block in blocks if block.at and block.at <= at), None)
-        if key is not None:
-            self.stop_following()
-            self.show_entry(key)
-            self.update_rows()
 
     def action_stop_subagent(self) -> None:
         """Stop the sub-agent under the cursor, or the only one that runs."""

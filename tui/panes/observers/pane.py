@@ -49,9 +49,22 @@ from ua_tui.tui.virtual_list.virtual_list import VirtualList
 
 NAME_CELLS = 18
 TIME_CELLS = 7
+ROOM_FOR_A_NAME = 6
 CALL_CELLS = 16
 AT_WORK = "running"
 UNFINISHED = "unfinished"
+WORDS: Mapping[str, tuple[str, str]] = {
+    KNOWLEDGE: ("passage", "indexed"),
+    REPORT_CHECK: ("report", "compared"),
+    "corpus": ("article", "saved"),
+    "downloads": ("file", "downloaded"),
+    "media": ("media file", "saved"),
+    "search_results": ("result", "saved"),
+    "uploads": ("file", "uploaded"),
+    "work_products": ("document", "saved"),
+    "workbench_activity": ("run of code", "saved"),
+}
+"""What the items of an observer are, and what happened to them; the rows of others begin with their names."""
 TABLE_COLUMNS = {"runs": 5, "saved": 6, "skip": 5, "fail": 5, "items": 6, "p50": 7, "p95": 7}
 """The columns of the table and their cells, the space before each included."""
 DROPPED_FIRST = ("skip", "items", "p50", "saved", "runs", "p95", "fail")
@@ -70,6 +83,8 @@ class Run:
     artifacts: list[str] = field(default_factory=list)
     copied: bool = False
     changed: bool = False
+    said: str = AT_WORK
+    about: str = ""
     what: str = AT_WORK
     counts: str = ""
     cause: str = ""
@@ -79,11 +94,17 @@ class Run:
     report: str = ""
     found: str = ""
     red: int = 0
+    doubtful: int = 0
     doubts: str = ""
     revision: int = 0
 
-    def finish(self, event: ObserverFinished) -> None:
-        """Update the row when the run has ended; all text is cleaned here."""
+    @property
+    def is_internal(self) -> bool:
+        """Whether the row is only shown with the statistics: the run goes on, or there was nothing to do."""
+        return self.quiet or self.mark is Mark.RUNNING
+
+    def finish(self, event: ObserverFinished, topic: str) -> None:
+        """Update the row when the run has ended; all text is cleaned here. `topic` is what the call was about."""
         self.mark = Mark.ERROR if event.status == "failed" else Mark.SUCCESS
         self.quiet = event.status == "skipped"
         # The events keep paths as they are: these are for reading only.
@@ -101,6 +122,23 @@ class Run:
             self.mark = Mark.DENIED if self.red else Mark.SUCCESS
         else:
             self.what = _names(self.artifacts) or clean_line(event.note or "") or "nothing to save"
+        self.said = self._sentence(event)
+        if self.artifacts and not self.cause:
+            # A name with a random part says less than the query or the address of the call.
+            is_named = self.report or _names(self.artifacts[:1]) in self.artifacts[0]
+            self.about = self.what if is_named else topic or self.what
+
+    def _sentence(self, event: ObserverFinished) -> str:
+        known = WORDS.get(self.observer)
+        noun, done = known or ("item", "saved")
+        if self.cause or event.status == "failed":
+            said = f"{noun} not {done}: {self.what}" if known else self.what
+        elif self.report:
+            said = f"{noun} {done}: {f'{self.doubtful:,}' if self.doubtful else 'nothing'} to look at"
+        else:
+            files = quantity(len(self.artifacts), "file")
+            said = f"{quantity(event.items, noun)} {done}" if event.items else f"{files} saved"
+        return said if known else f"{self.observer}: {said}"
 
 
 def _names(paths: Sequence[str]) -> str:
@@ -142,7 +180,7 @@ class ObserversTheme:
 
 
 def render_run(run: Run, width: int, theme: ObserversTheme, names: int = NAME_CELLS) -> list[Line]:
-    """Render a row: mark, observer, call, what was saved or why not, counts, time; below it the cause when open.
+    """Render a row with all that is known: mark, observer, call, what was saved or why not, counts, time.
 
     `names` is how many cells the longest name of an observer takes; a narrow row leaves the call out.
     """
@@ -171,18 +209,36 @@ def render_run(run: Run, width: int, theme: ObserversTheme, names: int = NAME_CE
         # What is blank left of the time is room for the name.
         right = [Segment(f" {time}", theme.number)]
         room += TIME_CELLS - line_width(right)
-    suffixes = (" → SAVED_REPORTS" if run.copied else "", " · changed" if run.changed else "")
-    what = run.what
-    for suffix in suffixes:
-        if suffix and room > width_of(what) + width_of(suffix):
-            what += suffix
     cut = tail_cut if failed or run.report or run.observer == "compliance" else name_cut
     style = theme.bad if failed else theme.quiet if run.quiet else theme.what
-    left.append(Segment(cut(what, max(1, room)), style))
-    lines: list[Line] = [spread(left, right, width)]
-    if run.open and run.cause:
-        lines += [[Segment("  "), *line] for line in wrap([(run.cause, style)], max(1, width - 2))]
-    return lines
+    left.append(Segment(cut(_with_suffixes(run, run.what, room), max(1, room)), style))
+    return [spread(left, right, width), *_cause(run, width, style)]
+
+
+def render_words(run: Run, width: int, theme: ObserversTheme) -> list[Line]:
+    """Render a row for the reader: what was saved, and the file or what it is about; why when it is open."""
+    style = theme.bad if run.mark is Mark.ERROR else theme.what
+    said = tail_cut(run.said, max(1, width - 2))
+    line: Line = [Segment(f"{_glyph(run)} ", _mark_style(run.mark, theme)), Segment(said, style)]
+    room = width - 4 - width_of(said)
+    if run.about and room >= ROOM_FOR_A_NAME:
+        about = _with_suffixes(run, run.about, room)
+        cut = name_cut if run.about == run.what and not run.report else tail_cut
+        line.append(Segment(f"  {cut(about, room)}", theme.counts))
+    return [cut_line(line, width), *_cause(run, width, style)]
+
+
+def _with_suffixes(run: Run, what: str, room: int) -> str:
+    for suffix in (" → SAVED_REPORTS" if run.copied else "", " · changed" if run.changed else ""):
+        if room > width_of(what) + width_of(suffix):
+            what += suffix
+    return what
+
+
+def _cause(run: Run, width: int, style: Style) -> list[Line]:
+    if not (run.open and run.cause) or width < 8:
+        return []
+    return [[Segment("  "), *line] for line in wrap([(run.cause, style)], max(1, width - 2))]
 
 
 def _fits(run: Run, counts: str, room: int) -> bool:
@@ -210,6 +266,7 @@ class _Known:
     """What is known from the events so far, beside the rows that show it."""
 
     runs: dict[str, Run] = field(default_factory=dict)
+    rows: list[Run] = field(default_factory=list)
     latest: dict[tuple[str, str | None], Run] = field(default_factory=dict)
     copied: set[str] = field(default_factory=set)
     rules: dict[tuple[str, str], Run] = field(default_factory=dict)
@@ -255,7 +312,7 @@ def _figures(runs: ObserverRuns, styles: TableStyles) -> dict[str, tuple[str, St
 
 
 class RunRows(RowSource[Run]):
-    """Draws the runs, and above them a table of the observers if it is wanted.
+    """Draws the runs in words; if it is wanted, with all that is known, and above them a table of the observers.
 
     Attributes:
         names: the cells of the longest name of an observer: all rows share that column.
@@ -280,6 +337,8 @@ class RunRows(RowSource[Run]):
 
     def render(self, entry: Run, width: int) -> Sequence[Line]:
         """Render a row."""
+        if not self.with_table:
+            return render_words(entry, width, self._theme)
         return render_run(entry, width, self._theme, self.names)
 
     def render_head(self, width: int, height: int) -> Sequence[Line]:
@@ -298,27 +357,27 @@ class RunRows(RowSource[Run]):
 
 
 class ObserversPane(VirtualList[Run]):
-    """Shows a row per observer run, failures with their cause, and what the compliance rules did.
+    """Shows a row per observer run that saved something, failures with their cause, and what the rules demanded.
 
-    `m` shows above the rows a line per observer: its runs, its failures, and how long they took.
+    `m` shows every run, with the name of its observer and its time, and above them a line per observer.
     """
 
     PLACE: ClassVar[KeyPlace] = KeyPlace("In the observers")
     BINDINGS: ClassVar[list[BindingType]] = [
-        key_binding("observers.numbers", "m", "toggle_table", "observer statistics"),
-        key_binding("call.origin", "p", "call", "the tool call of the run"),
+        key_binding("observers.numbers", "m", "toggle_table", "every run, observers and times"),
+        key_binding("call.origin", "p", "call", "the tool call that made it"),
         key_binding("move.open", "enter", "open", "go to the file; why it failed"),
     ]
     key_hints: ClassVar[tuple[tuple[str, str], ...]] = (
         ("move.open", "file"),
         ("call.origin", "tool call"),
-        ("observers.numbers", "statistics"),
+        ("observers.numbers", "every run"),
         ("pane.maximise", "maximise"),
     )
     COMPONENT_CLASSES: ClassVar[set[str]] = set(component_classes(ObserversTheme, "observers-").values())
     HELP = (
-        "What was saved from each result. Enter goes to the file, or shows why a run failed; "
-        "p goes to the call, m shows statistics."
+        "What was saved from each result. Enter goes to the file, or shows why it failed; "
+        "p goes to the call, m shows every run with its time."
     )
 
     class Opened(Message):
@@ -350,7 +409,9 @@ class ObserversPane(VirtualList[Run]):
                 self._run(event, view)
             case ObserverFinished():
                 run = self._run(event, view)
-                run.finish(event)
+                call = view.call(event.tool_use_id)
+                run.finish(event, clean_line(call.argument) if call is not None else "")
+                self._show(run)
                 self._change(run, copied=any(path in self._known.copied for path in run.artifacts))
             case ArtifactSaved():
                 self._on_artifact_saved(event)
@@ -388,7 +449,7 @@ class ObserversPane(VirtualList[Run]):
         run = self._known.latest.get((REPORT_CHECK, event.tool_use_id))
         if run is not None:
             run.report, run.found = event.report, clean_line(event.summary, 500)
-            run.red, run.doubts = event.red, _red_words(event)
+            run.red, run.doubtful, run.doubts = event.red, event.doubtful, _red_words(event)
             self._change(run)
 
     def _run(self, event: ObserverStarted | ObserverFinished, view: SessionView) -> Run:
@@ -408,7 +469,7 @@ class ObserversPane(VirtualList[Run]):
         topic = (event.subagent, event.rule)
         run = self._known.rules.get(topic)
         if run is None or (isinstance(event, ComplianceFailed) and run.mark is Mark.RETRY):
-            run = Run(key=f"rule/{len(self.entries)}", observer="compliance", mark=Mark.DENIED)
+            run = Run(key=f"rule/{len(self._known.rows)}", observer="compliance", mark=Mark.DENIED)
             self._known.rules[topic] = run
             self._add(run)
         rule = clean_line(event.rule).replace("_", " ")
@@ -417,6 +478,7 @@ class ObserversPane(VirtualList[Run]):
         if isinstance(event, ComplianceEnforced):
             run.mark = Mark.RETRY
             run.what = describe(event).sentence if event.finding else f"{rule} → {Mark.RETRY.word}"
+        run.said = run.what
         self._change(run)
 
     def _add(self, run: Run) -> None:
@@ -424,11 +486,26 @@ class ObserversPane(VirtualList[Run]):
             self.run_source.names = width_of(run.observer)
             for row in self.entries:
                 self._change(row)
-        self.append(run)
+        self._known.rows.append(run)
+        self._show(run)
+
+    def _show(self, run: Run) -> None:
+        if self.index_of(run.key) is None and (self.run_source.with_table or not run.is_internal):
+            self.append(run)
+
+    def _show_rows(self) -> None:
+        """Show the rows that are wanted now."""
+        shown = [run for run in self._known.rows if self.run_source.with_table or not run.is_internal]
+        for run in shown:
+            run.revision += 1
+        self.splice(0, len(self.entries), shown)
+        self.update_rows()
 
     def twin(self) -> ObserversPane:
         """Make an empty feed that is on no screen."""
-        return ObserversPane()
+        twin = ObserversPane()
+        twin.run_source.with_table = self.run_source.with_table
+        return twin
 
     def adopt(self, longer: Self) -> None:
         """Show a longer feed, which is given up for that; a cause that is shown stays so."""
@@ -439,7 +516,7 @@ class ObserversPane(VirtualList[Run]):
         self._known, self._files = longer._known, longer._files
         self.run_source.names, self.run_source.metrics = longer.run_source.names, longer.run_source.metrics
         self.show_counts()
-        self.update_rows()
+        self._show_rows()
 
     def end(self) -> None:
         """Let no run look as if it continued."""
@@ -462,17 +539,15 @@ class ObserversPane(VirtualList[Run]):
         parts: list[str | Content | tuple[str, str]] = ["Observers"]
         if self.entries:
             failures = sum(each.failed for each in self.run_source.metrics.values())
-            failed = f"{failures} failed"
-            parts += [
-                f" · {quantity(self._files, 'file')} · ",
-                (failed, "bold $text-error") if failures else failed,
-            ]
+            parts.append(f" · {quantity(self._files, 'file')}")
+            if failures:
+                parts += [" · ", (f"{failures} failed", "bold $text-error")]
         self.border_title = Content.assemble(*parts)
 
     def action_toggle_table(self) -> None:
-        """Show the table, or hide it."""
+        """Show the table and every run, or hide them."""
         self.run_source.with_table = not self.run_source.with_table
-        self.update_rows()
+        self._show_rows()
 
     def open_entry(self, entry: Run) -> None:
         """Go to the artifact of a run; show why one failed, or what a rule demanded."""

@@ -12,6 +12,10 @@ PANES = (
         order=40,
         widget="ua_tui.tui.panes.observers.pane:ObserversPane",
         number=3,
-        commands=(PaneCommand("numbers", "Observer statistics", "observers.numbers", "toggle_table"),),
+        commands=(
+            PaneCommand(
+                "numbers", "Every observer run, with statistics", "observers.numbers", "toggle_table"
+            ),
+        ),
     ),
 )

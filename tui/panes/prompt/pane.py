@@ -64,6 +64,7 @@ class Prompt(TextArea):
         attach_file: adds a file of this machine to the session, and returns what names it; None before there is one.
         prepare: reads the resources and the prompt of servers that a text names, before it is sent.
         suggestions: queries to try, of which the empty prompt chooses and sends one.
+        agent_runs: whether what is sent is queued.
     """
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {"prompt--missing"}
@@ -73,11 +74,11 @@ class Prompt(TextArea):
             ("↑ ↓", "older and newer prompts, at the edges"),
             ("↑ when empty", "take back the last queued query"),
             ("↓ when empty", "before the first query: choose one to try, Enter sends it"),
-            ("@", "name a file; Tab takes, Esc closes"),
-            ("@server:", "name a resource of an MCP server"),
-            ("/server:", "send a prompt of an MCP server"),
-            ("Backspace after a file", "removes it"),
-            ("/ at the start", "run a command"),
+            (
+                "@ @server:",
+                "name a file, a resource of an MCP server; Tab takes, Esc closes, Backspace removes",
+            ),
+            ("/ /server:", "at the start: run a command, send a prompt of an MCP server"),
         ),
     )
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -93,6 +94,8 @@ class Prompt(TextArea):
     @property
     def key_hints(self) -> tuple[tuple[str, str], ...]:
         """The most useful keys."""
+        if self.agent_runs:
+            return (("prompt.send", "queue"), ("prompt.steer", "send now"), *_HINTS)
         return ((("prompt.send", "send"),) if self.suggestions.query else ()) + _HINTS
 
     @dataclass
@@ -148,6 +151,7 @@ class Prompt(TextArea):
         self.attach_file: Callable[[Path], Awaitable[str]] | None = None
         self.prepare: Callable[[str], Awaitable[None]] | None = None
         self.suggestions = Suggestions()
+        self.agent_runs = False
         self._references: ServerReferences | None = None
         self._preparing = ""
 
@@ -190,7 +194,7 @@ class Prompt(TextArea):
         self._queue, self._paused = tuple(texts), paused
         count = len(texts)
         keys = keys_of(self.app)
-        send = f"{keys.shown('prompt.send')} sends · " if paused else ""
+        send = f"{keys.shown('prompt.send')} when empty sends · " if paused else ""
         word = "paused" if paused else "queued"
         every = keys.shown("prompt.queue")
         self.border_subtitle = f"{count} {word} · {send}↑ edits the last · {every} all" if count else ""

@@ -35,10 +35,9 @@ CONNECTED = ("connected", "ok", "ready")
 UNDECIDED = ("pending", "starting", "connecting", "reconnecting", "enabling", "disabling")
 NOT_WANTED = ("off", "untrusted", "disabled")
 MODES = {
-    "default": "perm: ask",
-    "acceptEdits": "perm: edits",
-    "plan": "perm: plan",
-    "bypassPermissions": "perm: ALLOW ALL",
+    "acceptEdits": "allow edits",
+    "plan": "plan",
+    "bypassPermissions": "ALLOW ALL",
 }
 _FOLDERS = {
     "undecided": ("folder not trusted", "it is not trusted, and its files have no effect: ua-tui trust"),
@@ -120,14 +119,15 @@ class StatusFacts:
         cells.append(cell(f"ctx {self._share_text():>4}", 60, "context"))
         if self.view.setup.model:
             cells.append(cell(short_model(self.view.setup.model), 40, "model"))
-        cells.append(self._mode_cell())
-        if self.view.setup.untrusted:
-            cells.append(_untrusted_cell())
+        # What is as it should be is not said: `describe` has it.
+        if self.view.setup.mode != "default":
+            cells.append(self._mode_cell())
         if self.folder in _FOLDERS:
             cells.append(_folder_cell(self.folder))
-        if self.view.setup.servers and not failed and not again:
+        if not failed and not again and any(each.status in UNDECIDED for each in self.view.setup.servers):
             cells.append(cell(self._server_counts(), 45, "servers"))
-        cells.append(self._tracing_cell())
+        if self.view.setup.tracing_failed:
+            cells.append(cell(Content.styled("✗ tracing", "$text-warning"), 35, "tracing"))
         return cells
 
     def _state(self, state: str, frame: int) -> Content:
@@ -226,13 +226,7 @@ class StatusFacts:
         word = MODES.get(mode, clean_line(mode, 20))
         if mode == "bypassPermissions":
             return cell(Content.styled(word, "bold $text-error"), KEPT, "mode")
-        # A mode that somebody chose explains what the agent does.
-        return cell(word, 30 if mode == "default" else 75, "mode")
-
-    def _tracing_cell(self) -> Cell:
-        if self.view.setup.tracing_failed:
-            return cell(Content.styled("✗ tracing", "$text-warning"), 35, "tracing")
-        return cell("tracing on" if self.tracing else "tracing off", 20, "tracing")
+        return cell(word, 75, "mode")
 
     # -- figures ----------------------------------------------------------------------------------
 
@@ -347,11 +341,3 @@ def money(amount: float, digits: int = 2) -> str:
 def _folder_cell(state: str) -> Cell:
     wide, _ = _FOLDERS[state]
     return cell(wide, 26, "folder", (Content.styled("folder!", "$text-muted"), 54))
-
-
-def _untrusted_cell() -> Cell:
-    forms = (
-        (Content.styled("untrusted text", "$text-muted"), 35),
-        (Content.styled("untrusted", "$text-muted"), 55),
-    )
-    return cell("untrusted text read", 25, "untrusted", *forms)

@@ -13,7 +13,7 @@ from ua_tui.core.text import clean, clean_line
 from ua_tui.core.view.records import Call, Message, Query, Wait
 from ua_tui.tui.render.format import Mark
 
-RECOVERED, LOST = "truncated, recovered", "truncated, rest lost"
+RECOVERED, LOST = "full result kept", "cut, rest lost"
 STOPPED = "stopped by you"
 SEPARATOR = " · "
 """Between the parts of a note; the last ones are left out where there is no room."""
@@ -73,8 +73,10 @@ class CallNode:
 
     @property
     def label(self) -> str:
-        """The text of a query or a message, the name of a tool or a sub-agent."""
+        """The text of a query or a message, the task of a sub-agent, the name of another tool."""
         match self.record:
+            case Call(agent=agent, task=task) if agent and task:
+                return task
             case Call(label=label):
                 return label
             case Query(text=text) | Message(text=text):
@@ -89,12 +91,12 @@ class CallNode:
 
     @property
     def argument(self) -> str:
-        """The most informative argument of a call, or the task of a sub-agent."""
+        """The most informative argument of a call; the name of a sub-agent whose label is its task."""
         call = self.record
         if not isinstance(call, Call) or (call.status is not None and "pages" in call.done):
             # How many pages were read says more than the first address.
             return ""
-        return call.task or call.argument
+        return call.agent if call.agent and call.task else call.argument
 
     @property
     def mark(self) -> Mark:

@@ -34,7 +34,7 @@ class CallFilter:
         if not isinstance(node.record, Call):
             return False
         if self.tools:
-            name = f"{node.label} {node.record.name}".casefold()
+            name = f"{node.record.label} {node.record.name}".casefold()
             if not all(tool in name for tool in self.tools):
                 return False
         for state in self.states:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Hashable
+from collections.abc import Callable
 from typing import ClassVar, Self
 
 from textual import events
@@ -16,8 +16,7 @@ from ua_tui.core.events.types import Event, QueryFinished
 from ua_tui.core.events.units import quantity
 from ua_tui.core.view.records import Call
 from ua_tui.core.view.session import SessionView
-from ua_tui.tui.keys.places import FOLD, MATCHES, KeyPlace, key_binding
-from ua_tui.tui.panes.moment import END, CursorMoved
+from ua_tui.tui.keys.places import FILTER, FOLD, SEARCH, KeyPlace, key_binding
 from ua_tui.tui.panes.trace.calls import CallNode
 from ua_tui.tui.panes.trace.rows import TraceRows, TraceTheme
 from ua_tui.tui.panes.trace.tree import CallTree
@@ -44,16 +43,18 @@ class TracePane(VirtualList[CallNode]):
     """
 
     COMPONENT_CLASSES: ClassVar[set[str]] = set(component_classes(TraceTheme, "trace-").values())
-    PLACE: ClassVar[KeyPlace] = KeyPlace("In the trace", fixed=(("Esc", "clear filter"),))
+    PLACE: ClassVar[KeyPlace] = KeyPlace("In the trace")
     BINDINGS: ClassVar[list[BindingType]] = [
         key_binding("move.fold", "left,h", "fold", "fold", FOLD),
         key_binding("move.unfold", "right,l", "unfold", "unfold", FOLD),
-        key_binding("find.search", "slash", "filter", "filter: words, tool:news, state:failed"),
-        key_binding("trace.filter", "f", "filter", "filter: words, tool:news, state:failed"),
-        key_binding("find.next", "n", "match(1)", "next match", MATCHES),
-        key_binding("find.previous", "N", "match(-1)", "previous match", MATCHES),
-        key_binding("trace.next_failure", "e", "failure(1)", "next failure", _FAILURES),
-        key_binding("trace.previous_failure", "E", "failure(-1)", "previous failure", _FAILURES),
+        key_binding("find.search", "slash", "filter", "search", SEARCH),
+        key_binding("trace.filter", "f", "filter", "filter", FILTER),
+        key_binding("find.next", "n", "match(1)", "next match", SEARCH),
+        key_binding("find.previous", "N", "match(-1)", "previous match", SEARCH),
+        key_binding("trace.next_failure", "right_square_bracket", "failure(1)", "next failure", _FAILURES),
+        key_binding(
+            "trace.previous_failure", "left_square_bracket", "failure(-1)", "previous failure", _FAILURES
+        ),
         key_binding("move.open", "enter", "open", "full call"),
         key_binding("trace.waterfall", "w", "toggle_waterfall", "waterfall: when each call ran"),
         key_binding("trace.totals", "m", "toggle_totals", "totals: time, tokens, cost by tool"),
@@ -238,33 +239,6 @@ class TracePane(VirtualList[CallNode]):
         found = self.calls.failure_from(path, direction, only_matched=self.matched is not None)
         if found is not None:
             self.tree_rows.reveal(found)
-
-    def set_cursor(self, key: Hashable | None) -> None:
-        """Put the cursor on a row, and report when that happened if the person did it."""
-        super().set_cursor(key)
-        if self.has_focus and (node := self.cursor) is not None:
-            agents = [above for above in node.lineage if above.kind == "agent"]
-            self.post_message(CursorMoved("trace", node.at, agents[0].key if agents else ""))
-
-    def action_cursor_end(self) -> None:
-        """Go to the end and follow it."""
-        super().action_cursor_end()
-        if self.has_focus:
-            self.post_message(CursorMoved("trace", END))
-
-    def show_moment(self, at: float, call: str) -> None:
-        """Put the cursor on the first call that the main agent made at a moment or later, or on a sub-agent."""
-        if at == END:
-            self.action_cursor_end()
-            return
-        node = self.calls.by_key.get(call) or self.calls.at(at)
-        lineage = node.lineage if node is not None else ()
-        # What a fold or a filter hides is below, or instead of, what is shown.
-        shown = next((above for above in lineage if self.index_of(above.key) is not None), None)
-        if shown is not None:
-            self.stop_following()
-            self.show_entry(shown.key)
-            self.update_rows()
 
     def action_toggle_waterfall(self) -> None:
         """Show or hide the waterfall; a wide pane shows it from the beginning."""

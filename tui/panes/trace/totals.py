@@ -68,8 +68,7 @@ def totals_of(roots: Sequence[CallNode]) -> tuple[dict[str, Total], Total]:
     for query in roots:
         everything.spend(query.tokens, query.cost)
         for node in (query, *query.walk()):
-            is_agent = node.kind == "agent"
-            if is_agent or node is query:
+            if node.kind == "agent" or node is query:
                 # What works for a sub-agent counts by itself.
                 below = list(_agents_below(node))
                 cost = node.record.estimate if isinstance(node.record, Query) else node.cost
@@ -77,9 +76,10 @@ def totals_of(roots: Sequence[CallNode]) -> tuple[dict[str, Total], Total]:
                 own = cost - sum(known) if cost is not None else None
                 tokens = max(0, node.tokens - sum(each.tokens for each in below))
                 if tokens or own:
-                    by_name.setdefault(node.label if is_agent else MAIN, Total()).spend(tokens, own)
+                    name = node.record.label if isinstance(node.record, Call) else MAIN
+                    by_name.setdefault(name, Total()).spend(tokens, own)
             if isinstance(node.record, Call) and node.record.status is not None:
-                by_name.setdefault(node.label, Total()).add(node)
+                by_name.setdefault(node.record.label, Total()).add(node)
                 everything.add(node)
                 if node.parent is not query:
                     # The time of its sub-agent has it already.

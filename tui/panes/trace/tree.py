@@ -228,14 +228,6 @@ class CallTree:
             return next((node for node in failures if node.path > path), failures[0])
         return next((node for node in reversed(failures) if node.path < path), failures[-1])
 
-    def at(self, moment: float) -> CallNode | None:
-        """Return the first call of a query at a moment or later; its last one, or the query, if there is none."""
-        query = next((node for node in reversed(self._rows.roots) if node.at <= moment), None)
-        if query is None or query.at == moment:
-            return query
-        calls = [node for node in query.children if isinstance(node.record, Call)]
-        return next((node for node in calls if node.at >= moment), calls[-1] if calls else query)
-
     def counterparts(self, longer: CallTree) -> Iterator[tuple[CallNode, CallNode]]:
         """Yield each row that a longer tree has, too, with the row there."""
         for key, node in self.by_key.items():

@@ -41,7 +41,7 @@ class FileActions(Widget):
     """What a pane with a `WorkspaceTree` can do with its files; every problem is reported in a sentence."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        key_binding("call.origin", "p", "origin", "the call that made the file"),
+        key_binding("call.origin", "p", "origin", "the tool call that made it"),
         key_binding("file.copy_path", "y", "copy_path", "copy the path", COPY_FILE),
         key_binding("file.copy_text", "Y", "copy_text", "copy the text", COPY_FILE),
         key_binding("file.edit", "e", "edit", "edit in $VISUAL or $EDITOR"),

@@ -28,7 +28,9 @@ _WILD = re.compile(r"[*?]|\[.+\]")
 _ARTICLES = "extracted_articles"
 _HASH = re.compile(r"(?:^|[_.-])(?=[a-f]*[0-9])(?=[0-9]*[a-f])[0-9a-f]{8,64}(?=[_.-]|$)")
 _ARTICLE_SUFFIXES = frozenset({".json", ".md"})
+_SEARCHES = "search_results"
 _TITLE = re.compile(rb'(?:^|[{,\s])"?title"?[ \t]*:[ \t]*("(?:[^"\\\n]|\\.){1,1000}")')
+_QUERY = re.compile(rb'^\{\s*"type".{0,300}?"query": ?("(?:[^"\\\n]|\\.){1,1000}")', re.DOTALL)
 _IGNORED = frozenset({"node_modules", "__pycache__", "venv", "site-packages"})
 
 
@@ -416,22 +418,23 @@ def matcher(pattern: str) -> Match | None:
 
 
 def title_of(folder: str, name: str, changed_ns: int) -> str:
-    """Return the title of an article in a file, cleaned; empty for any other file. Reads the file at most once.
+    """Return the title of an article, or the query of search results, cleaned; empty for any other file.
 
-    Articles are listed by their titles, as their names are made from an address and a hash.
+    They are listed by that, as their names have a random part. Reads the file at most once.
     """
     inner = PurePath(inner_name(name))
     if inner.suffix.lower() not in _ARTICLE_SUFFIXES:
         return ""
-    if PurePath(folder).name != _ARTICLES and _HASH.search(inner.stem) is None:
+    is_article = PurePath(folder).name == _ARTICLES or _HASH.search(inner.stem) is not None
+    if not is_article and (PurePath(folder).name != _SEARCHES or inner.suffix.lower() != ".json"):
         return ""
-    return _read_title(f"{folder}/{name}", changed_ns)
+    return _read_title(f"{folder}/{name}", changed_ns, _TITLE if is_article else _QUERY)
 
 
 @lru_cache(maxsize=8192)
-def _read_title(path: str, _changed_ns: int) -> str:
+def _read_title(path: str, _changed_ns: int, title: re.Pattern[bytes]) -> str:
     try:
-        found = _TITLE.search(read_piece(Path(path), 4096).data)
+        found = title.search(read_piece(Path(path), 4096).data)
         return clean_line(msgspec.json.decode(found[1], type=str), 200) if found else ""
     except (UniversalAgentError, ValueError, OSError):
         return ""

@@ -27,7 +27,7 @@ from ua_tui.core.events.types import (
 from ua_tui.core.events.units import quantity
 from ua_tui.core.storage.workspace import saved_reports_of
 from ua_tui.core.view.session import SessionView
-from ua_tui.tui.keys.places import MATCHES, KeyPlace, key_binding
+from ua_tui.tui.keys.places import SEARCH, KeyPlace, key_binding
 from ua_tui.tui.panes.workspace.file_actions import FileActions
 from ua_tui.tui.panes.workspace.locations import Place, PlaceTabs, Tab, place_of, places_of
 from ua_tui.tui.panes.workspace.provenance import Origins
@@ -49,13 +49,13 @@ class WorkspacePane(FileActions, Vertical):
     PLACE: ClassVar[KeyPlace] = KeyPlace("In the workspace", parts=(WorkspaceTree,))
     BINDINGS: ClassVar[list[BindingType]] = [
         key_binding("workspace.sort", "s", "sort", "sort by name, time, size"),
-        key_binding("find.search", "slash", "filter", "filter by a part of a name or *.json"),
-        key_binding("find.next", "n", "match(1)", "next match", MATCHES),
-        key_binding("find.previous", "N", "match(-1)", "previous match", MATCHES),
+        key_binding("find.search", "slash", "filter", "search", SEARCH),
+        key_binding("find.next", "n", "match(1)", "next match", SEARCH),
+        key_binding("find.previous", "N", "match(-1)", "previous match", SEARCH),
         key_binding("workspace.next_place", "t", "place(1)", "next folder", _FOLDERS),
         key_binding("workspace.previous_place", "T", "place(-1)", "previous folder", _FOLDERS),
         key_binding("workspace.hidden", "full_stop", "toggle_hidden", "hidden files, empty folders"),
-        key_binding("workspace.leave_filter", "escape", "leave_filter", "clear filter"),
+        key_binding("workspace.leave_filter", "escape", "leave_filter", "clear filter", SEARCH),
     ]
 
     virtual_size = unscrolled_size()
