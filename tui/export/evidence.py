@@ -5,9 +5,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from ua_tui.core.claims.difference import Piece, passage_pieces, sentence_pieces
+from ua_tui.core.claims.description import (
+    DescribedPassage,
+    Description,
+    Piece,
+    describe_claim,
+    source_facts,
+)
 from ua_tui.core.claims.ledger import ListedClaim
-from ua_tui.core.claims.records import Claim, Passage, Source
+from ua_tui.core.claims.records import Source
 from ua_tui.core.text import clean_line
 from ua_tui.observers.decoding.urls import host_of
 from ua_tui.tui.export.marks import noted
@@ -58,17 +64,17 @@ class Evidence:
 
     def look(self, number: int) -> Look:
         """How a claim is shown in the report."""
-        claim = self.claims[number]
-        sign = sign_of(claim)
-        parts = [f"{sign.character} {state_of(claim)}"]
-        if claim.passages:
-            first = claim.passages[0]
-            words = "".join(piece.text for piece in passage_pieces(claim, first))
-            source = self._export.sources[first.source]
-            parts.append(f"“{clean_line(words, _LONGEST_TIP - 150)}”")
-            parts.append(", ".join(filter(None, (source.name, host_of(source.url)))))
-        mark = f"{sign.character} {self.places[number]}" if claim.is_doubtful else ""
+        told, sign = self.told(number), sign_of(self.claims[number])
+        parts = [f"{sign.character} {state_of(told)}"]
+        for first in told.passages[:1]:
+            parts.append(f"“{clean_line(first.text, _LONGEST_TIP - 150)}”")
+            parts.append(", ".join(filter(None, (first.title, host_of(first.url)))))
+        mark = f"{sign.character} {self.places[number]}" if self.places[number] else ""
         return Look(sign.style, clean_line(" — ".join(parts), _LONGEST_TIP), mark)
+
+    def told(self, number: int) -> Description:
+        """What is said of a claim."""
+        return describe_claim(self.claims[number], self._export.sources)
 
     def section(self, placed: frozenset[int]) -> str:
         """The section; claims that are `placed` in the report link to it."""
@@ -99,41 +105,34 @@ class Evidence:
         return element("ol", items, class_="claims")
 
     def _item(self, number: int, most: int, is_placed: bool) -> str:
-        claim = self.claims[number]
+        claim, told = self.claims[number], self.told(number)
         sign = sign_of(claim)
         count = f"{place}. " if (place := self.places[number]) else ""
-        state = f'{count}<span aria-hidden="true">{sign.character}</span> {escaped(state_of(claim))}'
+        state = f'{count}<span aria-hidden="true">{sign.character}</span> {escaped(state_of(told))}'
         head = facts(
             [
                 element("span", state, class_=f"verdict {sign.style}"),
                 claim.kind,
-                escaped(clean_line(claim.section, 120)),
+                escaped(told.section),
                 element("a", "show in the report", href=f"#m{number}") if is_placed else "",
             ]
         )
-        said = element("p", _html(sentence_pieces(claim)), class_="sentence")
-        if claim.kind == "link" and claim.url != claim.quote.exact:
-            said += _from(escaped(clean_line(claim.url, 400)))
+        said = element("p", _html(told.said), class_="sentence")
+        said += _from(escaped(told.address)) if told.address else ""
         sides = f"<div><h4>In the report</h4>{said}</div>"
-        if claim.passages:
-            passages = "".join(self._passage(claim, each) for each in claim.passages[:most])
-            heading = "Nearest passage" if claim.state == "not found" else "In the source"
-            sides += f"<div><h4>{heading}</h4>{passages}</div>"
-        judged = "".join(element("p", escaped(each), class_="judged") for each in judged_of(claim))
+        if told.passages:
+            passages = "".join(map(_passage, told.passages[:most]))
+            sides += f"<div><h4>{told.heading}</h4>{passages}</div>"
+        judged = "".join(element("p", escaped(each), class_="judged") for each in told.judged)
         body = f'<p class="head">{head}</p><div class="sides">{sides}</div>{judged}'
         return element("li", body, id=f"e{number}", class_=sign.style)
 
-    def _passage(self, claim: Claim, passage: Passage) -> str:
-        headers = _from(escaped(clean_line(passage.headers, 300))) if passage.headers else ""
-        text = element("p", _html(passage_pieces(claim, passage)), class_="passage") if passage.text else ""
-        return headers + text + _from(_source_line(self._export.sources[passage.source]))
 
-
-def _source_line(source: Source) -> str:
-    """Name a source in a line: its title as a link, its host, and when it was published or read."""
-    dated = f"published {escaped(source.published[:10])}" if source.published else ""
-    read = f"read {source.read_at:%Y-%m-%d}" if source.read_at else ""
-    return facts([link(source.url, source.name), escaped(host_of(source.url)), dated or read])
+def _passage(passage: DescribedPassage) -> str:
+    headers = _from(escaped(passage.headers)) if passage.headers else ""
+    text = element("p", _html(passage.pieces), class_="passage") if passage.text else ""
+    named = [link(passage.url, passage.title), escaped(host_of(passage.url)), *map(escaped, passage.facts)]
+    return headers + text + _from(facts(named))
 
 
 def _from(content: str) -> str:
@@ -145,33 +144,9 @@ def _is_listed(claim: ListedClaim) -> bool:
     return claim.is_doubtful or bool(decided and (decided.answer == "rejected" or decided.note))
 
 
-def state_of(claim: Claim) -> str:
-    """The state of a claim in words, and why: "differs: the source has 41 percent"."""
-    if claim.instead and claim.state == "differs":
-        return f"{claim.state}: the source has {clean_line(claim.instead, 200)}"
-    if claim.formula:
-        return f"{claim.state}: {claim.formula}"
-    why = claim.meaning if claim.is_doubtful else claim.note
-    return f"{claim.state}. {why}" if why else claim.state
-
-
-def judged_of(claim: ListedClaim) -> list[str]:
-    """What a model said and a person decided about a claim, each in a sentence."""
-    found: list[str] = []
-    if (said := claim.opinion) is not None:
-        found.append(f"Second opinion: {said.text}")
-    if (decided := claim.decision) is not None:
-        who = f"{(decided.answer or 'note').capitalize()} by {decided.by}, {decided.at:%Y-%m-%d %H:%M} UTC"
-        found.append(f"{who}: {decided.note}" if decided.note else who)
-    return found
-
-
-def facts_of(reference: Source) -> list[str]:
-    """Who wrote a cited source, where and when, and when it was read; what is not known is left out."""
-    site = reference.site or host_of(reference.url)
-    published = f"published {reference.published[:10]}" if reference.published else ""
-    read = f"read {reference.read_at:%Y-%m-%d %H:%M} UTC" if reference.read_at else ""
-    return list(filter(None, (reference.author, site, published, read)))
+def state_of(told: Description) -> str:
+    """The state of a claim in words, and why: "differs. The source has 41 percent."."""
+    return f"{told.state}. {told.why}" if told.why else told.state
 
 
 def references_list(references: Sequence[Source]) -> str:
@@ -182,7 +157,9 @@ def references_list(references: Sequence[Source]) -> str:
         digest = element("code", escaped(each.sha256))
         lines = [escaped(each.url), f"SHA-256 {digest}" if each.sha256 else ""]
         below = "".join(element("span", line, class_="from") for line in lines if line)
-        items += element("li", facts([title, *map(escaped, facts_of(each))]) + below)
+        items += element(
+            "li", facts([title, escaped(host_of(each.url)), *map(escaped, source_facts(each))]) + below
+        )
     return element("ol", items, class_="references") if items else ""
 
 

@@ -17,10 +17,12 @@ from ua_tui.core.concurrency.cancellation import NEVER, Stop
 from ua_tui.core.errors import SettingsError
 from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.core.storage.files import Root
-from ua_tui.core.storage.folders import EXPORTS
+from ua_tui.core.storage.folders import SAVED_REPORTS
 from ua_tui.core.storage.names import safe_name
+from ua_tui.core.storage.workspace import saved_reports_of
 from ua_tui.core.text import clean_line, escape_unsafe
 from ua_tui.core.version import VERSION
+from ua_tui.tui.export.documents.document import document_bytes
 from ua_tui.tui.export.markdown import markdown_text
 from ua_tui.tui.export.marks import MOST_MARKS
 from ua_tui.tui.export.page import html_page
@@ -32,10 +34,11 @@ from ua_tui.tui.export.session import read_session
 if TYPE_CHECKING:
     from ua_tui.core.knowledge.place import KnowledgePlace
 
-ExportFormat = Literal["html", "md", "json", "csl", "ris", "bibtex"]
+ExportFormat = Literal["html", "pdf", "docx", "md", "json", "csl", "ris", "bibtex"]
 FORMATS: tuple[ExportFormat, ...] = get_args(ExportFormat)
 _SUFFIXES: Mapping[ExportFormat, str] = {
-    "html": ".html", "md": ".md", "json": ".json", "csl": ".csl.json", "ris": ".ris", "bibtex": ".bib",
+    "html": ".html", "pdf": ".pdf", "docx": ".docx", "md": ".md", "json": ".json", "csl": ".csl.json", "ris": ".ris",
+    "bibtex": ".bib",
 }  # fmt: skip
 _LONGEST_NAME = 80
 _WORD = re.compile(r"[a-z0-9]+")
@@ -104,7 +107,7 @@ def export_bytes(
     """Export a session; the parameters are those of `read_export`.
 
     Raises:
-        SettingsError: there are no references to export; and as `read_export`.
+        SettingsError: there are no references, or no report, to export; and as `read_export`.
     """
     export, redaction = read_export(folder, redactor, report, now=now, knowledge=knowledge, stop=stop)
     return _encoded(export, redaction, folder, form, stop)
@@ -114,6 +117,8 @@ def _encoded(export: Export, redaction: Redaction, folder: Path, form: ExportFor
     match form:
         case "html":
             text = html_page(export, Root(folder), redaction, stop)
+        case "pdf" | "docx":
+            return document_bytes(export, Root(folder), redaction, form, stop)
         case "md":
             text = markdown_text(export, redaction, stop)
         case "json":
@@ -147,12 +152,12 @@ def write_export(
     knowledge: KnowledgePlace | None = None,
     stop: Stop = NEVER,
 ) -> Path:
-    """Export a session into its folder `exports`, under a name that is free; returns the file.
+    """Export a session into the saved reports beside it, under a name that is free; returns the file.
 
     Raises:
         WorkspaceError: it cannot be written; and as `export_bytes`.
     """
     export, redaction = read_export(folder, redactor, report, knowledge=knowledge, stop=stop)
     data = _encoded(export, redaction, folder, form, stop)
-    written = Root(folder).write_new(f"{EXPORTS}/{_name(export, form)}", data)
-    return folder / written.path
+    reports = saved_reports_of(folder.absolute()) or folder / SAVED_REPORTS
+    return reports / Root(reports, create=True).write_new(_name(export, form), data).path

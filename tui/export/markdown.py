@@ -5,14 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from ua_tui.core.claims.difference import Piece, passage_pieces, sentence_pieces
+from ua_tui.core.claims.description import Piece, source_facts
 from ua_tui.core.claims.records import Source
 from ua_tui.core.concurrency.cancellation import NEVER, Stop
 from ua_tui.core.concurrency.conversions import ConversionFailed
 from ua_tui.core.events.units import money, size
 from ua_tui.core.text import clean, clean_line
+from ua_tui.observers.decoding.urls import host_of
 from ua_tui.tui.export.convert import harmless_markdown, speakers_apart
-from ua_tui.tui.export.evidence import Evidence, facts_of, judged_of, state_of
+from ua_tui.tui.export.evidence import Evidence, state_of
 from ua_tui.tui.export.marks import mark_markdown
 from ua_tui.tui.export.markup import spoken
 from ua_tui.tui.export.records import Export, Query
@@ -101,16 +102,14 @@ def _evidence(export: Export, evidence: Evidence) -> Iterator[str]:
         return
     rows = []
     for number in evidence.listed:
-        claim = evidence.claims[number]
+        told = evidence.told(number)
         found = "; ".join(
-            f"{_pieces(passage_pieces(claim, each))} ({_named(export.sources[each.source])})"
-            for each in claim.passages[:_PASSAGES]
+            f"{_pieces(each.pieces)} ({', '.join([_linked(each.url, _plain(each.title)), *map(_plain, each.facts)])})"
+            for each in told.passages[:_PASSAGES]
         )
-        said = _pieces(sentence_pieces(claim))
-        if claim.kind == "link" and claim.url != claim.quote.exact:
-            said = f"{said} ({_plain(claim.url)})"
-        judged = _plain(". ".join(judged_of(claim)))
-        rows.append((f"{_mark(evidence, number)} {_plain(state_of(claim))}", said, found, judged))
+        said = _pieces(told.said) + (f" ({_plain(told.address)})" if told.address else "")
+        judged = _plain(". ".join(told.judged))
+        rows.append((f"{_mark(evidence, number)} {_plain(state_of(told))}", said, found, judged))
     yield _table(("Claim", "In the report", "In the source", "Decision"), rows)
 
 
@@ -125,17 +124,11 @@ def _pieces(pieces: Sequence[Piece]) -> str:
 def _reference(reference: Source) -> str:
     parts = [
         _linked(reference.url, _plain(reference.title or reference.url)),
-        *map(_plain, facts_of(reference)),
+        *map(_plain, (host_of(reference.url), *source_facts(reference))),
     ]
     parts += [_plain(reference.url)] if reference.title else []
     parts += [f"SHA-256 {_plain(reference.sha256)}"] if reference.sha256 else []
     return ", ".join(parts)
-
-
-def _named(source: Source) -> str:
-    title = _plain(source.name)
-    dated = f", published {_plain(source.published[:10])}" if source.published else ""
-    return f"{_linked(source.url, title)}{dated}"
 
 
 def _linked(url: str, title: str) -> str:
@@ -179,7 +172,7 @@ def _tables(export: Export) -> Iterator[str]:
         yield "## Sources"
         listed = [
             (
-                _named(each),
+                _linked(each.url, _plain(each.name)),
                 each.kind.replace("_", " "),
                 f"{each.read_at:%Y-%m-%d}" if each.read_at else "",
                 _plain(each.sha256),

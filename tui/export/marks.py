@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate, pairwise
 from typing import NamedTuple
 
@@ -83,6 +83,28 @@ def _apart(found: Sequence[tuple[Place, int]], claims: Sequence[Claim]) -> list[
     return ranges
 
 
+def doubtful_places(
+    lines: Iterable[str], claims: Sequence[Claim], stop: Stop = NEVER
+) -> Iterator[tuple[int, Place]]:
+    """Give the numbers of the doubtful claims that are in the lines of a report, and the last place of each.
+
+    Raises:
+        Stopped: the flag was set.
+    """
+    doubtful = sorted(number for number in noted(claims) if claims[number].is_doubtful)
+    places = find_quotes(lines, [claims[number].quote for number in doubtful], stop)
+    yield from ((number, found[-1]) for number, found in zip(doubtful, places, strict=True) if found)
+
+
+def mark_position(text: str, end: int, wanted: re.Pattern[str] = _WORD_END, closing: str = _CLOSING) -> int:
+    """Where the mark of a claim is that ends at `end`: before what is `wanted`, and before `closing` characters."""
+    found = wanted.search(text, end, end + _FARTHEST)
+    at = found.start() if found else end
+    while at > end and text[at - 1] in closing:
+        at -= 1
+    return at
+
+
 def mark_markdown(text: str, claims: Sequence[Claim], mark: Callable[[int], str], stop: Stop = NEVER) -> str:
     """Write `mark` of the number of each doubtful claim behind it.
 
@@ -95,21 +117,17 @@ def mark_markdown(text: str, claims: Sequence[Claim], mark: Callable[[int], str]
     covered = _MARKUP.sub(lambda found: _COVER * len(found[0]), text)
     lines = covered.split("\n")
     starts = [0, *accumulate(len(line) + 1 for line in lines)]
-    doubtful = sorted(number for number in noted(claims) if claims[number].is_doubtful)
-    places = find_quotes(lines, [claims[number].quote for number in doubtful], stop)
     links = [found.span() for found in _LINK.finditer(text)]
     marks: dict[int, list[int]] = defaultdict(list)
-    for number, (*_, place) in (each for each in zip(doubtful, places, strict=True) if each[1]):
+    for number, place in doubtful_places(lines, claims, stop):
         end = starts[place.row] + place.end
         before = bisect_right(links, (end, 0))
         is_quoted, after = claims[number].kind == "quotation", max(end, links[before - 1][1] if before else 0)
-        wanted = _WORD_END
         if is_quoted:
             wanted = _BLOCKQUOTE_END if lines[place.row].lstrip().startswith(">") else _PARAGRAPH_END
-        found = wanted.search(covered, after, after + _FARTHEST)
-        at = found.start() if found else after
-        while at > end and covered[at - 1] in (" \t" if is_quoted else _CLOSING):
-            at -= 1
+            at = mark_position(covered, after, wanted, " \t")
+        else:
+            at = mark_position(covered, after)
         marks[at].append(number)
     parts: list[str] = []
     done = 0

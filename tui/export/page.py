@@ -27,7 +27,7 @@ from ua_tui.tui.export.convert import PICTURE, convert, plain_html
 from ua_tui.tui.export.evidence import Evidence, references_list
 from ua_tui.tui.export.markup import element, escaped, facts, link, moment, spoken
 from ua_tui.tui.export.prose import write_prose
-from ua_tui.tui.export.records import Export, Message, Query
+from ua_tui.tui.export.records import Export, Message, Query, ReportText
 from ua_tui.tui.export.redaction import Redaction
 from ua_tui.tui.export.waterfall import waterfall
 
@@ -106,7 +106,7 @@ def html_page(export: Export, root: Root, redaction: Redaction, stop: Stop = NEV
     report = _report(export, evidence, root, redaction, stop)
     answers = _answers(export, redaction, stop)
     sections = [each for each in _sections(export, evidence, report, answers) if each[2]]
-    title = _title(export)
+    title = title_of_export(export)
     contents = "".join(f'<li><a href="#{name}">{heading}</a></li>' for name, heading, _ in sections)
     body = "".join(
         f'<section id="{name}" aria-labelledby="h-{name}"><h2 id="h-{name}">{heading}</h2>{content}</section>'
@@ -136,7 +136,8 @@ def _style() -> str:
     return Path(__file__).with_name("page.css").read_text("utf-8")
 
 
-def _title(export: Export) -> str:
+def title_of_export(export: Export) -> str:
+    """The title of the report, or that of the session, on one line."""
     title = export.report.title if export.report is not None else ""
     return clean_line(title or export.session.title or export.session.id, _LONGEST_TITLE)
 
@@ -193,10 +194,14 @@ def _sections(
 # -- the parts -------------------------------------------------------------------------------------
 
 
-def _report(export: Export, evidence: Evidence, root: Root, redaction: Redaction, stop: Stop) -> _Report:
-    report = export.report
-    if report is None:
-        return _Report()
+def report_html(
+    report: ReportText, root: Root, redaction: Redaction, stop: Stop = NEVER
+) -> tuple[str, dict[str, str], list[str]]:
+    """Convert a report into sanitised HTML; with the data of its pictures, and sentences about what is missing.
+
+    Raises:
+        Stopped: the flag was set.
+    """
     notices: list[str] = []
     try:
         (text,) = convert([(report.format, report.source)], "r", stop)
@@ -210,6 +215,13 @@ def _report(export: Export, evidence: Evidence, root: Root, redaction: Redaction
         notices.append(
             f"{quantity(left_out, 'picture')} of the report not included: not a file of the session, or too large."
         )
+    return text, pictures, notices
+
+
+def _report(export: Export, evidence: Evidence, root: Root, redaction: Redaction, stop: Stop) -> _Report:
+    if export.report is None:
+        return _Report()
+    text, pictures, notices = report_html(export.report, root, redaction, stop)
     written, placed = write_prose(text, pictures, 2, evidence.claims, evidence.look, stop)
     return _Report(written, placed, tuple(notices))
 

@@ -27,10 +27,11 @@ _NAME = re.compile(r"</?([a-z0-9]+)")
 _HEADING = re.compile(r"(</?)h([1-6])\b")
 _SOURCE = re.compile(r'\bsrc="([^"]*)"')
 _ALTERNATIVE = re.compile(r'\balt="([^"]*)"')
-_INLINE = frozenset({
+INLINE = frozenset({
     "a", "abbr", "b", "bdi", "bdo", "cite", "code", "del", "dfn", "em", "i", "ins", "kbd", "mark", "q", "rp", "rt",
     "ruby", "s", "samp", "small", "span", "strong", "sub", "sup", "time", "u", "var", "wbr",
 })  # fmt: skip
+"""The elements inside a line of text."""
 
 
 @dataclass(frozen=True)
@@ -83,7 +84,7 @@ def _visible(pieces: Sequence[str]) -> Iterator[tuple[int, int, str]]:
     for number, piece in enumerate(pieces):
         if number % 2:
             name = _NAME.match(piece)
-            if column and (name is None or name[1] not in _INLINE):
+            if column and (name is None or name[1] not in INLINE):
                 line, column = line + 1, 0
         elif piece:
             content = html.unescape(piece)

@@ -77,13 +77,14 @@ def test_markdown_has_the_doubtful_claims_beside_the_sources(session: Recorded) 
     text = exported(session.folder, "md")
     assert "**41 %** ✗¹ smile, see https://cats.example/smiles." in text
     assert (
-        "| ✗¹ differs: the source has 41 percent | It is **41 %**. | About **41 percent** of the cats in the survey "
-        "smile. ([Cats & their smiles](<https://cats.example/smiles>), published 2026-03-09) "
+        "| ✗¹ differs. The source has 41 percent. | It is **41 %**. | About **41 percent** of the cats in the survey "
+        "smile. ([Cats & their smiles](<https://cats.example/smiles>), Jo, published 2026-03-09, "
+        "read 2026-03-10 12:00 UTC) "
         "| Second opinion: contradicts: “41 percent”. Rejected by Jo, 2026-03-11 00:00 UTC: Ask \\*them\\*. |"
     ) in text
     assert "**Signed: 1 of 2 accepted, 1 rejected**, Jo 2026-03-11 00:00 UTC" in text
     assert (
-        "1. [Cats & their smiles](<https://cats.example/smiles>), Jo, cats.example, published 2026-03-09, read 2026"
+        "1. [Cats & their smiles](<https://cats.example/smiles>), cats.example, Jo, published 2026-03-09, read 2026"
         in text
     )
     headings = [
@@ -123,7 +124,7 @@ def test_the_file_has_the_name_of_the_report(tmp_path: Path, report: str, name: 
     assert write_export(session.folder, Redactor()).name == f"{session.folder.name}.html"
     reported(session, report, name)
     written = write_export(session.folder, Redactor())
-    assert written.parent == session.folder / "exports"
+    assert written.parent == session.folder.parent.parent / "SAVED_REPORTS"
     assert written.name == expected
     assert write_export(session.folder, Redactor()).name == f"{written.stem}-2.html"
 

@@ -1,0 +1,188 @@
+"""Puts a document together from the report of an export, and writes it as DOCX or PDF in a worker process.
+
+Large or odd reports can keep a writer busy for long, so it has a time and a memory limit.
+"""
+
+from __future__ import annotations
+
+import base64
+import io
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+import msgspec
+
+from ua_tui.core.claims.description import source_facts
+from ua_tui.core.claims.records import Source, State
+from ua_tui.core.concurrency.cancellation import NEVER, Stop
+from ua_tui.core.concurrency.conversions import ConversionFailed
+from ua_tui.core.errors import SettingsError, advise
+from ua_tui.core.storage.files import Root
+from ua_tui.core.text import clean_line
+from ua_tui.observers.decoding.urls import host_of
+from ua_tui.tui.export.documents.blocks import Block, Run, mark_claims, parts_of, read_blocks, run, text_of
+from ua_tui.tui.export.evidence import Evidence, state_of
+from ua_tui.tui.export.page import report_html, title_of_export
+from ua_tui.tui.export.records import Export
+from ua_tui.tui.export.redaction import Redaction
+from ua_tui.tui.viewers.conversion import MAX_PIXELS, conversions
+
+if TYPE_CHECKING:
+    from ua_tui.core.concurrency.worker_child import TaskContext
+
+DocumentFormat = Literal["docx", "pdf"]
+_PACKAGES: Mapping[DocumentFormat, str] = {"docx": "docx", "pdf": "typst"}
+_SECONDS = 60.0
+_MARKS: Mapping[State, str] = {
+    "differs": "[differs from the sources]",
+    "not found": "[not found in the sources]",
+    "never seen": "[address not seen by the agent]",
+}
+_WIDEST, _HIGHEST = 450.0, 600.0
+_MOST_PIXELS = 1_600
+_BEGINNING = 5
+"""Blocks of a report in which its own title is."""
+
+
+class _Document(msgspec.Struct):
+    title: str
+    program: str
+    made_at: datetime
+    blocks: list[Block]
+
+
+def document_bytes(
+    export: Export, root: Root, redaction: Redaction, form: DocumentFormat, stop: Stop = NEVER
+) -> bytes:
+    """Write the report of an export as a document; pictures are read from `root`, the session's folder.
+
+    Raises:
+        SettingsError: there is no report, a package is missing, or the report is too complex.
+        Stopped: the flag was set.
+    """
+    if find_spec(_PACKAGES[form]) is None:
+        raise SettingsError(advise("extra.missing", extra="documents", what=f"exporting as {form}"))
+    if export.report is None:
+        raise SettingsError(
+            f"there is no report to write as {form}: the session has none. "
+            "The formats html, md and json export a session without a report"
+        )
+    evidence = Evidence(export)
+    text, pictures, notices = report_html(export.report, root, redaction, stop)
+    blocks = read_blocks(text)
+    for runs in (runs for block in blocks for runs in parts_of(block)):
+        # A secret may be in several styles.
+        if (safe := redaction.text(plain := text_of(runs))) != plain:
+            runs[:] = [run(safe)]
+    mark_claims(blocks, evidence.claims, lambda claim: _MARKS[claim.state], stop)
+    title = title_of_export(export)
+    for block in blocks:
+        block.picture = pictures.get(block.picture, "").partition(",")[2]
+    blocks = [
+        *_with_title(blocks, title),
+        *_evidence(export, evidence, notices),
+        *_references(export.references),
+    ]
+    document = _Document(run(title).text, export.program, export.exported_at, blocks)
+    argument = [form, msgspec.json.encode(document)]
+    try:
+        data = conversions().run(f"{__name__}:write_in_child", argument, seconds=_SECONDS, stop=stop)
+    except ConversionFailed as error:
+        raise SettingsError(
+            f"the report cannot be written as {form}: {error}. Export it as html or md instead"
+        ) from error
+    return bytes(data)
+
+
+def _with_title(blocks: list[Block], title: str) -> list[Block]:
+    """The blocks with the title first, and the headings below it from level 1 on."""
+    headings = [each for each in blocks if each.kind == "heading"]
+    least = min((each.level for each in headings), default=1)
+    # A single heading of the highest level, at the beginning, is the title.
+    top = [each for each in headings if each.level == least]
+    if len(top) == 1 and any(each is top[0] for each in blocks[:_BEGINNING]):
+        top[0].kind = "title"
+        least = min((each.level for each in headings if each.kind == "heading"), default=1)
+    else:
+        blocks = [Block("title", [run(title)]), *blocks]
+    for each in headings:
+        each.level -= least - 1
+    return blocks
+
+
+def _evidence(export: Export, evidence: Evidence, notices: Sequence[str]) -> Iterator[Block]:
+    """What the check of the report found, who signed it, and what is missing."""
+    check = export.check
+    if check is not None:
+        yield Block("heading", [run("Evidence")], 1)
+        yield Block("text", [run(check.summary)])
+        if check.signed:
+            yield Block("text", [run(check.signed, "b"), run(f", {evidence.signers()}")])
+    for number in evidence.listed:
+        claim, told = evidence.claims[number], evidence.told(number)
+        runs = [run(f"“{clean_line(claim.quote.exact, 300)}”", "b"), run(f": {state_of(told)}")]
+        for passage in told.passages[:1]:
+            where = ", ".join([passage.title, *passage.facts])
+            runs += [run(f"\n“{clean_line(passage.text, 600)}” "), run(where, href=_address(passage.url))]
+        yield Block("text", runs, 1, "•")
+    for notice in dict.fromkeys((*evidence.notices, *notices)):
+        yield Block("text", [run(notice, "i")])
+
+
+def _references(references: Sequence[Source]) -> Iterator[Block]:
+    if references:
+        yield Block("heading", [run("References")], 1)
+    for number, each in enumerate(references, 1):
+        facts = ", ".join(filter(None, (clean_line(each.title, 300), host_of(each.url), *source_facts(each))))
+        yield Block("text", [run(f"{facts}\n"), run(each.url, href=_address(each.url))], 1, f"{number}.")
+
+
+def _address(url: str) -> str:
+    return url if url.lower().startswith(("http://", "https://")) and len(url) <= 2_000 else ""
+
+
+# -- in the worker process -------------------------------------------------------------------------
+
+
+def write_in_child(_: TaskContext, argument: tuple[DocumentFormat, bytes]) -> bytes:
+    """Write the file in the worker process; the argument is the format, and the document as JSON."""
+    form, data = argument
+    document = msgspec.json.decode(data, type=_Document)
+    for block in document.blocks:
+        if block.kind == "picture":
+            _draw(block)
+    if form == "pdf":
+        import typst
+
+        layout = Path(__file__).with_name("document.typ")
+        given = {"document": msgspec.json.encode(document).decode()}
+        return typst.compile(layout, root=layout.parent, sys_inputs=given, timestamp=document.made_at)
+    from ua_tui.tui.export.documents.word import write_docx
+
+    return write_docx(document.blocks, document.title, document.program, document.made_at)
+
+
+def _draw(block: Block) -> None:
+    """Make a picture a PNG that fits the page; in place of one that is missing or damaged is its description."""
+    from PIL import Image
+
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            with Image.open(io.BytesIO(base64.b64decode(block.picture))) as picture:
+                if picture.width * picture.height > MAX_PIXELS:
+                    raise ValueError("too many pixels")
+                ratio = min(_WIDEST / picture.width, _HIGHEST / picture.height, 0.75)
+                block.size = (picture.width * ratio, picture.height * ratio)
+                picture.thumbnail((_MOST_PIXELS, _MOST_PIXELS))
+                file = io.BytesIO()
+                picture.convert("RGBA").save(file, "PNG")
+    except Exception:  # Pillow raises many kinds of errors for a damaged picture.
+        block.kind, block.picture = "text", ""
+        block.runs = [Run("[Picture: "), *(block.runs or [Run("not included")]), Run("]")]
+    else:
+        block.picture = base64.b64encode(file.getvalue()).decode()
