@@ -13,6 +13,7 @@ import sys
 from collections.abc import Sequence
 from typing import TextIO
 
+from ua_tui.core.net.proxies import exempt_loopback
 from ua_tui.tui.cli.arguments import (
     WrongUsage,
     command_first,
@@ -31,6 +32,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; returns the exit code."""
     # Otherwise pydantic imports Logfire, whose plug-in it finds, with the first model: a quarter of a second.
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
+    exempt_loopback(os.environ)
     arguments = list(sys.argv[1:] if argv is None else argv)
     arguments = command_first(arguments, COMMANDS)
     name = arguments[0] if arguments and arguments[0] in COMMANDS else None

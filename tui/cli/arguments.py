@@ -25,9 +25,8 @@ Adder = Callable[[argparse.ArgumentParser], object]
 
 
 class CommandLine(NamedTuple):
-    """One command: what it is in a few words and in a sentence, what carries it out, and what adds its arguments."""
+    """One command: what it does in a sentence, what carries it out, and what adds its arguments."""
 
-    about: str
     description: str
     run: Callable[[argparse.Namespace], int]
     adders: tuple[Adder, ...]
@@ -47,10 +46,11 @@ class _Parser(argparse.ArgumentParser):
         self.exit(EXIT_USAGE, wrong_usage(self.prog, message))
 
 
-class _OptionsAlone(_Parser):
+class OptionsAlone(_Parser):
     """Knows only the options, and leaves everything else as it is."""
 
     def add_argument(self, *names: Any, **how: Any) -> argparse.Action:
+        """Add an option; anything else is not added."""
         if names[0].startswith("-"):
             return super().add_argument(*names, **how)
         return argparse.Action((), names[0])
@@ -65,7 +65,7 @@ def read_arguments(prog: str, command: CommandLine, given: Sequence[str]) -> arg
         SystemExit: they are wrong, or ask for help or the version.
     """
     # Not `parse_intermixed_args`, which takes what follows `--` for options.
-    options = _OptionsAlone(prog=prog, add_help=False, allow_abbrev=False)
+    options = OptionsAlone(prog=prog, add_help=False, allow_abbrev=False)
     whole = _Parser(prog=prog, description=command.description, allow_abbrev=False)
     for add in command.adders:
         add(options)
@@ -88,7 +88,7 @@ def command_first(given: Sequence[str], commands: Mapping[str | None, CommandLin
             break
         if word in commands:
             # It may be the value of an option.
-            options = _OptionsAlone(prog="ua-tui", add_help=False, allow_abbrev=False)
+            options = OptionsAlone(prog="ua-tui", add_help=False, allow_abbrev=False)
             for add in commands[None].adders:
                 add(options)
             _, others = options.parse_known_args(given[: at + 1])
@@ -111,7 +111,7 @@ class _ShowVersion(argparse.Action):
 def add_version(parser: argparse.ArgumentParser) -> None:
     """Add the option that shows the version."""
     parser.add_argument(
-        "--version", action=_ShowVersion, nargs=0, help="show program's version number and exit"
+        "-V", "--version", action=_ShowVersion, nargs=0, help="show program's version number and exit"
     )
 
 

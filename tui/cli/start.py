@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from ua_tui.core.concurrency.garbage_collection import pause_collection
 from ua_tui.tui.cli.output import complain, screen_problem
+from ua_tui.tui.terminal.exit_codes import EXIT_USAGE
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -62,25 +63,29 @@ def start_headless(
     timeout: float | None = None,
     output_schema: Path | None = None,
     attach: Sequence[Path] = (),
+    opened: Callable[[Path], None] = lambda folder: None,
 ) -> int:
     """Run one query and end; returns the exit code. `timeout` is in seconds, `output_schema` the file of a JSON Schema.
 
-    The files to `attach` go with the query.
+    The files to `attach` go with the query; `opened` gets the folder of the session.
 
     Raises:
         SettingsError: the schema or a rule cannot be used.
-        WorkspaceError: a file cannot be attached.
     """
     from ua_tui.core.agent.attachments.copying import check_file
     from ua_tui.core.agent.output_schema import read_output_schema
     from ua_tui.core.agent.permissions.rule_set import RuleSet, rules_of
+    from ua_tui.core.errors import WorkspaceError
     from ua_tui.tui.plain.one_query import run_headless
 
     # Before a session begins: it would be listed for ever.
     schema = None if output_schema is None else read_output_schema(output_schema)
     RuleSet(rules_of(settings))
-    for file in attach:
-        check_file(file)
+    try:
+        for file in attach:
+            check_file(file)
+    except WorkspaceError as error:
+        return complain(str(error), EXIT_USAGE)
     report_untrusted(settings)
     return _without_screen(
         settings,
@@ -92,6 +97,7 @@ def start_headless(
             timeout=timeout,
             output_schema=schema,
             attach=attach,
+            opened=opened,
         ),
     )
 

@@ -26,6 +26,7 @@ from ua_tui.tui.cli.arguments import (
     add_version,
     amount,
     first_query,
+    read_arguments,
     settings_of,
 )
 from ua_tui.tui.cli.start import start_headless, start_line_by_line, start_on_screen
@@ -47,17 +48,48 @@ def _not_a_slip(query: str | None, given: Sequence[str]) -> None:
         return
     from difflib import get_close_matches
 
-    names = [*(name for name in COMMANDS if name), "help"]
-    if close := get_close_matches(query.lower(), names, 1, 0.75):
-        meant = "--help" if close[0] == "help" else close[0]
+    if close := get_close_matches(query.lower(), [name for name in COMMANDS if name], 1, 0.75):
         raise WrongUsage(
-            f"{query!r} looks like a command: did you mean ua-tui {meant}? To send it as a query, put -- before it"
+            f"{query!r} looks like a command: did you mean ua-tui {close[0]}? To send it as a query, put -- before it"
         )
 
 
 def _add_commands(parser: argparse.ArgumentParser) -> None:
-    commands = ", ".join(f"{name} ({command.about})" for name, command in COMMANDS.items() if name)
-    parser.epilog = f"commands: {commands}; run one with --help for details"
+    from textwrap import fill
+
+    commands = [
+        fill(command.description, 79, initial_indent=f"  {name:<14}", subsequent_indent=" " * 16)
+        for name, command in COMMANDS.items()
+        if name
+    ]
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.epilog = "\n".join(["commands (`ua-tui help COMMAND` shows their options):", *commands])
+
+
+def _help(args: argparse.Namespace) -> int:
+    """Show the help of a command, which ends the program."""
+    from ua_tui.core.text import clean_line
+
+    name = args.command
+    if name not in COMMANDS:
+        raise WrongUsage(f"there is no command {clean_line(name, 40)!r}: ua-tui --help lists them")
+    read_arguments(f"ua-tui {name}" if name else "ua-tui", COMMANDS[name], ["--help"])
+    return 0
+
+
+def _add_help(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("command", metavar="COMMAND", nargs="?", help="the command; none: all of them")
+
+
+def _completion(args: argparse.Namespace) -> int:
+    from ua_tui.tui.cli.completion import completion_script
+
+    sys.stdout.write(completion_script(args.shell, COMMANDS))
+    return 0
+
+
+def _add_completion(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("shell", choices=("bash", "zsh", "fish"), metavar="SHELL", help="one of %(choices)s")
 
 
 def _run(args: argparse.Namespace) -> int:
@@ -167,7 +199,7 @@ def _schema(args: argparse.Namespace) -> int:
     import json
 
     from ua_tui.core.events.codec import journal_schema
-    from ua_tui.observers.output.formats import artifact_schema
+    from ua_tui.observers.output.saving import artifact_schemas
 
     match args.format:
         case "journal":
@@ -181,7 +213,7 @@ def _schema(args: argparse.Namespace) -> int:
 
             schema = check_schema()
         case _:
-            schema = artifact_schema(args.format)
+            schema = dict(artifact_schemas()[args.format])
     sys.stdout.write(json.dumps(schema, indent=2) + "\n")
     return 0
 
@@ -209,17 +241,14 @@ def _arguments_of(module: str) -> Adder:
     return add
 
 
-def _in_module(module: str, about: str, description: str) -> CommandLine:
+def _in_module(module: str, description: str) -> CommandLine:
     """Return a command that a module runs: it has `add_arguments(parser)`, `run(args)` and perhaps `EXAMPLES`."""
-    return CommandLine(
-        about, description, lambda args: import_module(module).run(args), (_arguments_of(module),)
-    )
+    return CommandLine(description, lambda args: import_module(module).run(args), (_arguments_of(module),))
 
 
 COMMANDS: dict[str | None, CommandLine] = {
     None: CommandLine(
-        "the full screen",
-        "A full-screen cockpit for a Universal Agent: conversation, tool calls, observers, files.",
+        "A full-screen cockpit for an AI agent: conversation, tool calls, observers, files.",
         _session,
         (
             first_query("a first query to start with"),
@@ -231,24 +260,20 @@ COMMANDS: dict[str | None, CommandLine] = {
         ),
     ),
     "run": CommandLine(
-        "without a screen",
         "Run one query without a screen.",
         _run,
         (_add_run, add_fresh, add_session_options),
     ),
     "sessions": CommandLine(
-        "list",
         "List the sessions; read, resume, search, rename and delete them.",
         _sessions,
         (add_sessions_folder, add_theme, _add_sessions),
     ),
     "open": _in_module(
         "ua_tui.tui.cli.session.open",
-        "a past session",
         "Open a past session on the full screen, read-only.",
     ),
     "resume": CommandLine(
-        "a past session",
         "Resume a past session on the full screen, in its own folder.",
         _resume,
         (
@@ -262,56 +287,50 @@ COMMANDS: dict[str | None, CommandLine] = {
     ),
     "find": _in_module(
         "ua_tui.tui.cli.knowledge.find",
-        "in what sessions found",
         "Find what the sessions of a folder read, found and wrote, in their knowledge base.",
     ),
     "knowledge": _in_module(
         "ua_tui.tui.cli.knowledge.maintenance",
-        "its size, and forgetting",
         "Show the knowledge base of a folder's sessions, update or rebuild it, or forget something.",
     ),
     "batch": _in_module(
         "ua_tui.tui.cli.team.batch",
-        "many queries",
         "Run the queries of a file as sessions, on this machine or by the workers of a team, and print the answers.",
     ),
     "worker": _in_module(
         "ua_tui.tui.cli.team.worker",
-        "runs the jobs of batches",
         "Run jobs of a team's batches until it is stopped; then hand them back.",
     ),
     "fleet": _in_module(
         "ua_tui.tui.cli.team.fleet",
-        "all sessions, live",
         "Show all sessions of this machine and of a team, live; follow one, answer its questions, interrupt it.",
     ),
     "team": _in_module(
         "ua_tui.tui.cli.team.manage",
-        "its database",
         "Show the state of a team's database, create its tables, or grant and revoke access.",
     ),
     "check": _in_module(
         "ua_tui.tui.cli.session.check",
-        "claims of reports",
         "Check the figures, quotations and links of reports against what their sessions have read, or against files.",
+    ),
+    "again": CommandLine(
+        "Ask the query of a report again, and say what changed since then.",
+        lambda args: import_module("ua_tui.tui.cli.session.again").run(args),
+        (_arguments_of("ua_tui.tui.cli.session.again"), add_session_options),
     ),
     "export": _in_module(
         "ua_tui.tui.cli.session.export",
-        "a session in one file",
         "Write a session into one file to hand on: the report with its evidence, the conversation and the trace.",
     ),
     "observe": _in_module(
         "ua_tui.tui.cli.session.observe",
-        "on saved results",
         "Run the observers on a saved tool result, or again on a past session.",
     ),
     "rebuild": _in_module(
         "ua_tui.tui.cli.session.rebuild",
-        "derived files",
         "Write the derived files of a past session again from its journal, for example after a crash.",
     ),
     "serve": CommandLine(
-        "in a browser",
         "Serve the full screen to browsers, on this machine unless --host is given.",
         _serve,
         (
@@ -322,51 +341,48 @@ COMMANDS: dict[str | None, CommandLine] = {
         ),
     ),
     "doctor": CommandLine(
-        "checks keys, servers and folders",
         "Check what a session needs with one small request each, and say how to fix what fails.",
         _doctor,
         (_arguments_of("ua_tui.tui.cli.doctor"), add_session_options),
     ),
     "connect": _in_module(
         "ua_tui.tui.cli.connections.connect",
-        "a Composio account",
         "Connect a Composio account before a session, or list every toolkit with the state of its account.",
     ),
     "config": _in_module(
         "ua_tui.tui.cli.folder.config",
-        "settings and their sources",
         "Show every setting with its value and source, or set one in a file.",
     ),
     "servers": _in_module(
         "ua_tui.tui.cli.connections.servers",
-        "your own MCP servers",
         "Show your own MCP servers, and trust those of this folder or not.",
     ),
     "trust": _in_module(
         "ua_tui.tui.cli.folder.trust",
-        "in the files of a folder",
         "Show what the files of a folder change in a session, and trust the folder or not.",
     ),
     "permissions": _in_module(
         "ua_tui.tui.cli.folder.permissions",
-        "rules and the log of decisions",
         "Show the permission rules and when they were last used, remove stored ones, or show what was decided.",
     ),
     "agents": _in_module(
         "ua_tui.tui.cli.folder.agents",
-        "sub-agents, skills and commands",
         "Show the sub-agents, skills and commands of a session in this folder, with their sources and problems.",
     ),
     "blacklist": _in_module(
         "ua_tui.tui.cli.folder.blacklist",
-        "of the web reader",
         "Show the sites that the web reader cannot read and the crawler skips, or clear them.",
     ),
     "schema": CommandLine(
-        "of the journal and artifacts",
         "Print the JSON Schema of a journal line, of an artifact format, an export or a check.",
         _schema,
         (_add_schema,),
     ),
+    "completion": CommandLine(
+        "Print a script that completes commands and options in bash, zsh or fish.",
+        _completion,
+        (_add_completion,),
+    ),
+    "help": CommandLine("Show the help of a command.", _help, (_add_help,)),
 }
 """Every command by its name; None is the full-screen session."""

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from ua_tui.core.events.types import (
-    KNOWLEDGE,
     ArtifactSaved,
     Event,
     MessageFinished,
@@ -70,8 +69,6 @@ class Narrator:
                 self.flush()
                 self._write_line(self._lines.of(event))
                 self._end_query(event)
-            case ObserverStarted(observer=name) | ObserverFinished(observer=name) if name == KNOWLEDGE:
-                pass
             case ObserverStarted() if event.tool_use_id in self._delayed:
                 self._delayed[event.tool_use_id].observers += 1
             case ArtifactSaved(tool_use_id=str(call)) | ReportChecked(tool_use_id=str(call)) if (

@@ -7,7 +7,7 @@ import json
 import os
 import signal
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TextIO
@@ -57,12 +57,13 @@ async def run_headless(
     timeout: float | None = None,
     output_schema: Mapping[str, Any] | None = None,
     attach: Sequence[Path] = (),
+    opened: Callable[[Path], None] = lambda folder: None,
 ) -> int:
     """Run one query to its end; the exit code is 0, or says why there is no answer (`exit_codes`).
 
     With `resume` it is asked in a past session, whose conversation continues. After `timeout` seconds it is
     interrupted. With an `output_schema` the answer is JSON that fits this JSON Schema. The files to
-    `attach` go with the query.
+    `attach` go with the query. `opened` gets the folder of the session.
 
     Raises:
         WorkspaceError: a file cannot be attached.
@@ -90,6 +91,7 @@ async def run_headless(
         resume=resume,
         output_schema=output_schema,
     )
+    opened(session.workspace.path)
     try:
         query = " ".join([*[await session.attach(file) for file in attach], query])
     except UniversalAgentError:

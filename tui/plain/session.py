@@ -115,7 +115,7 @@ class _Plain:
         if self._key is not None:
             loop.add_signal_handler(signal.SIGCONT, self._key.capture)
         for number in (signal.SIGTERM, signal.SIGHUP):
-            loop.add_signal_handler(number, note_signal, self._quit, number)
+            loop.add_signal_handler(number, self._end, number)
         # From the beginning, because Ctrl+C is one of the keys.
         self._typed.start()
         try:
@@ -175,6 +175,8 @@ class _Plain:
                 await self._put_question(self._questions[0])
         finally:
             self._works = False
+            # What stopped this query is no half of what quits.
+            self._presses = 0
             self._narrator.flush()
         self._output.ring()
 
@@ -324,12 +326,18 @@ class _Plain:
         self._presses += 1
         self._output.interrupt_line()
         if self._presses > 1 or self._quit.done():
-            note_signal(self._quit, signal.SIGINT)
+            self._end(signal.SIGINT)
         elif self._works:
             self._output.write("Stopping the query. Press Ctrl+C again to quit.")
             self._spawn(self._stop())
         else:
             self._output.write("Press Ctrl+C again to quit.")
+
+    def _end(self, number: int) -> None:
+        """Quit in order for a signal; the second one ends the program at once."""
+        if self._key is not None and self._quit.done():
+            self._key.release()
+        note_signal(self._quit, number)
 
     async def _stop(self) -> None:
         with suppress(UniversalAgentError):

@@ -1,7 +1,9 @@
 from __future__ import annotations
 
 import argparse
+import subprocess
 from itertools import permutations
+from pathlib import Path
 
 import pytest
 
@@ -30,6 +32,7 @@ CASES: dict[str | None, tuple[list[str], list[tuple[str, ...]]]] = {
             ("--workspace", "w"),
         ],
     ),
+    "again": (["a.html"], [("--max-age", "1"), ("--demo",), ("--workspace", "w")]),
     "export": (["s"], [("--format", "md"), ("--report", "a"), ("--output", "b"), ("--workspace", "w")]),
     "observe": ([], [("--tool", "a"), ("--result", "b"), ("--json",)]),
     "doctor": ([], [("--to", "postgresql://db/desk"), ("--json",), ("--demo",), ("--workspace", "out")]),
@@ -49,6 +52,8 @@ CASES: dict[str | None, tuple[list[str], list[tuple[str, ...]]]] = {
     "blacklist": (["clear", "a.example", "b.example"], [("--json",), ("--workspace", "out")]),
     "config": (["set", "theme", "nord"], [("--project",), ("--json",)]),
     "schema": (["article"], []),
+    "completion": (["bash"], []),
+    "help": (["open"], []),
 }
 """For each command what it takes in order, and options that may stand anywhere."""
 
@@ -96,9 +101,7 @@ def test_help_names_every_argument_and_command(capsys: Output) -> None:
         for option in options:
             assert option[0].partition("=")[0] in reported, command
         if command is None:
-            assert [
-                name for name in filter(None, COMMANDS) if f" {name} (" not in " ".join(reported.split("\n"))
-            ] == []
+            assert [name for name in filter(None, COMMANDS) if f"\n  {name} " not in reported] == []
 
 
 def test_what_does_not_go_together_is_reported_in_one_line(capsys: Output) -> None:
@@ -109,6 +112,41 @@ def test_what_does_not_go_together_is_reported_in_one_line(capsys: Output) -> No
         "ua-tui run: --fresh goes with --resume; see ua-tui run --help",
         "ua-tui serve: 'run' is a command; only sessions can be served; see ua-tui serve --help",
     ]
+
+
+def test_help_takes_the_name_of_a_command(capsys: Output) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["help", "open"])
+    assert ended.value.code == 0
+    assert capsys.readouterr().out.startswith("usage: ua-tui open ")
+    assert main(["help", "nope"]) == 2
+    assert "there is no command 'nope': ua-tui --help lists them" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_has_every_command_and_option(shell: str, capsys: Output) -> None:
+    assert main(["completion", shell]) == 0
+    script = capsys.readouterr().out
+    assert [name for name in filter(None, COMMANDS) if name not in script] == []
+    # fish names long options without their dashes.
+    assert [option for option in ("permission-mode", "output-schema", "attach") if option not in script] == []
+
+
+def test_bash_completes_sessions_and_runs_no_name(tmp_path: Path, capsys: Output) -> None:
+    assert main(["completion", "bash"]) == 0
+    script = capsys.readouterr().out
+    for name in ("session_20261121_074110", "session_$(touch made)", "knowledge"):
+        (tmp_path / "AGENT_RUN_WORKSPACES" / name).mkdir(parents=True)
+    asked = f"{script}\n_ua_tui_sessions ''"
+    done = subprocess.run(["bash", "-c", asked], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.stdout.split() == ["latest", "session_20261121_074110"]
+    assert not (tmp_path / "made").exists()
+
+
+def test_what_is_named_and_is_not_there_is_wrong_usage(capsys: Output) -> None:
+    wrong = (["run", "--demo", "--attach", "nope.png", "hi"], ["check", "nope.html"], ["open", "nope"])
+    assert [main(given) for given in wrong] == [2, 2, 2]
+    assert "nope.png cannot be added: No such file or directory" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(("given", "moved"), [
@@ -130,7 +168,7 @@ def test_options_may_stand_before_the_command(given: list[str], moved: list[str]
     (["session"], "sessions"),
     (["docter", "--demo"], "doctor"),
     (["--demo", "sesions"], "sessions"),
-    (["help"], "--help"),
+    (["hlep"], "help"),
     (["--plain", "Serv"], "serve"),
 ])  # fmt: skip
 def test_a_command_that_is_mistyped_is_no_query(given: list[str], meant: str, capsys: Output) -> None:

@@ -70,7 +70,7 @@ def test_only_doubtful_claims_are_explained_the_riskiest_first() -> None:
         "",
         "✗ differs  23 percent",
         "    Power: It used 23 percent.",
-        "    The source has: 32 percent",
+        "    The source has 32 percent.",
         "    “It used 32 percent.”",
         "    Cats at work",
         "    https://cats.example/work",
@@ -88,7 +88,7 @@ def test_only_doubtful_claims_are_explained_the_riskiest_first() -> None:
 
 def test_a_long_passage_is_shown_around_what_matters() -> None:
     text = "before " * 400 + "It used 32 percent." + " after" * 400
-    passage = Passage(source=9, text=text, quote=TextQuote("32 percent"))
+    passage = Passage(source=0, text=text, quote=TextQuote("32 percent"))
     claim = DIFFERS.as_state("not found", "", (passage,), instead="")
     (line,) = (line for line in page(listed(claim)) if "Nearest: “…" in line)
     assert "It used 32 percent." in line
@@ -219,6 +219,7 @@ def test_standard_input(session: Recorded, monkeypatch: Patch, capsys: Output) -
     (["draft.md"], "draft.md belongs to no session: name one, such as --session latest, or what to compare it with"),
     (["draft.md", "--session", "nosuch"], "there is no session 'nosuch'"),
     (["draft.docx", "--session", "latest"], "draft.docx is not a report: only HTML, Markdown, text and PDF"),
+    (["binary.md", "--session", "latest"], "binary.md is not text: call it .pdf if it is that, or save it as text"),
     (["broken.md.zst", "--session", "latest"], "cannot read broken.md.zst"),
     (["large.md", "--session", "latest"], "large.md is too large: at most 64 MB are read"),
     (["large.md.gz", "--session", "latest"], "large.md.gz"),
@@ -236,6 +237,7 @@ def test_what_cannot_be_checked_is_one_line(
         (tmp_path / name).write_text("Cats smile.")
     with open(tmp_path / "large.md", "wb") as large:
         large.truncate((64 << 20) + 1)
+    (tmp_path / "binary.md").write_bytes(b"70 percent\0\xff")
     (tmp_path / "large.md.gz").write_bytes(gzip.compress(bytes((64 << 20) + 1), 1))
     assert main(["check", *given]) == 2
     captured = capsys.readouterr()

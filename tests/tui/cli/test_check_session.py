@@ -46,7 +46,7 @@ def test_several_reports_at_once(session: ReadSession, capsys: Output) -> None:
     assert shown.index("a.md)") < shown.index("b.md)") < shown.index("✗ differs  We have")
     assert "✗" not in shown[: shown.index("b.md)")]
     for part in (
-        "The source has: We have never seen demand rise this fast",
+        "The source has “We have never seen demand rise this fast",
         PAGE,
         "Compared with 1 page",
     ):
@@ -103,7 +103,7 @@ def test_decisions_are_shown_and_those_of_others_sign_nothing(session: ReadSessi
     for part in (
         f"Signed: 0 of {len(check.claims)} accepted, 1 rejected, ",
         " · rejected\n",
-        "Note: wrong year",
+        ": wrong year",
     ):
         assert part in shown
     assert main(["check", str(file), "--json"]) == 1

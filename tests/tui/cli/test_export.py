@@ -21,16 +21,16 @@ def session(tmp_path: Path, monkeypatch: Patch) -> Recorded:
     return session
 
 
-def test_the_file_is_in_the_session_and_replaces_none(
+def test_the_file_is_in_the_saved_reports_and_replaces_none(
     session: Recorded, tmp_path: Path, capsys: Output
 ) -> None:
     name = session.folder.name
     assert main(["export", "latest"]) == 0
-    assert f"Exported {name} to {session.folder}/exports/cats.html (" in capsys.readouterr().out
+    assert f"Exported {name} to {tmp_path}/SAVED_REPORTS/cats.html (" in capsys.readouterr().out
     assert main(["export", name]) == 0
     assert "cats-2.html" in capsys.readouterr().out
     assert main(["export", str(session.folder), "--format", "md"]) == 0
-    assert "Cats smile." in (session.folder / "exports/cats.md").read_text()
+    assert "Cats smile." in (tmp_path / "SAVED_REPORTS/cats.md").read_text()
     assert not list(tmp_path.glob("*.*"))
 
 
@@ -66,9 +66,8 @@ def test_what_cannot_be_exported_is_one_line(
         assert reported_error in error
 
 
-def test_a_folder_that_may_not_be_written(session: Recorded, capsys: Output) -> None:
-    session.folder.chmod(0o500)
+def test_a_folder_that_may_not_be_written(session: Recorded, tmp_path: Path, capsys: Output) -> None:
+    (tmp_path / "SAVED_REPORTS").mkdir(mode=0o500)
     with permissions_obeyed():
         assert main(["export", "latest"]) == 1
-    session.folder.chmod(0o700)
     assert "cannot write" in capsys.readouterr().err

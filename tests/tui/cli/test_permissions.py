@@ -42,7 +42,7 @@ def test_rules_are_listed_with_their_origin_and_removed(
     assert str(tmp_path.resolve()) in lines[1]
     assert "everywhere" in lines[2]
     assert "environment" in lines[3]
-    assert ua_tui(capsys, "remove", "9")[0] == 1
+    assert ua_tui(capsys, "remove", "9")[0] == 2
     assert "removed allow GMAIL_SEND_EMAIL(to=*@b.example)" in ua_tui(capsys, "remove", "1")[1]
     rows = json.loads(ua_tui(capsys, "list", "--json")[1])
     assert [(row["number"], row["rule"]) for row in rows] == [(1, "NOTION_*"), (None, "Bash(rm:*)")]

@@ -21,6 +21,7 @@ from ua_tui.core.text import clean_line
 from ua_tui.core.trust.state import Acts
 from ua_tui.tui.cli.arguments import WrongUsage
 from ua_tui.tui.cli.output import complain, print_json, print_line, print_table
+from ua_tui.tui.terminal.exit_codes import EXIT_USAGE
 
 _HEADER = ("SERVER", "STATE", "TRANSPORT", "STARTS OR OPENS", "FROM")
 _STATES = {"trusted": "trusted", "refused": "refused", None: "not trusted yet"}
@@ -78,7 +79,7 @@ def run(args: argparse.Namespace) -> int:
     for name in args.names:
         server = found.get(name)
         if server is None:
-            code = complain(f"there is no server {name} here: ua-tui servers lists them")
+            code = complain(f"there is no server {name} here: ua-tui servers lists them", EXIT_USAGE)
         elif isinstance(server, UnusableServer):
             code = complain(server.problem)
         elif args.action in ("here", "outside"):

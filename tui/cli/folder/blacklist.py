@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ua_tui.core.text import clean_line
 from ua_tui.tui.cli.arguments import WrongUsage, add_sessions_folder, workspace_settings
 from ua_tui.tui.cli.output import complain, local_time, print_json, print_line, print_table
+from ua_tui.tui.terminal.exit_codes import EXIT_USAGE
 
 if TYPE_CHECKING:
     from ua_tui.core.web_reader.blacklist import Blacklist, Listing
@@ -83,7 +84,7 @@ def _clear(blacklist: Blacklist, args: argparse.Namespace) -> int:
         print_line("nothing is on the blacklist")
     if unknown:
         names = ", ".join(clean_line(host, 100) for host in unknown)
-        return complain(f"not on the blacklist: {names}; `ua-tui blacklist` shows what is")
+        return complain(f"not on the blacklist: {names}; `ua-tui blacklist` shows what is", EXIT_USAGE)
     return 0
 
 

@@ -107,9 +107,19 @@ def _show(places: Places, words: list[str], *, as_json: bool) -> int:
         print_line("\n\n".join("\n".join(_whole(each)) for each in listed))
     else:
         print_table([_HEADER, *((each.name, _cell(each), _place(each)) for each in listed)])
-        for line in _held_back(listed):
+        for line in (*_held_back(listed), *_plugins(on=bool(every["plugins"].value))):
             print_line(line)
     return 0
+
+
+def _plugins(*, on: bool) -> list[str]:
+    """What other packages add to the program."""
+    from ua_tui.core.plugins import PluginProblem, list_plugins
+
+    problems: list[PluginProblem] = []
+    found = list_plugins(problems.append) if on else []
+    found += [f"{each.plugin}: {each.message}" for each in problems]
+    return ["", "Plug-ins:", *(f"  {each}" for each in found)] if found else []
 
 
 def _held_back(listed: Sequence[SettingListing]) -> list[str]:

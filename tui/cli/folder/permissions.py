@@ -11,6 +11,7 @@ from ua_tui.core.settings.loading import load_settings
 from ua_tui.core.text import clean_line
 from ua_tui.tui.cli.arguments import WrongUsage, add_sessions_folder, workspace_settings
 from ua_tui.tui.cli.output import complain, local_time, print_json, print_line, print_table
+from ua_tui.tui.terminal.exit_codes import EXIT_USAGE
 
 _HEADER = ("NUMBER", "EFFECT", "RULE", "SERVER", "FROM", "LAST USED")
 _LOG_HEADER = ("TIME", "DECISION", "TOOLS", "BY", "RULE OR REASON")
@@ -104,7 +105,8 @@ def _remove(store: RuleStore, args: argparse.Namespace) -> int:
     chosen: list[StoredRule] = []
     for name in args.names:
         if not (name.isascii() and name.isdigit() and 1 <= int(name[:9]) <= len(stored)):
-            return complain(f"there is no stored rule {clean_line(name, 100)}: ua-tui permissions lists them")
+            shown = clean_line(name, 100)
+            return complain(f"there is no stored rule {shown}: ua-tui permissions lists them", EXIT_USAGE)
         chosen.append(stored[int(name) - 1])
     for each in chosen:
         store.remove(each)

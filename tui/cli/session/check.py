@@ -107,8 +107,13 @@ def _check(file: str, args: argparse.Namespace, settings: Settings) -> tuple[Che
     from ua_tui.core.claims.ledger import Ledger
     from ua_tui.core.knowledge.place import place_of
     from ua_tui.observers.check.session import check_against, check_in_session
+    from ua_tui.observers.knowledge.contents import is_binary
 
     data, name = _read(file)
+    if report_format(name) != "pdf" and is_binary(data):
+        raise SettingsError(
+            f"{clean_line(file, 300)} is not text: call it .pdf if it is that, or save it as text"
+        )
     session, report = _place(file, name, args, settings)
     redactor = redactor_of(settings)
     if session is None:

@@ -19,13 +19,14 @@ from ua_tui.tui.cli.output import print_line
 if TYPE_CHECKING:
     from ua_tui.tui.export.formats import ExportFormat
 
-_FORMATS = ("html", "md", "json", "csl", "ris", "bibtex")
+_FORMATS = ("html", "pdf", "docx", "md", "json", "csl", "ris", "bibtex")
 EXAMPLES = """\
-Secrets and local paths are removed. Without -o the file is named after the report and written into the folder "exports"
-of the session; an existing file is never replaced.
+Secrets and local paths are removed. Without -o the file is named after the title of the report and written into
+SAVED_REPORTS; an existing file is never replaced.
 
 examples:
   ua-tui export latest
+  ua-tui export latest --format pdf
   ua-tui export latest --format md -o report.md
   ua-tui export session_20261121_074110 --report ai-chip-news.html
   ua-tui export latest --format csl -o references.json
@@ -40,8 +41,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--format",
         choices=_FORMATS,
         default="html",
-        help="html, one page that needs nothing else; md, Markdown; json; or the sources that the report cites as "
-        "csl, ris or bibtex (default: %(default)s)",
+        help="html, one page that needs nothing else; pdf or docx, the report with its references; "
+        "md, Markdown; json; or the sources that the report cites as csl, ris or bibtex (default: %(default)s)",
     )
     parser.add_argument(
         "--report", metavar="FILE", default="", help="the report, if not the newest: its path or its name"
