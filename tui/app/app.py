@@ -43,7 +43,7 @@ from ua_tui.tui.keys.places import key_binding
 from ua_tui.tui.layout.frame import Frame
 from ua_tui.tui.layout.store import LayoutStore
 from ua_tui.tui.panes.feed import EventFeed, Handler
-from ua_tui.tui.panes.spec import pane_specs
+from ua_tui.tui.panes.spec import PaneSpec, pane_specs
 from ua_tui.tui.panes.status.bar import StatusLine
 from ua_tui.tui.panes.status.notice import NoticeBar
 from ua_tui.tui.ports import SessionPort
@@ -205,7 +205,31 @@ class UaTuiApp(BaseApp):
         self.spawn(self._open, "session", "agent")
         if self.source.has_prompt:
             self.spawn(self._open_history, "history", "screen")
+        if self.settings.plugins:
+            self.spawn(self._add_plugins, "plug-ins", "screen")
         self._notify_ignored_files()
+
+    async def _add_plugins(self) -> None:
+        """Add the viewers and panes of other packages; one that fails is reported and left out."""
+        # Behind the first frame.
+        from ua_tui.core.plugins import PluginProblem, load_objects
+        from ua_tui.tui.viewers.contract import Viewer
+        from ua_tui.tui.viewers.registry import add_viewers
+
+        problems: list[PluginProblem] = []
+        viewers = await asyncio.to_thread(load_objects, "ua_tui.viewers", Viewer, problems.append)
+        panes = await asyncio.to_thread(load_objects, "ua_tui.panes", PaneSpec, problems.append)
+        add_viewers(viewers)
+        if panes:
+            problems += await self.frame.add(panes)
+            self.feed.use(self._handlers())
+        for spec in panes:
+            if spec in pane_specs() and spec.keys:
+                self.bind(
+                    spec.keys, f"screen.show({spec.name!r})", description=f"show {spec.title}", show=False
+                )
+        if problems:
+            self.notice.show("; ".join(f"plug-in {each.plugin}: {each.message}" for each in problems))
 
     def _handlers(self) -> list[Handler]:
         """Everything that is given the session's events, in this order."""

@@ -7,7 +7,7 @@ import logging
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual import events
 from textual.app import App, ScreenStackError, SuspendNotSupported
@@ -272,10 +272,19 @@ class BaseApp(App[str]):
 
     def action_command_palette(self) -> None:
         """Offer every command by name."""
+        from textual.command import CommandListItem, SimpleCommand, SimpleProvider
+
         from ua_tui.tui.screens.application.command_palette import Palette
 
         if self.use_command_palette and not Palette.is_open(self.app):
-            self.push_screen(Palette(id="--command-palette"))
+            # Textual's own provider would put them in the order of the alphabet.
+            commands: list[CommandListItem] = [
+                SimpleCommand(each.title, each.callback, each.help)
+                for each in self.get_system_commands(self.screen)
+            ]
+            # The type of a provider that Textual's documentation gives here is not the one it declares.
+            provider: Any = SimpleProvider(self.screen, commands)
+            self.push_screen(Palette([provider], id="--command-palette"))
 
     def action_help(self) -> None:
         """Show every key."""

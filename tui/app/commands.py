@@ -17,47 +17,55 @@ if TYPE_CHECKING:
 
 
 def commands_of(app: UaTuiApp) -> tuple[Command, ...]:
-    """Return every command, in the order of the lists.
+    """Return every command, in the order of the lists: those that are used most first, those of the layout last.
 
     Those of the screens are in a file of theirs, and a pane declares those that run in it.
     """
     keys = app.keys.shown
     frame = app.frame
     return (
-        *(
-            Command(
-                spec.name, f"Show {spec.title}", keys(f"show.{spec.name}"), partial(frame.show, spec.name)
-            )
-            for spec in tab_specs()
-        ),
-        Command("stop", "Stop the agent", keys("stop"), app.action_stop),
         Command("report", "Open the newest report", keys("report.open"), app.action_open_report),
-        Command("restart", "Restart the agent", keys("restart"), app.action_restart),
         *_screen_commands(app),
         Command(
-            "trace-link",
-            "Link to the session's trace",
-            "In Logfire; else its ID",
-            app.navigation.open_trace_link,
+            "export", "Export this session", "Its newest report, as a page, PDF, …", partial(_export, app)
         ),
-        *_pane_commands(app),
         *_queries(app),
+        Command("stop", "Stop the agent", keys("stop"), app.action_stop),
+        Command("restart", "Restart the agent", keys("restart"), app.action_restart),
         Command("editor", "Continue in the editor", keys("prompt.edit"), frame.prompt.action_edit_outside),
-        Command("maximise", "Maximise the pane", keys("pane.maximise"), frame.action_maximise),
-        Command("wider", "Make the pane wider", keys("pane.wider"), partial(frame.action_widen, 1)),
-        Command("narrower", "Make the pane narrower", keys("pane.narrower"), partial(frame.action_widen, -1)),
-        Command("higher", "Make the pane higher", keys("pane.higher"), partial(frame.action_heighten, 1)),
-        Command("lower", "Make the pane lower", keys("pane.lower"), partial(frame.action_heighten, -1)),
-        Command("sizes", "Reset the sizes of all panes", keys("pane.standard"), frame.action_reset_sizes),
-        Command(
-            "link-cursors", "Link the cursors of conversation and trace", keys("pane.link"), frame.action_link
-        ),
+        *_pane_commands(app),
         Command("save-copied", "Save the copied text", "To a file of the session", app.copying.save),
+        Command("trace-link", "Copy trace ID", "Or its link in Logfire", app.navigation.open_trace_link),
         Command("theme", "Change the theme", "Colours of the screen", app.action_change_theme),
         Command("keys", "Keys", keys("help.all"), app.action_help),
         Command("keys-here", "Keys for this pane", keys("help.here"), app.action_keys_here),
         Command("quit", "Quit", keys("quit"), lambda: app.call_later(app.action_quit)),
+        *(
+            Command(
+                spec.name,
+                f"Show {spec.title}",
+                keys(name) if app.keys.of(name := f"show.{spec.name}") else f"Alt+{spec.number}",
+                partial(frame.show, spec.name),
+            )
+            for spec in tab_specs()
+        ),
+        Command("maximise", "Maximise the pane", keys("pane.maximise"), frame.action_maximise),
+        Command("wider", "Wider pane", keys("pane.wider"), partial(frame.action_widen, 1)),
+        Command("narrower", "Narrower pane", keys("pane.narrower"), partial(frame.action_widen, -1)),
+        Command("higher", "Taller pane", keys("pane.higher"), partial(frame.action_heighten, 1)),
+        Command("lower", "Shorter pane", keys("pane.lower"), partial(frame.action_heighten, -1)),
+        Command("sizes", "Reset the sizes of all panes", keys("pane.standard"), frame.action_reset_sizes),
     )
+
+
+def _export(app: UaTuiApp) -> None:
+    """Export the session that is shown."""
+    from ua_tui.tui.screens.files.export import export_session
+
+    if (session := app.session) is None:
+        app.notify("There is no session to export yet.", markup=False)
+    else:
+        export_session(app, session.workspace.path)
 
 
 def _screen_commands(app: UaTuiApp) -> Iterator[Command]:

@@ -24,7 +24,8 @@ _SIXEL_PROGRAMS = frozenset({"wezterm", "contour", "mlterm"})
 _KITTY_VARIABLES = ("KITTY_WINDOW_ID", "GHOSTTY_RESOURCES_DIR")
 _SIXEL_VARIABLES = ("WEZTERM_PANE", "WT_SESSION", "MLTERM")
 _MULTIPLEXERS = ("TMUX", "STY", "ZELLIJ")
-_MULTIPLEXER_TERMS = ("screen", "tmux")
+TERMINAL_VARIABLES = (*_MULTIPLEXERS, *_KITTY_VARIABLES, *_SIXEL_VARIABLES)
+"""Variables that describe the terminal in which a program was started."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,11 +66,16 @@ def detect_graphics(setting: str, environment: Mapping[str, str], *, colours: in
     return "blocks" if graphics == "kitty" and colours < 256 else graphics
 
 
+def is_multiplexed(environment: Mapping[str, str]) -> bool:
+    """Whether a multiplexer is between: what it passes on depends on its settings, which are not visible here."""
+    is_named = any(environment.get(name) for name in _MULTIPLEXERS)
+    return is_named or environment.get("TERM", "").lower().startswith(("screen", "tmux"))
+
+
 def _identified(environment: Mapping[str, str]) -> Graphics:
     term = environment.get("TERM", "").lower()
     program = environment.get("TERM_PROGRAM", "").lower()
-    if any(environment.get(name) for name in _MULTIPLEXERS) or term.startswith(_MULTIPLEXER_TERMS):
-        # Whether a multiplexer forwards graphics depends on its settings, which are not visible here.
+    if is_multiplexed(environment):
         return "blocks"
     if term in _KITTY_TERMS or program in _KITTY_PROGRAMS:
         return "kitty"

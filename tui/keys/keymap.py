@@ -83,9 +83,9 @@ class Keys:
     problems: tuple[str, ...] = ()
 
     def of(self, name: str) -> tuple[str, ...]:
-        """Return the keys of an action, the first one first."""
+        """Return the keys of an action, the first one first; none are known of what plug-ins add."""
         chosen = self.chosen.get(name)
-        return tuple(STANDARD[name].split(",")) if chosen is None else chosen
+        return tuple(filter(None, STANDARD.get(name, "").split(","))) if chosen is None else chosen
 
     def shown(self, name: str) -> str:
         """Return the label of the first key of an action; that of the command palette if it has none."""

@@ -6,7 +6,7 @@ of that section; those with the same description, or of one group, share a line.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain
 
@@ -39,17 +39,59 @@ Lines = dict[str, dict[str, tuple[str, ...]]]
 
 ANYWHERE = KeyPlace("Anywhere")
 IN_PANE = KeyPlace("In a pane")
-_MOVING = KeyPlace("Moving in a pane or a file")
+_MOVING = KeyPlace("Moving and searching")
+_DOCUMENT = KeyPlace("In a file, or where one is shown")
+_SCREEN = KeyPlace("On other screens")
+_QUESTION = KeyPlace("In a question")
+_CLAIMS = KeyPlace(
+    "On the claims of a report",
+    fixed=(
+        ("✗, ?", "signs: a source has something else, or the link was never seen; in nothing that was read"),
+        ("=, ·", "signs: calculated from sources; found in a source, its sentence was not judged"),
+    ),
+)
 _MOVE = Binding.Group("move")
 _EDGES = Binding.Group("first, last (last follows new output)")
 _OPEN = Binding.Group("open")
 _MOVING_GROUPS = (_MOVE, _EDGES, _OPEN)
+_SHARED: Mapping[str, KeyPlace] = {
+    "table.filter": _MOVING,
+    "file.": _DOCUMENT,
+    "table.": _DOCUMENT,
+    "results.": _DOCUMENT,
+    "picture.": _DOCUMENT,
+    "call.origin": _DOCUMENT,
+    "claim.": _CLAIMS,
+    "claims.": _CLAIMS,
+    "find.": _MOVING,
+    "trace.filter": _MOVING,
+    "workspace.leave_filter": _MOVING,
+    "move.fold": _MOVING,
+    "move.unfold": _MOVING,
+    "link.": _SCREEN,
+    "screen.": _SCREEN,
+    "help.": _SCREEN,
+    "form.": _QUESTION,
+    "subagent.": IN_PANE,
+    "agents.read": _SCREEN,
+    "permissions.read": _SCREEN,
+}
+"""Where actions are listed that do the same in many places, by the beginnings of their names."""
 
+CLAIM_DECISION = Binding.Group("accept, reject, open again")
+CLAIM_DOUBTFUL = Binding.Group("next, previous doubtful claim (Enter: its evidence)")
+CLAIM_SCROLL = Binding.Group("scroll the evidence")
+CLAIM_TABLE = Binding.Group("from the report to the table of its claims, and back")
 COPY_FILE = Binding.Group("copy the path, the text")
-FOLD = Binding.Group("fold and unfold")
+FOLD = Binding.Group("fold and unfold; in a table: change the column")
 LINK = Binding.Group("open the link, copy it")
-MATCHES = Binding.Group("next, previous match")
-SEARCH = Binding.Group("search, next, previous")
+FILTER = Binding.Group("filter: the rows of a table; calls, by words, tool:news or state:failed")
+KEEP = Binding.Group("no, stay, keep it")
+REMOVE = Binding.Group("remove or delete it; a session only after a question")
+SEARCH = Binding.Group("search or filter, Esc clears it; next, previous match or change")
+UNANSWERED = Binding.Group("no answer: deny or cancel; in another program's session, decide later")
+DECLINE = Binding.Group("decline; a plan: continue planning")
+_SHARED_GROUPS = (UNANSWERED, REMOVE)
 
 
 def key_binding(
@@ -103,8 +145,18 @@ def bindings_of(node: type[DOMNode]) -> Iterator[tuple[KeyPlace, Binding]]:
             for binding in bindings:
                 is_left_out = not binding.id or not binding.description or binding.id.startswith(own.without)
                 if not is_left_out and not bound.issuperset(binding.key.split(",")):
-                    yield _MOVING if binding.group in _MOVING_GROUPS else place, binding
+                    yield _place_of(binding, place), binding
             bound.update(key for binding in bindings for key in binding.key.split(","))
+
+
+def _place_of(binding: Binding, own: KeyPlace) -> KeyPlace:
+    if binding.group in _MOVING_GROUPS:
+        return _MOVING
+    if binding.group in _SHARED_GROUPS:
+        return _QUESTION if binding.group == UNANSWERED else _SCREEN
+    name = binding.id or ""
+    shared = (place for start, place in _SHARED.items() if name.startswith(start))
+    return own if own == ANYWHERE else next(shared, own)
 
 
 def classes_with_place(nodes: Iterable[DOMNode]) -> list[type[DOMNode]]:
@@ -112,15 +164,28 @@ def classes_with_place(nodes: Iterable[DOMNode]) -> list[type[DOMNode]]:
     return [type(node) for node in nodes if hasattr(node, "PLACE")]
 
 
+def _with_own_place_first(node: type[DOMNode]) -> Iterator[tuple[KeyPlace, Binding | None]]:
+    own: KeyPlace = node.PLACE  # type: ignore[attr-defined]
+    if own != ANYWHERE:
+        yield own, None
+    yield from bindings_of(node)
+
+
 def sections_of(
-    classes: Iterable[type[DOMNode]], keys: Keys, *, typing: bool = False
+    classes: Iterable[type[DOMNode]], keys: Keys, *, typing: bool = False, without: tuple[str, ...] = ()
 ) -> dict[KeyPlace, Lines]:
     """Return the sections of the help for these classes, in their order.
 
-    With `typing`, keys that are text where the focus is are left out.
+    With `typing`, keys that are text where the focus is are left out; `without` are beginnings of names of actions
+    that do nothing with what is shown.
     """
     found: dict[KeyPlace, Lines] = {}
-    for place, binding in chain.from_iterable(map(bindings_of, classes)):
+    for place, binding in chain.from_iterable(map(_with_own_place_first, classes)):
+        if binding is None:
+            found.setdefault(place, {})
+            continue
+        if (binding.id or "").startswith(without):
+            continue
         active = keys.of(binding.id or "")
         typed = tuple(key for key in active if is_typed(key))
         parts = [(place, active)]
@@ -136,8 +201,20 @@ def sections_of(
     return {place: lines for place, lines in found.items() if lines or place.fixed}
 
 
+def distinct(actions: Iterable[tuple[str, ...]]) -> list[tuple[str, ...]]:
+    """Return the keys of the actions of a line without those of an earlier one: in many places Esc goes back."""
+    known: set[str] = set()
+    found = []
+    for keys in actions:
+        if others := tuple(key for key in keys if key not in known):
+            found.append(others)
+            known.update(others)
+    return found
+
+
 def shown_line(keys: Iterable[tuple[str, ...]], what: str) -> tuple[str, str]:
     """Return the first key of each action of a line, and what they do, with the other keys."""
-    others = [shown_key(key) for each in keys for key in each[1:]]
+    each_once = distinct(keys)
+    others = [shown_key(key) for each in each_once for key in each[1:]]
     also = f"; also {' '.join(others)}" if others else ""
-    return " ".join(shown_key(each[0]) for each in keys), what + also
+    return " ".join(shown_key(each[0]) for each in each_once), what + also

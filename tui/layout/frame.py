@@ -10,7 +10,7 @@ Frame
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from time import monotonic
 from typing import TYPE_CHECKING, ClassVar, Protocol
 
@@ -30,13 +30,13 @@ from ua_tui.tui.layout.splitters import Splitters
 from ua_tui.tui.layout.store import LayoutStore
 from ua_tui.tui.layout.tabs import PaneTabs
 from ua_tui.tui.panes.feed import Handler
-from ua_tui.tui.panes.spec import column_specs, pane_specs, side_specs, tab_specs
+from ua_tui.tui.panes.spec import PaneSpec, add_panes, column_specs, pane_specs, side_specs, tab_specs
 from ua_tui.tui.theme.stylesheet import CachedStylesheet
 from ua_tui.tui.widgets.modal import unscrolled_size
 from ua_tui.tui.widgets.placeholder import Placeholder
 
 if TYPE_CHECKING:
-    from ua_tui.tui.panes.moment import CursorMoved
+    from ua_tui.core.plugins import PluginProblem
     from ua_tui.tui.panes.prompt.pane import Prompt
 
 SHAPES = ("narrow", "medium", "stacked", "wide")
@@ -45,8 +45,7 @@ STACKED_LINES = 34
 """The lines of a terminal from which three panes fit above each other beside the conversation."""
 LEAST_FRAMED = 10
 """The lines of a terminal below which panes and prompt have no border: there is hardly room for what is in them."""
-_WIDTH = Binding.Group("narrower, wider; or drag the border")
-_HEIGHT = Binding.Group("lower, higher; or drag the border")
+_SIZE = Binding.Group("narrower, wider, lower, higher, standard; or drag the border")
 CELLS_A_STEP = 4
 LINES_A_STEP = 2
 NOTE_SECONDS = 3.0
@@ -85,12 +84,11 @@ class Frame(PaneRequests):
     PLACE: ClassVar[KeyPlace] = IN_PANE
     BINDINGS: ClassVar[list[BindingType]] = [
         key_binding("pane.maximise", "z", "maximise", "maximise the pane, and back"),
-        key_binding("pane.narrower", "less_than_sign", "widen(-1)", "narrower", _WIDTH),
-        key_binding("pane.wider", "greater_than_sign", "widen(1)", "wider", _WIDTH),
-        key_binding("pane.lower", "minus", "heighten(-1)", "lower", _HEIGHT),
-        key_binding("pane.higher", "plus,equals_sign", "heighten(1)", "higher", _HEIGHT),
-        key_binding("pane.standard", "0", "reset_sizes", "standard sizes of all panes"),
-        key_binding("pane.link", "C", "link", "conversation and trace: link their cursors"),
+        key_binding("pane.narrower", "less_than_sign", "widen(-1)", "narrower", _SIZE),
+        key_binding("pane.wider", "greater_than_sign", "widen(1)", "wider", _SIZE),
+        key_binding("pane.lower", "minus", "heighten(-1)", "lower", _SIZE),
+        key_binding("pane.higher", "plus,equals_sign", "heighten(1)", "higher", _SIZE),
+        key_binding("pane.standard", "0", "reset_sizes", "standard sizes of all panes", _SIZE),
     ]
 
     virtual_size = unscrolled_size()
@@ -110,7 +108,8 @@ class Frame(PaneRequests):
         self._marked = False
 
     def compose(self) -> ComposeResult:
-        """Put down an empty box in place of each pane and of the prompt."""
+        """Put down an empty box in place of each pane and of the prompt; those of plug-ins are added later."""
+        add_panes(())
         for column, specs in column_specs().items():
             with PaneColumn(id=column):
                 yield PaneTabs()
@@ -140,6 +139,33 @@ class Frame(PaneRequests):
             if self.screen.focused is None:
                 self.show("prompt")
         self.lay_out()
+
+    async def add(self, specs: Sequence[PaneSpec]) -> list[PluginProblem]:
+        """Add the panes of plug-ins, the last ones of their columns; returns why some cannot be added."""
+        from ua_tui.core.plugins import PluginProblem
+
+        added: list[PaneSpec] = []
+        problems: list[PluginProblem] = []
+        for spec in specs:
+            taken = [*pane_specs(), *added]
+            try:
+                if any(spec.name == each.name or (spec.number or -1) == each.number for each in taken):
+                    raise ValueError("its name or its number is used by another pane; choose another one")
+                pane = spec.load()(id=spec.name)
+                column = self.query_one(f"#{spec.column}", PaneColumn)
+            except Exception as error:
+                problems.append(PluginProblem("ua_tui.panes", spec.name, str(error)))
+                continue
+            pane.display, pane.border_title = False, Content(spec.title)
+            pane.add_class("plugged")
+            await column.mount(pane)
+            added.append(spec)
+        add_panes(added)
+        self.lay_out()
+        # What was drawn before they were styled is drawn again.
+        for spec in added:
+            self.query_one(f"#{spec.name}").notify_style_update()
+        return problems
 
     @property
     def is_filled(self) -> bool:
@@ -269,24 +295,6 @@ class Frame(PaneRequests):
     def action_heighten(self, steps: int) -> None:
         """Make the pane one is in higher, or lower."""
         self._resize(lines=steps * LINES_A_STEP)
-
-    def action_link(self) -> None:
-        """Let the cursors of conversation and trace follow each other, or not."""
-        linked = self.splits.link()
-        words = "follow each other" if linked else "move separately"
-        self.notify(f"The cursors of conversation and trace {words}.", markup=False)
-
-    def on_cursor_moved(self, event: CursorMoved) -> None:
-        """Move the cursor of the other pane to the same moment."""
-        event.stop()
-        if self.splits.linked:
-            from ua_tui.tui.panes.conversation.pane import ConversationPane
-            from ua_tui.tui.panes.trace.pane import TracePane
-
-            if event.pane == "trace":
-                self.query_one("#conversation", ConversationPane).show_moment(event.at, event.call)
-            else:
-                self.query_one("#trace", TracePane).show_moment(event.at, event.call)
 
     def action_reset_sizes(self) -> None:
         """Give every pane its standard size."""

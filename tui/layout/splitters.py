@@ -63,7 +63,6 @@ class Splitters:
         self._last = kept.read() if kept is not None else Layout()
         self.sizes = self._last.sizes
         self.side = self._last.side
-        self.linked = self._last.linked
 
     def apply(self) -> None:
         """Set the sizes of all columns and panes."""
@@ -121,12 +120,6 @@ class Splitters:
         if pane != self.side and pane in {spec.name for spec in side_specs()}:
             self.side = pane
             self._store_later()
-
-    def link(self) -> bool:
-        """Link the cursors of conversation and trace, or separate them; returns whether they are linked."""
-        self.linked = not self.linked
-        self._store_later()
-        return self.linked
 
     # -- the mouse --------------------------------------------------------------------------------
 
@@ -286,7 +279,7 @@ class Splitters:
         if self._store_timer is not None:
             self._store_timer.stop()
             self._store_timer = None
-        kept, layout = self._kept, Layout(self.sizes, self.side, self.linked)
+        kept, layout = self._kept, Layout(self.sizes, self.side)
         if kept is None or layout == self._last:
             return
         if kept.problem and layout.sizes == self._last.sizes:

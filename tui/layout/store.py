@@ -20,11 +20,10 @@ log = logging.getLogger(__name__)
 
 
 class Layout(msgspec.Struct, frozen=True):
-    """The user's layout: the sizes of the panes, which of them is at the side, and whether cursors are linked."""
+    """The user's layout: the sizes of the panes, and which of them is at the side."""
 
     sizes: Proportions = Proportions()
     side: str = "trace"
-    linked: bool = False
 
 
 class _Stored(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
@@ -32,6 +31,7 @@ class _Stored(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
     sizes: Proportions = Proportions()
     side: str = "trace"
     linked: bool = False
+    """Of earlier versions."""
 
 
 class LayoutStore:
@@ -64,12 +64,12 @@ class LayoutStore:
                 "The standard sizes are shown, and changing a size rewrites the file."
             )
             return Layout()
-        return Layout(stored.sizes, stored.side, stored.linked)
+        return Layout(stored.sizes, stored.side)
 
     def write(self, layout: Layout) -> str:
         """Store `layout`; returns an error message, or an empty text. Blocks until it is on the disk."""
         try:
-            self._store.replace(_Stored(_FORMAT, layout.sizes, layout.side, layout.linked))
+            self._store.replace(_Stored(_FORMAT, layout.sizes, layout.side))
         except WorkspaceError as error:
             log.warning("the sizes of the panes cannot be saved: %s", error)
             return f"The sizes of the panes cannot be saved: {error}."

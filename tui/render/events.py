@@ -137,7 +137,7 @@ class EventLines:
                 description = describe(event)
                 return f"{self._line(description)} {clean_line(description.details[0], _LONGEST_LINK)}"
             case AgentSilent(over=False):
-                stop = " Ctrl+C stops the query." if event.waits_for in ("model", "process") else ""
+                stop = " Ctrl+C stops the query." if event.waits_for in ("model", "process", "server") else ""
                 return f"{self._line(describe(event))}{stop}"
             case McpStatus():
                 return "\n".join(self._changed_servers(event)) or None

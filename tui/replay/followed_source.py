@@ -20,14 +20,14 @@ from ua_tui.tui.replay.status import STATES
 if TYPE_CHECKING:
     from ua_tui.core.events.types import Event
     from ua_tui.core.settings.model import Settings
-    from ua_tui.core.team.records import Mailbox
+    from ua_tui.core.team.mailbox import Mailbox
     from ua_tui.core.team.restore import SessionMirror
     from ua_tui.core.view.session import SessionView
     from ua_tui.tui.app.port import SessionHost
     from ua_tui.tui.replay.loader import SessionLoader
 
 POLL_SECONDS = 0.1
-OVER = "The session is over."
+OVER = "The session has ended."
 
 
 class FollowedSource(PastSource):

@@ -1,8 +1,9 @@
-"""Changes of Textual's terminal driver: plain pastes, seldom wake-ups, an end if the terminal is lost."""
+"""Changes of Textual's terminal driver: plain pastes and Esc, seldom wake-ups, an end without a terminal."""
 
 from __future__ import annotations
 
 import os
+import re
 import selectors
 import signal
 import time
@@ -19,6 +20,11 @@ from textual.message import Message
 _CONTROLS: Final = dict.fromkeys(
     code for code in (*range(0x20), *range(0x7F, 0xA0)) if chr(code) not in "\t\n\r"
 )
+# Sequences of terminals begin with the left-out characters; Alt+x is Esc and one character in the same piece.
+_TEXT: Final = re.compile(r"(?:[^\x00-\x1f\x7f-\x9f\[\]OP_\\]|P(?=[a-z ]))")
+_ESCAPE_AND_TEXT: Final = re.compile(rf"\x1b(?={_TEXT.pattern}[^\x00-\x1f\x7f-\x9f])")
+_ESCAPE: Final = "\x1b[27u"
+"""The key Esc, in a form that begins no other sequence."""
 
 
 class PasteGuard:
@@ -74,18 +80,31 @@ class PasteGuard:
 
 
 class _GuardedParser(XTermParser):
-    """Textual's parser, with every paste cleaned first."""
+    """Textual's parser, with every paste cleaned first, and an Esc that text follows at once taken for the key.
+
+    Textual would take both for one sequence, and then for Alt with the first letter, or for a caret.
+    """
 
     def __init__(self, debug: bool = False) -> None:
         super().__init__(debug)
         self._guard = PasteGuard()
+        self._ends_in_escape = False
 
     def feed(self, data: str) -> Iterable[Message]:
         """Parse a piece; an empty one, which means that the terminal is gone, is passed on."""
         clean = self._guard(data)
         if data and not clean:
             return ()
-        return super().feed(clean)
+        if self._ends_in_escape and _TEXT.match(clean):
+            clean = _ESCAPE[1:] + clean
+        self._ends_in_escape = clean.endswith("\x1b")
+        return super().feed(_ESCAPE_AND_TEXT.sub(_ESCAPE, clean))
+
+    def tick(self) -> Iterable[Message]:
+        """Give what nothing more belongs to."""
+        for message in super().tick():
+            self._ends_in_escape = False
+            yield message
 
 
 def guard_pastes() -> None:

@@ -6,17 +6,15 @@ import os
 import signal
 import subprocess
 import termios
-import threading
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import IO, Any
+from typing import Any
 
 from textual.app import App
 
 
 def run_in_foreground(
     command: Sequence[str],
-    data: bytes | None = None,
     environment: Mapping[str, str] | None = None,
     *,
     starting: str = "",
@@ -29,7 +27,6 @@ def run_in_foreground(
 
     Args:
         command: the program and its arguments.
-        data: its standard input; by default the terminal.
         environment: its environment; by default that of this process.
         starting: a line to show until a full-screen program has drawn its screen; what is typed is not shown.
 
@@ -40,7 +37,7 @@ def run_in_foreground(
         terminal = os.open("/dev/tty", os.O_RDWR | os.O_NOCTTY)
     except OSError:
         # There is no controlling terminal that could send signals.
-        return subprocess.run([*command], input=data, env=environment, check=False).returncode  # noqa: S603
+        return subprocess.run([*command], env=environment, check=False).returncode  # noqa: S603
     try:
         modes = _modes(terminal)
         if starting:
@@ -48,12 +45,9 @@ def run_in_foreground(
             quiet = [input_, output, control, local & ~termios.ECHO, *others]
             termios.tcsetattr(terminal, termios.TCSADRAIN, quiet)
             os.write(terminal, f"{starting}\r".encode())
-        stdin = None if data is None else subprocess.PIPE
-        process = subprocess.Popen([*command], stdin=stdin, env=environment, process_group=0)  # noqa: S603
+        process = subprocess.Popen([*command], env=environment, process_group=0)  # noqa: S603
         try:
             _set_foreground(terminal, process.pid)
-            if process.stdin is not None and data is not None:
-                threading.Thread(target=_feed, args=(process.stdin, data), daemon=True).start()
             process.returncode = _wait(terminal, process.pid)
         finally:
             _set_foreground(terminal, os.getpgrp())
@@ -71,7 +65,6 @@ def run_in_foreground(
 def run_suspended(
     app: App[Any],
     command: Sequence[str],
-    data: bytes | None = None,
     environment: Mapping[str, str] | None = None,
     *,
     starting: str = "",
@@ -84,7 +77,7 @@ def run_suspended(
     """
     with app.suspend():
         try:
-            return run_in_foreground(command, data, environment, starting=starting)
+            return run_in_foreground(command, environment, starting=starting)
         except OSError as error:
             # An error that passes through `suspend` would leave the terminal suspended.
             failed = error
@@ -130,9 +123,3 @@ def _set_foreground(terminal: int, group: int) -> None:
             os.tcsetpgrp(terminal, group)
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
-def _feed(pipe: IO[bytes], data: bytes) -> None:
-    # A pager often quits before the end of the text.
-    with suppress(OSError), pipe:
-        pipe.write(data)

@@ -86,7 +86,8 @@ def open_browser_link(widget: Widget, link: Link | None) -> bool:
         widget.notify("Only http and https links can be opened: copy the link instead.", markup=False)
         return False
     widget.app.open_url(link.url)
-    widget.notify(f"Opening {link.host} in the browser", markup=False)
+    if getattr(widget.app, "is_web", False) or why_no_browser(os.environ) is None:
+        widget.notify(f"Opening {link.host} in the browser", markup=False)
     return True
 
 

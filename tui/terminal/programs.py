@@ -1,4 +1,4 @@
-"""Runs the person's editor and pager on the terminal; edits a text, such as that of the prompt."""
+"""Runs the person's editor on the terminal; edits a text, such as that of the prompt."""
 
 from __future__ import annotations
 
@@ -95,7 +95,6 @@ class Program:
 
 
 EDITOR = Program("an editor", ("VISUAL", "EDITOR"), ("nano", "vi"))
-PAGER = Program("a pager", ("PAGER",), ("less", "more"))
 
 
 def command_of(program: Program, environment: Mapping[str, str]) -> list[str]:
@@ -133,20 +132,9 @@ def edit(app: App[object], path: Path, command: Sequence[str]) -> int:
     return _run_suspended(app, EDITOR, [*command, os.fspath(path.absolute())])
 
 
-def page(app: App[object], text: str, command: Sequence[str]) -> int:
-    """Show `text`, which must be clean, in the pager on the terminal; returns its exit code.
-
-    Raises:
-        NoProgram: it cannot be started, or there is no terminal.
-    """
-    return _run_suspended(app, PAGER, command, text.encode("utf-8", "replace"))
-
-
-def _run_suspended(
-    app: App[object], program: Program, command: Sequence[str], data: bytes | None = None
-) -> int:
+def _run_suspended(app: App[object], program: Program, command: Sequence[str]) -> int:
     try:
-        return run_suspended(app, command, data)
+        return run_suspended(app, command)
     except SuspendNotSupported as error:
         message = f"{program.one.capitalize()} needs a terminal, and there is none here."
         raise NoProgram(message) from error

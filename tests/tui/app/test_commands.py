@@ -7,6 +7,7 @@ from pathlib import Path
 from textual.pilot import Pilot
 from textual.widgets import Input
 
+from tests.observers.knowledge.recorded import Recorded
 from tests.tui.app_host import opened, settled, shown
 from tests.tui.fakes import make_app, make_session
 from tests.tui.files_host import screen_text
@@ -71,6 +72,20 @@ async def test_the_trace_is_led_to_by_name_and_by_its_mark_in_the_status_line(tm
         assert isinstance(app.screen, LinkScreen)
 
 
+async def test_the_session_is_exported_by_name(tmp_path: Path) -> None:
+    recorded = Recorded(tmp_path)
+    recorded.write_report("cats", "# Cats\n\nCats smile.")
+    session = make_session(tmp_path)
+    session.workspace.path = recorded.folder
+    app = make_app(tmp_path, session)
+    async with app.run_test(size=WIDE) as pilot:
+        await settled(app, pilot)
+        await by_name(app, pilot, "export")
+        await until(lambda: "Export as" in screen_text(app))
+        await pilot.press("enter")
+        await until(lambda: [*tmp_path.rglob("SAVED_REPORTS/cats.html")] != [])
+
+
 async def test_sizes_are_changed_by_name(tmp_path: Path) -> None:
     async with opened(tmp_path, WIDE) as (_, app, pilot):
         talk = app.frame.query_one("#talk")
@@ -94,8 +109,8 @@ async def test_sizes_are_changed_by_name(tmp_path: Path) -> None:
         # What is chosen in the palette acts on the pane one was in.
         await pilot.press("f5")
         before = app.frame.query_one("#files").region.width
-        await pilot.press("ctrl+p", *"make the pane wider")
-        await until(lambda: "Make the pane wider" in screen_text(app))
+        await pilot.press("ctrl+p", *"wider pane")
+        await until(lambda: "Wider pane" in screen_text(app))
         await pilot.press("enter")
         await until(lambda: app.frame.query_one("#files").region.width == before + 4)
 

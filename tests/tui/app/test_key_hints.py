@@ -78,8 +78,8 @@ async def test_the_status_line_names_what_esc_does_in_each_place(tmp_path: Path)
 
 
 KEYS_OF_PANES = {
-    "f2": "/ search  Enter open  v compare  y copy", "f3": "Enter details  / filter  e next failure  ← fold",
-    "f4": "Enter file  p tool call  m statistics", "f5": "Enter open  / filter  p origin  v compare",
+    "f2": "/ search  Enter open  v compare  y copy", "f3": "Enter details  / filter  ] next failure  ← fold",
+    "f4": "Enter file  p tool call  m every run", "f5": "Enter open  / filter  p origin  v compare",
 }  # fmt: skip
 
 

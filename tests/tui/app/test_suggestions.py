@@ -44,8 +44,9 @@ def test_each_kind_of_session_has_three_and_the_demo_can_play_its_own() -> None:
         ("demo", "down down down enter", 2, ""),
         ("demo", "down up up enter", 0, ""),
         ("demo", "ctrl+s", None, ""),
-        ("demo", "x backspace enter", None, ""),
-        ("demo", "x backspace down enter", 0, ""),
+        ("demo", "x backspace enter", 0, ""),
+        ("demo", "x backspace down enter", 1, ""),
+        ("demo", "x backspace x enter enter", "x", ""),
         ("demo", "space enter", None, " "),
         ("demo", "x escape down enter", None, "x"),
         ("demo", "escape down enter", 1, ""),
@@ -61,7 +62,7 @@ def test_each_kind_of_session_has_three_and_the_demo_can_play_its_own() -> None:
     ],
 )
 async def test_keys_choose_and_send(
-    tmp_path: Path, kind: str, keys: str, sent: int | None, left: str
+    tmp_path: Path, kind: str, keys: str, sent: int | str | None, left: str
 ) -> None:
     settings: dict[str, Any] = {
         "demo": kind == "demo",
@@ -71,7 +72,8 @@ async def test_keys_choose_and_send(
         assert marked(app) == (LISTS[kind][0] if kind == "demo" else "")
         assert (CHOSEN if kind == "demo" else TO_CHOOSE) in screen_text(app)
         await pilot.press(*keys.split())
-        assert session.submitted == ([] if sent is None else [LISTS[kind][sent]])
+        expected = LISTS[kind][sent] if isinstance(sent, int) else sent
+        assert session.submitted == ([] if expected is None else [expected])
         assert app.frame.prompt.text == left
 
 

@@ -236,6 +236,25 @@ async def test_text_that_is_no_key_of_a_pane_goes_to_the_prompt_with_what_follow
         assert len(app.screen_stack) == 1
 
 
+async def test_letters_before_it_that_are_keys_come_along_without_a_pause(tmp_path: Path) -> None:
+    async with opened(tmp_path, (80, 24)) as (_, app, pilot):
+        await pilot.press("f3")
+        type_at_once(app, "hello there")
+        await until(lambda: _holds(app, "hello there"))
+        app.frame.prompt.put("")
+        for breaks in (events.Key("down", None), events.Key("l", "l")):
+            breaks.time += 60
+            await pilot.press("f3")
+            type_at_once(app, "hl")
+            app.post_message(breaks)
+            late = events.Key("o", "o")
+            late.time += 60
+            app.post_message(late)
+            expected = (breaks.character or "") + "o"
+            await until(partial(_holds, app, expected))
+            app.frame.prompt.put("")
+
+
 async def test_i_leads_to_the_prompt_from_panes_and_from_full_screen_views(tmp_path: Path) -> None:
     async with opened(tmp_path, (80, 24)) as (_, app, pilot):
         for pane in ("f2", "f3", "f4", "f5"):

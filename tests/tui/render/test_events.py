@@ -28,7 +28,7 @@ def test_a_retry_says_what_happened_and_a_refusal_that_it_is_none(*, marks: bool
         return lines.of(ApiRetry(attempt=1, max_attempts=10, delay_ms=500, error=error)) or ""
 
     assert "The model's service accepts no more requests for now" in shown_text("rate_limit")
-    assert "ttempt 1 of 10" in shown_text("rate_limit")
+    assert "(1 of 10)" in shown_text("rate_limit")
     assert "The model's service at http://127.0.0.1:9 did not answer" in shown_text(
         "no connection to http://127.0.0.1:9"
     )

@@ -28,8 +28,8 @@ from ua_tui.core.postgres.address import Address
 from ua_tui.core.settings.model import Settings
 from ua_tui.core.team.letters import make_question
 from ua_tui.core.team.local_mailbox import LocalMailbox
-from ua_tui.core.team.mailbox import PostgresMailbox
-from ua_tui.core.team.records import Answer, Command, Mailbox, SessionId
+from ua_tui.core.team.mailbox import Mailbox, PostgresMailbox
+from ua_tui.core.team.records import Answer, Command, SessionId
 from ua_tui.core.team.restore import SessionMirror
 from ua_tui.core.version import VERSION
 from ua_tui.tui.app.app import UaTuiApp

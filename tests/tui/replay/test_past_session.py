@@ -147,7 +147,7 @@ async def test_a_session_is_shown_as_it_was(tmp_path: Path) -> None:
         trace = text(app, TracePane)
         for part in ("crawl_parallel", "12.4s", "47.3s"):
             assert part in trace
-        assert "search_results" in text(app, ObserversPane)
+        assert "25 results saved" in text(app, ObserversPane)
         line = status(app)
         for wanted in ("past session · finished", "1m00s", "$0.21", "38k tok", "sonnet-5"):
             assert wanted in line
@@ -211,6 +211,7 @@ async def test_what_has_no_end_is_unfinished_and_runs_no_clock(tmp_path: Path) -
         assert not app.notice.display
         assert [row.split()[-1] for row in rows(trace)[1:5]] == ["unfinished"] * 4
         assert not trace.calls.live
+        pane(app, ObserversPane).action_toggle_table()
         assert "unfinished" in text(app, ObserversPane)
         talk = text(app, ConversationPane)
         assert talk.count("The query failed: It broke.") == 1
@@ -280,7 +281,7 @@ async def test_a_call_is_read_from_the_journal_when_it_is_opened(tmp_path: Path)
         await pilot.pause()
         assert len(app.screen_stack) == 1
         assert any("was changed" in str(notice.message) for notice in app._notifications)
-        await pilot.press("e")
+        await pilot.press("right_square_bracket")
         assert trace.cursor.record.name == "Read"
         assert trace.cursor.key == "call_0_7"
 

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from tests.tui.played import fixed_bus
 from ua_tui.core.events import types as ev
 from ua_tui.core.events.codec import encode_event
-from ua_tui.core.knowledge.index.store import KnowledgeStore
+from ua_tui.core.knowledge.access import open_store
 from ua_tui.core.knowledge.place import FILE
 from ua_tui.core.knowledge.records import Cursor, Facts, IndexedCall, KnowledgeDocument
 from ua_tui.core.storage.folders import WORKSPACES
@@ -87,18 +87,16 @@ def lay_session(base: Path, name: str = NAME) -> Path:
 def fill(base: Path, *documents: KnowledgeDocument, name: str = NAME, demo: bool = False) -> Path:
     """Store documents of the session, after those that it has; returns the knowledge base."""
     database = base / WORKSPACES / FILE
-    with KnowledgeStore(database) as store:
+    with open_store(database) as store:
         before = store.cursors().get(name, Cursor())
         assert store.apply(
             name,
             before,
             replace(before, seq=before.seq + 1),
-            facts=Facts(started=MADE_AT, title=TITLE, demo=demo),
+            facts=Facts(title=TITLE, demo=demo),
             calls=[
-                IndexedCall(
-                    tool_use_id="t1", tool="mcp__composio__SEARCH_NEWS", started=MADE_AT, status="success"
-                ),
-                IndexedCall(tool_use_id="t2", tool="Write", started=MADE_AT, status="success"),
+                IndexedCall(tool_use_id="t1", tool="mcp__composio__SEARCH_NEWS"),
+                IndexedCall(tool_use_id="t2", tool="Write"),
             ],
             documents=documents or DOCUMENTS,
         )

@@ -101,7 +101,7 @@ async def test_decided_claims_are_passed_over_and_one_is_shown_in_the_report(tmp
     async with claims_table(tmp_path) as (app, pilot, viewer, session):
         await pilot.press("a")
         await until(lambda: answers(session)[1] == "accepted")
-        await pilot.press("end", "right_curly_bracket", "enter")
+        await pilot.press("end", "right_square_bracket", "enter")
         await until(lambda: app.screen is viewer and viewer.evidence.is_open)
         assert viewer.view.claim == 3
         await pilot.press("tab")
@@ -143,7 +143,7 @@ async def test_a_hundred_claims_are_decided_by_a_hundred_keys(tmp_path: Path) ->
 
 async def test_a_report_without_claims_has_nothing_to_decide(tmp_path: Path) -> None:
     async with claims_table(tmp_path, claims=()) as (app, pilot, _, session):
-        await pilot.press(*"axno", "space", "right_curly_bracket", "shift+up", "enter")
+        await pilot.press(*"axno", "space", "right_square_bracket", "shift+up", "enter")
         assert "The report has no figures, quotations or links." in screen_text(app)
         assert isinstance(app.screen, ClaimsScreen)
         assert decisions_in(session, ()) == []

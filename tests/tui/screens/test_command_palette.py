@@ -43,7 +43,7 @@ async def test_what_a_command_is_for_can_be_read_on_the_row_of_the_cursor_too(tm
     async with app.run_test(size=(120, 40)) as pilot:
         await settled(app, pilot)
         await pilot.press("ctrl+p", *"se")
-        await until(lambda: isinstance(app.screen, Palette) and "Set up the model" in screen_text(app))
+        await until(lambda: isinstance(app.screen, Palette) and "Read, resume" in screen_text(app))
         group = Palette._GATHER_COMMANDS_GROUP
         # What is found later moves the cursor back to the first row.
         await until(lambda: not any(each.group == group and each.is_running for each in app.workers))
@@ -56,7 +56,7 @@ async def test_what_a_command_is_for_can_be_read_on_the_row_of_the_cursor_too(tm
                 for strip in app.screen._compositor.render_strips()
                 for text, style, _ in strip
                 if (colours := parts(style)) is not None
-                and ("Set up the model" in text or "Articles, results" in text)
+                and ("Read, resume" in text or "Articles, results" in text)
             }
 
         for theme in ("ua-dark", "ua-light"):

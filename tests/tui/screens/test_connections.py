@@ -126,7 +126,7 @@ async def test_every_state_has_a_mark_and_a_word_and_keys_ask_for_the_server_und
         assert screen.chosen.name == "local_toolkit"
         await pilot.press("G", "k", "g", "j", "end", "up")
         assert screen.chosen.name == "reader"
-        await pilot.press("home", "r", "e", "down", "r", "space", "down", "e", "space")
+        await pilot.press("home", "r", "space", "down", "r", "space", "down", "space", "space")
         assert session.servers.asked == [
             "reconnect local_toolkit", "disable local_toolkit", "reconnect composio", "disable composio",
             "enable notes", "enable notes",
@@ -167,7 +167,7 @@ async def test_a_login_is_offered_for_servers_of_the_user_that_can_have_one(tmp_
         json.dumps({"mcpServers": {"notes": {"url": url}, "tickets": {"url": url}}})
     )
     async with connections(tmp_path, needs, TOOLKIT, unknown) as (app, session, screen, pilot):
-        await until(lambda: "Press l to log in in the browser, e to disable it." in screen_text(app))
+        await until(lambda: "Press l to log in in the browser, Space to disable it." in screen_text(app))
         assert "needs a login" not in screen_text(app)
         await pilot.press("down", "l", "down", "l")
         await until(lambda: "Decide about tickets first" in notices(app))
@@ -238,7 +238,7 @@ async def test_without_a_session_there_is_still_something_to_see(tmp_path: Path)
         await until(lambda: app.frame.query(Prompt))
         app.push_screen(screen)
         await until(lambda: "Credentials" in screen_text(app))
-        await pilot.press("r", "e", "down", "up")
+        await pilot.press("r", "space", "down", "up")
         assert "No servers: the agent" in screen_text(app)
         session.servers.known = [TOOLKIT]
         there.append(session)

@@ -42,7 +42,7 @@ async def test_each_key_and_button_that_clears_the_blacklist(tmp_path: Path) -> 
     hosts = ("a.example", "b.example", "c.example")
     async with app.run_test(size=(100, 30)) as pilot:
         for ways, out in (
-            (["c"], "escape"), (["delete"], "q"), (["#clear"], "#close"), (["a", "a"], "escape"),
+            (["d"], "escape"), (["delete"], "q"), (["#clear"], "#close"), (["a", "a"], "escape"),
             (["#clear-all", "#clear-all"], "q"),
         ):  # fmt: skip
             blacklist = fill(tmp_path / "-".join(ways), *((host, 3) for host in hosts))

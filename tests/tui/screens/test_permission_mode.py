@@ -57,11 +57,11 @@ async def opens(app: UaTuiApp, pilot: Pilot[str]) -> None:
 
 async def test_a_chosen_mode_is_that_of_the_session_and_shown(tmp_path: Path) -> None:
     async with opened(tmp_path) as (session, app, pilot):
-        assert "● default" in screen_text(app)
+        assert "● ask" in screen_text(app)
         await pilot.press("down", "down", "enter")
         await until(lambda: session.permission_mode == "plan")
         await shown(app, pilot)
-        assert "perm: plan" in app.status.render().plain
+        assert "  plan" in app.status.render().plain
         assert app.settings.permission_mode == "plan"
         app.permission_mode.open()
         await until(lambda: isinstance(app.screen, ModeScreen) and "● plan" in screen_text(app))
@@ -121,7 +121,7 @@ async def test_skipping_every_check_needs_a_confirmation(tmp_path: Path, monkeyp
             if mode == "default":
                 await opens(app, pilot)
         await shown(app, pilot)
-        assert "perm: ALLOW ALL" in app.status.render().plain
+        assert "ALLOW ALL" in app.status.render().plain
         # A session that is set up again begins with what was configured.
         assert app.settings.permission_mode == "default"
         assert not app.settings.dangerously_skip_permissions

@@ -29,7 +29,7 @@ from ua_tui.core.history.headline import TITLE, Summary
 from ua_tui.core.history.index import SessionIndex
 from ua_tui.core.knowledge.index.database import connect
 from ua_tui.core.knowledge.records import KnowledgeDocument
-from ua_tui.core.storage.folders import WORKSPACES
+from ua_tui.core.storage.folders import SAVED_REPORTS, WORKSPACES
 from ua_tui.core.version import VERSION
 from ua_tui.tui.app.app import UaTuiApp
 from ua_tui.tui.app.list_apps import SessionsApp
@@ -180,20 +180,20 @@ async def test_r_resumes_a_session_and_what_cannot_be_opened_is_reported(
         assert resumed_folder(app.return_value) == tmp_path / WORKSPACES / name(4)
 
 
-async def test_x_exports_a_session_or_says_why_not(tmp_path: Path, monkeypatch: Patch) -> None:
+async def test_a_key_exports_a_session_or_says_why_not(tmp_path: Path, monkeypatch: Patch) -> None:
     # A session whose journal is gone stays listed.
     monkeypatch.setattr("ua_tui.tui.screens.session.sessions.REFRESH_SECONDS", 10 * PATIENCE)
     lay_all(tmp_path)
-    page = tmp_path / WORKSPACES / name(4) / "exports" / f"{name(4)}.html"
+    page = tmp_path / SAVED_REPORTS / f"{name(4)}.html"
     async with sessions(tmp_path) as (app, screen, pilot):
-        await pilot.press("x")
+        await pilot.press("X")
         await until(lambda: "can't be exported: its journal is damaged" in notices(app))
-        await pilot.press("down", "x")
+        await pilot.press("down", "X", "enter")
         await until(lambda: f"Exported to {page}" in notices(app))
         assert app.screen is screen
         journal = tmp_path / WORKSPACES / name(3) / "journal.jsonl"
         journal.unlink()
-        await pilot.press("down", "x")
+        await pilot.press("down", "X", "enter")
         await until(lambda: "Not exported: " in notices(app))
 
 

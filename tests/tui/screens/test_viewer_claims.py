@@ -191,7 +191,7 @@ async def test_a_claim_is_seen_before_it_is_accepted_and_the_next_one_follows(tm
         await pilot.press("x", "x", "x")
         assert app.shown_text[-1] == "No doubtful claim is open: Tab lists all claims."
         await until(lambda: "Signed: 1 of 8 accepted, 4 rejected, 3 open" in flat(app))
-        await until(lambda: "rejected by" in screen_text(app))
+        await until(lambda: "Rejected by" in screen_text(app))
         # The same answer again changes nothing.
         await pilot.press("x")
         await finished(app.workers)
@@ -272,10 +272,10 @@ async def test_without_a_check_keys_say_what_to_do(tmp_path: Path, monkeypatch: 
         for key in ("right_square_bracket", "a", "x", "tab"):
             app.shown_text.clear()
             await pilot.press(key)
-            assert app.shown_text == ["This report has not been checked. Press C to check it."], key
-        await pilot.press("C")
+            assert app.shown_text == ["This report has not been checked. Press R to check it."], key
+        await pilot.press("R")
         await until(lambda: "the disk [red]is gone[/]" in app.shown_text[-1])
-        await pilot.press("C")
+        await pilot.press("R")
         await until(lambda: app.shown_text[-1] == "Checked: 1 doubtful claim.")
         await until(lambda: "? It grew by 58 percent." in screen_text(app))
         assert not (session / check_path("work_products/other.md")).exists()
@@ -290,8 +290,8 @@ async def test_other_files_and_versions_have_no_check(tmp_path: Path) -> None:
         assert "✗ 6 figures:" in screen_text(app)
         assert "The H200 has 141 GB" in screen_text(app)
         for path, keys, reason in (
-            (session / "data.json", ("right_square_bracket", "C", "a", "x", "tab"), "Only HTML"),
-            (tmp_path / "alone.md", ("right_square_bracket", "C"), "belongs to no session"),
+            (session / "data.json", ("right_square_bracket", "R", "a", "x", "tab"), "Only HTML"),
+            (tmp_path / "alone.md", ("right_square_bracket", "R"), "belongs to no session"),
             (session / REPORT, ("right_square_bracket", "x", "tab"), "another version"),
         ):
             path.write_text(f'{{"a": 1}} {HTML}', encoding="utf-8")

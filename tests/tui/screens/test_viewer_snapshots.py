@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from tests.tui.files_host import finished, hosted
-from tests.tui.fixture_types import Patch
 from tests.tui.pictured import DARK, LARGE, MEDIUM, SMALL, Compare, Size, looks
 from tests.tui.viewers.claims.checked_report import REPORT, decide, write_session
 from tests.waiting import until
@@ -38,10 +37,8 @@ async def test_the_viewer(
 
 @looks((SMALL, "ua-dark"), DARK, (MEDIUM, "ua-ansi"))
 async def test_a_checked_report(
-    snap_compare: Compare, screen_compare: Compare, tmp_path: Path, monkeypatch: Patch, size: Size, theme: str
+    snap_compare: Compare, screen_compare: Compare, tmp_path: Path, size: Size, theme: str
 ) -> None:
-    # The time of a source is shown in the time zone of the machine, with its age.
-    monkeypatch.setattr("ua_tui.tui.viewers.claims.panel._when", lambda at: f"{at:%Y-%m-%d}")
     session = write_session(tmp_path)
     screen = ViewerScreen(session / REPORT, session)
     async with hosted(screen=screen, size=size, theme=theme) as (app, pilot):
@@ -53,9 +50,8 @@ async def test_a_checked_report(
 
 @looks((SMALL, "ua-dark"), (MEDIUM, "ua-ansi"), (LARGE, "ua-light"))
 async def test_the_claims_of_a_report(
-    screen_compare: Compare, snap_compare: Compare, tmp_path: Path, monkeypatch: Patch, size: Size, theme: str
+    screen_compare: Compare, snap_compare: Compare, tmp_path: Path, size: Size, theme: str
 ) -> None:
-    monkeypatch.setattr("ua_tui.tui.viewers.claims.panel._when", lambda at: f"{at:%Y-%m-%d}")
     session = write_session(tmp_path)
     decide(session, [1], "rejected")
     decide(session, [0], "accepted")

@@ -1,7 +1,8 @@
-"""A paste is text: no control character of it reaches what looks for keys, wherever its bytes are cut."""
+"""A paste is text, and so is what follows Esc: no control character of it reaches what looks for keys."""
 
 from __future__ import annotations
 
+import pytest
 from textual import events
 from textual.drivers import linux_driver
 
@@ -28,6 +29,26 @@ def test_keys_never_wait_and_what_is_no_end_of_a_paste_is_given_back() -> None:
         assert PasteGuard()(key) == key
     guard = PasteGuard()
     assert guard(f"{START}x\x1b[20") + guard("7~y") + guard(END) == f"{START}x[207~y{END}"
+
+
+@pytest.mark.parametrize(
+    ("pieces", "keys"),
+    [
+        (["\x1bthe newest of all prices of chips in the world"], ["escape", *"the"]),
+        (["\x1bPlease"], ["escape", *"Ple"]),
+        (["\x1b", "be"], ["escape", *"be"]),
+        (["\x1b", "b", "e"], ["escape", *"be"]),
+        (["\x1b", "[A", "be"], ["up", *"be"]),
+        (["\x1bb\x1bb", "e"], ["ctrl+left", "ctrl+left", "e"]),
+        (["\x1b\x1bbe"], ["escape", "escape", *"be"]),
+        (["\x1bOP"], ["f1"]),
+    ],
+)
+def test_text_behind_esc_is_text(pieces: list[str], keys: list[str]) -> None:
+    guard_pastes()
+    parser = linux_driver.XTermParser()  # type: ignore[attr-defined]
+    seen = [message for piece in pieces for message in parser.feed(piece)]
+    assert [message.key for message in seen if isinstance(message, events.Key)][: len(keys)] == keys
 
 
 def test_the_terminal_is_read_with_it() -> None:

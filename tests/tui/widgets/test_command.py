@@ -13,7 +13,7 @@ DECLARED = screen_commands()
 
 def test_the_commands_of_the_screens_are_found_in_their_order() -> None:
     assert " ".join(each.name for each in DECLARED) == (
-        "setup model mode queue find sessions fleet connections agents permissions blacklist status context budget"
+        "find sessions model mode budget queue context connections permissions agents fleet status setup blacklist"
     )
 
 

@@ -27,6 +27,7 @@ from ua_tui.core.settings.model import Settings
 from ua_tui.core.settings.secrets import secrets
 from ua_tui.core.text import clean_line
 from ua_tui.core.view.session import SessionView
+from ua_tui.tui.graphics.capabilities import is_multiplexed
 
 NotificationMethod = Literal["bell", "osc9", "osc777", "off"]
 
@@ -39,9 +40,6 @@ _OSC9_TERMS = ("xterm-kitty", "xterm-ghostty", "ghostty", "wezterm")
 _OSC9_PROGRAMS = frozenset({"iterm.app", "wezterm", "ghostty", "kitty"})
 _OSC777_TERMS = ("foot", "contour")
 _OSC777_PROGRAMS = frozenset({"contour"})
-# Whether a multiplexer passes notifications on depends on its settings; it always passes the bell on.
-_BETWEEN = ("TMUX", "STY", "ZELLIJ")
-_BETWEEN_TERMS = ("screen", "tmux")
 
 
 def way_of(setting: str, environment: Mapping[str, str]) -> NotificationMethod:
@@ -52,7 +50,8 @@ def way_of(setting: str, environment: Mapping[str, str]) -> NotificationMethod:
             return chosen
     term = environment.get("TERM", "").lower()
     program = environment.get("TERM_PROGRAM", "").lower()
-    if any(environment.get(name) for name in _BETWEEN) or term.startswith(_BETWEEN_TERMS):
+    if is_multiplexed(environment):
+        # It always passes the bell on.
         return "bell"
     if term.startswith(_OSC9_TERMS) or program in _OSC9_PROGRAMS:
         return "osc9"

@@ -10,6 +10,7 @@ from textual.content import Content
 from ua_tui.core.view.session import SessionView
 from ua_tui.tui.keys.keymap import hints_of, word_of_escape
 from ua_tui.tui.panes.status.bar import AT_REST, STOPS
+from ua_tui.tui.widgets.placeholder import ASK
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -40,10 +41,16 @@ class KeyHints:
             # Nothing can be typed; or the terminal lost the focus, which returns to the same widget.
             return
         shown = app.keys.shown
+        prompt.agent_runs = app.state == "running" and not prompt.disabled
         app.status.escape = word_of_escape(focused) or self._escape.word
         app.status.pane_keys = tuple(hints_of(focused, app.keys))
         way_back = f"{shown('stop')}: {PANE_KEYS} ({shown('help.here')} for help)"
-        text = way_back if focused is not prompt and not prompt.disabled else app.frame.placeholder
+        text = app.frame.placeholder
+        if focused is not prompt and not prompt.disabled:
+            text = way_back
+        elif prompt.agent_runs and text == ASK:
+            # Another program's session says who runs it, and how it is stopped.
+            text = f"{shown('prompt.send')} queues the next query · {shown('prompt.steer')} sends it to the running one"
         if str(prompt.placeholder) != text:
             prompt.placeholder = Content(text)
 

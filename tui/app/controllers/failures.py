@@ -37,7 +37,7 @@ class Failures:
         match event:
             case QueryReceived():
                 self._app.notice.clear()
-            case AgentSilent(over=False, waits_for="model" | "process"):
+            case AgentSilent(over=False, waits_for="model" | "process" | "server"):
                 self._show_silence(event)
             case AgentSilent(over=True) | QueryFinished() if self._app.notice.is_counting:
                 self._app.notice.clear()
@@ -72,11 +72,11 @@ class Failures:
             return describe(msgspec.structs.replace(event, silent_ms=silent)).sentence
 
         stops = self._app.keys.shown("stop")
-        what = "the query" if event.waits_for == "model" else "the query, and ends the process if need be"
+        what = "the query, and ends the process if need be" if event.waits_for == "process" else "the query"
         self._app.notice.count(text, f"{stops} stops {what}")
 
     def _notice(self, message: str) -> None:
-        """Show a failure until the conversation, which says it, too, is in sight."""
+        """Show a failure until the conversation pane that reports it is visible."""
         hint = f"{self._app.keys.shown('show.conversation')} shows the conversation"
         notice = self._app.notice
         notice.show(message, hint, follow=lambda: self._app.frame.show("conversation"))

@@ -74,7 +74,7 @@ class Queries:
         if await inbox.steer(text):
             message = "The agent reads it at its next step."
         else:
-            message = "The agent can't read it now: it runs as the next query."
+            message = "The agent can't take it now: it is queued next."
         self._app.notify(message, markup=False)
         self.show()
 

@@ -30,7 +30,8 @@ def is_text(event: events.Event) -> bool:
 class TypedAhead:
     """Gives text to the prompt, or to the field below a dialog, instead of to what has no use for it.
 
-    - In a pane: a character that is no key there goes to the prompt, which gets the focus and what follows.
+    - In a pane: a character that is no key there goes to the prompt, which gets the focus and what follows. So do
+      the letters that were typed before it without a pause; what they did as keys stays done.
     - In a dialog that a key opened: if somebody types on without a pause, and what they type is no answer, the dialog
       closes, and the prompt gets all that was typed since that key, which is part of it if it is a character.
     - In a dialog that opened by itself: the field below, in which the person was typing, gets what was typed before the
@@ -42,6 +43,7 @@ class TypedAhead:
     def __init__(self, app: AppPort) -> None:
         self._app = app
         self._last_key: tuple[float, str | None] = (float("-inf"), None)
+        self._in_pane = ""
         self._opened: Dialog[Any] | None = None
         self._typed: str | None = None
 
@@ -70,7 +72,8 @@ class TypedAhead:
             return
         if len(self._app.screen_stack) == 1:
             frame.show("prompt")
-            frame.prompt.write(event.text if isinstance(event, events.Paste) else event.character or "")
+            text = event.text if isinstance(event, events.Paste) else self._in_pane or event.character
+            frame.prompt.write(text or "")
         elif isinstance(event, events.Key):
             self._close_opened()
 
@@ -82,6 +85,8 @@ class TypedAhead:
         # A chord such as Ctrl+Q is never pressed in the middle of a sentence.
         opens = text if in_pane else "" if text or event.key == "enter" else None
         self._last_key = event.time, opens
+        before = self._in_pane if event.time - last <= PAUSE_SECONDS else ""
+        self._in_pane = before + text if in_pane and text else ""
         if screen is not self._opened:
             self._opened, self._typed = self._requested(), opening
         if self._typed is None or event.time - last > PAUSE_SECONDS:

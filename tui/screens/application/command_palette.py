@@ -8,7 +8,16 @@ from typing import Any
 
 from rich.cells import cell_len
 from textual import events, on
-from textual.command import Command, CommandList, CommandPalette, DiscoveryHit, Hit, Hits, Provider
+from textual.command import (
+    Command,
+    CommandList,
+    CommandPalette,
+    DiscoveryHit,
+    Hit,
+    Hits,
+    Provider,
+    SearchIcon,
+)
 from textual.content import Content
 from textual.screen import Screen
 from textual.widgets import Input
@@ -65,6 +74,7 @@ class Palette(CommandPalette):
     def on_mount(self) -> None:
         """Lay out the rows again whenever their width is another one; at first it is unknown."""
         self.screen_layout_refresh_signal.subscribe(self, self._lay_out, immediate=True)
+        self.query_one(SearchIcon).icon = "›"
 
     @on(Input.Submitted)
     async def wait_for_search(self) -> None:

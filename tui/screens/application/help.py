@@ -5,6 +5,7 @@ from __future__ import annotations
 import pkgutil
 from collections.abc import Sequence
 from importlib import import_module
+from itertools import chain
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual.app import App, ComposeResult
@@ -31,6 +32,7 @@ class HelpScreen(Dialog[None]):
     Args:
         here: the classes whose keys to show, the nearest first; None shows those of all classes.
         typing: whether keys that are text are left out of them.
+        without: beginnings of the names of actions that do nothing with what is shown.
     """
 
     VERTICAL_BREAKPOINTS = FEW_ROWS
@@ -41,10 +43,17 @@ class HelpScreen(Dialog[None]):
         key_binding("help.all", "f1", "show_all", "every key"),
     ]
 
-    def __init__(self, here: Sequence[type[DOMNode]] | None = None, *, typing: bool = False) -> None:
+    def __init__(
+        self,
+        here: Sequence[type[DOMNode]] | None = None,
+        *,
+        typing: bool = False,
+        without: tuple[str, ...] = (),
+    ) -> None:
         super().__init__(requested=True)
         self.here = here
         self._in_text = typing
+        self._without = without
 
     def compose(self) -> ComposeResult:
         """Create the box."""
@@ -63,7 +72,8 @@ class HelpScreen(Dialog[None]):
         if places is None:
             running = classes_with_place([*app.screen_stack[0].walk_children(with_self=True), app])
             places = [*running, *screen_places()]
-        sections = sections_of(places, keys, typing=self.here is not None and self._in_text)
+        typing, without = (self._in_text, self._without) if self.here is not None else (False, ())
+        sections = sections_of(places, keys, typing=typing, without=without)
         groups = [
             (place.title, [*(shown_line(each.values(), what) for what, each in lines.items()), *place.fixed])
             for place, lines in sections.items()
@@ -111,7 +121,9 @@ def show_help(app: App[Any], *, everything: bool = False) -> None:
     nodes = (focused or app.screen).ancestors_with_self
     here = classes_with_place(node for node in nodes if node is not app or not isinstance(app.screen, Modal))
     typing = focused is not None and focused.check_consume_key("a", "a")
-    app.push_screen(HelpScreen(None if everything else here, typing=typing))
+    idle = (getattr(node, "idle_actions", ()) for node in nodes)
+    without = tuple(chain.from_iterable(idle))
+    app.push_screen(HelpScreen(None if everything else here, typing=typing, without=without))
 
 
 def screen_places() -> list[type[DOMNode]]:

@@ -15,7 +15,7 @@ from textual.content import Content
 from textual.widgets import Static
 
 from ua_tui.core.events.types import AuthRequired
-from ua_tui.tui.keys.places import LINK, KeyPlace, key_binding
+from ua_tui.tui.keys.places import LINK, UNANSWERED, KeyPlace, key_binding
 from ua_tui.tui.screens.requests.arguments import reveal
 from ua_tui.tui.screens.requests.qr import QrCode, qr_rows
 from ua_tui.tui.terminal.copy import copy_text
@@ -45,7 +45,7 @@ class AuthScreen(Dialog[Outcome | None]):
         key_binding("link.open", "o", "open", "open in the browser", LINK),
         key_binding("link.copy", "y", "copy", "copy the link", LINK),
         key_binding("auth.done", "d,enter", "answer('completed')", "done"),
-        key_binding("auth.cancel", "escape", "cancel", "cancel"),
+        key_binding("auth.cancel", "escape", "cancel", "cancel", UNANSWERED),
     ]
 
     def __init__(self, event: AuthRequired, now: Callable[[], datetime] = utc_now) -> None:

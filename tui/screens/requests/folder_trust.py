@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import ClassVar, Literal
 
 from textual.app import ComposeResult
-from textual.binding import BindingType
+from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
@@ -14,12 +14,13 @@ from textual.widgets import Static
 from ua_tui.core.trust.state import GROUPS, Answer
 from ua_tui.core.trust_question.changes import Change
 from ua_tui.core.trust_question.question import FolderQuestion
-from ua_tui.tui.keys.places import KeyPlace, key_binding
+from ua_tui.tui.keys.places import UNANSWERED, KeyPlace, key_binding
 from ua_tui.tui.screens.requests.arguments import ArgumentsView, reveal, reveal_line
 from ua_tui.tui.widgets.dialog import Box, Choice, Dialog, FactRows, Foot
 
 FolderAnswer = Answer | Literal["view", "not_now"]
 
+_TRUST = Binding.Group("trust it, trust it in part, ignore its files")
 _MOST_DIFFERENT = 200
 
 
@@ -29,11 +30,11 @@ class FolderTrustScreen(Dialog[FolderAnswer | None]):
     PLACE: ClassVar[KeyPlace] = KeyPlace("When a folder needs trust")
     FIRST = "not_now"
     BINDINGS: ClassVar[list[BindingType]] = [
-        key_binding("folder.trust", "t", "choose('trusted')", "trust it"),
-        key_binding("folder.part", "p", "choose('partly')", "trust it in part"),
-        key_binding("folder.ignore", "i", "choose('ignored')", "ignore its files"),
+        key_binding("folder.trust", "t", "choose('trusted')", "trust it", _TRUST),
+        key_binding("folder.part", "p", "choose('partly')", "trust it in part", _TRUST),
+        key_binding("folder.ignore", "i", "choose('ignored')", "ignore its files", _TRUST),
         key_binding("folder.view", "v", "choose('view')", "view its files"),
-        key_binding("folder.back", "escape", "choose('not_now')", "not now"),
+        key_binding("folder.back", "escape", "choose('not_now')", "not now", UNANSWERED),
     ]
 
     def __init__(self, question: FolderQuestion, *, requested: bool = False) -> None:
@@ -81,7 +82,7 @@ class FolderFilesScreen(Dialog[None]):
     PLACE: ClassVar[KeyPlace] = KeyPlace("When a folder needs trust")
     FIRST = "close"
     BINDINGS: ClassVar[list[BindingType]] = [
-        key_binding("folder.leave", "escape,q", "close", "back to the question"),
+        key_binding("screen.back", "escape,q", "close", "back"),
     ]
 
     def __init__(self, question: FolderQuestion) -> None:
@@ -115,7 +116,7 @@ def _details(question: FolderQuestion) -> Iterator[Widget]:
         yield Static(Content(_PARTLY), classes="advice")
 
 
-_PARTLY = "In part: all but MCP servers, addresses, keys, accounts, Logfire and the folder of the sessions."
+_PARTLY = "Partly: no servers, addresses, keys, accounts, Logfire or sessions folder from these files."
 
 
 def _row(change: Change) -> tuple[str, str]:

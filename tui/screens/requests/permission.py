@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 from msgspec.structs import replace
 from textual import events
 from textual.app import ComposeResult
-from textual.binding import BindingType
+from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.content import Content
 from textual.widgets import Static
@@ -28,7 +28,7 @@ from ua_tui.core.agent.permissions.policy import is_free
 from ua_tui.core.agent.permissions.proposals import exact_pattern, first_word, rules_problem, split_rules
 from ua_tui.core.agent.permissions.rules import Rule
 from ua_tui.core.events.types import PermissionAsked
-from ua_tui.tui.keys.places import KeyPlace, key_binding
+from ua_tui.tui.keys.places import UNANSWERED, KeyPlace, key_binding
 from ua_tui.tui.screens.requests.arguments import ArgumentsView, call_lines, inner_tools, reveal, thought_of
 from ua_tui.tui.screens.requests.arguments_editor import ArgumentsEditor
 from ua_tui.tui.screens.requests.headings import heading_of
@@ -51,6 +51,8 @@ class PermissionAnswer:
     input: dict[str, Any] | None = None
 
 
+_DENY = Binding.Group("deny; with a reason for the model")
+_RULE = Binding.Group("allow by a rule: for this session, in this folder, everywhere")
 DENY = PermissionAnswer(allow=False)
 ONCE = PermissionAnswer(allow=True)
 MOST_NAMED = 4
@@ -86,18 +88,24 @@ class PermissionScreen(Dialog[PermissionAnswer | None]):
     VERTICAL_BREAKPOINTS = _FEW_ROWS
     FIRST = "deny"
     BINDINGS: ClassVar[list[BindingType]] = [
-        key_binding("permission.deny", "d", "deny", "deny"),
-        key_binding("permission.reason", "r", "reason", "deny with a reason for the model"),
+        key_binding("permission.deny", "d", "deny", "deny", _DENY),
+        key_binding("permission.reason", "r", "reason", "deny with a reason for the model", _DENY),
         key_binding("permission.once", "a", "once", "allow once"),
-        key_binding("permission.session", "s", "remember('session')", "allow for this session, by a rule"),
-        key_binding("permission.folder", "f", "remember('folder')", "allow in this folder, by a rule"),
-        key_binding("permission.everywhere", "e", "remember('everywhere')", "allow everywhere, by a rule"),
+        key_binding(
+            "permission.session", "s", "remember('session')", "allow for this session, by a rule", _RULE
+        ),
+        key_binding("permission.folder", "f", "remember('folder')", "allow in this folder, by a rule", _RULE),
+        key_binding(
+            "permission.everywhere", "e", "remember('everywhere')", "allow everywhere, by a rule", _RULE
+        ),
         key_binding("permission.change", "c", "change", "change the arguments, then allow it"),
         key_binding(
             "permission.allow_changed", "ctrl+s", "allow_changed", "allow with the changed arguments"
         ),
         key_binding("permission.editor", "ctrl+g", "edit_outside", "change them in $VISUAL or $EDITOR"),
-        key_binding("permission.back", "escape", "back", "deny; decide later in somebody else's session"),
+        key_binding(
+            "permission.back", "escape", "back", "deny; decide later in somebody else's session", UNANSWERED
+        ),
     ]
 
     def __init__(

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import ClassVar, Literal
 
 from textual.app import ComposeResult
-from textual.binding import BindingType
+from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.widgets import Static
 
 from ua_tui.core.agent.permissions.gate import REASON_LIMIT
 from ua_tui.core.events.types import PermissionAsked
-from ua_tui.tui.keys.places import KeyPlace, key_binding
+from ua_tui.tui.keys.places import DECLINE, UNANSWERED, KeyPlace, key_binding
 from ua_tui.tui.screens.requests.permission import PermissionAnswer
 from ua_tui.tui.screens.requests.text_answer import TextAnswer, characters_left
 from ua_tui.tui.viewers.bodies.markdown import MarkdownBody
@@ -21,6 +21,7 @@ from ua_tui.tui.widgets.dialog import Box, Choice, Dialog, Foot
 PlanAnswer = PermissionAnswer | Literal["acceptEdits"]
 """An answer to the question, or the mode whose choice approves the plan."""
 
+_APPROVE = Binding.Group("approve: other calls ask; edits of files are allowed")
 _NO_TEXT = "*The agent has not written the plan: its messages in the conversation may say what it is.*"
 _ADVICE = "Until you approve it, nothing is written or sent."
 
@@ -31,13 +32,13 @@ class PlanScreen(Dialog[PlanAnswer | None]):
     PLACE: ClassVar[KeyPlace] = KeyPlace("When a plan is ready")
     FIRST = "keep"
     BINDINGS: ClassVar[list[BindingType]] = [
-        key_binding(
-            "plan.keep", "escape", "back", "continue planning; decide later in somebody else's session"
-        ),
-        key_binding("form.decline", "ctrl+n", "keep", "continue planning"),
+        key_binding("plan.keep", "escape", "back", "continue planning", UNANSWERED),
+        key_binding("form.decline", "ctrl+n", "keep", "continue planning", DECLINE),
         key_binding("plan.remark", "r", "remark", "continue planning, with a remark for the model"),
-        key_binding("plan.approve", "a", "approve", "approve; other calls ask"),
-        key_binding("plan.edits", "e", "answer('acceptEdits')", "approve; edits of files are allowed"),
+        key_binding("plan.approve", "a", "approve", "approve; other calls ask", _APPROVE),
+        key_binding(
+            "plan.edits", "e", "answer('acceptEdits')", "approve; edits of files are allowed", _APPROVE
+        ),
     ]
 
     def __init__(self, event: PermissionAsked) -> None:

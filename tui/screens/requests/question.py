@@ -12,7 +12,7 @@ from textual.content import Content
 from textual.widgets import OptionList, Static
 
 from ua_tui.core.events.types import PermissionAsked
-from ua_tui.tui.keys.places import KeyPlace, key_binding
+from ua_tui.tui.keys.places import DECLINE, UNANSWERED, KeyPlace, key_binding
 from ua_tui.tui.screens.requests.arguments import reveal
 from ua_tui.tui.screens.requests.permission import PermissionAnswer
 from ua_tui.tui.screens.requests.text_answer import TextAnswer
@@ -55,8 +55,14 @@ class QuestionScreen(Dialog[PermissionAnswer | None]):
     BINDINGS: ClassVar[list[BindingType]] = [
         key_binding("question.mark", "space", "mark", "mark one of several answers"),
         key_binding("question.write", "t", "write", "answer with a text"),
-        key_binding("question.decline", "escape", "back", "do not answer; later in somebody else's session"),
-        key_binding("form.decline", "ctrl+n", "decline", "decline"),
+        key_binding(
+            "question.decline",
+            "escape",
+            "back",
+            "do not answer; later in somebody else's session",
+            UNANSWERED,
+        ),
+        key_binding("form.decline", "ctrl+n", "decline", "decline", DECLINE),
         *(Binding(str(number), f"pick({number})", show=False) for number in range(1, 10)),
     ]
 

@@ -13,7 +13,7 @@ from textual.content import Content
 from textual.widgets import Input, Static
 
 from ua_tui.core.events.types import ElicitationAsked
-from ua_tui.tui.keys.places import LINK, KeyPlace, key_binding
+from ua_tui.tui.keys.places import DECLINE, LINK, UNANSWERED, KeyPlace, key_binding
 from ua_tui.tui.screens.requests.arguments import reveal, reveal_line
 from ua_tui.tui.screens.requests.form_fields import FieldRow
 from ua_tui.tui.terminal.copy import copy_text
@@ -66,7 +66,9 @@ class ServerLinkScreen(ServerScreen):
         key_binding("link.copy", "y", "copy", "copy the link", LINK),
         key_binding("page.continue", "c", "continue", "continue"),
         key_binding("page.decline", "d", "give('decline')", "decline"),
-        key_binding("page.cancel", "escape", "back", "cancel; decide later in somebody else's session"),
+        key_binding(
+            "page.cancel", "escape", "back", "cancel; decide later in somebody else's session", UNANSWERED
+        ),
     ]
 
     def __init__(self, event: ElicitationAsked) -> None:
@@ -152,8 +154,10 @@ class ServerFormScreen(ServerScreen):
     AT_ONCE = Dialog.AT_ONCE | {"select"}
     BINDINGS: ClassVar[list[BindingType]] = [
         key_binding("form.submit", "ctrl+s", "submit", "submit the form"),
-        key_binding("form.decline", "ctrl+n", "give('decline')", "decline"),
-        key_binding("form.cancel", "escape", "back", "cancel; decide later in somebody else's session"),
+        key_binding("form.decline", "ctrl+n", "give('decline')", "decline", DECLINE),
+        key_binding(
+            "form.cancel", "escape", "back", "cancel; decide later in somebody else's session", UNANSWERED
+        ),
     ]
 
     def compose(self) -> ComposeResult:

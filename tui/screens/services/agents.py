@@ -56,7 +56,7 @@ class AgentsScreen(RowScreen[RosterEntry]):
     """
 
     PLACE: ClassVar[KeyPlace] = KeyPlace("In the sub-agents", parts=(RowList,))
-    BINDINGS: ClassVar[list[BindingType]] = [key_binding("agents.read", "r", "read", "read the files again")]
+    BINDINGS: ClassVar[list[BindingType]] = [key_binding("agents.read", "r", "read", "read again")]
     OFFERED = (("agents.read", "read again", "read"),)
 
     def __init__(

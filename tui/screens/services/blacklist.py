@@ -16,7 +16,7 @@ from ua_tui.core.errors import UniversalAgentError
 from ua_tui.core.storage.folders import WORKSPACES
 from ua_tui.core.text import clean_line
 from ua_tui.core.web_reader.blacklist import Blacklist, Listing
-from ua_tui.tui.keys.places import KeyPlace, key_binding
+from ua_tui.tui.keys.places import REMOVE, KeyPlace, key_binding
 from ua_tui.tui.ports import ScreenHost
 from ua_tui.tui.widgets.choice_list import ChoiceList
 from ua_tui.tui.widgets.dialog import Box, Choice, Dialog, Foot
@@ -39,7 +39,7 @@ class BlacklistScreen(Dialog[None]):
 
     PLACE: ClassVar[KeyPlace] = KeyPlace("In the blacklist")
     BINDINGS: ClassVar[list[BindingType]] = [
-        key_binding("blacklist.clear", "c,delete", "clear", "clear the site"),
+        key_binding("blacklist.clear", "d,delete", "clear", "clear the site", REMOVE),
         key_binding("blacklist.clear_all", "a", "clear_all", "clear all"),
         key_binding("screen.back", "escape,q", "close", "back"),
     ]
@@ -56,7 +56,7 @@ class BlacklistScreen(Dialog[None]):
             yield Static(Content("Reading the list…"), id="blacklist-what")
             yield ChoiceList(id="blacklist-sites")
             yield Foot(
-                Choice("c", "Clear", "clear", disabled=True),
+                Choice("d", "Clear", "clear", disabled=True),
                 Choice("a", "Clear all", "clear-all", "clear_all", disabled=True),
                 Choice("Esc", "Close", "close"),
             )

@@ -61,7 +61,7 @@ class ConnectionsScreen(RowScreen[McpServer]):
     BINDINGS: ClassVar[list[BindingType]] = [
         key_binding("connections.reconnect", "r", "reconnect", "connect the server again"),
         key_binding("connections.log_in", "l", "log_in", "log in to the server"),
-        key_binding("connections.switch", "e,space", "switch", "disable or enable its tools"),
+        key_binding("connections.switch", "space", "switch", "disable or enable its tools"),
         key_binding("connections.test", "t", "test", "test everything"),
     ]
     OFFERED = (

@@ -21,7 +21,7 @@ from ua_tui.core.connections.oauth.target import LoginTarget
 from ua_tui.core.connections.user_servers import UserServer, connection_to
 from ua_tui.core.errors import ConnectionFailed, UniversalAgentError
 from ua_tui.core.text import clean_line
-from ua_tui.tui.keys.places import LINK, KeyPlace, key_binding
+from ua_tui.tui.keys.places import LINK, UNANSWERED, KeyPlace, key_binding
 from ua_tui.tui.terminal.copy import copy_text
 from ua_tui.tui.terminal.links import Link, browser_link, leads_to, open_browser_link
 from ua_tui.tui.widgets.dialog import Box, Choice, Dialog, Foot, fields
@@ -50,7 +50,7 @@ class LoginScreen(Dialog[bool]):
         key_binding("link.open", "o", "open", "open in the browser", LINK),
         key_binding("link.copy", "y", "copy", "copy the link", LINK),
         key_binding("login.again", "a", "again", "try again"),
-        key_binding("login.cancel", "escape", "cancel", "cancel"),
+        key_binding("login.cancel", "escape", "cancel", "cancel", UNANSWERED),
     ]
 
     def __init__(self, server: UserServer, log_in: LogIn = log_in) -> None:

@@ -19,7 +19,7 @@ from ua_tui.core.errors import UniversalAgentError
 from ua_tui.core.events.units import quantity
 from ua_tui.core.history.permission_log import PermissionDecision, read_decisions
 from ua_tui.core.text import clean_line
-from ua_tui.tui.keys.places import KeyPlace, key_binding
+from ua_tui.tui.keys.places import REMOVE, KeyPlace, key_binding
 from ua_tui.tui.ports import ScreenHost, SessionPort
 from ua_tui.tui.screens.services.row_screen import MUTED, RowScreen, field, hanging
 from ua_tui.tui.viewers.view.chrome import TitleLine
@@ -51,8 +51,8 @@ class PermissionsScreen(RowScreen[Rule]):
 
     PLACE: ClassVar[KeyPlace] = KeyPlace("In the permission rules", parts=(RowList,))
     BINDINGS: ClassVar[list[BindingType]] = [
-        key_binding("permissions.remove", "d,delete", "remove", "remove the rule"),
-        key_binding("permissions.read", "r", "read", "read the rules again"),
+        key_binding("permissions.remove", "d,delete", "remove", "remove it", REMOVE),
+        key_binding("permissions.read", "r", "read", "read again"),
     ]
     OFFERED = (("permissions.remove", "remove", "remove"), ("permissions.read", "read again", "read"))
 

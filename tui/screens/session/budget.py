@@ -48,7 +48,7 @@ class BudgetScreen(Dialog[float | None]):
     FIRST = "leave"
     BINDINGS: ClassVar[list[BindingType]] = [
         key_binding("budget.raise", "r", "write", "raise the limit"),
-        key_binding("budget.leave", "escape,q", "back", "close"),
+        key_binding("screen.back", "escape,q", "back", "back"),
     ]
 
     def __init__(

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import ClassVar, Literal
 
 from textual.app import ComposeResult
-from textual.binding import BindingType
+from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.widgets import Static
 
@@ -15,8 +15,11 @@ from ua_tui.core.events.units import duration
 from ua_tui.core.text import clean, clean_line
 from ua_tui.core.view.activity import Activity, describe_call
 from ua_tui.tui.keys.keymap import keys_of
-from ua_tui.tui.keys.places import KeyPlace, key_binding
+from ua_tui.tui.keys.places import KEEP, KeyPlace, key_binding
 from ua_tui.tui.widgets.dialog import QUIET_SECONDS, Box, Choice, Dialog, Foot, fields
+
+BEFORE = KeyPlace("Before something is done")
+YES = Binding.Group("yes; when you quit: stop what runs")
 
 
 class DeleteScreen(Dialog[bool]):
@@ -27,11 +30,11 @@ class DeleteScreen(Dialog[bool]):
         facts: details, such as its size.
     """
 
-    PLACE: ClassVar[KeyPlace] = KeyPlace("Before something is deleted")
+    PLACE: ClassVar[KeyPlace] = BEFORE
     FIRST = "keep"
     BINDINGS: ClassVar[list[BindingType]] = [
         key_binding("delete.confirm", "d", "answer(True)", "delete"),
-        key_binding("delete.keep", "n,escape,q", "answer(False)", "keep"),
+        key_binding("delete.keep", "n,escape,q", "answer(False)", "keep", KEEP),
     ]
 
     def __init__(self, name: str, facts: str) -> None:
@@ -55,11 +58,11 @@ class ConfirmScreen(Dialog[bool]):
     `yes` and `no` are what the answers are called; with `risky` the box looks like that of a failure.
     """
 
-    PLACE: ClassVar[KeyPlace] = KeyPlace("Before something is confirmed")
+    PLACE: ClassVar[KeyPlace] = BEFORE
     FIRST = "no"
     BINDINGS: ClassVar[list[BindingType]] = [
-        key_binding("confirm.yes", "y", "answer(True)", "yes"),
-        key_binding("confirm.no", "n,escape,q", "answer(False)", "no"),
+        key_binding("confirm.yes", "y", "answer(True)", "yes", YES),
+        key_binding("confirm.no", "n,escape,q", "answer(False)", "no", KEEP),
     ]
 
     def __init__(
@@ -123,12 +126,12 @@ class QuitScreen(Dialog[QuitAnswer]):
         now: the time of day, in seconds.
     """
 
-    PLACE: ClassVar[KeyPlace] = KeyPlace("When you quit while work runs")
+    PLACE: ClassVar[KeyPlace] = BEFORE
     FIRST = "stay"
     BINDINGS: ClassVar[list[BindingType]] = [
-        key_binding("quit.stay", "n,escape", "answer('stay')", "stay"),
+        key_binding("quit.stay", "n,escape", "answer('stay')", "stay", KEEP),
         key_binding("quit.wait", "w", "answer('wait')", "quit when done"),
-        key_binding("quit.stop", "y", "answer('stop')", "stop it and quit"),
+        key_binding("quit.stop", "y", "answer('stop')", "stop it and quit", YES),
     ]
 
     def __init__(

@@ -35,7 +35,7 @@ class ContextScreen(Dialog[None]):
 
     PLACE: ClassVar[KeyPlace] = KeyPlace("What fills the context")
     FIRST = "close"
-    BINDINGS: ClassVar[list[BindingType]] = [key_binding("context.close", "escape,q", "close", "back")]
+    BINDINGS: ClassVar[list[BindingType]] = [key_binding("screen.back", "escape,q", "close", "back")]
 
     def __init__(self, controls: Session | None) -> None:
         super().__init__(requested=True)

@@ -19,7 +19,7 @@ from ua_tui.tui.widgets.choice_list import LetterKeyList
 from ua_tui.tui.widgets.dialog import Box, Dialog, Foot
 
 _IN_USE = "●"
-_NAMES = {"bypassPermissions": "skip every check"}
+_NAMES = {"default": "ask", "acceptEdits": "allow edits", "bypassPermissions": "allow all"}
 _ADVICE = (
     "Applies from the next call on; calls that wait are judged again. This session only. "
     "Rules that deny or ask hold in every mode."
@@ -85,9 +85,9 @@ class ModeScreen(Dialog[str | None]):
 
 
 def confirm_skip() -> ConfirmScreen:
-    """The question before every check is skipped."""
-    skip = "Skip every permission check?"
-    return ConfirmScreen("Permission mode", skip, _SKIP, yes="Skip every check", no="Back", risky=True)
+    """The question before all tools run without asking."""
+    skip = "Allow all tools without asking?"
+    return ConfirmScreen("Permission mode", skip, _SKIP, yes="Allow all", no="Back", risky=True)
 
 
 def _name(mode: str) -> str:

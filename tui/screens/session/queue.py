@@ -11,7 +11,7 @@ from textual.content import Content
 from textual.widgets import OptionList, Static
 
 from ua_tui.tui.keys.keymap import keys_of
-from ua_tui.tui.keys.places import KeyPlace, key_binding
+from ua_tui.tui.keys.places import REMOVE, KeyPlace, key_binding
 from ua_tui.tui.ports import ScreenHost
 from ua_tui.tui.render.format import first_line
 from ua_tui.tui.widgets.choice_list import ChoiceList
@@ -39,7 +39,7 @@ class QueueScreen(Dialog[str | None]):
     BINDINGS: ClassVar[list[BindingType]] = [
         key_binding("queue.earlier", "shift+up,K", "move(-1)", "earlier", _MOVE),
         key_binding("queue.later", "shift+down,J", "move(1)", "later", _MOVE),
-        key_binding("queue.delete", "d,delete", "delete", "delete it"),
+        key_binding("queue.delete", "d,delete", "delete", "delete it", REMOVE),
         key_binding("screen.back", "escape,q", "close", "back"),
     ]
 

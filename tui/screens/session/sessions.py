@@ -23,7 +23,7 @@ from ua_tui.core.history.index import SessionIndex
 from ua_tui.core.knowledge.records import Hit
 from ua_tui.core.text import clean_line, natural_key
 from ua_tui.tui.keys.keymap import keys_of
-from ua_tui.tui.keys.places import TO_PROMPT, KeyPlace, key_binding
+from ua_tui.tui.keys.places import REMOVE, SEARCH, TO_PROMPT, KeyPlace, key_binding
 from ua_tui.tui.ports import ScreenHost
 from ua_tui.tui.render.format import tail_cut
 from ua_tui.tui.screens.files.export import export_session
@@ -72,10 +72,10 @@ class SessionsScreen(Modal[Path | None]):
     BINDINGS: ClassVar[list[BindingType]] = [
         key_binding("sessions.resume", "r", "resume", "resume it"),
         key_binding("sessions.rename", "n", "rename", "give it a title"),
-        key_binding("sessions.delete", "d,delete", "delete", "delete it (asks first)"),
-        key_binding("sessions.export", "x", "export", "write it as one page, with report and evidence"),
+        key_binding("sessions.delete", "d,delete", "delete", "delete it (asks first)", REMOVE),
+        key_binding("sessions.export", "X", "export", "write it into a file, with report and evidence"),
         key_binding("sessions.sort", "s", "sort", "change the order"),
-        key_binding("find.search", "slash", "search", "search titles, and what they found"),
+        key_binding("find.search", "slash", "search", "search", SEARCH),
         key_binding("screen.leave", "escape", "leave", "back"),
         key_binding("screen.close", "q", "close", "back"),
         TO_PROMPT,
@@ -119,7 +119,7 @@ class SessionsScreen(Modal[Path | None]):
             ("/", "search", "screen.search"),
             ("s", "sort", "screen.sort"),
             ("n", "rename", "screen.rename"),
-            ("x", "export", "screen.export"),
+            ("X", "export", "screen.export"),
             ("d", "delete", "screen.delete"),
             ("Esc", "back", "screen.close"),
         )

@@ -23,7 +23,7 @@ class StatusScreen(Dialog[None]):
 
     PLACE: ClassVar[KeyPlace] = KeyPlace("In the session status")
     FIRST = "close"
-    BINDINGS: ClassVar[list[BindingType]] = [key_binding("status.close", "escape,q", "close", "back")]
+    BINDINGS: ClassVar[list[BindingType]] = [key_binding("screen.back", "escape,q", "close", "back")]
 
     def __init__(self, rows: Sequence[tuple[str, str]]) -> None:
         super().__init__(requested=True)
