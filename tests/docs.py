@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from tests.dependencies_page import constraints, licences_table
 from tests.keys_page import keys_page, standard_tables
 from tests.modules_page import modules_page
 from tests.paths import DOCS, PROJECT
@@ -92,6 +93,11 @@ def metrics_table() -> str:
     return "\n".join(rows)
 
 
+def dependencies_page(page: str) -> str:
+    """The text of the page with its table of licences made again."""
+    return _with_table(page, "licences", licences_table(page))
+
+
 def toolkit_tools(_: str) -> str:
     """The file with what the local toolkit says of its tools."""
     from ua_tui.core.toolkit.server import TOOLS
@@ -107,11 +113,13 @@ def _with_table(page: str, name: str, table: str) -> str:
 
 PAGES: dict[Path, Callable[[str], str]] = {
     DOCS / "configuration.md": configuration_page,
+    DOCS / "dependencies.md": dependencies_page,
     DOCS / "modules.md": modules_page,
     DOCS / "tracing.md": tracing_page,
     PROJECT / "core" / "connections" / "toolkit.json": toolkit_tools,
     PROJECT / "tui" / "keys" / "standard.json": standard_tables,
     DOCS / "keys.md": keys_page,
+    PROJECT / "constraints.txt": constraints,
 }
 """The pages with generated parts, and the functions that make these parts again in the text of a page."""
 

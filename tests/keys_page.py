@@ -17,13 +17,13 @@ from ua_tui.tui.app.app import UaTuiApp
 from ua_tui.tui.app.main_screen import MainScreen
 from ua_tui.tui.keys.keymap import Keys
 from ua_tui.tui.keys.names import shown_key
-from ua_tui.tui.keys.places import bindings_of, sections_of
+from ua_tui.tui.keys.places import bindings_of, distinct, sections_of
 from ua_tui.tui.layout.frame import Frame
 from ua_tui.tui.panes.spec import pane_specs
 from ua_tui.tui.screens.application.help import screen_places
 from ua_tui.tui.widgets.modal import Modal
 
-OWN_PROGRAMS = {"ua_tui.tui.cli.served_tab"}
+OWN_PROGRAMS = {"ua_tui.tui.cli.served_session"}
 """Modules that only run in processes of their own."""
 
 
@@ -96,7 +96,7 @@ def _places_table() -> str:
     # Not the table of standard keys, which is generated, too.
     keys = Keys({name: tuple(keys.split(",")) for name, keys in standard_keys().items()})
     for place, lines in sections_of(every_place(), keys).items():
-        cells = [(", ".join(map(_written, each.values())), what) for what, each in lines.items()]
+        cells = [(", ".join(map(_written, distinct(each.values()))), what) for what, each in lines.items()]
         cells += [(f"`{fixed}`", what) for fixed, what in place.fixed]
         for title, (written, what) in zip((place.title, *[""] * len(cells)), cells, strict=False):
             rows.append(f"| {title} | {written} | {what} |")

@@ -75,7 +75,7 @@ SCREEN = Picture(
     (160, 45),
     (
         *("Workspace", "Conversation", "Trace", "Observers", "DEMO", "ready", "ai-chip-news.html"),
-        *("SEARCH_NEWS", "crawl_parallel", "8/10 pages", "Lead stories", "every rule was met"),
+        *("SEARCH_NEWS", "crawl_parallel", "8/10 pages", "Lead stories", "report compared"),
     ),
 )
 NARROW = Picture(

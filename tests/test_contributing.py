@@ -146,6 +146,8 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     left_out = shutil.ignore_patterns("__snapshots__", "e2e", "bench", "__pycache__")
     for package in ("core", "observers", "tui", "styles", "ua_tui", "tests", "docs"):
         shutil.copytree(PROJECT / package, root / package, symlinks=True, ignore=left_out)
+    for file in ("pyproject.toml", "constraints.txt"):
+        shutil.copy(PROJECT / file, root / file)
     blocks = [block for blocks, _ in RECIPES.values() for block in blocks]
     for kind, name, text in blocks:
         apply(root / name, text, is_change=kind == "diff")

@@ -8,7 +8,7 @@ from datetime import datetime
 from pathlib import Path
 
 from ua_tui.core.events.tool_names import tool_name
-from ua_tui.core.events.types import Event, PermissionAnswered, PermissionApplied
+from ua_tui.core.events.types import ASK_USER, EXIT_PLAN, Event, PermissionAnswered, PermissionApplied
 from ua_tui.core.records.journal_reader import read_events
 from ua_tui.core.text import clean_line
 
@@ -52,8 +52,13 @@ def read_decisions(folder: Path) -> list[PermissionDecision]:
 
 
 def decisions(events: Iterable[Event]) -> Iterator[PermissionDecision]:
-    """The decisions among events; cleaned texts of one line."""
+    """The decisions among events, without questions and plans, which the agent asks about; texts of one line."""
     for event in events:
+        if isinstance(event, PermissionApplied | PermissionAnswered) and event.tool_name in {
+            ASK_USER,
+            EXIT_PLAN,
+        }:
+            continue
         match event:
             case PermissionApplied():
                 by = f"rule ({event.origin})" if event.rule else "permission mode"

@@ -17,7 +17,7 @@ class SessionStats(msgspec.Struct):
     """Statistics of a past session; costs, tokens and times are complete when `read` is 1.
 
     Attributes:
-        folder: what of the files of its folder had an effect, in clauses.
+        folder: which files of its folder affected it, in clauses.
         read: the part of the journal that was read, from 0 to 1.
         events: the number of events to show.
         left_out: the bytes at the beginning of the journal that are not shown.

@@ -147,7 +147,8 @@ def _query(query: Query) -> Iterator[str]:
         yield f"*Sent automatically by the program: {occasion}.*"
     yield _quoted(query.text)
     if query.decision is not None:
-        yield f"*{query.decision}, decided by {query.source}.*"
+        answer = "Direct answer" if query.decision == "SIMPLE" else "Full agent"
+        yield f"*{answer}, chosen by {'a rule' if query.source == 'rule' else query.source}.*"
 
 
 def _ending(query: Query) -> str:
@@ -173,7 +174,7 @@ def _message(message: Message) -> str:
 def _call(call: Call) -> Iterator[str]:
     outcome = "no result" if call.status is None else f"{call.status}, {call.duration_ms / 1000:.2f} s"
     nesting = "↳ " * call.depth
-    yield f"### {nesting}{_code(call.name)} ({outcome}) at {_time(call.at)}"
+    yield f"### {nesting}{_code(call.label)} ({outcome}) at {_time(call.at)}"
     yield _fenced(_pretty(call.input_preview), "json")
     if call.stored_at is not None:
         yield f"Full result: {_link(call.stored_at)}"

@@ -61,7 +61,7 @@ def test_the_groups_of_a_pattern_are_placeholders_and_no_code_means_two_things()
 
 
 def test_the_longest_code_wins_and_an_unknown_error_has_no_entry() -> None:
-    assert [advice_code("site", status) for status in ("404", "503", "304")] == [
+    assert [advice_code("site", status) for status in ("404", "503", "306")] == [
         "site.no_page",
         "site.broken",
         "",

@@ -16,7 +16,8 @@ from tests.paths import PROJECT
 from ua_tui.core.postgres.address import Address
 from ua_tui.core.settings.model import Settings
 from ua_tui.core.team.jobs.running import JobStop
-from ua_tui.core.team.records import Job, JobClaim, Mailbox, Outcome, SessionId
+from ua_tui.core.team.mailbox import Mailbox
+from ua_tui.core.team.records import Job, JobClaim, Outcome, SessionId
 from ua_tui.tui.team.job_session import run_job
 
 SEND, ALLOWED = "mcp__outbox__send_message", "send_message(to=ann@example.com)"

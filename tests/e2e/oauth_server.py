@@ -5,7 +5,7 @@
 Whoever opens the page of the login has agreed at once. Tokens hold for `--lifetime` seconds, and each can be renewed
 once. With `--closed` no program can register, and only the one with that id is known. With `--refuses` every login is
 refused. `POST /revoke-all` ends all access tokens, and with `?renewal` also what renews them; `GET /seen` gives the
-requests, as lines.
+requests, as lines. After `POST /demand` tools are called only with the scope `more`.
 """
 
 from __future__ import annotations
@@ -122,6 +122,11 @@ class Accounts:
         )
 
 
+async def _next(pieces: list[Any], receive: Any) -> Any:
+    """The next piece of a request of which some were read."""
+    return pieces.pop(0) if pieces else await receive()
+
+
 class _AnyPort(OAuthClientInformationFull):
     """A program that may use any port for its redirect address, as RFC 8252 asks for."""
 
@@ -179,16 +184,36 @@ def main() -> None:
             accounts.renewals.clear()
         return PlainTextResponse("done")
 
+    demands: list[str] = []
+
+    async def demand(_request: Request) -> Response:
+        demands.append("notes more")
+        return PlainTextResponse("done")
+
     async def show_seen(_request: Request) -> Response:
         return PlainTextResponse("\n".join(seen))
 
     server.custom_route("/revoke-all", methods=["POST"])(revoke_all)
+    server.custom_route("/demand", methods=["POST"])(demand)
     server.custom_route("/seen", methods=["GET"])(show_seen)
     app: Any = server.sse_app() if args.transport == "sse" else server.streamable_http_app()
 
     async def watched(scope: Any, receive: Any, send: Any) -> None:
         if scope["type"] == "http":
             seen.append(f"{scope['method']} {scope['path']}")
+            given = dict(scope["headers"]).get(b"authorization", b"").decode().removeprefix("Bearer ")
+            token = accounts.tokens.get(given)
+            if demands and token is not None and "more" not in token.scopes:
+                body = await receive()
+                if b'"tools/call"' in body["body"]:
+                    refusal = f'Bearer error="insufficient_scope", scope="{demands[0]}"'
+                    await Response(status_code=403, headers={"WWW-Authenticate": refusal})(
+                        scope, receive, send
+                    )
+                    return
+                pieces = [body]
+                await app(scope, lambda: _next(pieces, receive), send)
+                return
         await app(scope, receive, send)
 
     uvicorn.run(watched, host="127.0.0.1", port=args.port, log_level="error")

@@ -125,12 +125,14 @@ def scripted_model(
     ended: Callable[[float], object] | None = None,
     requested: Callable[[Mapping[str, str]], object] | None = None,
     refuses: Callable[[], bool] = lambda: False,
+    rejects: Callable[[dict[str, Any]], bool] = lambda _body: False,
 ) -> Iterator[str]:
     """Serve a model that answers with `reply`; gives its base URL.
 
     With a `rate` a stream brings so many pieces in a second, and with `before_piece` each when that returns, else all
     at once; `ended` is told when the last byte of a paced one was written (`time.perf_counter`); `requested` gets
-    the headers of each request. While it `refuses`, requests are answered with the status 429.
+    the headers of each request. While it `refuses`, requests are answered with the status 429, and
+    one whose body it `rejects` with 400.
     """
     served = 0
 
@@ -145,6 +147,9 @@ def scripted_model(
                 requested(dict(self.headers.items()))
             if refuses():
                 self.answer_json(429, refusal("rate_limit_error", "too many requests"))
+                return
+            if rejects(body):
+                self.answer_json(400, refusal("invalid_request_error", "unknown field"))
                 return
             served += 1
             results = sum(

@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.running import DEADLINE, environment
+from tests.e2e.running import DEADLINE, environment, model_environment
 from tests.e2e.scripted_model import Block, Text, Use, last_query, scripted_model
 from tests.paths import PROJECT
-from ua_tui.api import open_session
+from ua_tui.api import Modifier, events, open_session
 from ua_tui.core.errors import AgentError, AgentUnavailable, CredentialsError, Denied, SettingsError
 from ua_tui.core.events.types import QueryFinished
 from ua_tui.core.pipelines import AfterExecute, AgentErrored, BeforeExecute
@@ -26,9 +26,13 @@ PAGE = PROJECT / "docs" / "api.md"
 RESEARCH = 'f"Research the latest {topic} news and write a comprehensive report"'
 
 
+def examples() -> list[str]:
+    return re.findall(r"```python\n(.+?)```", PAGE.read_text(encoding="utf-8"), flags=re.DOTALL)
+
+
 @pytest.mark.slow
 def test_the_examples_follow_a_query_and_find_files(tmp_path: Path) -> None:
-    first, second = re.findall(r"```python\n(.+?)```", PAGE.read_text(encoding="utf-8"), flags=re.DOTALL)
+    first, second, _ = examples()
     assert len([line for line in first.splitlines() if line.strip()]) <= 10
     # With a query that makes a file in less time.
     assert RESEARCH in second
@@ -79,7 +83,7 @@ async def test_queries_asked_at_once_come_to_their_ends_one_after_the_other(
             assert (first.text, second.text) == ("Yes.", "Yes.")
             with pytest.raises(AgentError, match="empty"):
                 await anext(session.ask(" "))
-        with pytest.raises(AgentError, match="over"):
+        with pytest.raises(AgentError, match="closed"):
             await anext(session.ask("Three?"))
 
 
@@ -162,3 +166,123 @@ async def test_why_the_agent_could_not_be_started_is_the_cause(
     original = caught.value.__cause__
     assert isinstance(original, AgentUnavailable)
     assert type(original.__cause__).__name__ == "CLINotFoundError"
+
+
+def price_of(article: str, count: int = 1) -> dict[str, int]:
+    """The price of an article."""
+    return {"price": len(article) * count}
+
+
+async def test_a_program_gives_tools_a_prompt_and_a_schema_and_resumes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    bodies: list[dict[str, Any]] = []
+    called: list[str] = []
+
+    async def remember(fact: str) -> str:
+        """Remember a fact."""
+        called.append(fact)
+        return "remembered"
+
+    def reply(body: dict[str, Any], _results: int) -> Sequence[Block]:
+        bodies.append(body)
+        query, results = last_query(body, "What does it cost?", "Again")
+        if query == "Again" or results == 3:
+            return [Use("StructuredOutput", {"team": "blue"})] if results in (0, 3) else [Text("Done.")]
+        calls = (
+            Use("mcp__this_program__price_of", {"article": "tea", "count": 2}),
+            Use("mcp__this_program__price_of", {"article": 7}),
+            Use("mcp__this_program__remember", {"fact": "tea is 6"}),
+        )
+        return [calls[results] if results < 3 else Text("Done.")]
+
+    with scripted_model(reply) as url:
+        given: dict[str, Any] = {
+            "base_url": url, "api_key": "sk-ant-test-0123456789", "classifier": "off", "workspace_base": tmp_path,
+            "tools": (price_of, remember), "system_prompt": "You sell {tea} in {workspace}.", "output_schema": TEAM,
+        }  # fmt: skip
+        seen: list[events.Event] = []
+        opened = open_session(
+            **given, allow=("mcp__this_program__price_of",), interactive=True, on_event=seen.append
+        )
+        async with opened as session:
+
+            def answer(event: events.Event) -> None:
+                if isinstance(event, events.PermissionAsked):
+                    # At once, before the agent waits for it.
+                    assert session.answer_permission(event.request_id, allow=True)
+
+            session.bus.subscribe(answer)
+            *_, last = [event async for event in session.ask("What does it cost?")]
+            folder = session.workspace.path
+        assert isinstance(last, QueryFinished)
+        assert (last.status, last.output) == ("success", {"team": "blue"})
+        assert isinstance(seen[0], events.SessionStarted)
+        ended = [event.observation for event in seen if isinstance(event, events.ToolCallFinished)]
+        results = [str(each.error or each.output) for each in ended[:3] if each is not None]
+        assert (results[0], results[2]) == ('{"price":6}', "remembered")
+        assert "7 is not of type 'string'" in results[1]
+        assert called == ["tea is 6"]
+        asked = [event for event in seen if isinstance(event, events.PermissionAsked)]
+        assert [event.tool_name for event in asked] == ["mcp__this_program__remember"]
+        assert f"You sell {{tea}} in {folder}." in str(bodies[-1]["system"])
+        tools = {tool["name"]: tool for tool in bodies[-1]["tools"]}
+        assert tools["mcp__this_program__price_of"]["input_schema"]["required"] == ["article"]
+
+        async with open_session(**given, resume="latest") as session:
+            assert session.workspace.path == folder
+            *_, last = [event async for event in session.ask("Again")]
+            assert isinstance(last, QueryFinished)
+            assert (last.query_id, last.output) == ("q2", {"team": "blue"})
+        assert "What does it cost?" in str(bodies[-1]["messages"])
+
+
+async def test_the_example_with_tools_adds_up_an_order(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    example: dict[str, Any] = {}
+    exec(examples()[2], example)
+
+    def reply(_body: dict[str, Any], results: int) -> Sequence[Block]:
+        calls = (
+            Use("mcp__this_program__price_of", {"article": "tea", "count": 2}),
+            Use("StructuredOutput", {"total": 6}),
+        )
+        return [calls[results] if results < 2 else Text("Done.")]
+
+    with scripted_model(reply) as url:
+        for name, value in model_environment(tmp_path, url).items():
+            monkeypatch.setenv(name, value)
+        assert await example["total"]("Two teas") == 6
+
+
+async def test_arguments_that_cannot_work_are_refused_before_anything_starts(tmp_path: Path) -> None:
+    key: dict[str, Any] = {"api_key": "sk-ant-test-0123456789", "workspace_base": tmp_path}
+
+    def unresolved(_article: Nothing) -> str:  # type: ignore[name-defined]  # noqa: F821 -- what is tested
+        """Nothing."""
+        return ""
+
+    def unnamed(*words: str) -> str:
+        """Join words."""
+        return "".join(words)
+
+    for arguments, problem in (
+        (
+            {"modifiers": [Modifier("before", lambda _tool, _toolkit, given: given)]},
+            "no effect in the mode mcp",
+        ),
+        ({"resume": "session_1"}, "there is no session 'session_1'"),
+        ({"fresh": True}, "fresh needs resume"),
+        ({"output_schema": {"type": "array"}}, "output_schema must describe an object"),
+        ({"tools": [lambda x: x]}, "cannot be a tool"),
+        ({"tools": [unresolved]}, "annotations of unresolved cannot be read .*Nothing"),
+        ({"tools": [unnamed]}, r"unnamed has the parameter \*words"),
+        ({"tools": [price_of, price_of]}, "two have the name price_of"),
+    ):
+        with pytest.raises(SettingsError, match=problem):
+            async with open_session(**key, **arguments):
+                pass
+    assert not (tmp_path / "AGENT_RUN_WORKSPACES").exists()

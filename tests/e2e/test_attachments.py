@@ -135,7 +135,7 @@ def test_files_to_attach_reach_the_model_or_are_refused_before_a_session(tmp_pat
             ("/dev/null", "regular"),
         ):
             refused = run(start, "run", "--attach", "table.csv", "--attach", name, "Compare", env=env)
-            assert (refused.code, refused.sessions) == (1, [])
+            assert (refused.code, refused.sessions) == (2, [])
             assert f"{name} cannot be added: " in refused.stderr
             assert why in refused.stderr
         assert not model.requests

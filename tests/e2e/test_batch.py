@@ -69,7 +69,7 @@ def test_ctrl_c_lets_messages_go_out_and_the_same_command_sends_none_again(
             screen.wait_for("stopping: actions that run have 60 s to end; Ctrl+C again ends at once")
             assert lines_of(sent) == []
             gate.touch()
-            screen.wait_for("interrupted: 4 jobs not over; run the same command again to resume")
+            screen.wait_for("interrupted: 4 jobs left; run the same command again to resume")
         assert len(lines_of(sent)) == COUNT
         done = run(tmp_path, *OPTIONS, env=surroundings)
         assert (done.code, "4 jobs: 4 new, 4 sessions resumed" in done.stderr) == (0, True), done.stderr

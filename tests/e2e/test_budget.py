@@ -138,6 +138,26 @@ def test_a_limit_needs_the_price_of_a_model_that_the_agent_does_not_know(tmp_pat
     assert known.stdout == '{"team": "[redacted]"}\n'
 
 
+def test_a_limit_counts_the_price_of_the_settings_and_none_that_the_agent_invents(tmp_path: Path) -> None:
+    requests = 0
+
+    def model(_body: dict[str, Any], results: int) -> tuple[Block, ...]:
+        nonlocal requests
+        requests += 1
+        return (Use(LIST, {"path": ""}),) if results < 2 else (Text("Empty."),)
+
+    with scripted_model(model) as url:
+        env = model_environment(tmp_path, url)
+        # The agent would count some thirty times as much.
+        options = ("run", "--model", "qwen3:14b", "--max-cost", "0.0004", "Look")
+        free = run(tmp_path / "free", *options, env=env | {"UA_PRICES": "qwen3:14b=0/0"})
+        assert (free.code, free.stdout, requests) == (0, "Empty.\n", 3), free.stderr
+        stopped = run(tmp_path / "stopped", *options, env=env | {"UA_PRICES": "qwen3:14b=2/4"})
+    assert stopped.code == 1
+    assert "the agent stopped at the spending limit" in stopped.stderr
+    assert requests == 3 + 2
+
+
 def test_sub_agents_are_stopped_by_what_they_are_estimated_to_spend(tmp_path: Path) -> None:
     model = Sub("I look again. " * 200, 40)
     with scripted_model(model) as url:

@@ -18,7 +18,7 @@ from ua_tui.core.settings.model import Settings
 from ua_tui.core.settings.sources import SourcedValue
 
 KEY = "sk-ant-api03-canary-9f8e7d6c5b4a"
-NAMES = ["python", "agent", "workspace", "knowledge", "model", "toolkit", "composio", "web_reader",
+NAMES = ["python", "agent", "workspace", "knowledge", "plugins", "model", "toolkit", "composio", "web_reader",
          "sub-agents", "logfire"]  # fmt: skip
 
 

@@ -77,7 +77,9 @@ async def test_a_server_asks_for_a_form_and_a_page_and_gets_what_the_person_answ
             assert "city='Oslo', nights=2" in await result(desk)
             assert not session.answer_elicitation(asked.request_id, "decline")
             given = desk.of(ev.ElicitationAnswered)[-1]
-            assert given.values == {**values, "password": "[redacted]"}
+            # What is not given has its default.
+            defaults = {"breakfast": False, "room": "single"}
+            assert given.values == {**values, **defaults, "password": "[redacted]"}
 
             # Two requests at once wait beside each other.
             first = await call(desk, "pay", "booking")

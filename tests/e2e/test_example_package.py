@@ -8,6 +8,8 @@ import sys
 import zipfile
 from pathlib import Path
 
+from hatchling.builders.sdist import SdistBuilder
+
 from tests.e2e.running import environment, model_environment, run
 from tests.e2e.scripted_model import Text, Use, scripted_model
 from tests.paths import PROJECT
@@ -69,7 +71,9 @@ def test_it_works_installed_beside_packages_with_the_names_of_its_folders(tmp_pa
     # Built from a copy, as builders leave files beside what they build.
     source = tmp_path / "source"
     subprocess.run(["cp", "-r", EXAMPLE, source], check=True)
-    install(PROJECT, source)
+    # From the source distribution, which has to be complete for that.
+    (archive,) = SdistBuilder(str(PROJECT)).build(directory=str(tmp_path / "dist"))
+    install(Path(archive), source)
     with scripted_model(lambda _body, results: CALLS[results : results + 1] or (Text("Done."),)) as url:
         given = model_environment(tmp_path / "base", url)
         done = run(tmp_path / "base", "run", "--allow", WRITE, "Take a note", python=python, env=given)

@@ -48,7 +48,7 @@ def test_a_refused_key_is_one_clear_line(tmp_path: Path) -> None:
         (2, "query", ["run"]),
         (2, "empty", ["run", ""]),
         (2, "max-turns", ["run", "--demo", "--max-turns", "none", "x"]),
-        (1, "gone.csv cannot be added: No such file", ["run", "--demo", "--attach", "gone.csv", "x"]),
+        (2, "gone.csv cannot be added: No such file", ["run", "--demo", "--attach", "gone.csv", "x"]),
         (2, "rule Nope((", ["run", "--demo", "--allow", "Nope((", "x"]),
         (2, "rule Nope((", ["batch", "--demo", "--allow", "Nope((", "gone.txt"]),
         (2, "yolo", ["run", "--demo", "--permission-mode", "yolo", "x"]),

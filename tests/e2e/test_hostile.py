@@ -171,7 +171,7 @@ def trace_of_subagents(place: Place) -> None:
     place.screen.type(TRACE)
     seen = place.screen.wait_for("the sub-agent speaks", "Look [/d]")
     assert "evil [/n]" in seen
-    press(place.screen, "e", HOME)
+    press(place.screen, "]", HOME)
     # The whole of every row: what was said, calls and sub-agents.
     assert place.open_rows(DOWN, 10, END + "m") >= 5
 
@@ -278,7 +278,7 @@ def test_no_payload_has_an_effect_on_any_surface_of_the_screen(tmp_path: Path, s
     with scripted_model(model) as url:
         env = real_server(tmp_path, url, BROWSER=os.fspath(browser))
         with terminal(tmp_path, "--tool", "WebFetch", columns=200, rows=50, env=env) as screen:
-            screen.wait_for("mcp 1/1")
+            screen.wait_for("ready")
             (session,) = (tmp_path / "AGENT_RUN_WORKSPACES").glob("session_*")
             for surface in SURFACES[surfaces]:
                 surface(Place(screen, session, model, opened))
@@ -347,7 +347,7 @@ def test_more_than_a_screen_can_hold_leaves_its_keys_alive(tmp_path: Path) -> No
         scripted_model(huge) as url,
         terminal(tmp_path, columns=160, rows=50, env=real_server(tmp_path, url)) as screen,
     ):
-        screen.wait_for("mcp 1/1", "ready")
+        screen.wait_for("ready")
         screen.type("Research this\r")
         screen.wait_for("ready", "end of it")
         # In seconds of a processor, which a busy machine does not change.

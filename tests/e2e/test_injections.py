@@ -28,7 +28,7 @@ from tests.loopback import Handler, serving_http
 from ua_tui.core.connections.base import Connection
 from ua_tui.core.connections.toolkit import ToolkitStart, toolkit_connection
 from ua_tui.core.events import types as ev
-from ua_tui.core.knowledge.index.store import KnowledgeStore
+from ua_tui.core.knowledge.access import open_store
 from ua_tui.core.knowledge.place import FILE as FILE_NAME
 from ua_tui.core.knowledge.records import Cursor, KnowledgeDocument
 from ua_tui.core.storage.folders import WORKSPACES
@@ -121,16 +121,14 @@ def know(base: Path) -> None:
     address = f"https://{SECRET}.news.example/"
     documents = [
         KnowledgeDocument(kind="article", path="a.md", text=ORDERS, url=PAGE, trust="web", **made),
-        KnowledgeDocument(
-            kind="report", path="b.md", text=f"{ORDERS} {address}", cites=(address,), trust="own", **made
-        ),
+        KnowledgeDocument(kind="report", path="b.md", text=f"{ORDERS} {address}", trust="own", **made),
         KnowledgeDocument(
             kind="article", path="c.md", text=f"Page {address}", url=address, trust="own", **made
         ),
     ]
     # What is known of a session without a folder is removed.
     (base / WORKSPACES / EARLIER).mkdir(parents=True)
-    with KnowledgeStore(base / WORKSPACES / FILE_NAME) as store:
+    with open_store(base / WORKSPACES / FILE_NAME) as store:
         assert store.apply(EARLIER, Cursor(), Cursor(1, 1), documents=documents)
 
 

@@ -12,7 +12,7 @@ from tests.e2e.scripted_model import Block, Text, Use, scripted_model
 from tests.embeddings_server import embeddings_server
 from tests.waiting import wait_until
 from ua_tui.core.events.types import ToolCallFinished
-from ua_tui.core.knowledge.index.store import KnowledgeStore
+from ua_tui.core.knowledge.access import open_store
 from ua_tui.core.knowledge.place import FILE
 from ua_tui.core.storage.folders import WORKSPACES
 
@@ -23,7 +23,7 @@ QUERY, EARLIER = "automobile price", "session_20260101_000000"
 def test_passages_and_the_queries_of_the_agent_are_sent_with_the_key_in_a_header_only(tmp_path: Path) -> None:
     # What is known of a session without a folder is removed.
     (tmp_path / WORKSPACES / EARLIER).mkdir(parents=True)
-    with KnowledgeStore(tmp_path / WORKSPACES / FILE) as store:
+    with open_store(tmp_path / WORKSPACES / FILE) as store:
         others = [document(f"The price of umbrella {n}.", path=f"{n}.md") for n in range(30)]
         target = document("A car has its price. " + "More is below. " * 50, path="car.md")
         add(store, EARLIER, target, *others)

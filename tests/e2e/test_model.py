@@ -8,7 +8,9 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.scripted_model import Block, Text, Use, scripted_model
+from tests.e2e.running import NOWHERE, command, environment, model_environment, run
+from tests.e2e.scripted_model import Block, Text, Use, events_of, scripted_model
+from tests.loopback import Handler, serving_http
 from ua_tui.api import open_session
 from ua_tui.core.agent.classifier import Classifier
 from ua_tui.core.events.types import QueryClassified, QueryFinished, TokensSpent
@@ -18,7 +20,7 @@ from ua_tui.core.settings.loading import load_settings
 MANY_TOOLS = """
 import json, sys
 schema = {"type": "object", "properties": {"what": {"type": "string", "description": "word " * 150}}}
-tools = [{"name": f"tool_{n}", "description": f"Does thing {n}.", "inputSchema": schema} for n in range(60)]
+tools = [{"name": f"tool_{n}", "description": f"Does thing {n}.", "inputSchema": schema} for n in range(200)]
 for line in sys.stdin:
     request = json.loads(line)
     results = {
@@ -31,6 +33,13 @@ for line in sys.stdin:
         answer = {"jsonrpc": "2.0", "id": request["id"], "result": results.get(request["method"], {})}
         print(json.dumps(answer), flush=True)
 """
+
+
+def write_many_tools(folder: Path, **more: Any) -> None:
+    """Name a server with two hundred tools in the `.mcp.json` of a folder."""
+    (folder / "many.py").write_text(MANY_TOOLS, encoding="utf-8")
+    many = {"command": sys.executable, "args": [str(folder / "many.py")], "acts": "here"} | more
+    (folder / ".mcp.json").write_text(json.dumps({"mcpServers": {"many": many}}), encoding="utf-8")
 
 
 async def test_with_a_claude_login_alone_queries_are_classified_and_many_tools_are_searched(
@@ -48,9 +57,7 @@ async def test_with_a_claude_login_alone_queries_are_classified_and_many_tools_a
     home = tmp_path / ".claude"
     home.mkdir()
     (home / ".credentials.json").write_text(json.dumps({"claudeAiOauth": login}), encoding="utf-8")
-    (tmp_path / "many.py").write_text(MANY_TOOLS, encoding="utf-8")
-    many = {"command": sys.executable, "args": [str(tmp_path / "many.py")], "acts": "here"}
-    (tmp_path / ".mcp.json").write_text(json.dumps({"mcpServers": {"many": many}}), encoding="utf-8")
+    write_many_tools(tmp_path)
     asked: list[dict[str, Any]] = []
     authorized: list[str] = []
     tool = "mcp__many__tool_7"
@@ -105,3 +112,127 @@ async def test_with_a_claude_login_alone_queries_are_classified_and_many_tools_a
     assert token not in lines
     # Of the small request there is no conversation that could be resumed.
     assert len(list(home.glob("projects/*/*.jsonl"))) == 1
+
+
+@pytest.mark.parametrize(
+    ("knows", "chosen", "sent"), [(True, [], 0), (False, [], 200), (False, ["tool_19[01]", "tool_7"], 3)]
+)
+async def test_tools_are_searched_behind_a_base_url_unless_the_service_refuses_that(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, knows: bool, chosen: list[str], sent: int
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_many_tools(tmp_path, tools=chosen)
+    offered: list[list[str]] = []
+    rejected = 0
+
+    def model(body: dict[str, Any], _results: int) -> list[Block]:
+        offered.append([each["name"] for each in body["tools"] if each["name"].startswith("mcp__many__")])
+        return [Text("It is Ada.")]
+
+    def rejects(body: dict[str, Any]) -> bool:
+        nonlocal rejected
+        refused = not knows and "defer_loading" in json.dumps(body["tools"])
+        rejected += refused
+        return refused
+
+    with scripted_model(model, rejects=rejects) as url:
+        opened = open_session(
+            base_url=url,
+            workspace_base=tmp_path,
+            model="qwen3:14b",
+            context_window=32_000,
+            classifier="off",
+            trust_folder=True,
+        )
+        async with opened as session:
+            for query in ("Who is the CEO?", "And who was it?"):
+                events = [event async for event in session.ask(query)]
+                finished = events[-1]
+                assert isinstance(finished, QueryFinished)
+                assert finished.text == "It is Ada."
+                if query == "Who is the CEO?":
+                    tried = rejected
+    assert list(map(len, offered)) == [sent] * 2
+    # It is tried once, and remembered; so few tools are sent in any case.
+    assert (tried > 0, rejected) == (sent == 200, tried)
+
+
+def test_a_model_of_this_machine_is_asked_without_the_proxy_that_doctor_names(tmp_path: Path) -> None:
+    proxies = dict.fromkeys(("HTTP_PROXY", "https_proxy", "ALL_PROXY"), NOWHERE)
+
+    def model(body: dict[str, Any], _results: int) -> list[Block]:
+        return [Text("SIMPLE" if "You sort questions" in str(body.get("system")) else "It is Ada.")]
+
+    with scripted_model(model) as url:
+        settings = {"UA_CLASSIFIER": "rules+model", "UA_MODEL": "m"}
+        env = model_environment(tmp_path, url, **proxies, **settings)
+        finished = run(tmp_path, "run", "Who is the CEO of Northwind Silicon?", env=env)
+        found = command(tmp_path, "doctor", "--json", **env)
+    assert (finished.code, finished.stdout) == (0, "It is Ada.\n"), finished.stderr
+    # Both the command line and our own client reached it.
+    (classified,) = finished.of(QueryClassified)
+    assert (classified.decision, classified.source) == ("SIMPLE", "model")
+    checks = {check["name"]: check for check in json.loads(found.stdout)["checks"]}
+    assert checks["model"]["status"] == "ok"
+    assert checks["proxy"]["status"] == "failed"
+    assert f"the proxy {NOWHERE} (HTTPS_PROXY) cannot be reached" in checks["proxy"]["found"]
+
+
+@pytest.mark.parametrize(
+    ("cloud", "path", "variables"),
+    [
+        ("foundry", "/v1/messages", {"ANTHROPIC_FOUNDRY_API_KEY": "key-of-the-cloud"}),
+        (
+            "vertex",
+            "/projects/p1/locations/here/publishers/anthropic/models/claude-sonnet-5:streamRawPredict",
+            {
+                "CLOUD_ML_REGION": "here",
+                "ANTHROPIC_VERTEX_PROJECT_ID": "p1",
+                "CLAUDE_CODE_SKIP_VERTEX_AUTH": "1",
+            },
+        ),
+        (
+            "bedrock",
+            "/model/eu.anthropic.claude-sonnet-5/invoke-with-response-stream",
+            {
+                "AWS_REGION": "here",
+                "AWS_BEARER_TOKEN_BEDROCK": "key-of-the-cloud",
+                "UA_MODEL": "eu.anthropic.claude-sonnet-5",
+            },
+        ),
+    ],
+)
+def test_the_models_of_a_cloud_are_asked_with_the_variables_of_the_environment(
+    tmp_path: Path, cloud: str, path: str, variables: dict[str, str]
+) -> None:
+    asked: dict[str, dict[str, str]] = {}
+
+    class Service(Handler):
+        def do_POST(self) -> None:
+            self.body()
+            asked[self.path.partition("?")[0]] = {name.lower(): value for name, value in self.headers.items()}
+            if cloud == "bedrock":
+                # Its streams have a form of their own.
+                self.answer_json(403, {"message": "not in your country"})
+                return
+            events = events_of([Text("It is Ada.")], "claude-sonnet-5", 1)
+            lines = (
+                f"event: {name}\ndata: {json.dumps({'type': name, **data})}\n\n" for name, data in events
+            )
+            self.answer(200, "".join(lines).encode(), "text/event-stream")
+
+    with serving_http(Service) as url:
+        given = {f"ANTHROPIC_{cloud.upper()}_BASE_URL": url, f"CLAUDE_CODE_USE_{cloud.upper()}": "1"}
+        settings = {"UA_CLASSIFIER": "off", "UA_MODEL": "claude-sonnet-5"}
+        env = environment(tmp_path, **given, **settings | variables)
+        finished = run(tmp_path, "run", "List the files.", env=env)
+        found = command(tmp_path, "doctor", "--json", **env)
+    if cloud == "bedrock":
+        assert "not in your country" in finished.stderr
+    else:
+        assert (finished.code, finished.stdout) == (0, "It is Ada.\n"), finished.stderr
+    keys = [value for value in variables.values() if value == "key-of-the-cloud"]
+    assert [key for key in keys if key not in str(asked[path])] == []
+    (check,) = (each for each in json.loads(found.stdout)["checks"] if each["name"] == "model")
+    # Those of Vertex would be in a file.
+    assert check["status"] == ("warning" if cloud == "vertex" else "ok"), check

@@ -1,4 +1,4 @@
-"""The person's own editor and pager in the terminal of the program, and the terminal afterwards."""
+"""The person's own editor in the terminal of the program, and the terminal afterwards."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 from tests.e2e.running import model_environment
 from tests.e2e.scripted_model import Block, Text, Use, scripted_model
-from tests.e2e.terminal import TRACE, Terminal, terminal
+from tests.e2e.terminal import Terminal, terminal
 
 QUESTION = "Which files are there?"
 LIST = "mcp__local_toolkit__list_directory"
@@ -26,18 +26,6 @@ print("EDITOR HAS IT", flush=True)
 said = sys.stdin.readline().strip()
 file = Path(sys.argv[1])
 file.write_text(f"{file.read_text()}+{said}+{'-'.join(heard)}+{lines}")
-"""
-
-# The text comes in by the pipe, keys by the terminal itself, as with every pager.
-PAGER = """
-import os, signal, sys
-from pathlib import Path
-
-signal.signal(signal.SIGINT, lambda *_: os.write(1, b"PAGER INTERRUPTED"))
-text = sys.stdin.read()
-print("PAGER HAS IT", flush=True)
-with open("/dev/tty") as keys:
-    Path(sys.argv[1]).write_text(text + keys.readline())
 """
 
 
@@ -66,12 +54,11 @@ def lists(_body: dict[str, Any], results: int) -> Sequence[Block]:
     return [Text("It is listed.")] if results else [Use(LIST, {"path": ""})]
 
 
-def test_the_prompt_is_edited_and_a_call_is_read_in_the_pager(tmp_path: Path) -> None:
-    editor, pager, read = tmp_path / "my editor", tmp_path / "pager", tmp_path / "read.txt"
+def test_the_prompt_is_edited_in_another_program(tmp_path: Path) -> None:
+    editor = tmp_path / "my editor"
     put_program(editor, EDITOR)
-    put_program(pager, PAGER)
     with scripted_model(lists) as url:
-        env = model_environment(tmp_path, url, EDITOR=f"'{editor}'", PAGER=f"{pager} {read}")
+        env = model_environment(tmp_path, url, EDITOR=f"'{editor}'")
         with terminal(tmp_path, "--allow", LIST, columns=160, env=env) as screen:
             screen.wait_for("● ready")
             screen.type("from the prompt\x07")
@@ -83,19 +70,7 @@ def test_the_prompt_is_edited_and_a_call_is_read_in_the_pager(tmp_path: Path) ->
             assert_back(screen, "cannot be started", "+True and on")
             screen.type(f"\x15{QUESTION}\r")
             screen.wait_for("It is listed.", "● ready")
-            screen.type(TRACE)
-            screen.wait_for("list_directory")
-            screen.type("\x1b[F\r")
-            screen.wait_for("list_directory", "pager")
-            screen.type("P")
-            talk_to(screen, "PAGER", "a key")
-            assert_back(screen, "list_directory", "pager")
-            screen.type("\x1b")
-            screen.wait_for("Conversation", "● ready")
             # A Ctrl+C that was heard late, here or by the agent, would show by now.
             screen.settle()
             screen.wait_for("● ready")
             screen.quit()
-    text = read.read_text()
-    assert "work_products" in text
-    assert text.endswith("a key\n")

@@ -6,10 +6,12 @@ import asyncio
 import json
 import os
 import re
+import shlex
 import signal
 import sys
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import ExitStack, asynccontextmanager
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -30,6 +32,7 @@ from ua_tui.core.connections.oauth.store import LoginStore
 from ua_tui.core.connections.trust import ServerTrust
 from ua_tui.core.connections.user_servers import UserServer, connection_to, project_servers
 from ua_tui.core.events.types import (
+    AgentSilent,
     ErrorRaised,
     FilesAttached,
     McpStatus,
@@ -40,6 +43,7 @@ from ua_tui.core.events.types import (
     ToolCallFinished,
     ToolCallStarted,
 )
+from ua_tui.core.toolkit.mcp_server import _PREFIX, STATELESS_VERSION
 
 SERVER = Path(__file__).with_name("own_server.py")
 KEY = "canary-0123456789abcdef"
@@ -87,6 +91,14 @@ for line in sys.stdin:
     if "id" in asked:
         print(json.dumps({"jsonrpc": "2.0", "id": asked["id"], "result": result}), flush=True)
 """
+
+STARTS_LATER = (
+    """
+import os
+open(os.environ["MAY_START"]).read()
+"""
+    + GROWS
+)
 
 
 class Model:
@@ -183,6 +195,40 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     made.mkdir()
     monkeypatch.chdir(made)
     return made
+
+
+async def test_a_query_says_which_server_it_waits_for_and_a_direct_answer_waits_for_none(
+    folder: Path, tmp_path: Path
+) -> None:
+    may_start = tmp_path / "may_start"
+    os.mkfifo(may_start)
+    write(folder, late=script(STARTS_LATER) | {"env": {"MAY_START": str(may_start)}})
+    trust(folder)
+    offered: list[bool] = []
+
+    def model(body: dict[str, Any], _results: int) -> Sequence[Block]:
+        offered.append("mcp__late__grow" in json.dumps(body["tools"]))
+        return [Text("Done.")]
+
+    with scripted_model(model) as url:
+        settings = replace(model_settings(tmp_path, url), classifier="rules")
+        async with live(settings, "local_toolkit") as desk:
+            assert (await desk.ask("What is the capital of France?")).status == "success"
+            assert (desk.of(AgentSilent), desk.status("late")) == ([], "pending")
+            # Who does not want to wait stops the query.
+            desk.session.submit("List the files in the folder.")
+            await until(lambda: desk.of(AgentSilent))
+            await desk.session.interrupt()
+            await until(lambda: desk.of(QueryFinished)[-1].status == "interrupted")
+            desk.session.submit("List the files in the folder.")
+            await until(lambda: len([each for each in desk.of(AgentSilent) if not each.over]) == 2)
+            assert len(offered) == 1
+            await asyncio.to_thread(may_start.write_text, "now")
+            await until(lambda: len(desk.of(QueryFinished)) == 3)
+            assert desk.of(QueryFinished)[-1].status == "success"
+            assert {(each.waits_for, each.name) for each in desk.of(AgentSilent)} == {("server", "late")}
+            assert desk.of(AgentSilent)[-1].over
+            assert offered == [False, True]
 
 
 @pytest.mark.slow
@@ -408,13 +454,40 @@ async def test_a_server_that_needs_a_login_works_once_it_is_made_and_as_long_as_
             await admin.post("/revoke-all")
             assert await desk.use("notes") == "noted milk"
 
-            await admin.post("/revoke-all?renewal")
-            assert "needs a login" in await desk.use("notes")
+            # A call needs more than the login gave: the next login asks for both.
+            await admin.post("/demand")
+            assert "needs a login with more permissions" in await desk.use("notes")
             await desk.comes_to("notes", "needs-auth")
-            assert desk.status("notes") == "needs-auth"
+            assert desk.reported("notes", 'Insufficient scope: required "notes more"')
+            await log_in("notes")
+            desk.session.servers.refresh()
+            await desk.comes_to("notes", "connected")
+            assert await desk.use("notes") == "noted milk"
+
+            await admin.post("/revoke-all?renewal")
+            assert "noted" not in await desk.use("notes")
+            await desk.comes_to("notes", "needs-auth")
+            assert desk.reported("notes", "MCP server notes needs a login: run `ua-tui connect notes`")
         # The next session does not remember that.
         await log_in("notes")
         async with started(tmp_path) as desk:
             await desk.comes_to("notes", "connected")
     (kept,) = files_with("access-", tmp_path)
     assert (kept.name, kept.stat().st_mode & 0o777) == ("logins.json", 0o600)
+
+
+async def test_a_server_that_knows_the_stateless_protocol_is_spoken_to_in_it(
+    tmp_path: Path, folder: Path
+) -> None:
+    """The local toolkit as a server of the user's, with the agent's command line as its client."""
+    heard, start = tmp_path / "heard", json.dumps({"workspace": str(tmp_path / "kit")})
+    kit = f"tee {shlex.quote(str(heard))} | {shlex.quote(sys.executable)} -m ua_tui.core.toolkit '{start}'"
+    write(folder, notes={"command": "sh", "args": ["-c", kit]})
+    trust(folder)
+    async with started(tmp_path) as desk:
+        await desk.comes_to("notes", "connected")
+    asked = [json.loads(line) for line in heard.read_text(encoding="utf-8").splitlines()]
+    assert asked[0]["method"] == "server/discover"
+    assert "initialize" not in {each["method"] for each in asked}
+    versions = {each["params"]["_meta"][f"{_PREFIX}protocolVersion"] for each in asked if "id" in each}
+    assert versions == {STATELESS_VERSION}

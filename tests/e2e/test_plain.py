@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import termios
 import threading
 from collections.abc import Sequence
 from pathlib import Path
@@ -121,10 +122,13 @@ def test_ctrl_c_stops_the_query_and_twice_the_program(tmp_path: Path) -> None:
             screen.wait_for(
                 "Stopping the query.", "Interrupted after ", lambda text: text.rstrip().endswith("You:")
             )
+            # It counts anew.
+            screen.type("\x03")
+            screen.wait_for("Press Ctrl+C again to quit.")
             screen.type(FRANCE + "\n")
             screen.wait_for("It is Paris.", "Done in ", lambda text: text.rstrip().endswith("You:"))
             screen.type("What is half\x03")
-            screen.wait_for("Press Ctrl+C again to quit.")
+            screen.wait_for(lambda text: "again to quit." in text.partition("What is half")[2])
             screen.type("\x03")
             assert screen.end() == 130
             written = screen.written.decode()
@@ -136,6 +140,17 @@ def test_ctrl_c_stops_the_query_and_twice_the_program(tmp_path: Path) -> None:
     events = read_journal(folder / "journal.jsonl").events
     assert [e.status for e in events if isinstance(e, ev.QueryFinished)] == ["interrupted", "success"]
     assert isinstance(events[-1], ev.SessionFinished)
+
+
+def test_an_end_at_once_leaves_the_interrupt_key_of_the_terminal(tmp_path: Path) -> None:
+    env = environment(tmp_path, TERM="dumb")
+    with terminal(tmp_path, "--plain", "--demo", columns=200, env=env) as screen:
+        screen.wait_for("You: ")
+        screen.type("\x03\x03\x03")
+        screen.wait_until(lambda: not screen.read())
+        assert "ended before everything was saved" in screen.written.decode()
+        assert termios.tcgetattr(screen.child.child_fd)[6][termios.VINTR] == b"\x03"
+        assert screen.end() == 130
 
 
 def test_a_dumb_terminal_gets_no_full_screen_but_one_line_that_says_how(tmp_path: Path) -> None:

@@ -27,7 +27,7 @@ def test_an_answer_is_whole_whatever_size_it_came_in(tmp_path: Path) -> None:
             tmp_path, ANTHROPIC_BASE_URL=url, ANTHROPIC_API_KEY="sk-ant-1", UA_CLASSIFIER="rules"
         )
         with terminal(tmp_path, env=env) as screen:
-            screen.wait_for("mcp 1/1")
+            screen.wait_for("ready")
             screen.type("Research this\r")
             screen.wait_for(WORDS[9])
             for columns, rows in SIZES:

@@ -55,6 +55,16 @@ def toolkit_of(session: Session) -> int:
 
 
 @pytest.mark.slow
+async def test_the_model_loses_the_tools_that_a_server_does_not_offer(tmp_path: Path) -> None:
+    model = Model()
+    async with started(tmp_path, model) as here:
+        here.session.servers.offered["local_toolkit"] = ("read_*",)
+        assert await listed(here) == "error"
+        offered = {name for name in model.offered[0] if name.startswith("mcp__local_toolkit__")}
+        assert offered == {"mcp__local_toolkit__read_local_file"}
+
+
+@pytest.mark.slow
 async def test_a_server_is_disabled_enabled_reconnected_and_stays_disabled(tmp_path: Path) -> None:
     model = Model()
     async with started(tmp_path, model) as here:

@@ -17,11 +17,11 @@ import pytest
 from tests.e2e.certificates import certificate, server_context
 from tests.e2e.faulty_service import faulty_service
 from tests.e2e.live import agent_of, live
-from tests.e2e.running import DEADLINE, model_environment, model_settings
+from tests.e2e.running import DEADLINE, NOWHERE, model_environment, model_settings, run
 from tests.waiting import PATIENCE
 from ua_tui.api import open_session
 from ua_tui.core.events.describe import describe
-from ua_tui.core.events.types import AgentSilent, ErrorRaised, Event, QueryFinished
+from ua_tui.core.events.types import AgentSilent, ApiRetry, ErrorRaised, Event, QueryFinished
 from ua_tui.core.session.session import Session
 
 TABLE: dict[str, tuple[str, str]] = json.loads(Path(__file__).with_name("service_faults.json").read_text())
@@ -67,6 +67,26 @@ def test_a_failed_query_has_the_reason_and_the_advice_of_its_fault(tmp_path: Pat
         assert (status, reason in error, advice in error) == ("error", True, True), (fault, error)
         assert "API Error" not in error, fault
         assert "Traceback" not in error, fault
+
+
+def test_retries_repeat_what_the_service_said_and_an_absent_program_of_this_machine_is_soon_given_up(
+    tmp_path: Path,
+) -> None:
+    query = ("run", "fault 429 in the folder")
+    with faulty_service() as url:
+        env = model_environment(tmp_path, url, CLAUDE_CODE_MAX_RETRIES="1")
+        busy = run(tmp_path / "busy", *query, env=env)
+    gone = run(tmp_path / "gone", *query, env=model_environment(tmp_path, NOWHERE))
+    (retry,) = busy.of(ApiRetry)
+    assert (retry.error, retry.detail) == ("rate_limit", "30 requests a minute")
+    assert "accepts no more requests for now: 30 requests a minute; trying again in " in busy.stderr
+    retries = gone.of(ApiRetry)
+    assert [(each.attempt, each.max_attempts) for each in retries] == [(1, 3), (2, 3), (3, 3)]
+    assert f"Nothing is listening at {NOWHERE} (connection refused); trying again in " in gone.stderr
+    assert (gone.code, gone.stdout) == (1, "")
+    assert f"the query failed: nothing is listening at {NOWHERE}" in gone.stderr
+    # These are the pauses of the agent in between.
+    assert sum(each.delay_ms for each in retries) < 10_000
 
 
 @pytest.mark.slow

@@ -77,7 +77,7 @@ async def test_a_reader_that_fails_is_retried_struck_and_at_last_left_alone(
         (("clear", "papers.example"), 0, "cleared papers.example\n"),
         ((), 0, "nothing is on the blacklist\n"),
         (("clear",), 2, ""),
-        (("clear", "papers.example"), 1, ""),
+        (("clear", "papers.example"), 2, ""),
     ):
         done = await asyncio.to_thread(command, tmp_path, "blacklist", *args)
         assert (done.code, said in done.stdout) == (code, True)

@@ -19,8 +19,8 @@ from tests.observers.knowledge.recorded import passages
 from ua_tui.core.errors import KnowledgeError
 from ua_tui.core.events.codec import decode_event
 from ua_tui.core.events.types import Event, TextDelta, ThinkingDelta, ToolCallStarted
+from ua_tui.core.knowledge.access import open_store
 from ua_tui.core.knowledge.index.database import open_reader
-from ua_tui.core.knowledge.index.store import KnowledgeStore
 from ua_tui.core.knowledge.place import FILE
 from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.core.storage.folders import WORKSPACES
@@ -150,7 +150,7 @@ def index_rest(base: Path) -> None:
     with pytest.MonkeyPatch.context() as patch:
         # The key of the programs, whose file it is.
         patch.setenv("HOME", str(base))
-        with KnowledgeStore(base / WORKSPACES / FILE) as store:
+        with open_store(base / WORKSPACES / FILE) as store:
             for _ in catch_up(store, base, Redactor()):
                 pass
 
@@ -159,7 +159,7 @@ def indexed_differently(base: Path) -> set[tuple[str, str, str]]:
     """The passages that the knowledge base lacks or has too many, compared with one that is made from all sessions."""
     sessions = base / WORKSPACES
     again = sessions / "again.db"
-    with KnowledgeStore(again) as store:
+    with open_store(again) as store:
         for _ in catch_up(store, base, Redactor()):
             pass
     expected, found = passages(again), passages(sessions / FILE)

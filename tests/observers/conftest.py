@@ -51,7 +51,8 @@ def pages_found(context: ObserverContext, result: ToolResult) -> list[dict[str, 
     name = result.call.name
     context.public_searches = (name, short_name(name), *(slug for slug, _ in inner_tools(result.call)))
     outcome = SearchResults().observe(result, context)
-    return [json.loads(context.workspace.read_artifact(saved.path)) for saved in outcome.artifacts]
+    saved = [each for each in outcome.artifacts if each.kind != "unparsed"]
+    return [json.loads(context.workspace.read_artifact(each.path)) for each in saved]
 
 
 def rows_found(

@@ -9,7 +9,7 @@ from typing import Any
 import jsonschema  # type: ignore[import-untyped]  # comes with mcp, without types
 
 from ua_tui.core.storage.workspace import Workspace
-from ua_tui.observers.output.formats import artifact_schema
+from ua_tui.observers.output.saving import artifact_schemas
 
 FOLDERS = {
     "search_results": "search_results", "extracted_articles": "article",
@@ -33,7 +33,7 @@ def problems_in(workspace: Workspace) -> list[str]:
 
 @cache
 def _validator(kind: str) -> Any:
-    schema = closed(artifact_schema(kind))
+    schema = closed(artifact_schemas()[kind])
     jsonschema.Draft202012Validator.check_schema(schema)
     return jsonschema.Draft202012Validator(schema, format_checker=jsonschema.FormatChecker())
 

@@ -11,7 +11,7 @@ from tests.observers.check.sessions import ReadSession, crawled_page
 from ua_tui.core.claims.files import load_check
 from ua_tui.core.events.codec import decode_event
 from ua_tui.core.events.types import ArtifactSaved, ObserverFinished, ReportChecked
-from ua_tui.core.knowledge.index.store import KnowledgeStore
+from ua_tui.core.knowledge.access import open_store
 from ua_tui.core.knowledge.place import FILE
 from ua_tui.core.observation import ToolResult
 from ua_tui.core.redaction.redactor import Redactor
@@ -116,7 +116,7 @@ def test_pages_of_earlier_sessions_are_known(tmp_path: Path, result: Make) -> No
     earlier = ReadSession(tmp_path)
     earlier.crawl((url, "Otters smile."))
     database = tmp_path / WORKSPACES / FILE
-    with KnowledgeStore(database) as store:
+    with open_store(database) as store:
         assert not index_piece(store, earlier.folder, Redactor()).more
     text = f"[Otters]({url}) smile."
     workspace = Workspace.create(tmp_path, NOON)

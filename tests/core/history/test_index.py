@@ -19,7 +19,7 @@ from ua_tui.core.events.codec import encode_event
 from ua_tui.core.history import headline as session_summary
 from ua_tui.core.history.headline import TITLE, Summary, read_heading, texts_of
 from ua_tui.core.history.index import SessionIndex
-from ua_tui.core.knowledge.index.store import KnowledgeStore
+from ua_tui.core.knowledge.access import open_store
 from ua_tui.core.knowledge.place import FILE
 from ua_tui.core.records import journal_reader
 from ua_tui.core.storage.folders import WORKSPACES
@@ -326,7 +326,7 @@ def test_a_session_is_deleted_with_what_is_in_it_and_nothing_beside_it(tmp_path:
 def test_a_deleted_session_is_forgotten(tmp_path: Path) -> None:
     folder, other = lay(tmp_path, 1, [END]), lay(tmp_path, 2, [END])
     knowledge = tmp_path / WORKSPACES / FILE
-    with KnowledgeStore(knowledge) as store:
+    with open_store(knowledge) as store:
         # A program that has the file open for long.
         for each in (folder, other):
             add(store, each.name, document(f"quokkas in {each.name}"))
