@@ -14,21 +14,20 @@ class Stopped(Exception):
 
 
 class Stop:
-    """A flag that a loop in a thread checks; any thread may set it."""
+    """A flag that a loop in a thread checks; any thread may set it.
 
-    __slots__ = ("_set",)
+    Attributes:
+        is_set: whether the work is cancelled.
+    """
+
+    __slots__ = ("is_set",)
 
     def __init__(self) -> None:
-        self._set = False
+        self.is_set = False
 
     def set(self) -> None:
         """Cancel the work."""
-        self._set = True
-
-    @property
-    def is_set(self) -> bool:
-        """Whether the work is cancelled."""
-        return self._set
+        self.is_set = True
 
     def check(self) -> None:
         """Stop the work if the flag is set.
@@ -36,7 +35,7 @@ class Stop:
         Raises:
             Stopped: the flag was set.
         """
-        if self._set:
+        if self.is_set:
             raise Stopped
 
 

@@ -18,24 +18,22 @@ class Schedule:
     """Runs planned tasks one at a time, the earliest first, in a daemon thread that begins with the first plan.
 
     The methods may be called from any thread, a task's own among them. Exceptions of a task are logged.
+
+    Attributes:
+        is_stopped: whether a task that runs for long should end.
     """
 
     def __init__(self, name: str) -> None:
         self._name = name
         self._changed = threading.Condition()
         self._due: dict[Task, float] = {}
-        self._stopped = False
+        self.is_stopped = False
         self._thread: threading.Thread | None = None
-
-    @property
-    def is_stopped(self) -> bool:
-        """Whether a task that runs for long should end."""
-        return self._stopped
 
     def plan(self, task: Task, seconds: float = 0.0, *, again: bool = False) -> None:
         """Run a task once after so many seconds; one that is planned keeps its time, unless it is planned `again`."""
         with self._changed:
-            if self._stopped or (task in self._due and not again):
+            if self.is_stopped or (task in self._due and not again):
                 return
             self._due[task] = time.monotonic() + seconds
             # A thread that had no memory to wait may have ended.
@@ -52,7 +50,7 @@ class Schedule:
     def stop(self, seconds: float) -> bool:
         """Run nothing more, and wait at most so long for the running task; returns whether the thread has ended."""
         with self._changed:
-            self._stopped = True
+            self.is_stopped = True
             self._changed.notify()
             thread = self._thread
         if thread is None:
@@ -70,7 +68,7 @@ class Schedule:
 
     def _next(self) -> Task | None:
         with self._changed:
-            while not self._stopped:
+            while not self.is_stopped:
                 task = min(self._due, key=self._due.__getitem__, default=None)
                 wait = None if task is None else self._due[task] - time.monotonic()
                 if task is not None and wait is not None and wait <= 0:
