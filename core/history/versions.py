@@ -1,4 +1,4 @@
-"""The versions of a text: what the agent wrote to it, the copies among the saved reports, and the file as it is."""
+"""The versions of a text: the file as it is, its saved reports, what the agent wrote, and what was kept at queries."""
 
 from __future__ import annotations
 
@@ -14,13 +14,15 @@ from typing import Any
 
 import msgspec
 
-from ua_tui.core.errors import JournalError, PathRefused
-from ua_tui.core.events.types import ToolCallStarted
+from ua_tui.core.errors import JournalError, PathRefused, WorkspaceError
+from ua_tui.core.events.types import Event, ToolCallStarted
 from ua_tui.core.records.journal_reader import read_events
 from ua_tui.core.storage.compression import inner_name
+from ua_tui.core.storage.files import Root
 from ua_tui.core.storage.folders import SAVED_REPORTS, WORKSPACES
 from ua_tui.core.storage.paths import split_path
 from ua_tui.core.storage.workspace import JOURNAL, REPORT_INDEX, saved_reports_of
+from ua_tui.core.versions.store import KeptVersions
 from ua_tui.core.view.calls import OpenCalls
 
 LARGEST_JOURNAL = 256 << 20
@@ -72,6 +74,7 @@ def find_versions(path: Path) -> list[Version]:
     if identity is not None:
         found += _saved(identity)
         found += _written(identity)
+        found += _kept(identity)
     return _without_copies(found, path)
 
 
@@ -170,47 +173,85 @@ def _time(text: object) -> datetime | None:
     return at if at.tzinfo is not None else at.replace(tzinfo=UTC)
 
 
+def saved_copies(session: Path) -> dict[str, Path]:
+    """The files among the saved reports that are copies of a session's, by the SHA-256 of their content. Blocks."""
+    reports = saved_reports_of(session) or session / SAVED_REPORTS
+    return {
+        str(entry.get("sha256")): reports / entry["saved_as"]
+        for entry in _index(reports)
+        if entry["session"] == session.name
+    }
+
+
+class WrittenTexts:
+    """The texts that the calls of a session wrote, edits included, as long as each follows from the one before."""
+
+    def __init__(self, session: Path) -> None:
+        self._folder = f"{session}{os.sep}"
+        self._calls = OpenCalls()
+        self._texts: dict[str, str] = {}
+
+    def add(self, event: Event) -> tuple[str, str] | None:
+        """Return the path and the text that a call has written, if it ended with this event and wrote one."""
+        if (ended := self._calls.ended_by(event)) is None:
+            return None
+        call, end = ended
+        path = call.input.get("path") or call.input.get("file_path")
+        if end.status != "success" or not isinstance(path, str):
+            return None
+        path = inner_name(posixpath.normpath(path.removeprefix(self._folder)))
+        text = _result(call, self._texts.get(path))
+        if text is None:
+            return None
+        self._texts[path] = text
+        return path, text
+
+
 def _written(identity: TextOrigin) -> list[Version]:
-    """What the calls of a session wrote to a file, edits included, as long as each follows from the one before."""
+    """What the calls of a session wrote to a file."""
     journal = identity.session / JOURNAL
     versions: list[Version] = []
-    calls = OpenCalls()
+    texts = WrittenTexts(identity.session)
     try:
         if journal.lstat().st_size > LARGEST_JOURNAL:
             return []
         for event in read_events(identity.session):
-            if (ended := calls.ended_by(event)) is None:
+            if (written := texts.add(event)) is None or written[0] != identity.source:
                 continue
-            began, end = ended
-            wrote = end.status == "success" and _path_of(began, identity) == identity.source
-            text = _result(began, versions) if wrote else None
-            if text is not None:
-                data = text.encode("utf-8", "replace")
-                digest = hashlib.sha256(data).hexdigest()
-                name = posixpath.basename(identity.source)
-                versions.append(
-                    Version(end.at, "written by the agent", name, len(data), text=text, sha256=digest)
+            data = written[1].encode("utf-8", "replace")
+            name = posixpath.basename(identity.source)
+            versions.append(
+                Version(
+                    event.at,
+                    "written by the agent",
+                    name,
+                    len(data),
+                    text=written[1],
+                    sha256=hashlib.sha256(data).hexdigest(),
                 )
+            )
     except (JournalError, OSError):
         return []
     return versions
 
 
-def _path_of(call: ToolCallStarted, identity: TextOrigin) -> str | None:
-    path = call.input.get("path") or call.input.get("file_path")
-    if not isinstance(path, str):
-        return None
-    folder = f"{identity.session}{os.sep}"
-    return inner_name(posixpath.normpath(path.removeprefix(folder)))
+def _kept(identity: TextOrigin) -> Iterator[Version]:
+    """What the file was when queries began or ended, whoever had changed it."""
+    name = posixpath.basename(identity.source)
+    with suppress(WorkspaceError):
+        versions = KeptVersions(Root(identity.session))
+        for at, file in versions.versions(identity.source):
+            if versions.has(file):
+                place = identity.session / versions.place_of(file)
+                yield Version(at, "kept", name, file.size, place, sha256=file.sha256)
 
 
-def _result(call: ToolCallStarted, before: list[Version]) -> str | None:
-    """The text of a file after a call; None if the call did not write it, or the text before an edit is unknown."""
+def _result(call: ToolCallStarted, text: str | None) -> str | None:
+    """The text of a file after a call; None if the call did not write it, or the `text` before an edit is unknown."""
     arguments, name = call.input, call.name.rpartition("__")[2]
     content = arguments.get("content")
     if name in _WRITERS and isinstance(content, str):
         return content
-    text = before[-1].text if before else None
     edits = arguments.get("edits") if name == "MultiEdit" else [arguments] if name == "Edit" else None
     if text is None or not isinstance(edits, list):
         return None
@@ -229,8 +270,8 @@ def _without_copies(found: Iterable[Version], path: Path) -> list[Version]:
     for version in found:
         key = version.sha256 or f"{version.path}"
         known = kept.get(key)
-        # The index of the saved reports knows when a copy was made; what only the journal has comes last.
-        if known is None or known.path == version.path or (known.path is None and version.path is not None):
+        # The index of the saved reports knows when a copy was made.
+        if known is None or known.path == version.path:
             kept[key] = version
     newest = sorted(kept.values(), key=lambda version: (version.at, version.path == path), reverse=True)
     return newest[:MOST]

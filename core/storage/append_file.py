@@ -42,7 +42,9 @@ class AppendFile:
             line = b"\n" + line
         written = os.write(self._descriptor, line)
         if written != len(line):
-            self._truncate(written)
+            torn, self._torn = self._torn, True
+            os.ftruncate(self._descriptor, os.fstat(self._descriptor).st_size - written)
+            self._torn = torn
             raise OSError(f"only {written} of {len(line)} bytes could be written")
         self._torn = False
 
@@ -56,8 +58,3 @@ class AppendFile:
         if not self.closed:
             descriptor, self._descriptor = self._descriptor, -1
             os.close(descriptor)
-
-    def _truncate(self, written: int) -> None:
-        torn, self._torn = self._torn, True
-        os.ftruncate(self._descriptor, os.fstat(self._descriptor).st_size - written)
-        self._torn = torn

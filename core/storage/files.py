@@ -69,7 +69,7 @@ class Root:
             self.path = path.resolve(strict=True)
             os.close(os.open(self.path, _FOLDER_FLAGS))
         except OSError as error:
-            raise _failed("open the folder", str(path), error) from error
+            raise failed("open the folder", str(path), error) from error
 
     def write(self, relative: str, data: bytes, *, replace: bool = True) -> Written:
         """Write a file whole or not at all, with mode 0600, making missing folders (0700) on the way.
@@ -79,10 +79,19 @@ class Root:
         """
         return self.write_chunks(relative, (data,), replace=replace)
 
-    def write_chunks(self, relative: str, chunks: Iterable[bytes], *, replace: bool = True) -> Written:
+    def write_chunks(
+        self,
+        relative: str,
+        chunks: Iterable[bytes],
+        *,
+        replace: bool = True,
+        mode: int = 0o600,
+        synced: bool = True,
+    ) -> Written:
         """Write a file as `write` does, from pieces that are taken one by one, so that it may be large.
 
-        When `chunks` raises, nothing is written and the error passes through.
+        When `chunks` raises, nothing is written and the error passes through. A file that is not `synced` may be
+        incomplete after a crash of the machine: only for what is checked when it is read.
 
         Raises:
             AlreadyThere: the file exists and `replace` is false.
@@ -92,8 +101,10 @@ class Root:
             _check_target(folder, parts[-1], relative)
             temporary = f".{os.getpid()}-{secrets.token_hex(8)}{TEMPORARY}"
             try:
-                with _locked_file(folder, temporary) as descriptor:
+                with _locked_file(folder, temporary, mode) as descriptor:
                     size, digest = _write_all(descriptor, chunks)
+                    if synced:
+                        os.fsync(descriptor)
                     if replace:
                         os.replace(temporary, parts[-1], src_dir_fd=folder, dst_dir_fd=folder)
                     else:
@@ -104,7 +115,8 @@ class Root:
             finally:
                 with suppress(FileNotFoundError):
                     os.unlink(temporary, dir_fd=folder)
-            _sync_folder(folder)
+            if synced:
+                _sync_folder(folder)
         return Written(relative, size, digest)
 
     def write_new(self, relative: str, data: bytes) -> Written:
@@ -255,7 +267,7 @@ class Root:
             if error.errno == errno.ELOOP or (error.errno == errno.ENOTDIR and self._has_link(relative)):
                 rule = "a symbolic link is in the way"
                 raise refused(relative, rule, "use the folder's own files") from error
-            raise _failed(action, relative, error) from error
+            raise failed(action, relative, error) from error
 
     def _has_link(self, relative: str) -> bool:
         here = self.path
@@ -282,9 +294,9 @@ def _check_kind(mode: int, relative: str) -> None:
 
 
 @contextmanager
-def _locked_file(folder: int, name: str) -> Iterator[int]:
+def _locked_file(folder: int, name: str, mode: int) -> Iterator[int]:
     """Create a file, and hold its lock, so that `sweep` of another program leaves it alone."""
-    descriptor = os.open(name, _CREATE_FLAGS, 0o600, dir_fd=folder)
+    descriptor = os.open(name, _CREATE_FLAGS, mode, dir_fd=folder)
     try:
         # Some network file systems have no locks.
         with suppress(OSError):
@@ -305,7 +317,6 @@ def _write_all(descriptor: int, chunks: Iterable[bytes]) -> tuple[int, str]:
             if count == 0:
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
             rest = rest[count:]
-    os.fsync(descriptor)
     return size, digest.hexdigest()
 
 
@@ -377,7 +388,8 @@ def is_gone(pid: int) -> bool:
     return False
 
 
-def _failed(action: str, relative: str, error: OSError) -> WorkspaceError:
+def failed(action: str, relative: str, error: OSError) -> WorkspaceError:
+    """Make the error for what the file system refused, with what to do about it."""
     code = advice_code("file", errno.errorcode.get(error.errno or 0, "")) or "file.unknown"
     advice = advise(code, reason=error.strerror or str(error))
     return WorkspaceError(f"cannot {action} {shown(relative)}: {advice.problem}; {advice.remedy}")

@@ -16,7 +16,7 @@ _OUTSIDE = re.compile(r"(?:[^a-z0-9_.-]|\.{2,}|_)+")
 _SUFFIX = re.compile(r"\.[a-z0-9]{1,8}$")
 # Windows knows `.git` as `GIT~1`, too.
 _PROTECTED = re.compile(r"[.-]|.*~\d|(?:agents|claude|gemini)(?:\.\w+)*\.md$", re.DOTALL)
-_OWN = frozenset({".actions.json", ".conversation", ".letters", ".lock", ".owner"})
+_OWN = frozenset({".actions.json", ".conversation", ".letters", ".lock", ".owner", ".versions"})
 
 
 def is_protected(part: str) -> bool:

@@ -60,13 +60,15 @@ def not_own(path: Path, effect: str) -> str:
     )
 
 
-def seal_session(root: Root) -> None:
+def seal_session(root: Root, path: Path | None = None) -> None:
     """Make the session in a folder the user's own; if its journal is empty, do it again after the first line.
+
+    `path` is where the folder will be, if it will be renamed.
 
     Raises:
         WorkspaceError: the seal cannot be written.
     """
-    root.write(OWNER, seal(_SESSION, root.path, _beginning(root)).encode())
+    root.write(OWNER, seal(_SESSION, path or root.path, _beginning(root)).encode())
 
 
 def is_own_session(folder: Path) -> bool:
@@ -81,13 +83,13 @@ def is_own_session(folder: Path) -> bool:
 
 
 def check_session(folder: Path) -> None:
-    """Refuse to resume a session that is not the user's own.
+    """Refuse to resume or fork a session that is not the user's own.
 
     Raises:
         WorkspaceError: it is not.
     """
     if not is_own_session(folder):
-        raise WorkspaceError(not_own(folder, "the session can be read, but not resumed"))
+        raise WorkspaceError(not_own(folder, "the session can be read, but neither resumed nor forked"))
 
 
 def _code(key: bytes, *content: object) -> str:

@@ -45,6 +45,8 @@ ACTIONS = ".actions.json"
 """The calls of a job that act outside, and what became of them."""
 LETTERS = ".letters"
 """The folder with the questions of a job's session, and the answers and commands for it."""
+VERSIONS = ".versions"
+"""The folder with what the session's files were when each query began and ended."""
 _LOCK = ".lock"
 RECORDS = frozenset(
     {
@@ -61,6 +63,7 @@ RECORDS = frozenset(
         OWNER,
         ACTIONS,
         LETTERS,
+        VERSIONS,
         _LOCK,
     }
 )
@@ -93,6 +96,9 @@ class Workspace:
     """A session's folder and its one writer, which masks secrets in every text it writes.
 
     Safe to use from several threads. `locked` says whether this process holds the session's lock.
+
+    Attributes:
+        reports_path: the folder for reports that outlive their session; it may not exist yet.
     """
 
     root: Root
@@ -105,7 +111,7 @@ class Workspace:
         self.path = self.root.path
         self.session_id = self.path.name
         self.redactor = redactor if redactor is not None else Redactor()
-        self._saved_reports = saved_reports
+        self.reports_path = saved_reports
         self._lock: int | None = None
 
     @classmethod
@@ -118,12 +124,33 @@ class Workspace:
             WorkspaceError: the folder cannot be made.
         """
         sessions = Root(base / WORKSPACES, create=True)
-        path = _make_session(sessions.path, f"session_{now:%Y%m%d_%H%M%S}")
+        path = cls.reserve(sessions.path, now)
         workspace = cls(path, _reports(sessions.path.parent, base), redactor)
         workspace._acquire_lock(make=True)
         for folder in FOLDERS:
             workspace.root.make_folder(folder)
         return workspace
+
+    @staticmethod
+    def reserve(sessions: Path, now: datetime) -> Path:
+        """Make the empty folder of a new session among the others.
+
+        Raises:
+            WorkspaceError: it cannot be made.
+        """
+        for each in numbered(f"session_{now:%Y%m%d_%H%M%S}"):
+            path = sessions / each
+            try:
+                path.mkdir(mode=0o700)
+            except FileExistsError:
+                continue
+            except OSError as error:
+                raise WorkspaceError(
+                    f"cannot make the session folder {path}: {error.strerror}; "
+                    "check the permissions and the space on the disk, or choose another folder"
+                ) from error
+            return path
+        raise WorkspaceError(f"cannot make a session folder in {sessions}: too many of one second; try again")
 
     @classmethod
     def open(cls, path: Path, redactor: Redactor | None = None) -> Workspace:
@@ -187,11 +214,6 @@ class Workspace:
             raise
         return workspace
 
-    @property
-    def reports_path(self) -> Path:
-        """The folder for reports that outlive their session; it may not exist yet."""
-        return self._saved_reports
-
     @cached_property
     def saved_reports(self) -> Root:
         """The folder for reports that outlive their session, created when it is first used.
@@ -200,8 +222,8 @@ class Workspace:
             PathRefused: it is a link that was not there when the session began.
             WorkspaceError: it cannot be made or opened.
         """
-        root = Root(self._saved_reports, create=True)
-        if root.path != self._saved_reports:
+        root = Root(self.reports_path, create=True)
+        if root.path != self.reports_path:
             raise refused(SAVED_REPORTS, "it is a link", "remove the link")
         return root
 
@@ -375,22 +397,6 @@ class Workspace:
             os.close(descriptor)
             return
         self._lock = descriptor
-
-
-def _make_session(sessions: Path, name: str) -> Path:
-    for each in numbered(name):
-        path = sessions / each
-        try:
-            path.mkdir(mode=0o700)
-        except FileExistsError:
-            continue
-        except OSError as error:
-            raise WorkspaceError(
-                f"cannot make the session folder {path}: {error.strerror}; "
-                "check the permissions and the space on the disk, or choose another folder"
-            ) from error
-        return path
-    raise WorkspaceError(f"cannot make a session folder in {sessions}: too many of one second; try again")
 
 
 def _in_pieces(chunks: Iterable[bytes]) -> Iterator[bytes]:

@@ -11,6 +11,8 @@ from typing import Any
 from ua_tui.core.events.codec import encode_event
 from ua_tui.core.events.types import Event, PermissionAnswered, ToolCallFinished, ToolCallStarted
 from ua_tui.core.history.versions import find_versions, other_texts
+from ua_tui.core.storage.files import Root
+from ua_tui.core.versions.store import KeptVersions
 
 START = datetime(2026, 11, 21, 9, 0, tzinfo=UTC)
 SESSION = "session_20261121_090000"
@@ -129,3 +131,24 @@ def test_links_and_missing_files_are_no_versions(tmp_path: Path) -> None:
     path.unlink()
     assert _texts(path) == ["now"], "the journal still has it"
     assert find_versions(tmp_path / "nothing.md") == []
+
+
+def test_what_a_shell_command_made_of_a_file_is_a_version(tmp_path: Path) -> None:
+    session = Written(tmp_path)
+    path = session.write("work_products/report.md", "by the toolkit")
+    kept = KeptVersions(Root(session.folder))
+    kept.keep("q1", "end")
+    path.write_text("by a shell command")
+    kept.keep("q2", "end")
+    path.write_text("by hand")
+
+    versions = find_versions(path)
+
+    assert [version.what for version in versions] == ["the file", "kept", "written by the agent"]
+    assert versions[1].path is not None
+    assert versions[1].path.read_text() == "by a shell command"
+    # A link in its place leads elsewhere.
+    (tmp_path / "outside").write_text("by a shell command")
+    versions[1].path.unlink()
+    versions[1].path.symlink_to(tmp_path / "outside")
+    assert "kept" not in [version.what for version in find_versions(path)]

@@ -94,7 +94,9 @@ HOSTILE: dict[str, Change] = {
 def test_a_session_of_somebody_else_is_not_resumed(folder: Path, name: str) -> None:
     assert is_own_session(folder)
     HOSTILE[name](folder)
-    with pytest.raises(WorkspaceError, match=r"can be read, but not resumed.* `ua-tui trust adopt "):
+    with pytest.raises(
+        WorkspaceError, match=r"can be read, but neither resumed nor forked.* `ua-tui trust adopt "
+    ):
         check_session(folder)
 
 
