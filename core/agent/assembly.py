@@ -23,7 +23,7 @@ from ua_tui.core.agent.definitions.subagents import SubagentDefinition
 from ua_tui.core.agent.elicitation.gate import ElicitationGate
 from ua_tui.core.agent.environment import CACHE, PrivateFolder, make_private
 from ua_tui.core.agent.hooks import AgentHooks, SubagentCheck
-from ua_tui.core.agent.ledger import ActionLedger, ActionRecorder
+from ua_tui.core.agent.ledger import ActionLedger, ActionRecorder, ForkedActions
 from ua_tui.core.agent.loop import AgentLoop
 from ua_tui.core.agent.mcp.reconnect import SessionRenewal
 from ua_tui.core.agent.mcp.server_logs import ServerLogs
@@ -168,6 +168,7 @@ class AgentAssembly:
             login_made_at=parts.login_made_at,
             note_scope=parts.note_scope,
         )
+        self._forked = ForkedActions(parts.workspace.path, parts.redactor, self._states.is_read_only)
         self._policy = PermissionPolicy(
             workspace=parts.workspace.path,
             rules=self.rules,
@@ -176,6 +177,7 @@ class AgentAssembly:
             taint=self.taint.reason_to_ask,
             describe=self._own_servers.describe,
             offers=self.servers.offers,
+            repeats=self._forked.reason_to_ask,
             elsewhere=None
             if parts.files_elsewhere is None
             else tuple(Rule("allow", text, "config.toml") for text in parts.files_elsewhere),
@@ -191,7 +193,7 @@ class AgentAssembly:
         self.elicitation = ElicitationGate(publish, interactive=parts.interactive, redactor=parts.redactor)
         self.prices = Prices(read_prices(settings.prices), settings.context_window)
         self._store = ConversationStore(
-            parts.workspace, self._agent_home(), lambda error: report("records", error)
+            parts.workspace, self.agent_home, lambda error: report("records", error)
         )
         self._briefing: Briefing | None = None
         self._servers: dict[str, dict[str, Any]] | None = None
@@ -255,7 +257,7 @@ class AgentAssembly:
             prices=self.prices,
             structured=self.output_schema is not None,
         )
-        adapter = ResultAdapter(saved_results_root=self._agent_home())
+        adapter = ResultAdapter(saved_results_root=self.agent_home)
         hooks = AgentHooks(
             pipelines=self._pipelines,
             policy=self._policy,
@@ -353,6 +355,17 @@ class AgentAssembly:
         except WorkspaceError as error:
             self._report("records", error)
 
+    async def continue_with(self, conversation: str, *, begun: bool) -> None:
+        """Continue with another conversation from the next connection on; one that was not `begun` begins then.
+
+        Raises:
+            WorkspaceError: the agent cannot be given the conversation.
+        """
+        self._last, self._begun, self.conversation_id = None, begun, conversation
+        self._forked.read()
+        if begun:
+            await asyncio.to_thread(self._store.prepare, conversation)
+
     def close(self) -> None:
         """Remove the agent's private files, and close its servers and connections."""
         self.servers.close()
@@ -370,7 +383,7 @@ class AgentAssembly:
     def _spent_before(self) -> Spending | None:
         """What the agent has already counted for the resumed conversation."""
         found = transcript_of(
-            self.conversation_id, worked_in=self._parts.workspace.path, agent_home=self._agent_home()
+            self.conversation_id, worked_in=self._parts.workspace.path, agent_home=self.agent_home
         )
         return None if found is None else spending_so_far(found)
 
@@ -392,7 +405,9 @@ class AgentAssembly:
             permission_mode=cast("PermissionMode", self.gate.mode),
         )
 
-    def _agent_home(self) -> Path:
+    @property
+    def agent_home(self) -> Path:
+        """Where the command-line agent keeps its state."""
         return self._parts.agent_home or self._settings.claude_config_dir or Path.home() / ".claude"
 
     async def _open_requested(self) -> None:

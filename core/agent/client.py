@@ -16,8 +16,7 @@ from ua_tui.core.agent.attachments.mentions import without_mentions
 from ua_tui.core.agent.bounds import REPLY_SECONDS, START_SECONDS, STEP_SECONDS
 from ua_tui.core.agent.elicitation.gate import Ask
 from ua_tui.core.agent.messages.malformed import MalformedMessages
-from ua_tui.core.agent.messages.stderr import StandardError
-from ua_tui.core.agent.messages.transport import CliTransport
+from ua_tui.core.agent.messages.transport import CliTransport, StandardError
 from ua_tui.core.concurrency.threads import Coalesced, apart
 from ua_tui.core.errors import AgentUnavailable, ConnectionFailed
 from ua_tui.core.text import clean
@@ -313,7 +312,8 @@ class AgentClient:
 
     async def kill(self) -> None:
         """Kill an agent that does not stop when asked, and what it has started; `messages()` then raises."""
-        await self._refresh_descendants()
+        if self._descendants is not None:
+            await apart(self._descendants.refresh)
         self._transport.kill()
         await self._end_descendants()
 
@@ -337,10 +337,6 @@ class AgentClient:
             # Not before: without this program, it ends what is left.
             if self._guard is not None:
                 await self._guard.close()
-
-    async def _refresh_descendants(self) -> None:
-        if self._descendants is not None:
-            await apart(self._descendants.refresh)
 
     async def _end_descendants(self) -> None:
         if self._descendants is not None and (ended := await apart(self._descendants.end)):

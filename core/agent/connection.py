@@ -67,10 +67,7 @@ class AgentConnection:
                 raise AgentUnavailable("the session is over")
             if self.is_current:
                 return False
-            old, self.loop = self.loop, None
-            if old is not None:
-                await old.close()
-                await self._end_work()
+            await self._drop()
             self._made_for = self._terms()
             connecting = self._connecting = asyncio.create_task(self._connect())
             try:
@@ -89,6 +86,17 @@ class AgentConnection:
                 self._spawn(partial(self._watch_end, loop), "watch", "agent"),
             ]
             return True
+
+    async def disconnect(self) -> None:
+        """Close the agent until `connect` is called again."""
+        async with self._lock:
+            await self._drop()
+
+    async def _drop(self) -> None:
+        old, self.loop = self.loop, None
+        if old is not None:
+            await old.close()
+            await self._end_work()
 
     async def close(self) -> None:
         """Cancel connecting, and close the agent."""

@@ -14,8 +14,9 @@ from typing import Any
 from ua_tui.core.connections.base import PLAIN_PREFIXES, PLAIN_VARIABLES
 from ua_tui.core.errors import AgentError
 from ua_tui.core.provider.clouds import cloud_variables
-from ua_tui.core.settings.model import Cloud
+from ua_tui.core.settings.model import Cloud, Settings
 from ua_tui.core.storage.files import is_gone
+from ua_tui.core.storage.folders import state_folder
 
 CACHE = "cache"
 """The folder in the private one where the command line keeps its cache, with its logs of MCP servers."""
@@ -37,6 +38,22 @@ def cli_environment(
     if cloud is not None:
         kept.update(cloud_variables(cloud, environ))
     return {name: "" for name in environ if name not in kept} | dict(given)
+
+
+def own_agent_home(settings: Settings) -> Path | None:
+    """Where the agent keeps its state, such as the transcripts by which sessions are resumed.
+
+    None leaves it in the user's own folder, where a login is found.
+    """
+    given = settings.api_key or settings.auth_token or settings.base_url or settings.cloud
+    if not (settings.demo or given):
+        return None
+    return state_folder() / ("agent-demo" if settings.demo else "agent")
+
+
+def conversations_home(settings: Settings) -> Path:
+    """The folder below which the agent has its transcripts."""
+    return own_agent_home(settings) or settings.claude_config_dir or Path.home() / ".claude"
 
 
 class PrivateFolder:

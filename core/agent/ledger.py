@@ -14,12 +14,16 @@ from pathlib import Path
 from typing import Any, Literal, Protocol
 
 import msgspec
+from msgspec.structs import replace
 
 from ua_tui.core.agent.bounds import LONGEST_TEXT
-from ua_tui.core.agent.permissions.actions import Action, actions_of
-from ua_tui.core.agent.permissions.policy import CONTAINED, HARMLESS, PAGE_READERS, READERS, WRITERS, is_free
+from ua_tui.core.agent.permissions.actions import TOOLS, Action, actions_of
+from ua_tui.core.agent.permissions.policy import HARMLESS, PAGE_READERS, READERS, is_free
+from ua_tui.core.errors import WorkspaceError
 from ua_tui.core.events.types import ASK_USER, EXIT_PLAN, READ_RESOURCE
 from ua_tui.core.redaction.redactor import Redactor, preview
+from ua_tui.core.storage.files import Root
+from ua_tui.core.storage.workspace import ACTIONS
 from ua_tui.core.text import clean, clean_line
 
 log = logging.getLogger(__name__)
@@ -28,7 +32,16 @@ SUPERSEDED = "Another worker continues this session: nothing more may be done he
 """Why nothing more runs in a session that another worker took over."""
 _FOLDER = "{session folder}"
 _NO_ACTION = frozenset(
-    {*CONTAINED, *HARMLESS, *PAGE_READERS, *READERS, *WRITERS, ASK_USER, EXIT_PLAN, "WebFetch"}
+    {
+        *TOOLS["contained"],
+        *HARMLESS,
+        *PAGE_READERS,
+        *READERS,
+        *TOOLS["writers"],
+        ASK_USER,
+        EXIT_PLAN,
+        "WebFetch",
+    }
 )
 
 
@@ -37,6 +50,19 @@ class EarlierAction(msgspec.Struct, frozen=True, kw_only=True):
 
     tool: str
     state: Literal["running", "done", "failed"]
+    result: str = ""
+
+
+class RecordedAction(msgspec.Struct, kw_only=True):
+    """An action as the file `.actions.json` of a session's folder has it.
+
+    `attempt` is that of a job; it is 0 for what the session of which this one is a fork did.
+    """
+
+    key: str
+    attempt: int = 0
+    tool: str
+    state: Literal["running", "done", "failed"] = "running"
     result: str = ""
 
 
@@ -78,10 +104,13 @@ def acting(
     """
     if tool_name in _NO_ACTION:
         return ()
-    return tuple(
-        action
-        for action in actions_of(tool_name, tool_input)
-        if not is_free(action)
+    return tuple(each for each in actions_of(tool_name, tool_input) if acts(each, is_read_only))
+
+
+def acts(action: Action, is_read_only: Callable[[str, str], bool]) -> bool:
+    """Whether an action may change something outside; `is_read_only` as for `acting`."""
+    return (
+        not is_free(action)
         and action.tool not in _NO_ACTION
         and action.name != READ_RESOURCE
         and not is_read_only(action.server, action.name)
@@ -97,6 +126,60 @@ def key_of(action: Action, folder: Path | None = None) -> str:
     if folder is not None:
         text = text.replace(json.dumps(str(folder), ensure_ascii=False)[1:-1], _FOLDER)
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+class ForkedActions:
+    """What was done outside before a session was forked or went back: an equal action asks, whatever the rules say.
+
+    `folder` is that of the session; `is_read_only` as for `acting`.
+
+    Raises:
+        WorkspaceError: what is recorded in the folder cannot be read.
+    """
+
+    def __init__(self, folder: Path, redactor: Redactor, is_read_only: Callable[[str, str], bool]) -> None:
+        self._folder = folder
+        self._redactor = redactor
+        self._is_read_only = is_read_only
+        self.read()
+
+    def read(self) -> None:
+        """Read again what is recorded.
+
+        Raises:
+            WorkspaceError: it cannot be read.
+        """
+        self._known = {each.key: each for each in read_actions(Root(self._folder)) if not each.attempt}
+
+    def reason_to_ask(self, action: Action) -> str | None:
+        """Why a person must be asked about an action; None if nobody must."""
+        if not self._known or not acts(action, self._is_read_only):
+            return None
+        known = self._known.get(key_of(masked(action, self._redactor), self._folder))
+        if known is None:
+            return None
+        how = {"done": "succeeded", "failed": "failed", "running": "may have succeeded"}[known.state]
+        return f"this session, or that of which it is a fork, has done the same before, and it {how}"
+
+
+def masked(action: Action, redactor: Redactor) -> Action:
+    """An action without secrets, as it is recorded."""
+    arguments = action.arguments
+    return action if arguments is None else replace(action, arguments=redactor.redact_value(dict(arguments)))
+
+
+def read_actions(root: Root) -> list[RecordedAction]:
+    """Read the actions that are recorded in a session's folder.
+
+    Raises:
+        WorkspaceError: the file cannot be read, or is damaged.
+    """
+    if not root.exists(ACTIONS):
+        return []
+    try:
+        return msgspec.json.decode(root.read(ACTIONS), type=list[RecordedAction])
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise WorkspaceError(f"'{root.path / ACTIONS}' is damaged ({error}): nothing is resumed") from error
 
 
 class ActionRecorder:

@@ -14,7 +14,7 @@ import msgspec
 from msgspec.structs import replace
 
 from ua_tui.core.agent.attachments.blocks import Attachment
-from ua_tui.core.agent.auth.links import find_auth_link
+from ua_tui.core.agent.auth.wait import find_auth_link
 from ua_tui.core.agent.bounds import REPLY_SECONDS
 from ua_tui.core.agent.client import AgentClient
 from ua_tui.core.agent.elicitation.gate import ElicitationGate

@@ -28,7 +28,7 @@ from ua_tui.core.events.model_problems import (
 )
 from ua_tui.core.events.tool_names import tool_name
 from ua_tui.core.events.types import SessionStarted
-from ua_tui.core.events.units import progress, quantity, signed_of, size, spent_of, spoken_duration
+from ua_tui.core.events.units import money, progress, quantity, signed_of, size, spent_of, spoken_duration
 from ua_tui.core.observation import CrawlObservation
 from ua_tui.core.text import clean, clean_line
 
@@ -88,6 +88,7 @@ _SESSION_ENDS = {
     "quit": "You quit this session.",
     "timeout": "The session has reached its time limit.",
     "signal": "The session was ended by a signal.",
+    "forked": "The session was forked.",
 }
 PATHS = {"SIMPLE": "direct answer", "COMPLEX": "full agent"}
 _DECIDED_BY = {"rule": "by a rule", "model": "by the model", "fallback": "by default"}
@@ -304,7 +305,9 @@ def _session_started(event: ev.SessionStarted, _hints: Hints) -> Description:
     details = (f"ua-tui {version}, model {_name(event.model)}, permissions {mode}", *describe_folder(event))
     if event.resumed_from is None:
         return Description("session", f"{name} started {place}", details=details)
-    before = f"after {quantity(event.queries_before, 'query', 'queries')}"
+    before = "before its first query"
+    if event.queries_before:
+        before = f"after {quantity(event.queries_before, 'query', 'queries')}"
     return Description("session", f"{name} resumed {before} {place}{_resume_terms(event)}", details=details)
 
 
@@ -320,6 +323,36 @@ def _session_finished(event: ev.SessionFinished, _hints: Hints) -> Description:
     )
     sentence = _SESSION_ENDS.get(event.reason, f"The session has ended: {clean_line(event.reason)}.")
     return Description("session", sentence, details=(details,))
+
+
+@_describe.register(ev.SessionForked)
+def _session_forked(event: ev.SessionForked, _hints: Hints) -> Description:
+    above = "" if event.query_id == "q1" else ": everything above is from it"
+    sentences = [f"This session is a fork of {_line(event.session)}{above}."]
+    if event.cost_usd:
+        sentences.append(f"It had cost {money(event.cost_usd)} by then, which is not counted here.")
+    if event.files == "now":
+        sentences.append("Some files have changed since then: they are as they were at the fork.")
+    if event.omitted:
+        are = "is" if event.omitted == 1 else "are"
+        sentences.append(f"{quantity(event.omitted, 'damaged line')} of its journal {are} omitted.")
+    return Description("session", " ".join(sentences))
+
+
+@_describe.register(ev.SessionRewound)
+def _session_rewound(event: ev.SessionRewound, _hints: Hints) -> Description:
+    number = _line(event.query_id).removeprefix("q")
+    sentence = f"Went back to before query {number}: the agent no longer knows it and what followed."
+    if event.restored or event.removed:
+        changed = (
+            quantity(len(event.restored), "file is as it was", "files are as they were")
+            if event.restored
+            else "",
+            f"{quantity(len(event.removed), 'file')} removed" if event.removed else "",
+        )
+        sentence += f" {', '.join(filter(None, changed))}."
+    kept = (f"What was undone is kept in {_line(event.kept_as)}.",) if event.kept_as else ()
+    return Description("session", sentence, details=kept)
 
 
 def _attached(file: ev.AttachedFile) -> str:
@@ -437,7 +470,9 @@ def _agent_silent(event: ev.AgentSilent, _hints: Hints) -> Description:
         return Description("silence", f"Something came from {_WAITS_FOR.get(event.waits_for) or name} again.")
     match event.waits_for:
         case "server":
-            return Description("silence", f"Waiting for {name} to start ({silent}).")
+            # A person may have set another time, which ends later.
+            most = ", up to 30 s" if event.silent_ms < 30_000 else ""
+            return Description("silence", f"Waiting for {name} to start ({silent}{most}).")
         case "tool":
             verb = "have" if ", " in name else "has"
             return Description("silence", f"{name} {verb} been running for {silent} without a result.")

@@ -96,6 +96,8 @@ class Usage(msgspec.Struct, frozen=True, kw_only=True):
 class SessionStarted(Event, frozen=True, kw_only=True):
     """A session exists and its workspace can be written to.
 
+    The first one of a fork has in `forked_from` the session that it is a fork of.
+
     If it is resumed, `overruled` has the earlier choices that no longer apply, by field name; the fields themselves
     have the values that apply now.
 
@@ -117,6 +119,7 @@ class SessionStarted(Event, frozen=True, kw_only=True):
     demo: bool = False
     provider_session_id: str | None = None
     resumed_from: str | None = None
+    forked_from: str | None = None
     queries_before: int = 0
     overruled: dict[str, str | float | None] = {}
     folder_trust: str = ""
@@ -124,6 +127,23 @@ class SessionStarted(Event, frozen=True, kw_only=True):
     folder_files: list[str] = []
     held_back: list[str] = []
     folder_servers: dict[str, str] = {}
+
+
+class SessionForked(Event, frozen=True, kw_only=True):
+    """All events before this one are those of another session, of which this one is a fork.
+
+    `query_id` and `text` are the query before which it was forked, empty if it has all of the session. `files` says of
+    when the files of the workspace are: `then`, or `now` if some of them may have changed since. `omitted` is the
+    number of damaged lines of the journal that were left out, and `cost_usd` what all of it had cost.
+    """
+
+    is_synced: ClassVar[bool] = True
+    session: str
+    query_id: str = ""
+    text: str = ""
+    files: Literal["then", "now"] = "then"
+    omitted: int = 0
+    cost_usd: float = 0.0
 
 
 class QueryReceived(Event, frozen=True, kw_only=True):
@@ -631,6 +651,21 @@ class ConversationCleared(Event, frozen=True, kw_only=True):
     provider_session_id: str
 
 
+class SessionRewound(Event, frozen=True, kw_only=True):
+    """A person went back to before a query: it and those after it are undone, and the agent does not know them.
+
+    What follows is the conversation `provider_session_id`. The session `kept_as` still has what was undone. Of the
+    files, `restored` are again what they were, and `removed` were not there; paths are relative to the workspace.
+    """
+
+    is_synced: ClassVar[bool] = True
+    query_id: str
+    provider_session_id: str
+    kept_as: str = ""
+    restored: list[str] = []
+    removed: list[str] = []
+
+
 class PlanLimit(Event, frozen=True, kw_only=True):
     """How much of a limit of the user's plan at the model's service is used; reported when that changes its `status`.
 
@@ -755,6 +790,11 @@ class SessionFinished(Event, frozen=True, kw_only=True):
     cost_usd: float | None = None
     unpriced: list[str] = []
     duration_ms: float = 0.0
+
+    @property
+    def was_stopped(self) -> bool:
+        """Whether Ctrl+C, a time limit or a signal ended it, rather than its own end or a person who left."""
+        return self.reason in ("interrupted", "timeout", "signal")
 
 
 class UnknownEvent(Event, frozen=True, kw_only=True, tag="_unknown"):

@@ -89,12 +89,14 @@ _NUMBER = re.compile(r"q(\d{1,9})(?: |$)")
 class Resume(msgspec.Struct, frozen=True):
     """Which session to resume; with `fresh` it begins a new conversation, which knows nothing of the earlier one.
 
-    `named` are the settings given for this run; they have precedence over those chosen in the session.
+    `named` are the settings given for this run; they have precedence over those chosen in the session. A fork is
+    `compared_with` another session when its first query has ended.
     """
 
     folder: Path
     fresh: bool = False
     named: frozenset[str] = frozenset()
+    compared_with: Path | None = None
 
 
 class PreviousState(msgspec.Struct):
@@ -102,7 +104,7 @@ class PreviousState(msgspec.Struct):
 
     `view` is the session itself, and `earlier_ms` how long it took. `last_query` is the highest number of a query.
     `taint` is what the agent read. `queue` are the queries that were never sent. `overrides` are the settings chosen
-    in it.
+    in it. `settled` says what became of a change of its files that was cut off.
     """
 
     view: SessionView
@@ -111,6 +113,7 @@ class PreviousState(msgspec.Struct):
     earlier_ms: float = 0.0
     queue: tuple[str, ...] = ()
     overrides: Overrides = msgspec.field(default_factory=Overrides)
+    settled: str = ""
     _open: dict[tuple[int, str], Event] = msgspec.field(default_factory=dict)
     _run: tuple[float, float] = (0.0, 0.0)
 

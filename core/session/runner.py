@@ -64,7 +64,8 @@ class QueryRunner:
         if self._handle is not None:
             self._handle.cancel()
         try:
-            await asyncio.wait_for(self._ended.wait(), within)
+            async with asyncio.timeout(within):
+                await self._ended.wait()
         except TimeoutError:
             log.warning("the running query did not end")
 

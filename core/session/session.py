@@ -57,6 +57,7 @@ from ua_tui.core.redaction.events import mask_event
 from ua_tui.core.redaction.redactor import error_raised
 from ua_tui.core.session.budget import Budget
 from ua_tui.core.session.parts import SessionParts, SessionState
+from ua_tui.core.session.rewinding import Prepared, Prospect, Rewinding
 from ua_tui.core.session.runner import QueryRunner
 from ua_tui.core.settings.model import PermissionMode, Settings, refuse_skip_as_root
 from ua_tui.core.storage.ownership import seal_session
@@ -64,6 +65,8 @@ from ua_tui.core.storage.queue_file import QueryQueue
 from ua_tui.core.telemetry.tracer import Trace
 from ua_tui.core.text import clean
 from ua_tui.core.version import VERSION
+from ua_tui.core.versions.restoring import Change
+from ua_tui.core.versions.store import KeptVersions, When
 
 if TYPE_CHECKING:
     from ua_tui.core.session.opinion import OpinionTerms
@@ -122,6 +125,14 @@ class Session:
         self.references = ServerReferences(own, lambda: self.servers.known, self.workspace)
         self._queue = QueryQueue(self.workspace, previous.queue if previous is not None else ())
         self._runner = QueryRunner(self._queue, self._budget, self._run_query)
+        self._versions = KeptVersions(self.workspace.root)
+        self._rewinding = Rewinding(
+            self.workspace, self._versions, settings.workspace_base, self._assembly.agent_home
+        )
+        self._at_work = asyncio.Lock()
+        self._going_back: asyncio.Task[None] | None = None
+        self._keeping: asyncio.Task[None] | None = None
+        self._keeps = True
         self._interrupting = False
         self._finished = False
         self.last_error: Exception | None = None
@@ -229,6 +240,8 @@ class Session:
         )
         if previous is None:
             await self._seal()
+        elif previous.settled:
+            self._report("records", AgentError(previous.settled))
         self._budget.check()
         await self._connect_or_fail()
         if servers is not None:
@@ -495,12 +508,67 @@ class Session:
             self.state = SessionState.STARTING
             await self._connect_or_fail()
 
+    async def look_back(self, query_id: str) -> Prospect:
+        """Find out what `rewind` to before a query would change; nothing is changed.
+
+        Raises:
+            JournalError, WorkspaceError: it cannot be found out.
+        """
+        return await asyncio.to_thread(self._rewinding.look, query_id, self._view.then(()))
+
+    async def rewind(self, query_id: str, changes: Sequence[Change] = ()) -> None:
+        """Go back to before a query: the agent starts again, and knows only what came before it.
+
+        The way forward is kept as a fork. Of the files only those change that `changes` has, from `look_back`. Waiting
+        queries stay, paused.
+
+        Raises:
+            UniversalAgentError: it is not possible, as when a query runs; nothing has changed.
+        """
+        is_going = self._going_back is not None and not self._going_back.done()
+        if self._finished or is_going or self._at_work.locked():
+            raise AgentError("a query runs: stop it with Esc, then go back")
+        # Whoever waits for it may be cancelled; the change of the files may not.
+        self._going_back = asyncio.create_task(self._go_back(query_id, changes))
+        await asyncio.shield(self._going_back)
+
+    async def _go_back(self, query_id: str, changes: Sequence[Change]) -> None:
+        async with self._at_work:
+            await self._agent.disconnect()
+            await self._assembly.keep_conversation()
+            try:
+                prepared = await asyncio.to_thread(self._rewinding.prepare, query_id, changes)
+            except UniversalAgentError:
+                await self._reconnect()
+                raise
+            await self._complete(prepared)
+
+    async def _complete(self, prepared: Prepared) -> None:
+        self.bus.publish(prepared.event)
+        self._queue.pause()
+        try:
+            for reason in (await asyncio.to_thread(self._rewinding.change_files, prepared)).values():
+                self._report("records", AgentError(f"a file did not go back: {reason}"))
+        except WorkspaceError as error:
+            self._report("records", error)
+        try:
+            await self._assembly.continue_with(prepared.event.provider_session_id, begun=prepared.begun)
+        except WorkspaceError as error:
+            self._report("agent", error)
+        await self._reconnect()
+
+    async def _reconnect(self) -> None:
+        self.state = SessionState.STARTING
+        await self._connect_or_fail()
+
     async def close(self, reason: str) -> None:
         """End the session: stop the work, let the observers finish, publish the end, close the records."""
         if self._finished:
             return
         self._finished = True
         await self._runner.stop()
+        if self._going_back is not None:
+            await asyncio.wait({self._going_back}, timeout=_CLOSE_TIMEOUT)
         await self.interrupt()
         if self.state is SessionState.STOPPING:
             try:
@@ -531,6 +599,10 @@ class Session:
             for lost in await self._parts.drain() if self._parts.drain is not None else ():
                 message = f"there was no time left to observe {lost}"
                 self.bus.publish(ErrorRaised(where="observers", message=message))
+            if self._keeping is not None:
+                # Observers may have saved files since the last query ended.
+                await self._keeping
+                await self._keep_files(f"q{self._last_query}", "end")
         finally:
             self.bus.publish(self._end(reason))
             try:
@@ -583,6 +655,10 @@ class Session:
             self._fail(error)
 
     async def _run_query(self, text: str) -> str:
+        async with self._at_work:
+            return await self._run_alone(text)
+
+    async def _run_alone(self, text: str) -> str:
         self._last_query += 1
         context = AgentContext(session_id=self.workspace.session_id, query_id=f"q{self._last_query}")
         started = time.monotonic()
@@ -596,6 +672,7 @@ class Session:
         self.bus.publish(QueryReceived(query_id=context.query_id, text=clean(text), prompt=prompt))
         outcome = TurnOutcome("interrupted")
         try:
+            await self._keep_files(context.query_id, "begin")
             if failed is not None:
                 raise failed
             outcome = await self._attempt(text, expanded, context)
@@ -629,7 +706,18 @@ class Session:
                     text=outcome.text,
                 )
             )
+            self._keeping = asyncio.create_task(self._keep_files(context.query_id, "end"))
         return outcome.status
+
+    async def _keep_files(self, query_id: str, when: When) -> None:
+        """Keep what the files are now; if that fails, report it, once, and continue."""
+        try:
+            await asyncio.to_thread(self._versions.keep, query_id, when)
+            self._keeps = True
+        except (WorkspaceError, OSError) as error:
+            if self._keeps and not self._finished:
+                self._report("records", AgentError(f"what the files are now is not kept: {error}"))
+            self._keeps = False
 
     def _with_command(self, text: str) -> str:
         """The prompt of a custom command, or the text itself."""

@@ -86,6 +86,7 @@ class Costs(msgspec.Struct, frozen=True, kw_only=True):
         models: what each model used.
         context: the tokens in the context of the main agent; `window` is its size, None if it is unknown.
         limit: the spending limit, and how much of it was reported as used (`level`).
+        inherited: what the session of which this one is a fork had spent before; no part of the other sums.
         estimated: whether a part is an estimate: of a running query, or of the last one if its end does not state it.
     """
 
@@ -99,6 +100,7 @@ class Costs(msgspec.Struct, frozen=True, kw_only=True):
     window: int | None = None
     limit: float | None = None
     level: Literal["", "warning", "spent"] = ""
+    inherited: float = 0.0
     estimated: bool = False
 
     @property
@@ -126,8 +128,11 @@ class Costs(msgspec.Struct, frozen=True, kw_only=True):
         match event:
             case ev.ContextCompaction(tokens_after=tokens_after) if tokens_after:
                 return replace(self, context=tokens_after)
-            case ev.ConversationCleared():
+            case ev.ConversationCleared() | ev.SessionRewound():
                 return replace(self, context=0)
+            case ev.SessionForked():
+                # What the other session spent counts against its own limit.
+                return replace(Costs(inherited=event.cost_usd, limit=self.limit), window=self.window)
             case ev.BudgetReached():
                 level = max(self.level, event.level, key=_LEVELS.index)
                 return replace(self, limit=event.limit_usd, level=level)
@@ -188,8 +193,10 @@ _STEPS = Steps(
         Costs._with_message: (ev.MessageFinished,),
         Costs._with_fact: (
             ev.SessionStarted,
+            ev.SessionForked,
             ev.ContextCompaction,
             ev.ConversationCleared,
+            ev.SessionRewound,
             ev.BudgetReached,
             ev.BudgetRaised,
         ),

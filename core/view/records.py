@@ -49,7 +49,8 @@ class Wait(msgspec.Struct, frozen=True, kw_only=True):
 class Query(msgspec.Struct, frozen=True, kw_only=True):
     """One query; `number` counts the queries of the session from 1, `offset` is seconds from the first one.
 
-    `end` has cleaned texts; None while the query runs, or if it was cut off. `calls` counts its calls, those of
+    `end` has cleaned texts; None while the query runs, or if it was cut off. `undone` says that a person went back to
+    before it, or to before an earlier one. `calls` counts its calls, those of
     sub-agents included, `retries` how often the model was asked again. `tokens` and `estimate` (US dollars) are those
     of its messages.
     """
@@ -70,6 +71,7 @@ class Query(msgspec.Struct, frozen=True, kw_only=True):
     tokens: int = 0
     estimate: float | None = None
     wait: Wait = Wait()
+    undone: bool = False
 
 
 class Call(msgspec.Struct, frozen=True, kw_only=True):

@@ -259,6 +259,15 @@ class SessionView:
             case _:
                 pass
 
+    def _go_back(self, event: ev.SessionRewound) -> None:
+        first = self.query(event.query_id)
+        for query in self.queries if first is not None else ():
+            if first is not None and query.number >= first.number:
+                self._change(("q", query.id), undone=True)
+        self.plan = ()
+        for path in event.removed:
+            self.artifacts.pop(path, None)
+
     def _progress_call(self, event: ev.ToolCallProgress) -> None:
         if (call := self.call(event.tool_use_id)) is not None and call.status is None:
             self._change(("t", call.id), done=progress(event.done, event.total, event.unit))
@@ -457,6 +466,7 @@ _STEPS = Steps(
         SessionView._add_message: (ev.TextDelta, ev.ThinkingDelta, ev.MessageFinished),
         SessionView._add_session: (ev.SessionStarted, ev.SessionFinished),
         SessionView._add_query: (ev.QueryReceived, ev.QueryClassified, ev.QueryFinished, ev.TokensSpent),
+        SessionView._go_back: (ev.SessionRewound,),
         SessionView._begin_call: (ev.ToolCallStarted,),
         SessionView._progress_call: (ev.ToolCallProgress,),
         SessionView._end_call: (ev.ToolCallFinished,),
@@ -499,6 +509,8 @@ _NOTES = Steps(
             ev.ReportChecked,
             ev.OpinionGiven,
             ev.ConversationCleared,
+            ev.SessionForked,
+            ev.SessionRewound,
             ev.PlanLimit,
         ),
     }

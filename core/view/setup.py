@@ -45,7 +45,7 @@ class Setup(msgspec.Struct, frozen=True, kw_only=True):
                     mode=event.permission_mode,
                     demo=event.demo,
                 )._with_conversation(event.provider_session_id)
-            case ev.ConversationCleared():
+            case ev.ConversationCleared() | ev.SessionRewound():
                 return self._with_conversation(event.provider_session_id)
             case ev.MessageFinished():
                 return self if self.spoken else replace(self, spoken=True)

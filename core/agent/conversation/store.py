@@ -7,7 +7,8 @@ import json
 import re
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -93,6 +94,7 @@ _NOT_KEPT = "api-request"
 class _Entry(msgspec.Struct):
     type: str = ""
     uuid: str | None = None
+    timestamp: Any = ""
 
 
 class ConversationStore:
@@ -155,6 +157,28 @@ class ConversationStore:
         with self._lock:
             return self._catch_up(conversation)
 
+    def transcripts(
+        self, conversation: str, until: datetime | None = None, said: str = ""
+    ) -> Iterator[tuple[str, list[bytes]]]:
+        """Yield the path and the lines of each transcript of a conversation, the main agent's first; writes nothing.
+
+        With `until` they are as they were at that time, by the clock of the journal: transcripts are only appended to.
+        The main agent's has at least the message with the id `said`, as the clock may have been set back.
+
+        Raises:
+            WorkspaceError: one cannot be read.
+        """
+        with _reading_own(conversation):
+            own, folder = dict(self._own_files(conversation)), f"{CONVERSATION}/{conversation}"
+            main = f"{folder}.jsonl"
+            kept = [main] if self._workspace.exists(main) else []
+            kept += [f"{folder}/{each}.jsonl" for each in self._subpaths(folder)]
+            for path in dict.fromkeys((*kept, *own)):
+                lines = list(self._lines(path)) if path in kept else []
+                if path in own:
+                    lines += (line.strip() for line in self._missing(own[path], path))
+                yield path, lines[: _count_before(lines, until, said)]
+
     def _append(self, key: Mapping[str, str], entries: Sequence[Mapping[str, Any]]) -> Exception | None:
         with self._lock:
             try:
@@ -169,26 +193,31 @@ class ConversationStore:
         return None
 
     def _catch_up(self, conversation: str) -> bool:
+        found = False
+        with _reading_own(conversation):
+            for path, own in self._own_files(conversation):
+                found = True
+                self._write(path, self._missing(own, path))
+        return found
+
+    def _own_files(self, conversation: str) -> Iterator[tuple[str, Path]]:
+        """The agent's own files of a conversation, each with the path of its copy; the main agent's first."""
         own = self._own(conversation)
-        if own is None:
-            return False
-        try:
-            self._add_missing(own, f"{CONVERSATION}/{conversation}.jsonl")
+        if own is not None:
+            copies = f"{CONVERSATION}/{conversation}"
+            yield f"{copies}.jsonl", own
             folder = own.with_suffix("")
             for file in sorted(folder.rglob("*.jsonl")):
-                subpath = file.relative_to(folder).as_posix()
-                self._add_missing(file, f"{CONVERSATION}/{conversation}/{subpath}")
-        except OSError as error:
-            raise WorkspaceError(f"cannot read the agent's own file {own}: {error.strerror}") from error
-        return True
+                yield f"{copies}/{file.relative_to(folder).as_posix()}", file
 
-    def _add_missing(self, own: Path, path: str) -> None:
+    def _missing(self, own: Path, path: str) -> Iterator[bytes]:
+        """The lines that the agent's own file has, and its copy has not."""
         last, behind = self._end_of(path)
         start = 0 if last is None else _offset_behind(own, last)
-        if start is None:
-            return
-        new = (sealed_entry(entry, self._workspace.redactor) for entry in _entries_from(own, start))
-        self._write(path, (line for line in new if line.removesuffix(b"\n") not in behind))
+        for entry in _entries_from(own, start) if start is not None else ():
+            line = sealed_entry(entry, self._workspace.redactor)
+            if line.removesuffix(b"\n") not in behind:
+                yield line
 
     def _write(self, path: str, lines: Iterator[bytes]) -> None:
         batch, size = list[bytes](), 0
@@ -254,6 +283,29 @@ class ConversationStore:
 
     def _own(self, conversation: str) -> Path | None:
         return transcript_of(conversation, worked_in=self._workspace.path, agent_home=self._home)
+
+
+def _count_before(lines: Sequence[bytes], until: datetime | None, said: str) -> int:
+    """How many of the entries are from before a time, at least those up to a message."""
+    if until is None:
+        return len(lines)
+    # As the agent writes times: in UTC, to the millisecond.
+    limit = until.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3]
+    message = f'"id":"{said}"'.encode()
+    first = max((at + 1 for at, line in enumerate(lines) if said and message in line), default=0)
+    later = (at for at in range(first, len(lines)) if str(_entry_in(lines[at]).timestamp) >= limit)
+    return next(later, len(lines))
+
+
+@contextmanager
+def _reading_own(conversation: str) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise WorkspaceError(
+            f"cannot read the agent's own files of the conversation {conversation}: {reason}"
+        ) from error
 
 
 def _not_kept(error: WorkspaceError) -> AgentError:

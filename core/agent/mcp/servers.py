@@ -14,9 +14,8 @@ from typing import Any, Protocol
 
 from ua_tui.core.agent.bounds import REPLY_SECONDS, START_SECONDS
 from ua_tui.core.agent.mcp.error_messages import missing_scope, problem_in
-from ua_tui.core.agent.mcp.reconnect import MAX_ATTEMPTS, CallLater, ReconnectSchedule, call_later
+from ua_tui.core.agent.mcp.reconnect import MAX_ATTEMPTS, CallLater, ReconnectSchedule, StatusPoll, call_later
 from ua_tui.core.agent.mcp.states import ServerOperation, ServerStates
-from ua_tui.core.agent.mcp.status_poll import StatusPoll
 from ua_tui.core.concurrency.spawn import Handle, spawn_task
 from ua_tui.core.errors import ConnectionFailed, UniversalAgentError
 from ua_tui.core.events.types import Event, McpServer, McpStatus, QueryFinished

@@ -7,16 +7,20 @@ not read there.
 
 from __future__ import annotations
 
+import hashlib
 import logging
+import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from pathlib import Path, PurePosixPath
+from typing import IO, TYPE_CHECKING, Any
+from urllib.parse import unquote, urlsplit
 
 import msgspec
 
-from ua_tui.core.agent.bounds import LARGE_TEXT, PIECE
+from ua_tui.core.agent.bounds import LARGE_TEXT, LARGEST_FILE, PIECE
 from ua_tui.core.agent.messages.results import (
     LONGEST_NOTICE,
     ResultAdapter,
@@ -24,20 +28,23 @@ from ua_tui.core.agent.messages.results import (
     results_folder,
     texts_in,
 )
-from ua_tui.core.agent.messages.returned_files import move_to_workspace
 from ua_tui.core.agent.permissions.foreign_text import LOCAL_TOOLKIT
 from ua_tui.core.concurrency.worker import WorkerFailed, WorkerProcess, packed
-from ua_tui.core.errors import WorkspaceError
+from ua_tui.core.errors import PathRefused, WorkspaceError
 from ua_tui.core.events.types import READ_RESOURCE
 from ua_tui.core.events.units import quantity, size
+from ua_tui.core.media_types import HEAD_SIZE, media_suffix, media_type
 from ua_tui.core.observation import ReturnedFile
-from ua_tui.core.storage.names import safe_name
+from ua_tui.core.redaction.files import masked_file
+from ua_tui.core.storage.files import AlreadyThere
+from ua_tui.core.storage.kinds import check_writable
+from ua_tui.core.storage.names import numbered, safe_name
+from ua_tui.core.storage.regular_file import open_regular
 from ua_tui.core.storage.workspace import Workspace
 from ua_tui.core.text import clean_line, without_surrogates
 
 if TYPE_CHECKING:
     from ua_tui.core.concurrency.worker_child import TaskContext
-
 
 _FOLDER = "tool_results"
 # The agent's search leaves out longer lines, and its reader cannot begin in the middle of one.
@@ -340,3 +347,82 @@ def _name(tool_name: str, origin: re.Match[str] | None) -> str:
     if origin is not None and origin["uri"]:
         return str(origin["uri"])
     return "_".join(tool_name.removeprefix("mcp__").split("__"))
+
+
+_MEDIA = "work_products/media"
+_OTHERS = "downloads"
+
+
+def move_to_workspace(workspace: Workspace, path: Path, name: str) -> ReturnedFile:
+    """Move a file that the command line wrote to the workspace; `name` is untrusted, and a safe one is made of it.
+
+    Its bytes decide whether it is a media file; secrets in a text are masked. If a file with the same content exists in
+    the folder, that is the result.
+
+    Raises:
+        WorkspaceError: it is too large, or cannot be read or written.
+        OSError: it is not a regular file, or is gone.
+    """
+    with os.fdopen(open_regular(path), "rb") as file:
+        if os.fstat(file.fileno()).st_size > LARGEST_FILE:
+            raise WorkspaceError(f"the file has more than {LARGEST_FILE >> 20} MB and is not kept")
+        head = file.read(HEAD_SIZE)
+        file.seek(0)
+        is_media = media_type(head) is not None
+        folder = _MEDIA if is_media else _OTHERS
+        suffix = (
+            media_suffix(head) if is_media else (".pdf" if head.startswith(b"%PDF-") else path.suffix.lower())
+        )
+        kept_file = file if is_media else masked_file(file, workspace.redactor)
+        kept = _kept(workspace, folder, _allowed(_stem(workspace, name), suffix, head), kept_file)
+    path.unlink(missing_ok=True)
+    return kept
+
+
+def _kept(workspace: Workspace, folder: str, name: str, file: IO[bytes]) -> ReturnedFile:
+    digest = _digest(file)
+    size = file.tell()
+    for entry in workspace.list(folder) if workspace.exists(folder) else ():
+        # It can be gone meanwhile.
+        with suppress(WorkspaceError):
+            if not entry.is_dir and entry.size == size:
+                with workspace.root.opened(f"{folder}/{entry.name}") as other:
+                    if _digest(other) == digest:
+                        return ReturnedFile(f"{folder}/{entry.name}", is_new=False)
+    for path in numbered(f"{folder}/{name}"):
+        if workspace.exists(path):
+            continue
+        try:
+            file.seek(0)
+            written = workspace.root.write_chunks(path, iter(partial(file.read, PIECE), b""), replace=False)
+        except AlreadyThere:
+            continue
+        return ReturnedFile(written.path)
+    raise WorkspaceError(f"there are too many files named {name} in {folder}")
+
+
+def _digest(file: IO[bytes]) -> str:
+    digest = hashlib.sha256()
+    while piece := file.read(PIECE):
+        digest.update(piece)
+    return digest.hexdigest()
+
+
+def _stem(workspace: Workspace, name: str) -> str:
+    """The name without folders and suffix; of an address, its last part without its query."""
+    path = name
+    if "://" in name:
+        with suppress(ValueError):
+            parts = urlsplit(name)
+            path = parts.path.strip("/") or parts.netloc.rpartition("@")[2]
+    stem = PurePosixPath(unquote(path).replace("\\", "/")).stem
+    return safe_name(workspace.redactor.redact(stem) or "file", 80)
+
+
+def _allowed(stem: str, suffix: str, head: bytes) -> str:
+    """A name of a kind that no other program obeys; a file of another kind is opaque data."""
+    for name in (f"{stem}{suffix}", f"{stem}_data{suffix}"):
+        with suppress(PathRefused):
+            check_writable(name, head)
+            return name
+    return f"{stem}.bin"

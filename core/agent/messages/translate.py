@@ -46,8 +46,7 @@ from ua_tui.core.net.proxies import is_loopback
 from ua_tui.core.observation import FinishedCall, ToolCall
 from ua_tui.core.provider.error_messages import AT_LIMIT, describe_break, describe_failure
 from ua_tui.core.provider.request import DEFAULT_URL
-from ua_tui.core.redaction.redactor import Redactor
-from ua_tui.core.redaction.stream import StreamRedactor
+from ua_tui.core.redaction.redactor import Redactor, StreamRedactor
 from ua_tui.core.text import clean, clean_line
 
 if TYPE_CHECKING:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -16,26 +18,8 @@ from ua_tui.core.trust.state import Acts
 if TYPE_CHECKING:
     from ua_tui.core.connections.trust import UserConnections
 
-WRAPPERS = ("MULTI_EXECUTE",)
-"""Words in the names of tools that run other tools."""
-# Whatever they are asked for.
-_ANYTHING = ("BASH", "REMOTE_", "PROXY_EXECUTE", *WRAPPERS)
-# Allowing any of these by name would allow everything.
-OPEN_ENDED = (
-    "WRITE",
-    "EDIT",
-    "WEBFETCH",
-    "READ",
-    "GLOB",
-    "GREP",
-    *_ANYTHING,
-)
-OUTBOUND_WORDS = frozenset(
-    {
-        "SEND", "POST", "CREATE", "DELETE", "UPLOAD", "REMOVE", "UPDATE", "REPLY", "FORWARD", "SHARE",
-        "PUBLISH", "INVITE", "MERGE", "PUT", "PATCH", "WRITE", "MOVE", "TRASH", "ARCHIVE", "DRAFT", "ADD",
-    }
-)  # fmt: skip
+TOOLS: Mapping[str, Any] = tomllib.loads(Path(__file__).with_name("tools.toml").read_text("utf-8"))
+"""What is known of tools by their names; the file describes each list."""
 
 
 class Action(msgspec.Struct, frozen=True):
@@ -122,22 +106,22 @@ def subjects_of(tool_name: str, tool_input: Mapping[str, Any]) -> tuple[str, ...
 
 def is_wrapper(name: str) -> bool:
     """Whether a tool runs other tools that its arguments name."""
-    return any(word in _upper(name) for word in WRAPPERS)
+    return any(word in _upper(name) for word in TOOLS["wrappers"])
 
 
 def is_outbound(name: str) -> bool:
     """Whether a tool changes something outside the workspace or sends something to somebody."""
-    return not OUTBOUND_WORDS.isdisjoint(word.upper() for word in words_of(name))
+    return any(word.upper() in TOOLS["outbound_words"] for word in words_of(name))
 
 
 def is_open_ended(name: str) -> bool:
     """Whether a tool can do anything."""
-    return any(word in _upper(name) for word in _ANYTHING)
+    return any(word in _upper(name) for word in TOOLS["anything"])
 
 
 def can_be_remembered(name: str) -> bool:
     """Whether a rule from a dialog may name only the tool: not for tools that act outside, or can do anything."""
-    return not is_outbound(name) and not any(word in _upper(name) for word in OPEN_ENDED)
+    return not is_outbound(name) and not any(word in _upper(name) for word in TOOLS["open_ended"])
 
 
 def _upper(name: str) -> str:

@@ -11,6 +11,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal
 
+from ua_tui.core.agent.permissions.actions import TOOLS
 from ua_tui.core.agent.permissions.addresses import places_in, starts_with_address
 from ua_tui.core.agent.permissions.arguments import (
     CODE_ARGUMENTS,
@@ -37,13 +38,7 @@ from ua_tui.core.agent.permissions.shell import (
 
 Kind = Literal["text", "host", "path", "file", "search", "command"]
 
-_FILE_TOOLS: Mapping[str, Kind] = {
-    "Read": "file",
-    "Write": "file",
-    "Edit": "file",
-    "Grep": "file",
-    "Glob": "search",
-}
+_FILE_TOOLS: Mapping[str, Kind] = TOOLS["kinds"]
 _COMMANDS = frozenset({"command", "cmd"})
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
 _GIVEN = re.compile(

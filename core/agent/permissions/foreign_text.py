@@ -13,32 +13,16 @@ from typing import Any
 import msgspec
 
 from ua_tui.core.agent.bounds import DEEPEST
-from ua_tui.core.agent.output_schema import OUTPUT_TOOL
-from ua_tui.core.agent.permissions.actions import actions_of, server_of
+from ua_tui.core.agent.permissions.actions import TOOLS, actions_of, server_of
 from ua_tui.core.agent.permissions.addresses import addresses_in_text, shown_host
 from ua_tui.core.agent.permissions.policy import HOUSEKEEPING, KNOWLEDGE_TOOLS, PAGE_READERS, is_search
 from ua_tui.core.events.codec import from_json
-from ua_tui.core.events.types import ASK_USER, LIST_RESOURCES, READ_RESOURCE
+from ua_tui.core.events.types import LIST_RESOURCES, READ_RESOURCE
 from ua_tui.core.text import clean_line
 
 LOCAL_TOOLKIT = "local_toolkit"
 CRAWLER = f"mcp__{LOCAL_TOOLKIT}__crawl_parallel"
-_FILE_READERS = {"mcp__local_toolkit__read_local_file": "path", "Read": "file_path", "Grep": "path"}
-_FILE_WRITERS = {"mcp__local_toolkit__write_local_file": "path", "Write": "file_path", "Edit": "file_path"}
-_BRING_NOTHING = frozenset(
-    {
-        ASK_USER,
-        "Edit",
-        "ExitPlanMode",
-        "Glob",
-        "NotebookEdit",
-        "Skill",
-        "TodoWrite",
-        "ToolSearch",
-        "Write",
-        OUTPUT_TOOL,
-    }
-)
+_FILE_READERS: Mapping[str, str] = TOOLS["file_readers"]
 _SUBAGENTS = frozenset({"Agent", "Task"})
 _ADDRESS_FIELD = re.compile(r"url|link|href|uri|website|citation|^id$|^sources?$", re.IGNORECASE)
 # The agent's own search lists its results in one line, below which a model sums them up in its own words.
@@ -88,7 +72,7 @@ def sources_of(tool_name: str, tool_input: Mapping[str, Any], *, failed: bool = 
         return [REPORT]
     if tool_name in _FILE_READERS:
         return [FILE]
-    return [] if tool_name in _BRING_NOTHING else [_result(tool_name)]
+    return [] if tool_name in TOOLS["bring_nothing"] else [_result(tool_name)]
 
 
 def _local(tool_name: str, tool_input: Mapping[str, Any]) -> list[ForeignSource]:
@@ -125,7 +109,7 @@ def file_read_by(tool_name: str, tool_input: Mapping[str, Any]) -> str | None:
 
 def file_written_by(tool_name: str, tool_input: Mapping[str, Any]) -> str | None:
     """The path that a call of the agent writes; None if it writes no file."""
-    return _path(_FILE_WRITERS, tool_name, tool_input)
+    return _path(TOOLS["file_writers"], tool_name, tool_input)
 
 
 def _path(table: Mapping[str, str], tool_name: str, tool_input: Mapping[str, Any]) -> str | None:

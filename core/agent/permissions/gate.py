@@ -140,6 +140,9 @@ class PermissionGate:
 
     If nobody can be asked (`interactive=False`), every call is denied with the reason, and what would have allowed it.
     Before the first question about a tool of an own MCP server, a person is asked where that server acts.
+
+    Attributes:
+        interactive: whether a person can be asked.
     """
 
     def __init__(
@@ -155,7 +158,7 @@ class PermissionGate:
         self._policy = policy
         self._rules = RuleSet() if rules is None else rules
         self._publish = publish
-        self._interactive = interactive
+        self.interactive = interactive
         self._redactor = redactor
         self._servers = servers or OwnServers()
         self._asking_about_servers = asyncio.Lock()
@@ -201,7 +204,7 @@ class PermissionGate:
     async def ask(self, tool_name: str, tool_input: dict[str, Any], tool_use_id: str) -> PermissionReply:
         """Allow or deny a call; the policy is consulted again first, as it may have changed since."""
         judgement = self._policy.judge(tool_name, tool_input)
-        if judgement.verdict is PermissionVerdict.ASK and judgement.rule is None and self._interactive:
+        if judgement.verdict is PermissionVerdict.ASK and judgement.rule is None and self.interactive:
             await self._ask_about_servers(self._in_question(tool_name, tool_input))
             judgement = self._policy.judge(tool_name, tool_input)
         if judgement.verdict is not PermissionVerdict.ASK:
@@ -220,12 +223,12 @@ class PermissionGate:
             tool_use_id=tool_use_id,
             subjects=[clean(subject) for subject in judgement.subjects],
             reason=judgement.reason,
-            once_only=not proposed or judgement.rule is not None,
+            once_only=not proposed or judgement.rule is not None or any(map(self._policy.repeats, actions)),
             proposed=list(proposed),
             scopes=list(self._rules.scopes),
             acts_here=bool(actions) and all(action.here for action in actions),
         )
-        if not self._interactive:
+        if not self.interactive:
             self._publish(event)
             answer = PermissionReply(False, "headless", self._headless_reason(judgement, actions))
         else:
@@ -291,11 +294,6 @@ class PermissionGate:
     def mode(self) -> str:
         """The permission mode."""
         return self._policy.mode
-
-    @property
-    def interactive(self) -> bool:
-        """Whether a person can be asked."""
-        return self._interactive
 
     def change_mode(self, mode: str, by: Literal["person", "plan"] = "person") -> bool:
         """Change the permission mode, and judge the waiting calls again; returns False if it is the mode already."""

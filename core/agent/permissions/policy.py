@@ -13,8 +13,8 @@ from typing import Any
 
 import msgspec
 
-from ua_tui.core.agent.output_schema import OUTPUT_TOOL
 from ua_tui.core.agent.permissions.actions import (
+    TOOLS,
     Action,
     actions_of,
     is_outbound,
@@ -24,7 +24,7 @@ from ua_tui.core.agent.permissions.actions import (
 )
 from ua_tui.core.agent.permissions.rules import Effect, Rule, rule_for
 from ua_tui.core.errors import PathRefused
-from ua_tui.core.events.types import ASK_USER, EXIT_PLAN, LIST_RESOURCES, READ_RESOURCE
+from ua_tui.core.events.types import ASK_USER, EXIT_PLAN
 from ua_tui.core.storage.kinds import check_writable
 
 
@@ -45,78 +45,23 @@ class Judgement(msgspec.Struct, frozen=True):
     rule: Rule | None = None
 
 
-CONTAINED = frozenset(
-    {
-        "mcp__local_toolkit__crawl_parallel",
-        "mcp__local_toolkit__save_corpus",
-        "mcp__local_toolkit__write_local_file",
-        "mcp__local_toolkit__read_local_file",
-        "mcp__local_toolkit__list_directory",
-        # It only downloads a file; uploads ask.
-        "mcp__local_toolkit__workbench_download",
-    }
-)
-KNOWLEDGE_TOOLS = frozenset(
-    f"mcp__local_toolkit__{name}" for name in ("knowledge_search", "knowledge_read", "knowledge_sources")
-)
+KNOWLEDGE_TOOLS = frozenset(TOOLS["knowledge"])
 """The tools that read what earlier sessions found."""
-HARMLESS = frozenset(
-    {
-        "Agent",
-        "Skill",
-        "Task",
-        "TodoWrite",
-        "ToolSearch",
-        "WebSearch",
-        LIST_RESOURCES,
-        OUTPUT_TOOL,
-        *KNOWLEDGE_TOOLS,
-    }
-)
-PAGE_READERS = frozenset({"mcp__web_reader__webReader"})
-READERS = {"Read": "file_path", "Glob": "path", "Grep": "path"}
-PLANNABLE = frozenset(
-    {
-        "mcp__local_toolkit__read_local_file",
-        "mcp__local_toolkit__list_directory",
-        "WebFetch",
-        READ_RESOURCE,
-        *HARMLESS,
-        *PAGE_READERS,
-        *READERS,
-    }
-)
+HARMLESS = KNOWLEDGE_TOOLS | set(TOOLS["harmless"])
+PAGE_READERS = frozenset(TOOLS["page_readers"])
+READERS: Mapping[str, str] = TOOLS["readers"]
+PLANNABLE = HARMLESS | PAGE_READERS | set(TOOLS["plannable"]) | set(READERS)
 """The tools that only read, with which a plan can be made."""
 PLAN_DENIAL = (
     "The session is in plan mode: only tools that read or search may run, and nothing is written or sent. "
     f"Write the complete plan in your message, then call {EXIT_PLAN}."
 )
 _ELSEWHERE = "it is outside of the session's folder, where only the settings of this machine can allow files"
-WRITERS = frozenset({"Write", "Edit"})
-HOUSEKEEPING = frozenset(
-    {
-        "COMPOSIO_SEARCH_TOOLS",
-        "COMPOSIO_GET_TOOL_SCHEMAS",
-        "COMPOSIO_MANAGE_CONNECTIONS",
-        "COMPOSIO_WAIT_FOR_CONNECTIONS",
-    }
-)
+HOUSEKEEPING = frozenset(TOOLS["housekeeping"])
 CONNECTING = frozenset({"COMPOSIO_MANAGE_CONNECTIONS"})
 # The server whose tools have the names above and below; other servers may use any names.
 _ROUTER = "composio"
-SEARCH_TOOLKITS = (
-    "COMPOSIO_SEARCH_",
-    "SERPAPI_",
-    "SERPER_",
-    "TAVILY_",
-    "EXA_",
-    "BRAVE_",
-    "BRAVE_SEARCH_",
-    "PERPLEXITYAI_",
-    "LINKUP_",
-    "YOU_SEARCH",
-    "FIRECRAWL_SEARCH",
-)
+SEARCH_TOOLKITS = tuple(TOOLS["search_toolkits"])
 
 
 def is_search(subject: str) -> bool:
@@ -132,6 +77,8 @@ class PermissionPolicy(msgspec.Struct):
     and in `bypassPermissions` everything else runs. The built-in readers may see only `workspace` and the folders
     `readable`. `taint` gives reasons to ask that lie in what the agent has read. `describe` adds to an action what is
     known of the MCP server of its tool, and `offers` says whether a server offers a tool: (server, tool) -> bool.
+    `repeats` gives the reason to ask about an action that was done before this session was forked; it asks in every
+    mode, and whatever the rules allow.
 
     `elsewhere` are the rules that alone allow the built-in tools to open files outside of these folders: whoever wrote
     the query, and answers, has no right to them. With None any rule and any answer does.
@@ -145,6 +92,7 @@ class PermissionPolicy(msgspec.Struct):
     elsewhere: tuple[Rule, ...] | None = None
     describe: Callable[[Action], Action] = lambda action: action
     offers: Callable[[str, str], bool] = lambda _server, _tool: True
+    repeats: Callable[[Action], str | None] = lambda _action: None
 
     def actions_of(self, tool_name: str, tool_input: Mapping[str, Any]) -> tuple[Action, ...]:
         """What a call would really run, with what is known of the servers."""
@@ -184,6 +132,8 @@ class PermissionPolicy(msgspec.Struct):
             return PermissionVerdict.DENY, PLAN_DENIAL, None
         if (rule := self._first_rule("ask", everything)) is not None:
             return PermissionVerdict.ASK, f"the rule {rule.text} asks each time", rule
+        if (reason := next(filter(None, map(self.repeats, actions)), None)) is not None:
+            return PermissionVerdict.ASK, reason, None
         if self.mode == "bypassPermissions":
             return PermissionVerdict.ALLOW, "every permission check is switched off", None
         if (reason := next(filter(None, map(self._taint_of, actions)), None)) is not None:
@@ -205,7 +155,7 @@ class PermissionPolicy(msgspec.Struct):
         if self.elsewhere is None or self.mode == "bypassPermissions":
             return False
         reads = tool in READERS and not self._reads_inside(tool, given)
-        writes = tool in WRITERS and not self._is_inside(given.get("file_path"))
+        writes = tool in TOOLS["writers"] and not self._is_inside(given.get("file_path"))
         call = Action(tool, given)
         return (reads or writes) and rule_for(self.elsewhere, "allow", call, self.workspace) is None
 
@@ -225,9 +175,9 @@ class PermissionPolicy(msgspec.Struct):
 
     def _harmless(self, tool: str, given: Mapping[str, Any], actions: Iterable[Action]) -> str:
         """Why a call needs no rule: it stays in the workspace, only reads the web, or changes nothing; else empty."""
-        if tool in WRITERS and self.mode == "acceptEdits" and self._may_edit(given.get("file_path")):
+        if tool in TOOLS["writers"] and self.mode == "acceptEdits" and self._may_edit(given.get("file_path")):
             return "it edits inside the workspace"
-        if tool in CONTAINED:
+        if tool in TOOLS["contained"]:
             return "its files stay in the workspace"
         if tool in PAGE_READERS:
             return "it reads a public page, as the crawler does"

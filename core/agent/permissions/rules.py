@@ -7,7 +7,7 @@ ignores case, Unicode forms and invisible characters, and any matching value is 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from fnmatch import fnmatchcase
 from functools import lru_cache
 from pathlib import Path
@@ -15,7 +15,7 @@ from typing import Literal
 
 import msgspec
 
-from ua_tui.core.agent.permissions.actions import Action, can_be_remembered, is_wrapper
+from ua_tui.core.agent.permissions.actions import TOOLS, Action, can_be_remembered, is_wrapper
 from ua_tui.core.agent.permissions.arguments import fold, is_plain_option, leaves
 from ua_tui.core.agent.permissions.conditions import (
     Condition,
@@ -30,14 +30,7 @@ LONGEST_RULE = 1_000
 _FORM = re.compile(r"(?P<tool>[^\s()]+)(?:\((?P<given>.*)\))?", re.DOTALL)
 _NAMES_TOOL_OF_SERVER = re.compile(r"mcp__[^*?\[]+?__[^*?\[]")
 _FROM_DIALOG = frozenset({"session", "folder", "everywhere"})
-MAIN_ARGUMENTS: dict[str, str] = {
-    "Bash": "command",
-    "Read": "file_path",
-    "Write": "file_path",
-    "Edit": "file_path",
-    "Glob": "path",
-    "Grep": "path",
-}
+MAIN_ARGUMENTS: Mapping[str, str] = TOOLS["main_arguments"]
 """The argument that a rule about a built-in tool is about if it names none."""
 
 

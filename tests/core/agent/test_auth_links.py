@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import json
 
-from ua_tui.core.agent.auth.links import find_auth_link
+from ua_tui.core.agent.auth.wait import find_auth_link
 
 LINK = "https://connect.composio.dev/link/lk_abc-123"
 

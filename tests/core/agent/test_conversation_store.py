@@ -15,8 +15,7 @@ from claude_agent_sdk import ClaudeAgentOptions, SessionStore, project_key_for_d
 from ua_tui.core.agent.conversation.store import ConversationStore, sealed_entry
 from ua_tui.core.agent.conversation.transcripts import transcript_of
 from ua_tui.core.agent.messages.malformed import MalformedMessages
-from ua_tui.core.agent.messages.stderr import StandardError
-from ua_tui.core.agent.messages.transport import CliTransport
+from ua_tui.core.agent.messages.transport import CliTransport, StandardError
 from ua_tui.core.errors import WorkspaceError
 from ua_tui.core.redaction.redactor import REDACTED, Redactor
 from ua_tui.core.storage.workspace import CONVERSATION, Workspace

@@ -8,8 +8,7 @@ from typing import Any
 from claude_agent_sdk import ClaudeAgentOptions
 
 from ua_tui.core.agent.messages.malformed import MalformedMessages
-from ua_tui.core.agent.messages.stderr import StandardError
-from ua_tui.core.agent.messages.transport import CliTransport, RetryReasons, join_deltas
+from ua_tui.core.agent.messages.transport import CliTransport, RetryReasons, StandardError, join_deltas
 
 
 def piece(text: str, *, index: int = 0, of: str | None = None, thought: bool = False) -> dict[str, Any]:

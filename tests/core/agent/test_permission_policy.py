@@ -158,3 +158,15 @@ def test_files_of_the_machine_are_not_for_others_to_allow(tmp_path: Path) -> Non
         assert confined.judge("Read", {"file_path": "notes.md"}).verdict is PermissionVerdict.ALLOW
         skipping = PermissionPolicy(workspace=tmp_path, elsewhere=(), mode="bypassPermissions")
         assert skipping.judge(tool, given).verdict is PermissionVerdict.ALLOW
+
+
+@pytest.mark.parametrize("mode", ["default", "acceptEdits", "bypassPermissions"])
+def test_what_was_done_before_the_fork_asks_in_every_mode_and_under_rules_that_allow_it(
+    tmp_path: Path, mode: str
+) -> None:
+    allowing = policy(tmp_path, "GMAIL_SEND_EMAIL")
+    allowing.mode = mode
+    allowing.repeats = lambda action: "done already" if action.arguments == {"to": "ann"} else None
+    mail = "mcp__composio__GMAIL_SEND_EMAIL"
+    verdicts = [allowing.judge(mail, {"to": to}).verdict for to in ("ann", "bob")]
+    assert verdicts == [PermissionVerdict.ASK, PermissionVerdict.ALLOW]

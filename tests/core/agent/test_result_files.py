@@ -7,10 +7,9 @@ from typing import Any
 import pytest
 
 from tests.e2e.archive_server import KEY, picture, sound
-from ua_tui.core.agent.messages import returned_files
-from ua_tui.core.agent.messages.result_files import LIMIT, Received, ResultFiles
+from ua_tui.core.agent.messages import result_files
+from ua_tui.core.agent.messages.result_files import LIMIT, Received, ResultFiles, move_to_workspace
 from ua_tui.core.agent.messages.results import RawResult, ResultAdapter
-from ua_tui.core.agent.messages.returned_files import move_to_workspace
 from ua_tui.core.errors import WorkspaceError
 from ua_tui.core.observation import McpObservation, ReturnedFile
 from ua_tui.core.redaction.redactor import Redactor
@@ -218,7 +217,7 @@ def test_a_file_of_a_server_configures_and_starts_nothing(desk: Desk, tmp_path: 
 
 
 def test_a_large_file_stays_put(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(returned_files, "LARGEST_FILE", 10)
+    monkeypatch.setattr(result_files, "LARGEST_FILE", 10)
     path = blob(desk.folder, ".png", picture())
     with pytest.raises(WorkspaceError, match="is not kept"):
         move_to_workspace(desk.workspace, path, "chart")

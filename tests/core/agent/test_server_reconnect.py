@@ -7,8 +7,7 @@ from typing import Any, Literal
 import pytest
 
 from tests.core.cases import cases_of
-from ua_tui.core.agent.mcp.reconnect import MAX_ATTEMPTS, ReconnectSchedule
-from ua_tui.core.agent.mcp.status_poll import StatusPoll
+from ua_tui.core.agent.mcp.reconnect import MAX_ATTEMPTS, ReconnectSchedule, StatusPoll
 from ua_tui.core.events.types import QueryFinished, QueryReceived, ToolCallFinished, ToolCallStarted
 from ua_tui.core.observation import McpObservation
 

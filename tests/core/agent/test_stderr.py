@@ -4,7 +4,7 @@ import logging
 
 import pytest
 
-from ua_tui.core.agent.messages.stderr import StandardError
+from ua_tui.core.agent.messages.transport import StandardError
 from ua_tui.core.redaction.redactor import Redactor
 
 

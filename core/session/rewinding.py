@@ -1,0 +1,248 @@
+"""Goes back to before a query of a session: what that would change, and the change.
+
+The order makes a crash harmless. First comes what only adds: the fork that keeps the way forward, and the conversation
+as it was. Then it is written what the files are to become, the event that says that the person went back, and last the
+files. The next start completes the change of the files if the event is there, and undoes it otherwise.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from datetime import datetime
+from itertools import dropwhile
+from pathlib import Path
+from uuid import uuid4
+
+import msgspec
+
+from ua_tui.core.agent.conversation.store import ConversationStore
+from ua_tui.core.agent.ledger import acting
+from ua_tui.core.errors import ConversationGone, JournalError, SettingsError, WorkspaceError
+from ua_tui.core.events.types import (
+    ConversationCleared,
+    Event,
+    MessageFinished,
+    QueryReceived,
+    SessionRewound,
+    SessionStarted,
+)
+from ua_tui.core.records.journal_reader import read_events
+from ua_tui.core.session.fork import fork_session, rows_of
+from ua_tui.core.session.resume import PreviousState
+from ua_tui.core.storage.workspace import ACTIONS, Workspace
+from ua_tui.core.versions.restoring import Change, Plan, Return, plan_return
+from ua_tui.core.versions.store import LARGEST_FILE, Files, KeptFile, KeptVersions
+from ua_tui.core.view.calls import OpenCalls
+from ua_tui.core.view.session import SessionView
+
+_SAID = re.compile(rb'"type":\s*"assistant"')
+
+
+class Prospect(msgspec.Struct, frozen=True):
+    """What going back to before a query would change.
+
+    `plan` is about the files; None if it is not known what they were. `outside` are the actions of the queries behind
+    it that were made outside of the session, in words: they are not undone.
+    """
+
+    plan: Plan | None = None
+    outside: tuple[str, ...] = ()
+
+
+class Prepared(msgspec.Struct, frozen=True):
+    """Everything by which a session goes back: the event that says it, and the change of the files.
+
+    `begun` says that the new conversation has something of the earlier one.
+    """
+
+    event: SessionRewound
+    files: Return
+    begun: bool
+
+
+class Rewinding:
+    """Goes back in a session. Every method blocks: call it in a thread, while no query runs.
+
+    Args:
+        workspace: the session's folder, which this program has locked.
+        versions: what its files were.
+        base: where the fork is made that keeps the way forward, see `fork_session`.
+        agent_home: where the command-line agent keeps its state.
+    """
+
+    def __init__(self, workspace: Workspace, versions: KeptVersions, base: Path, agent_home: Path) -> None:
+        self._workspace = workspace
+        self._versions = versions
+        self._base = base
+        self._agent_home = agent_home
+
+    def look(self, query_id: str, view: SessionView) -> Prospect:
+        """Find out what going back to before a query would change; nothing is changed.
+
+        Raises:
+            JournalError, WorkspaceError: it cannot be found out.
+        """
+        return Prospect(self._plan(query_id, view), tuple(self._outside(query_id)))
+
+    def prepare(self, query_id: str, changes: Sequence[Change]) -> Prepared:
+        """Prepare to go back to before a query: until now the session has not changed.
+
+        Raises:
+            UniversalAgentError: it is not possible; the message says why.
+        """
+        conversation, at, said = self._conversation_before(query_id)
+        new = str(uuid4())
+        transcripts = list(self._transcripts(conversation, new, at, said)) if conversation is not None else []
+        begun = any(_SAID.search(line) for _path, lines in transcripts for line in lines)
+        if said and not begun:
+            raise ConversationGone(
+                f"the conversation before the query {query_id} was not found: neither the session's folder nor "
+                f"{self._agent_home} has it"
+            )
+        files = Return(self._workspace.root, new, changes)
+        files.check()
+        kept_as = fork_session(
+            self._workspace.path,
+            base=self._base,
+            agent_home=self._agent_home,
+            redactor=self._workspace.redactor,
+        )
+        for path, lines in transcripts:
+            self._workspace.root.append_lines(path, lines)
+        if actions := list(rows_of(self._workspace, self._events_behind(query_id))):
+            # What is done again asks.
+            self._workspace.root.write(ACTIONS, msgspec.json.encode(actions))
+        # What was changed while the way forward was copied, and before, was changed by hand.
+        self._versions.keep(query_id, "now")
+        files.prepare()
+        event = SessionRewound(
+            query_id=query_id,
+            provider_session_id=new,
+            kept_as=kept_as.name,
+            restored=[each.path for each in changes if each.then is not None],
+            removed=[each.path for each in changes if each.then is None],
+        )
+        return Prepared(event, files, begun)
+
+    def change_files(self, prepared: Prepared) -> dict[str, str]:
+        """Change the files, once the event is published; returns why some could not be changed.
+
+        Raises:
+            WorkspaceError: the event is not in the journal, and no file has changed; or it cannot be written that they
+                changed.
+        """
+        event = prepared.event
+        # It may wait in memory, as while the disk is full, or be lost.
+        if _way_back(self._workspace, event.provider_session_id) is None:
+            prepared.files.undo()
+            raise WorkspaceError("the journal cannot be written: the files stay as they are")
+        return prepared.files.complete(event.query_id)
+
+    def _plan(self, query_id: str, view: SessionView) -> Plan | None:
+        then, now = self._versions.at(query_id), self._versions.keep(query_id, "now")
+        if now is None:
+            return None
+        # An observer may save a file when its query is over.
+        saved = {(path, each.sha256) for path, each in view.artifacts.items()}
+        if then is None:
+            then = self._known_otherwise(query_id, view)
+            now = {path: file for path, file in now.items() if path in then}
+            by_hand = {path for path, file in now.items() if (path, file.sha256) not in saved}
+            return plan_return(self._workspace.root, then, now, by_hand) if then else None
+        by_hand = self._versions.changed_by_hand(query_id)
+        own = {path for path in by_hand if path in now and (path, now[path].sha256) in saved}
+        return plan_return(self._workspace.root, then, now, by_hand - own)
+
+    def _known_otherwise(self, query_id: str, view: SessionView) -> Files:
+        """What the files saved since were when a query began, of which no version was kept: from their other versions.
+
+        Of a file without any from before, nothing is known.
+        """
+        # Few sessions are rewound, and none needs it to start.
+        from ua_tui.core.history.versions import find_versions
+
+        found, query = Files(), view.query(query_id)
+        for path, artifact in view.artifacts.items():
+            if query is None or artifact.saved_at < query.at:
+                continue
+            versions = find_versions(self._workspace.path / path)
+            before = (
+                each
+                for each in versions
+                if each.at < query.at and each.what != "the file" and not each.session
+            )
+            if (version := next(before, None)) is None:
+                found[path] = KeptFile("", 0)
+            elif version.text is not None:
+                found[path] = self._versions.add(version.text.encode("utf-8", "replace"))
+            elif version.path is not None and version.size <= LARGEST_FILE:
+                with suppress(OSError):
+                    found[path] = self._versions.add(version.path.read_bytes())
+        return found
+
+    def _outside(self, query_id: str) -> list[str]:
+        """What was done outside since a query began, as a person knows it, each once."""
+        found, calls = dict[str, None](), OpenCalls()
+        for event in self._events_behind(query_id):
+            call = calls.ended_by(event)
+            if call is not None and call.finished.ran and call.finished.status in ("success", "error"):
+                for action in acting(call.started.name, call.started.input, lambda _server, _tool: False):
+                    found[action.name] = None
+        return list(found)
+
+    def _events_behind(self, query_id: str) -> Iterator[Event]:
+        """The events of a query and of what came after it."""
+        return dropwhile(
+            lambda event: not (isinstance(event, QueryReceived) and event.query_id == query_id),
+            read_events(self._workspace.path),
+        )
+
+    def _conversation_before(self, query_id: str) -> tuple[str | None, datetime, str]:
+        """The conversation before a query, when the query came, and the last message of the model in it by then."""
+        conversation, said = None, ""
+        for event in read_events(self._workspace.path):
+            match event:
+                case SessionStarted() | ConversationCleared() | SessionRewound():
+                    said = said if event.provider_session_id == conversation else ""
+                    conversation = event.provider_session_id
+                case MessageFinished(parent_tool_use_id=None):
+                    said = event.message_id
+                case QueryReceived() if event.query_id == query_id:
+                    return conversation, event.at, said
+                case _:
+                    pass
+        raise SettingsError(f"the session {self._workspace.session_id} has no query {query_id}")
+
+    def _transcripts(
+        self, conversation: str, new: str, until: datetime, said: str
+    ) -> Iterator[tuple[str, list[bytes]]]:
+        """The transcripts of a conversation as they were, under the id of a new one."""
+        old_id, new_id = (b'"sessionId":' + msgspec.json.encode(each) for each in (conversation, new))
+        store = ConversationStore(self._workspace, self._agent_home)
+        for path, lines in store.transcripts(conversation, until, said):
+            yield path.replace(conversation, new, 1), [line.replace(old_id, new_id) for line in lines]
+
+
+def _way_back(workspace: Workspace, conversation: str) -> SessionRewound | None:
+    """The event that began a conversation by going back; None if the journal does not have it."""
+    with suppress(JournalError):
+        for event in read_events(workspace.path):
+            if isinstance(event, SessionRewound) and event.provider_session_id == conversation:
+                return event
+    return None
+
+
+def settle(workspace: Workspace, previous: PreviousState) -> None:
+    """Complete or undo what a program that was killed began, and note it in the state of the session. Blocks."""
+    try:
+        left = Return.left_by_crash(workspace.root)
+        if left is not None:
+            # What is in the journal happened.
+            event = _way_back(workspace, left.name)
+            failed = left.complete(event.query_id) if event is not None else left.undo()
+            done = f"going back was cut off, and is {'completed' if event is not None else 'undone'} now"
+            previous.settled = ": ".join((done, *failed.values()))
+    except WorkspaceError as error:
+        previous.settled = str(error)
