@@ -13,15 +13,13 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Host, Route, Router
 
-from ua_tui.core.demo.composio.sandbox import Mounts, sandbox_files
-from ua_tui.core.demo.composio.server import ComposioServer
+from ua_tui.core.demo.composio.server import ComposioServer, Mounts, sandbox_files
 from ua_tui.core.demo.composio.services import Services
 from ua_tui.core.demo.model.script import Script
 from ua_tui.core.demo.model.server import ModelServer, api_error
 from ua_tui.core.demo.pace import Pace
 from ua_tui.core.demo.playbook import load_library
-from ua_tui.core.demo.press.articles import DOMAIN, load_catalogue
-from ua_tui.core.demo.press.pages import ArticlePages
+from ua_tui.core.demo.press import DOMAIN, ArticlePages, load_catalogue
 
 ARTICLES = "articles.json"
 METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]

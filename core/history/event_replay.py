@@ -36,6 +36,12 @@ class EventReplay:
         self._again: Counter[str] = Counter()
         self._renamed: dict[str | None, str] = {}
 
+    def copy(self) -> EventReplay:
+        """Return one that continues from here independently; streamed text that is held back is not copied."""
+        other = EventReplay(Path(self._folder))
+        other._queries, other._again, other._renamed = {*self._queries}, self._again.copy(), {**self._renamed}
+        return other
+
     def add(self, events: Iterable[Event]) -> Iterator[Event]:
         """Add events; gives those to show, in order."""
         for event in self.live(events):

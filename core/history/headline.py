@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Iterator
 from contextlib import closing, suppress
+from datetime import datetime
 from pathlib import Path
 from typing import Literal
 
@@ -42,8 +43,9 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         started: seconds since the epoch.
         seconds: how long the session took.
-        state: `unknown` if the journal has no end: the session is running or crashed. If it is `corrupt`, `why` says
-            what is wrong.
+        state: `stopped` if Ctrl+C, a time limit or a signal ended it; `unknown` if the journal has no end: the session
+            is running or crashed. If it is `corrupt`, `why` says what is wrong.
+        forked_from: the name of the session of which this is a fork; it began when it was forked.
         counted: the bytes of a journal without an end that were added up, and `costs` what its queries cost.
         unpriced: whether a part of the cost is unknown, as the price of a model is.
     """
@@ -59,9 +61,10 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     unpriced: bool = False
     calls: int | None = None
     artifacts: int | None = None
-    state: Literal["finished", "crashed", "running", "corrupt", "unknown"] = "unknown"
+    state: Literal["finished", "stopped", "crashed", "running", "corrupt", "unknown"] = "unknown"
     why: str = ""
     demo: bool = False
+    forked_from: str = ""
     counted: int = 0
 
     @property
@@ -122,13 +125,16 @@ def read_summary(
             started, query = _beginning(head)
             if started is None:
                 return msgspec.structs.replace(corrupt, query=query, why=_damage(head))
+            forked = clean_line(started.forked_from or "", 200)
+            begun = _time_in(name) if forked else None
             summary = Summary(
                 name=name,
                 stamp=stamp,
                 title=title,
                 query=query,
-                started=started.at.timestamp(),
+                started=(begun or started.at).timestamp(),
                 demo=started.demo,
+                forked_from=forked,
                 why=_later(head),
             )
             end = journal.last()
@@ -138,7 +144,7 @@ def read_summary(
         return msgspec.structs.replace(corrupt, why=unreadable(error))
     return msgspec.structs.replace(
         summary,
-        state="finished",
+        state="stopped" if end.was_stopped else "finished",
         seconds=end.duration_ms / 1000,
         cost=end.cost_usd,
         unpriced=bool(end.unpriced),
@@ -211,6 +217,14 @@ def _numbers(version: str) -> list[int]:
     return [int(each) for each in re.findall(r"\d{1,9}", version.partition("+")[0])[:3]]
 
 
+def _time_in(name: str) -> datetime | None:
+    """The time in the name of a session's folder, which is that of this machine; None if it has none."""
+    try:
+        return datetime.strptime(name[len("session_") :][:15], "%Y%m%d_%H%M%S").astimezone()
+    except (ValueError, OverflowError):
+        return None
+
+
 def _read_title(folder: Path) -> str:
     try:
         file = open_regular(folder / TITLE)
@@ -259,7 +273,9 @@ def _added_up(journal: PastJournal, summary: Summary, before: Summary | None) ->
             calls += 1
         elif line.startswith(b'{"event":"artifact_saved"'):
             artifacts += 1
-        elif line.startswith((b'{"event":"query_finished"', b'{"event":"tokens_spent"')):
+        elif line.startswith(
+            (b'{"event":"query_finished"', b'{"event":"tokens_spent"', b'{"event":"session_forked"')
+        ):
             event = _event(line)
             costs = costs if event is None else costs.after(event)
     at = _event(last)

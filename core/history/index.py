@@ -24,9 +24,42 @@ from ua_tui.core.text import clean_line
 
 _BATCH_SECONDS = 0.05
 _LARGEST = 64 << 20
-_VERSION = 4
+_VERSION = 5
 
 log = logging.getLogger(__name__)
+
+
+def with_families(summaries: Sequence[Summary]) -> list[tuple[Summary, int]]:
+    """Order sessions with each fork below the session that it is a fork of, and give how deep it is below the first.
+
+    A family is where the first of its members in the given order is; forks of one session are in the reverse order.
+    """
+    names = {summary.name for summary in summaries}
+    forks: dict[str, list[Summary]] = {}
+    for summary in summaries:
+        forks.setdefault(summary.forked_from, []).insert(0, summary)
+    rows: list[tuple[Summary, int]] = []
+    seen: set[str] = set()
+    by_name = {summary.name: summary for summary in summaries}
+    for summary in summaries:
+        top, above = summary, {summary.name}
+        # Journals that name each other must not take forever.
+        while top.forked_from in names and top.forked_from not in above:
+            top = by_name[top.forked_from]
+            above.add(top.name)
+        waiting = [(top, 0)]
+        while waiting:
+            row, depth = waiting.pop()
+            if row.name not in seen:
+                seen.add(row.name)
+                rows.append((row, depth))
+                waiting += [(fork, depth + 1) for fork in reversed(forks.get(row.name, ()))]
+    return rows
+
+
+def branch(depth: int) -> str:
+    """What is before the title of a session in a list of families."""
+    return f"{'  ' * (depth - 1)}└ " if depth else ""
 
 
 class _Cache(msgspec.Struct, frozen=True):

@@ -6,7 +6,7 @@ import asyncio
 import fcntl
 import os
 from collections.abc import AsyncIterator
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
@@ -194,6 +194,17 @@ class PastSession:
         """Close the journal."""
         self.closed = True
         self.journal.close()
+
+
+def queries_of(folder: Path) -> list[QueryReceived]:
+    """The queries of a session, with the ids by which its events are shown.
+
+    Raises:
+        JournalError: the journal cannot be read.
+    """
+    with closing(PastJournal(folder / JOURNAL)) as journal:
+        events = EventReplay(folder).live(journal.find(QueryReceived))
+        return [event for event in events if isinstance(event, QueryReceived)]
 
 
 def runs_elsewhere(folder: Path) -> bool:

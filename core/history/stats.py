@@ -8,7 +8,14 @@ from typing import Literal
 import msgspec
 
 from ua_tui.core.events.describe import describe_folder
-from ua_tui.core.events.types import Event, QueryFinished, SessionFinished, SessionStarted
+from ua_tui.core.events.types import (
+    Event,
+    QueryFinished,
+    QueryReceived,
+    SessionFinished,
+    SessionForked,
+    SessionStarted,
+)
 from ua_tui.core.view.costs import Costs
 from ua_tui.core.view.setup import Setup
 
@@ -24,6 +31,7 @@ class SessionStats(msgspec.Struct):
         skipped: the number of lines that are not events.
         unknown: the number of events of a later version.
         torn: whether the last line was cut off.
+        draft: the query before which this session was forked, until it has one of its own.
         is_tail: whether the events are only the last ones: then the end of the session alone states its sums.
         end: the end of the session; None if there is none, or it was resumed after it.
     """
@@ -36,6 +44,7 @@ class SessionStats(msgspec.Struct):
     skipped: int = 0
     unknown: int = 0
     torn: bool = False
+    draft: str = ""
     is_tail: bool = False
     end: SessionFinished | None = None
     setup: Setup = msgspec.field(default_factory=Setup)
@@ -47,6 +56,11 @@ class SessionStats(msgspec.Struct):
         """What it cost in US dollars; None if that is not known."""
         stated = self.end.cost_usd if self.end is not None else None
         return stated if stated is not None or self.is_tail else self._costs.spent
+
+    @property
+    def inherited(self) -> float:
+        """What the session of which it is a fork had spent before; 0 if that is not known."""
+        return self._costs.inherited
 
     @property
     def unpriced(self) -> tuple[str, ...]:
@@ -75,6 +89,10 @@ class SessionStats(msgspec.Struct):
                 case SessionStarted():
                     self.end = None
                     self.folder = tuple(describe_folder(event))
+                case SessionForked():
+                    self.draft = event.text
+                case QueryReceived():
+                    self.draft = ""
                 case QueryFinished():
                     self._worked_ms += event.duration_ms
                 case SessionFinished():

@@ -96,6 +96,7 @@ def _iteration(query: Query, last_offset: float) -> dict[str, Any]:
         "tool_calls": query.calls,
         "needs_user_input": query.needs_person,
         "auth_link": query.auth_link,
+        **({"undone": True} if query.undone else {}),
     }
 
 
@@ -142,7 +143,7 @@ def _parts(view: SessionView) -> Iterator[str]:
 
 
 def _query(query: Query) -> Iterator[str]:
-    yield f"## {query.number}. Query at {_time(query.at)}"
+    yield f"## {query.number}. Query at {_time(query.at)}{' (undone)' if query.undone else ''}"
     if occasion := occasion_of(query.text):
         yield f"*Sent automatically by the program: {occasion}.*"
     yield _quoted(query.text)
@@ -253,7 +254,7 @@ def _summary_lines(view: SessionView) -> Iterator[str]:
         ended = "never ended" if end is None else f"{end.status} in {end.duration_ms / 1000:.1f} s"
         path = f", {query.decision}" if query.decision else ""
         yield f"  {query.number}. {clean_line(query.text, 100)}"
-        yield f"     {ended}{path}, {query.calls} tool calls"
+        yield f"     {'undone, ' if query.undone else ''}{ended}{path}, {query.calls} tool calls"
         if end is not None and end.error:
             yield f"     {clean_line(end.error, 200)}"
 

@@ -119,13 +119,36 @@ class PastJournal:
         Raises:
             JournalError: the file can no longer be read.
         """
+        for at, placed in self.placed(start):
+            yield at, [event for event, _ in placed]
+
+    def placed(self, start: int) -> Iterator[tuple[int, list[tuple[Event, int]]]]:
+        """Yield the events as `batches` does, each with the place after its line.
+
+        Raises:
+            JournalError: the file can no longer be read.
+        """
         self.skipped = self.unknown = 0
         self.torn = False
         self.end = start
         for at, place, lines in self._lines(start):
-            events = self._events(place, lines)
+            events = list(self._placed_events(place, lines))
             self.end = place if self.torn else at
             yield at, events
+
+    def between(self, start: int, end: int) -> list[Event]:
+        """Read the events of the lines from `start` to `end`, places that `placed` gave.
+
+        Raises:
+            JournalError: the file can no longer be read.
+        """
+        events: list[Event] = []
+        for line in self._read(start, end - start).split(b"\n"):
+            event = _decoded(line)
+            if event is not None and not isinstance(event, UnknownEvent):
+                events.append(_placed(event, start))
+            start += len(line) + 1
+        return events
 
     def more(self, start: int) -> tuple[int, list[Event]]:
         """Read the events of complete lines that were appended from `start` on, some hundred at a time.
@@ -149,7 +172,8 @@ class PastJournal:
             end = data.rfind(b"\n")
         # A part of a line that is too long counts as a damaged line.
         lines = data.split(b"\n")[:-1] if end >= 0 else [data]
-        return start + (end + 1 if end >= 0 else len(data)), self._events(start, lines)
+        events = [event for event, _ in self._placed_events(start, lines)]
+        return start + (end + 1 if end >= 0 else len(data)), events
 
     def event_at(self, place: int) -> Event:
         """Read the one event whose line begins at `place`.
@@ -243,14 +267,12 @@ class PastJournal:
                 view.add(event)
         return view
 
-    def _events(self, place: int, lines: Sequence[bytes]) -> list[Event]:
-        events: list[Event] = []
+    def _placed_events(self, place: int, lines: Sequence[bytes]) -> Iterator[tuple[Event, int]]:
         for line in lines:
             event = self._event(line, place)
-            if event is not None:
-                events.append(event)
             place += len(line) + 1
-        return events
+            if event is not None:
+                yield event, place
 
     def _event(self, line: bytes, place: int) -> Event | None:
         try:

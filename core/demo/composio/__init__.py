@@ -1,6 +1,5 @@
 """The demo's stand-in for Composio: its REST API and MCP server (`server.py`, start here) and remote tools.
 
-`services.py` runs the tools, `tools.py` describes them, `accounts.py` keeps connected accounts, and `sandbox.py` the
-files of the remote sandbox. Imported only by the demo's server, tests, and the list of
-sub-agents (`tools.py`).
+`services.py` runs the tools, `tools.py` describes them, and `accounts.py` keeps connected accounts. Imported only by
+the demo's server, tests, and the list of sub-agents (`tools.py`).
 """

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-LINK = "https://connect.composio.dev/link/"
+LINK = "https://connect.composio.example/link/"
 CONNECTABLE = {"gmail": "Gmail", "slack": "Slack"}
 NO_AUTH = {"composio_search": "Composio Search"}
 

@@ -14,7 +14,7 @@ from ua_tui.core.demo.composio.accounts import Connections
 from ua_tui.core.demo.composio.tools import EXECUTED_TOOLS
 from ua_tui.core.demo.pace import Pace
 from ua_tui.core.demo.playbook import Library, any_match
-from ua_tui.core.demo.press.articles import Catalogue, DemoArticle
+from ua_tui.core.demo.press import Catalogue, DemoArticle
 from ua_tui.core.errors import WorkspaceError
 from ua_tui.core.storage.compression import unpack
 from ua_tui.core.storage.files import Root

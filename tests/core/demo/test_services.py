@@ -10,7 +10,7 @@ import pytest
 from ua_tui.core.demo.composio.services import DemoRemoteSession, Services
 from ua_tui.core.demo.pace import Pace
 from ua_tui.core.demo.playbook import load_library
-from ua_tui.core.demo.press.articles import Catalogue, load_catalogue
+from ua_tui.core.demo.press import Catalogue, load_catalogue
 from ua_tui.core.media_types import media_type
 
 # Above this the agent's command line keeps a result in a file and shows its beginning.

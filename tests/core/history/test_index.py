@@ -18,7 +18,7 @@ from ua_tui.core.events import types as ev
 from ua_tui.core.events.codec import encode_event
 from ua_tui.core.history import headline as session_summary
 from ua_tui.core.history.headline import TITLE, Summary, read_heading, texts_of
-from ua_tui.core.history.index import SessionIndex
+from ua_tui.core.history.index import SessionIndex, with_families
 from ua_tui.core.knowledge.access import open_store
 from ua_tui.core.knowledge.place import FILE
 from ua_tui.core.records import journal_reader
@@ -79,6 +79,8 @@ def test_a_complete_session_is_read_from_both_ends(tmp_path: Path, monkeypatch: 
     found = read_heading(lay(tmp_path, 2, asked("What is this?", cost=0.5)))
     assert (found.heading, found.state, found.cost) == ("What is this?", "unknown", None)
     assert read_heading(lay(tmp_path, 3, [END])).state == "finished"
+    stopped = ev.SessionFinished(reason="interrupted")
+    assert read_heading(lay(tmp_path, 5, [stopped])).state == "stopped"
     assert read_heading(lay(tmp_path, 4, begun=False)).state == "corrupt"
 
 
@@ -349,3 +351,15 @@ def test_only_sessions_are_named_and_deleted(tmp_path: Path) -> None:
         with pytest.raises(WorkspaceError, match="is not a session"):
             index(tmp_path).rename(name, "A title")
     assert list((tmp_path / "outside").iterdir()) == []
+
+
+def test_forks_are_listed_below_the_session_that_they_are_forks_of() -> None:
+    def session(number: int, of: int | None = None) -> Summary:
+        return Summary(name=f"s{number}", forked_from=f"s{of}" if of is not None else "")
+
+    newest_first = [session(6, 9), session(5, 2), session(4, 1), session(3), session(2, 1), session(1)]
+    rows = [(row.name, depth) for row, depth in with_families(newest_first)]
+    assert rows == [("s6", 0), ("s1", 0), ("s2", 1), ("s5", 2), ("s4", 1), ("s3", 0)]
+    # A journal may say anything.
+    circle = [session(1, 2), session(2, 1)]
+    assert sorted(row.name for row, _ in with_families(circle)) == ["s1", "s2"]

@@ -1,0 +1,218 @@
+"""The demo's invented press: the articles and their dates, the results of searches, and their web pages."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import cached_property
+from html import escape
+from pathlib import Path
+from string import Template
+from typing import Literal
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, PlainTextResponse, Response
+from starlette.routing import Route
+
+from ua_tui.core.demo.pace import Pace
+
+DOMAIN = ".example"
+WORD = re.compile(r"[a-z0-9]{4,}")
+COMMON_WORDS = frozenset({"news", "latest", "week", "this", "that", "with", "about", "what", "from", "today"})
+
+
+class Theme(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A section of the press and paragraphs that fit any article in it."""
+
+    section: str
+    background: tuple[str, ...]
+
+
+class DemoArticle(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One page; `status`, `robots` and `delay` (seconds) make it fail, deny access, or answer slowly."""
+
+    kind: Literal["news", "web"]
+    host: str
+    path: str
+    source: str
+    author: str
+    hours_ago: int
+    theme: str
+    title: str
+    lead: str
+    facts: tuple[str, ...]
+    quote: str
+    quote_by: str
+    status: int = 200
+    robots: Literal["allow", "deny"] = "allow"
+    delay: float = 0.0
+
+    @property
+    def url(self) -> str:
+        """Its address."""
+        return f"https://{self.host}{self.path}"
+
+    @property
+    def age(self) -> str:
+        """Its age in the words of a news search."""
+        hours = self.hours_ago
+        if hours < 24:
+            return "1 hour ago" if hours == 1 else f"{hours} hours ago"
+        days = hours // 24
+        if days < 14:
+            return "1 day ago" if days == 1 else f"{days} days ago"
+        return f"{days // 7} weeks ago"
+
+    def published(self, now: datetime) -> datetime:
+        """When it appeared, relative to `now`."""
+        return now - timedelta(hours=self.hours_ago)
+
+
+class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    themes: dict[str, Theme]
+    articles: tuple[DemoArticle, ...]
+
+
+@dataclass(frozen=True)
+class Catalogue:
+    """All articles and themes; `now` is when the demo started, so that dates agree everywhere."""
+
+    articles: Sequence[DemoArticle]
+    themes: Mapping[str, Theme]
+    now: datetime
+
+    @cached_property
+    def hosts(self) -> frozenset[str]:
+        """The hosts of the invented press."""
+        return frozenset(article.host for article in self.articles)
+
+    def find(self, host: str, path: str) -> DemoArticle | None:
+        """The article at an address, if there is one."""
+        return next((a for a in self.articles if a.host == host and a.path == path), None)
+
+    def related(self, article: DemoArticle) -> list[DemoArticle]:
+        """Other articles of the same theme that can be read."""
+        return [a for a in self.articles if a.theme == article.theme and a != article and a.status == 200][:4]
+
+    def search(self, kind: str, query: str, limit: int) -> list[DemoArticle]:
+        """Rank the articles of a kind: those that share words with the query first, then the newest."""
+        wanted = set(WORD.findall(query.lower())) - COMMON_WORDS
+        ranked = sorted(
+            (article for article in self.articles if article.kind == kind),
+            key=lambda article: (-len(wanted & self._words(article)), article.hours_ago),
+        )
+        return ranked[: max(0, limit)]
+
+    def body(self, article: DemoArticle) -> list[str]:
+        """The paragraphs of an article, its lead first."""
+        background = self.themes[article.theme].background
+        start = self.articles.index(article)
+        chosen = [background[(start + i) % len(background)] for i in range(5)]
+        return [article.lead, *article.facts, f"“{article.quote}” said {article.quote_by}.", *chosen]
+
+    def _words(self, article: DemoArticle) -> set[str]:
+        return set(WORD.findall(f"{article.title} {article.lead} {article.source}".lower()))
+
+
+def load_catalogue(text: str, now: datetime) -> Catalogue:
+    """Read the articles from the text of their data file; raises msgspec.MsgspecError when it is broken."""
+    found = msgspec.json.decode(text, type=_File)
+    return Catalogue(found.articles, found.themes, now)
+
+
+_PAGE = Template(Path(__file__).with_name("article.html").read_text("utf-8"))
+
+
+class ArticlePages:
+    """Serves every host of the invented press by the Host header."""
+
+    def __init__(self, catalogue: Catalogue, pace: Pace) -> None:
+        self._catalogue = catalogue
+        self._pace = pace
+
+    def routes(self) -> list[Route]:
+        """The routes for robots.txt and for everything else."""
+        return [Route("/robots.txt", self._robots), Route("/{path:path}", self._page)]
+
+    async def _robots(self, request: Request) -> Response:
+        host = host_of(request)
+        denied = any(a.host == host and a.robots == "deny" for a in self._catalogue.articles)
+        rule = "Disallow: /" if denied else "Allow: /"
+        return PlainTextResponse(f"User-agent: *\n{rule}\n")
+
+    async def _page(self, request: Request) -> Response:
+        host = host_of(request)
+        article = self._catalogue.find(host, request.url.path)
+        if article is None or article.status != 200:
+            status = article.status if article is not None else 404
+            return HTMLResponse(_missing(host), status)
+        await self._pace.wait(article.delay)
+        return HTMLResponse(_article(article, self._catalogue))
+
+
+def host_of(request: Request) -> str:
+    """The host of a request, without the port."""
+    return request.headers.get("host", "").partition(":")[0].lower()
+
+
+def _missing(host: str) -> str:
+    return (
+        f"<!doctype html><html lang=en><head><title>Page not found</title></head><body><nav>{escape(host)}</nav>"
+        "<main><h1>Page not found</h1><p>The page has moved or never existed.</p></main></body></html>"
+    )
+
+
+def _article(article: DemoArticle, catalogue: Catalogue) -> str:
+    published = article.published(catalogue.now)
+    stamp = published.strftime("%Y-%m-%dT%H:%M:%SZ")
+    section = catalogue.themes[article.theme].section
+    related = "".join(
+        f'<li><a href="{escape(other.url)}">{escape(other.title)}</a></li>'
+        for other in catalogue.related(article)
+    )
+    linked_data = json.dumps(
+        {
+            "@context": "https://schema.org",
+            "@type": "NewsArticle",
+            "headline": article.title,
+            "datePublished": stamp,
+            "author": {"@type": "Person", "name": article.author},
+            "publisher": {"@type": "Organization", "name": article.source},
+        }
+    ).replace("</", "<\\/")
+    return _PAGE.substitute(
+        title=escape(article.title),
+        source=escape(article.source),
+        author=escape(article.author),
+        stamp=stamp,
+        url=escape(article.url),
+        lead=escape(article.lead),
+        section=escape(section),
+        lower_section=escape(section.lower()),
+        linked_data=linked_data,
+        published=f"{published:%d %B %Y, %H:%M}",
+        year=published.year,
+        paragraphs=_paragraphs(article, catalogue),
+        related=f"<ul>{related}</ul>",
+    )
+
+
+def _paragraphs(article: DemoArticle, catalogue: Catalogue) -> str:
+    """The body with its quotation set apart and one figure, as on a real page."""
+    lead, *rest = catalogue.body(article)
+    quote = f"“{article.quote}” said {article.quote_by}."
+    parts = [f'<p class="lead"><strong>{escape(lead)}</strong></p>']
+    for index, paragraph in enumerate(rest):
+        if paragraph == quote:
+            parts.append(
+                f"<blockquote><p>“{escape(article.quote)}”</p><footer>{escape(article.quote_by)}</footer></blockquote>"
+            )
+            continue
+        parts.append(f"<p>{escape(paragraph)}</p>")
+        if index == len(article.facts):
+            parts.append('<div class="advert" aria-hidden="true"><p>Advertisement</p></div>')
+    return "\n".join(parts)

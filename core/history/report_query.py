@@ -1,0 +1,52 @@
+"""The query for which a report was written, to be asked again."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from ua_tui.core.errors import SettingsError
+from ua_tui.core.history.versions import TextOrigin, find_origin
+from ua_tui.core.records.journal_reader import read_events
+from ua_tui.core.storage.ownership import is_own_session, not_own
+from ua_tui.core.text import clean_line
+from ua_tui.core.view.session import fold
+
+PAGE_AGE = 7 * 86_400
+"""Seconds: how old a page may be, by default, that is not fetched again when a query is asked again."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReportQuery:
+    """The query of a report: its text, the report it is of, and whether it was asked in the demo."""
+
+    text: str
+    origin: TextOrigin
+    is_demo: bool
+
+
+def find_query(report: Path) -> ReportQuery:
+    """Find the query for which a report of the user's own session was written. Blocks.
+
+    Raises:
+        SettingsError: there is no such report, or its session is not here, is somebody else's, or has no query.
+        JournalError: the session cannot be read.
+    """
+    shown = clean_line(str(report), 300)
+    if not report.is_file():
+        raise SettingsError(f"there is no report {shown}")
+    origin = find_origin(report)
+    if origin is None or not origin.session.is_dir():
+        raise SettingsError(
+            f"the session that wrote {shown} is not here: name a report of a session, or of SAVED_REPORTS"
+        )
+    # What others wrote is asked as nobody's query.
+    if not is_own_session(origin.session):
+        raise SettingsError(not_own(origin.session, "its reports can be read, but its query is not asked"))
+    view = fold(read_events(origin.session))
+    artifact = view.artifacts.get(origin.source)
+    call = view.call(artifact.tool_use_id) if artifact is not None else None
+    query = (view.query(call.query_id) if call is not None else None) or view.last_query
+    if query is None:
+        raise SettingsError(f"the session {clean_line(origin.session.name, 100)} has no query to ask again")
+    return ReportQuery(query.text, origin, view.setup.demo)
