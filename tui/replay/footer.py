@@ -1,10 +1,11 @@
-"""The message below a past session: how it ended, what could not be read, and what was never sent."""
+"""The message below a past session, and above a replay: how it ended, what could not be read or was never sent."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
 from ua_tui.core.events.units import quantity, size
+from ua_tui.core.history.recording import Recording
 from ua_tui.core.history.stats import SessionStats
 from ua_tui.core.text import clean
 from ua_tui.tui.panes.conversation.blocks import Tone
@@ -40,6 +41,24 @@ def resumed_message(stats: SessionStats, unsent: Sequence[str]) -> AppMessage | 
     if not details:
         return None
     return AppMessage("⊘", Tone.WARNING, "Some of the past session cannot be shown.", details, TOPIC)
+
+
+def missing_text(recording: Recording) -> str:
+    """Say what is missing in a recording; empty if nothing is."""
+    if not len(recording):
+        return "The journal of this session has no events that can be read: there is nothing to replay."
+    sentences = [*_unread(recording.stats)]
+    if recording.starts_late and not recording.stats.left_out:
+        sentences.append("The beginning of its journal is missing.")
+    if recording.orphans:
+        have = "has" if recording.orphans == 1 else "have"
+        sentences.append(
+            f"Events are missing: {quantity(recording.orphans, 'end')} of calls or queries {have} no beginning."
+        )
+    if recording.disordered:
+        are = "is" if recording.disordered == 1 else "are"
+        sentences.append(f"{quantity(recording.disordered, 'event')} {are} out of order.")
+    return " ".join(sentences)
 
 
 def _unread(stats: SessionStats) -> Iterator[str]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ua_tui.core.concurrency.garbage_collection import pause_collection, resume_collection
@@ -18,9 +20,11 @@ from ua_tui.tui.panes.feed import EventFeed, Handler
 from ua_tui.tui.panes.observers.pane import ObserversPane
 from ua_tui.tui.panes.trace.pane import TracePane
 from ua_tui.tui.panes.workspace.pane import WorkspacePane
+from ua_tui.tui.panes.workspace.provenance import Origins
 
 if TYPE_CHECKING:
     from ua_tui.tui.app.port import SessionHost
+    from ua_tui.tui.layout.frame import Frame
     from ua_tui.tui.panes.conversation.notices import AppMessage
 
 TURN_SECONDS = 0.005
@@ -28,6 +32,57 @@ TURN_SECONDS = 0.005
 A_FEW = 25
 """Events that are handled without checking the time."""
 PROGRESS_SECONDS = 0.25
+
+
+@dataclass(frozen=True)
+class SessionPanes:
+    """What shows a session: the panes of a frame, or their twins, which are on no screen."""
+
+    conversation: ConversationPane
+    trace: TracePane
+    observers: ObserversPane
+    workspace: WorkspacePane
+    origins: Origins
+
+    @classmethod
+    def of(cls, frame: Frame, folder: Path, saved_reports: Path | None, *, read_only: bool) -> SessionPanes:
+        """Have the panes of a frame show the files of a folder."""
+        frame.folder = folder
+        workspace = frame.query_one("#workspace", WorkspacePane)
+        workspace.set_root(folder, saved_reports, read_only=read_only)
+        return cls(
+            frame.query_one("#conversation", ConversationPane),
+            frame.query_one("#trace", TracePane),
+            frame.query_one("#observers", ObserversPane),
+            workspace,
+            workspace.origins,
+        )
+
+    @property
+    def lists(self) -> tuple[ConversationPane, TracePane, ObserversPane]:
+        """The panes whose entries are made of events."""
+        return self.conversation, self.trace, self.observers
+
+    def twins(self) -> SessionPanes:
+        """Make empty panes of the same session that are on no screen."""
+        return SessionPanes(
+            self.conversation.twin(), self.trace.twin(), self.observers.twin(), self.workspace, Origins()
+        )
+
+    def gather_for(self, shown: SessionPanes) -> None:
+        """Gather entries off screen for the panes that are shown."""
+        self.conversation.gather_for(shown.conversation)
+        self.trace.gather_for(shown.trace)
+        self.observers.gather_for(shown.observers)
+
+    async def adopt(self, twins: SessionPanes) -> None:
+        """Show what the twins have gathered; what the reader sees is not moved."""
+        self.workspace.origins = twins.origins
+        self.conversation.adopt(twins.conversation)
+        await asyncio.sleep(0)
+        self.trace.adopt(twins.trace)
+        await asyncio.sleep(0)
+        self.observers.adopt(twins.observers)
 
 
 class SessionLoader:
@@ -59,17 +114,13 @@ class SessionLoader:
         self._notify = host.notice.show
         self._read_only = read_only
         self._host = host
-        frame, folder = host.frame, past.workspace.path
-        frame.folder = folder
-        self._conversation = frame.query_one("#conversation", ConversationPane)
-        self._trace = frame.query_one("#trace", TracePane)
-        self._observers = frame.query_one("#observers", ObserversPane)
-        self._workspace = frame.query_one("#workspace", WorkspacePane)
-        self._workspace.set_root(folder, saved_reports_of(folder), read_only=read_only)
-        self._conversation.show_reading(0.0)
+        folder = past.workspace.path
+        self._panes = panes = SessionPanes.of(
+            host.frame, folder, saved_reports_of(folder), read_only=read_only
+        )
+        panes.conversation.show_reading(0.0)
         # No file of a past session is new: the workspace only has to know where they came from.
-        shown = (self._conversation, self._trace, self._observers, self._workspace.origins, frame)
-        self._feed = EventFeed(self._report_failure, shown)
+        self._feed = EventFeed(self._report_failure, (*panes.lists, panes.origins, host.frame))
         host.feed.view = self._feed.view
 
     @property
@@ -83,49 +134,38 @@ class SessionLoader:
         unsubscribe = self._past.bus.subscribe(events.append)
         await self._past.start()
         unsubscribe()
-        self._trace.calls.read_from(self._past.journal, still_runs=self._past.runs_elsewhere)
+        panes = self._panes
+        panes.trace.calls.read_from(self._past.journal, still_runs=self._past.runs_elsewhere)
         self._feed.add(events)
         for handler in self._feed.view_handlers:
             self._feed.show(handler)
             # Each renders what it shows: let the screen update in between.
             await asyncio.sleep(0)
-        for view in (self._conversation, self._trace, self._observers):
+        for view in panes.lists:
             view.go_to_wanted()
         if self._past.complete:
-            self._conversation.show_reading(1.0)
+            panes.conversation.show_reading(1.0)
         # A part of a session cannot be followed.
-        self._end(
-            self._conversation,
-            self._trace,
-            self._observers,
-            continues=self._past.complete and self.follows,
-        )
+        self._end(panes, continues=self._past.complete and self.follows)
 
     async def load_all(self) -> bool:
         """Read the whole session into twins of the panes, a little at a time, then put them on the screen.
 
         False if that fails: the end stays on the screen.
         """
-        conversation, trace, observers = (
-            self._conversation.twin(),
-            self._trace.twin(),
-            self._observers.twin(),
-        )
-        twins = (conversation, trace, observers, self._workspace.origins)
-        feed = EventFeed(self._report_failure, twins)
+        shown, twins = self._panes, self._panes.twins()
+        feed = EventFeed(self._report_failure, (*twins.lists, twins.origins))
         reported_at = 0.0
         # The objects made here stay; a collector that visited them would take longer and longer.
         pause_collection()
         try:
             async for events in self._past.all_events():
-                conversation.gather_for(self._conversation)
-                trace.gather_for(self._trace)
-                observers.gather_for(self._observers)
+                twins.gather_for(shown)
                 await _handle_in_turns(feed, events)
                 if time.monotonic() - reported_at > PROGRESS_SECONDS:
                     reported_at = time.monotonic()
                     self._report_progress(self._past.stats.read)
-                    self._conversation.show_reading(self._past.stats.read)
+                    shown.conversation.show_reading(self._past.stats.read)
         except JournalError as error:
             if not self._past.closed:
                 self._notify(str(error), "its end is shown")
@@ -133,16 +173,14 @@ class SessionLoader:
             return False
         finally:
             resume_collection()
-            self._conversation.show_reading(1.0)
+            shown.conversation.show_reading(1.0)
         if self._past.closed:
             return False
         self._feed.view = self._host.feed.view = feed.view
-        self._end(conversation, trace, observers, continues=self.follows)
-        self._conversation.adopt(conversation)
-        await asyncio.sleep(0)
-        self._trace.adopt(trace)
-        await asyncio.sleep(0)
-        self._observers.adopt(observers)
+        self._end(twins, continues=self.follows)
+        await shown.adopt(twins)
+        # What is fed from here on is shown by the panes, and by what the workspace has now.
+        self._feed.use((*shown.lists, shown.workspace.origins, self._host.frame))
         return True
 
     async def follow(self, on_change: Callable[[], None]) -> None:
@@ -161,22 +199,20 @@ class SessionLoader:
 
     def end(self) -> None:
         """Show that nothing happens in the session any more."""
-        self._trace.calls.read_from(self._past.journal, still_runs=False)
-        self._end(self._conversation, self._trace, self._observers, continues=False)
+        self._panes.trace.calls.read_from(self._past.journal, still_runs=False)
+        self._end(self._panes, continues=False)
 
     def _report_failure(self, handler: Handler) -> None:
         self._notify(f"{type(handler).__name__} could not show a part of the session.", "")
 
-    def _end(
-        self, conversation: ConversationPane, trace: TracePane, observers: ObserversPane, *, continues: bool
-    ) -> None:
+    def _end(self, panes: SessionPanes, *, continues: bool) -> None:
         message = self._message(self._past.stats, self._past.unsent)
         if continues:
-            conversation.report(message)
+            panes.conversation.report(message)
             return
-        conversation.end(message, self._feed.view)
-        trace.end()
-        observers.end()
+        panes.conversation.end(message, self._feed.view)
+        panes.trace.end()
+        panes.observers.end()
 
 
 async def _handle_in_turns(feed: EventFeed, events: Sequence[Event]) -> None:

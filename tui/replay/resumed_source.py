@@ -30,11 +30,13 @@ class ResumedSource(SessionSource):
         build: makes the session that is resumed, according to `resume` at that time.
         past: the session from its journal, not started yet.
         resume: which session is resumed, and how.
+        offers_draft: whether the prompt of a fork has the query before which it was forked.
     """
 
-    def __init__(self, build: Build, past: PastSession, resume: Resume) -> None:
+    def __init__(self, build: Build, past: PastSession, resume: Resume, *, offers_draft: bool = True) -> None:
+        self._offers_draft = offers_draft
         self.resume = resume
-        self._live = LiveSource(build)
+        self._live = LiveSource(build, resume.compared_with)
         self._past = past
         self._past_shown = False
 
@@ -87,8 +89,12 @@ class ResumedSource(SessionSource):
         # Cost and tokens count on from those of the past.
         stats, facts, view = self._past.stats, host.status.facts, host.view
         tokens = TokenCount(done=stats.tokens)
+        if stats.draft and self._offers_draft:
+            host.frame.prompt.put(stats.draft)
         view.setup, view.activity = Setup(), Activity()
-        view.costs = Costs(spent=stats.cost, tokens=tokens, unpriced=tuple(stats.unpriced))
+        view.costs = Costs(
+            spent=stats.cost, tokens=tokens, unpriced=tuple(stats.unpriced), inherited=stats.inherited
+        )
         facts.view = view
         show_settings(host.settings, facts)
         host.status.refresh()

@@ -1,11 +1,11 @@
-"""The status line of a past session, or of one that is followed: its state, duration, cost, tokens and model."""
+"""The status line of a past session, of one that is followed, and of a replay."""
 
 from __future__ import annotations
 
 from textual.content import Content
 
 from ua_tui.core.history.stats import SessionStats
-from ua_tui.tui.panes.status.facts import money
+from ua_tui.tui.panes.status.facts import StatusFacts, money
 from ua_tui.tui.panes.status.layout import KEPT, Cell, cell, short_count, short_model, short_time
 
 STATES = {
@@ -55,3 +55,19 @@ class PastStatus:
         if stats.setup.model:
             cells.append(cell(short_model(stats.setup.model), 40))
         return cells
+
+
+class ReplayStatus:
+    """What the line showed at that moment, marked as a replay."""
+
+    def __init__(self, facts: StatusFacts) -> None:
+        self._facts = facts
+
+    def describe(self) -> list[tuple[str, str]]:
+        """Describe everything that the line showed."""
+        return self._facts.describe()
+
+    def cells(self, state: str, frame: int, width: int) -> list[Cell]:
+        """Return the parts of the line."""
+        badge = cell(Content.styled(" REPLAY ", "bold $accent reverse"), 100)
+        return [badge, *self._facts.cells(state, frame, width)]

@@ -346,13 +346,10 @@ async def test_a_database_that_is_away_can_be_tried_again(tmp_path: Path) -> Non
 
 def add_line(database: Database, seq: int, event: ev.Event) -> None:
     database.execute(
-        "INSERT INTO journal (session, seq, line) VALUES ('a', %s, %s)", seq, _numbered(event, seq)
+        "INSERT INTO piece SELECT 'a', 'journal.jsonl', coalesce(sum(octet_length(data)), 0), %s FROM piece",
+        encode_event(replace(event, seq=seq)) + b"\n",
     )
     database.execute("SELECT pg_notify('ua_tui', 'session a')")
-
-
-def _numbered(event: ev.Event, seq: int) -> str:
-    return encode_event(replace(event, seq=seq)).decode()
 
 
 async def test_a_session_of_the_team_is_followed_through_its_database(

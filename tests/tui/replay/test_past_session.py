@@ -10,6 +10,7 @@ from typing import Any
 from textual.pilot import Pilot
 
 from tests.tui.fakes import make_app, make_session
+from tests.tui.files_host import screen_text
 from tests.tui.fixture_types import Patch
 from tests.tui.pane_host import finished, rows, started
 from tests.tui.played import fixed_bus, lay_files, played_events
@@ -17,15 +18,17 @@ from tests.tui.tree_host import cursor
 from tests.waiting import PATIENCE, until
 from ua_tui.core.events import types as ev
 from ua_tui.core.events.codec import encode_event
-from ua_tui.core.history.session import PastSession
+from ua_tui.core.history.session import PastSession, queries_of
 from ua_tui.core.history.stats import SessionStats
 from ua_tui.core.records import journal_reader as past_journal
 from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.core.settings.model import Settings
 from ua_tui.core.storage.files import Root
 from ua_tui.core.storage.folders import WORKSPACES
+from ua_tui.core.storage.ownership import seal_session
 from ua_tui.core.storage.queue_file import write_queue
 from ua_tui.tui.app.app import UaTuiApp
+from ua_tui.tui.app.port import resumed_folder
 from ua_tui.tui.panes.conversation.blocks import Tone
 from ua_tui.tui.panes.conversation.pane import ConversationPane
 from ua_tui.tui.panes.feed import EventFeed, ViewHandler
@@ -35,6 +38,7 @@ from ua_tui.tui.panes.workspace.pane import WorkspacePane
 from ua_tui.tui.replay.footer import past_message
 from ua_tui.tui.replay.past_source import PastSource
 from ua_tui.tui.screens.files.viewer import ViewerScreen
+from ua_tui.tui.screens.session.confirm import ConfirmScreen
 from ua_tui.tui.screens.tool_call.screen import ToolCallScreen
 from ua_tui.tui.terminal.clipboard import Clipboard
 
@@ -544,3 +548,28 @@ async def test_escape_leads_back_to_the_list_a_session_was_opened_from(tmp_path:
         assert app.is_running
         await pilot.press("escape")
         await until(lambda: app._exit)
+
+
+async def test_a_past_session_is_forked_after_a_confirmation_and_then_resumed(tmp_path: Path) -> None:
+    folder = write(tmp_path, many(2, calls=1))
+    async with past(folder) as (app, pilot):
+        pane(app, ConversationPane).focus()
+
+        async def answer(key: str) -> None:
+            await pilot.press("f")
+            await until(lambda: isinstance(app.screen, ConfirmScreen) and not app.screen.has_class("-quiet"))
+            assert "Fork before “Question 1”?" in screen_text(app)
+            await pilot.press(key)
+            await until(lambda: len(app.screen_stack) == 1)
+
+        await answer("n")
+        # It was not made by this user's program.
+        await answer("y")
+        await until(lambda: "trust adopt" in str(app.notice.render()))
+        assert len(list(folder.parent.iterdir())) == 1
+        seal_session(Root(folder))
+        await answer("y")
+        await until(lambda: app._exit)
+    fork = resumed_folder(app.return_value)
+    assert fork is not None
+    assert [query.text for query in queries_of(fork)] == ["Question 0"]

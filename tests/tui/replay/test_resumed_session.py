@@ -177,3 +177,16 @@ async def test_without_its_conversation_a_person_can_leave(tmp_path: Path) -> No
         await pilot.press("escape")
         await until(lambda: app._exit)
         assert not source_of(app).resume.fresh
+
+
+async def test_the_prompt_of_a_fork_has_its_query_until_it_has_one_of_its_own(tmp_path: Path) -> None:
+    forked = ev.SessionForked(session="session_1", query_id="n1", text="Question 1", cost_usd=0.5)
+    ends = [forked, ev.SessionFinished(reason="forked")]
+    async with resumed(write(tmp_path / "1", [*many(1), *ends])) as (app, _, _session):
+        await until(lambda: app.state == "idle" and app.frame.prompt.text == "Question 1")
+        assert "It had cost $0.50" in text(app, ConversationPane)
+        assert "$0.00 (+$0.50)" in str(app.status.render())
+    own = [ev.QueryReceived(query_id="n1", text="Own"), ev.QueryFinished(query_id="n1", status="success")]
+    async with resumed(write(tmp_path / "2", [*many(1), *ends, *own])) as (app, _, _session):
+        await until(lambda: app.state == "idle" and "Own" in text(app, ConversationPane))
+        assert app.frame.prompt.text == ""

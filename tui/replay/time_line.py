@@ -1,0 +1,333 @@
+"""The time line of a replay: what happened when, how far it is played, and the keys and the mouse to go elsewhere."""
+
+from __future__ import annotations
+
+import math
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, ClassVar
+
+from textual import events
+from textual.binding import Binding, BindingType
+from textual.content import Content
+from textual.widget import Widget
+
+from ua_tui.core.events.describe import Hints, describe
+from ua_tui.core.events.tool_names import tool_label
+from ua_tui.core.events.types import Event, ToolCallFinished, ToolCallStarted
+from ua_tui.core.events.units import duration, quantity
+from ua_tui.core.history.recording import MarkKind
+from ua_tui.core.text import clean_line
+from ua_tui.tui.keys.keymap import keys_of
+from ua_tui.tui.keys.places import KeyPlace, key_binding
+from ua_tui.tui.render.format import clock, tail_cut
+from ua_tui.tui.widgets.modal import unscrolled_size
+
+if TYPE_CHECKING:
+    from datetime import tzinfo
+
+    from ua_tui.tui.replay.player import Player
+
+SIGNS: dict[MarkKind, tuple[str, str]] = {
+    "cost": ("$", "$foreground-muted"),
+    "file": ("▪", "$text-accent"),
+    "query": ("›", "bold $foreground"),
+    "permission": ("?", "bold $text-warning"),
+    "failure": ("✗", "bold $text-error"),
+}
+"""The mark of each kind and its style; of several in one cell the last one is shown."""
+NAMES: dict[MarkKind, str] = {"query": "query", "failure": "failure", "event": "event"}
+FEWEST_CELLS = 10
+"""The cells of the line below which the times beside it are left out."""
+_WIDE = 100
+"""The cells from which the line says what is replayed, and how many events there are."""
+_STEP = Binding.Group("next, previous event; pauses there")
+_QUERY = Binding.Group("next, previous query")
+_FAILURE = Binding.Group("next, previous failure")
+_SPEED = Binding.Group("faster, slower; as fast as possible")
+_EDGES = Binding.Group("beginning, end")
+_SKIP = Binding.Group("a tenth forward, back")
+_HINTS = (
+    ("replay.play", "play"),
+    ("replay.next_event", "step"),
+    ("replay.next_query", "query"),
+    ("replay.next_failure", "failure"),
+    ("replay.faster", "speed"),
+)
+
+
+class TimeLine(Widget, can_focus=True):
+    """Two lines: the line of time with its marks, and below it what happened last, and the keys.
+
+    A click or a drag on the line goes there, a click left of it plays or pauses, the wheel steps. Its keys work in
+    every pane that has no use for them.
+
+    Args:
+        label: says below the line what is replayed, if that is not obvious.
+        zone: the time zone of the times; by default that of this machine.
+    """
+
+    virtual_size = unscrolled_size()
+    PLACE: ClassVar[KeyPlace] = KeyPlace("In a replay")
+    BINDINGS: ClassVar[list[BindingType]] = [
+        key_binding("replay.play", "space", "play", "play, pause"),
+        key_binding("replay.next_event", "right,l", "step('event', 1)", "next event", _STEP),
+        key_binding("replay.previous_event", "left,h", "step('event', -1)", "previous event", _STEP),
+        key_binding("replay.next_query", "n", "step('query', 1)", "next query", _QUERY),
+        key_binding("replay.previous_query", "N", "step('query', -1)", "previous query", _QUERY),
+        key_binding(
+            "replay.next_failure", "right_square_bracket", "step('failure', 1)", "next failure", _FAILURE
+        ),
+        key_binding(
+            "replay.previous_failure",
+            "left_square_bracket",
+            "step('failure', -1)",
+            "previous failure",
+            _FAILURE,
+        ),
+        key_binding("replay.faster", "up", "speed(1)", "faster", _SPEED),
+        key_binding("replay.slower", "down", "speed(-1)", "slower", _SPEED),
+        key_binding("replay.fastest", "m", "speed(9)", "as fast as possible", _SPEED),
+        key_binding("replay.start", "home,g", "edge(0)", "beginning", _EDGES),
+        key_binding("replay.end", "end,G", "edge(1)", "end", _EDGES),
+        key_binding("replay.forward", "pagedown", "skip(1)", "a tenth forward", _SKIP),
+        key_binding("replay.back", "pageup", "skip(-1)", "a tenth back", _SKIP),
+        key_binding("session.fork", "f", "fork", "fork the session before this query, to ask another"),
+    ]
+    HELP = (
+        "The time line. Space plays and pauses, the arrows step and change the speed, "
+        "n and ] go to queries and failures."
+    )
+
+    def __init__(self, label: str = "", zone: tzinfo | None = None) -> None:
+        super().__init__(id="time-line")
+        self.player: Player | None = None
+        self._label = label
+        self._zone = zone
+        self._share = 0.0
+        self._hovered: int | None = None
+        self._dragged = False
+        self._bar = range(0)
+        self._marks: tuple[int, dict[int, MarkKind]] = (0, {})
+        self._described: tuple[int, str] = (-1, "")
+
+    def show_reading(self, share: float) -> None:
+        """Show how much of the journal was read, from 0 to 1."""
+        self._share = share
+        self.refresh()
+
+    # -- drawing ----------------------------------------------------------------------------------
+
+    def render(self) -> Content:
+        """Draw both lines."""
+        width, player = self.content_size.width, self.player
+        if player is None:
+            return Content.styled(f"Reading the session… {self._share:.0%}", "$foreground-muted")
+        return Content("\n").join([self._draw_line(player, width), self._draw_facts(player, width)])
+
+    def _draw_line(self, player: Player, width: int) -> Content:
+        recording = player.recording
+        sign = "‖" if not player.is_playing else "▶"
+        if player.is_at_end:
+            sign = "■"
+        speed = "max" if math.isinf(player.speed) else f"{player.speed:g}×"
+        now, total = _minutes(player.offset), _minutes(recording.seconds)
+        left, right = f"{sign} {speed:>4} {now:>{len(total)}} ", f" {total}"
+        if width - len(left) - len(right) < FEWEST_CELLS:
+            left, right = f"{sign} ", ""
+        self._bar = range(len(left), max(len(left) + 1, width - len(right)))
+        here, marks = self._cell(player.offset), self._cells_of_marks(player)
+        parts: list[str | tuple[str, str]] = [(left, "bold $accent" if self.has_focus else "bold")]
+        for cell in range(len(self._bar)):
+            glyph, style = SIGNS[marks[cell]] if cell in marks else ("━" if cell <= here else "─", "")
+            base = style or ("$accent" if cell <= here else "$foreground-muted")
+            if cell == here:
+                glyph, base = (
+                    (glyph if cell in marks else "█"),
+                    f"{base} reverse" if style else "bold $accent",
+                )
+            elif cell == self._hovered:
+                base = f"{base} underline"
+            parts.append((glyph, base))
+        return Content.assemble(*parts, (right, "$foreground-muted"))
+
+    def _cells_of_marks(self, player: Player) -> dict[int, MarkKind]:
+        if self._marks[0] != len(self._bar):
+            cells = {self._cell(at): kind for kind in SIGNS for at in player.recording.marks(kind)}
+            self._marks = len(self._bar), cells
+        return self._marks[1]
+
+    def _cell(self, offset: float) -> int:
+        assert self.player is not None
+        total = self.player.recording.seconds
+        return round(offset / total * (len(self._bar) - 1)) if total else 0
+
+    def _draw_facts(self, player: Player, width: int) -> Content:
+        recording = player.recording
+        hints = self._draw_hints(width - 70)
+        room = max(0, width - hints.cell_length - 2)
+        parts = [self._label, f"{player.position:,} of {len(recording):,} events"]
+        if width < _WIDE:
+            parts = ["", quantity(player.position, "event")]
+        wait = recording.wait(player.position) if player.is_playing else 0.0
+        if self._hovered is not None:
+            position = recording.position(self._offset_of(self._hovered))
+            parts.append(f"{_minutes(recording.offset(position))}: {self._describe(position)}")
+        else:
+            if player.position:
+                now = datetime.fromtimestamp(player.time(), UTC)
+                parts.append(clock(now, self._zone))
+            waited = f"a wait of {duration(wait)} is shortened"
+            parts.append(waited if wait else self._describe(player.position))
+        if missing := player.missing_files:
+            # A wait is short, and the end of the line may be cut off.
+            at = len(parts) if self._hovered is None and wait else 2
+            parts.insert(at, f"{missing} {'file as it is' if missing == 1 else 'files as they are'} now")
+        text = tail_cut(" · ".join(part for part in parts if part), room)
+        return Content.assemble(
+            (text, "$foreground-muted"), " " * (width - _cells(text) - hints.cell_length), hints
+        )
+
+    def _draw_hints(self, room: int) -> Content:
+        shown, player = keys_of(self.app).shown, self.player
+        hints = Content("")
+        for name, word in _HINTS:
+            if name == "replay.play" and player is not None and (player.is_playing or player.is_at_end):
+                shown_word = "pause" if player.is_playing else "play again"
+            else:
+                shown_word = word
+            hint = Content.assemble((shown(name), "$foreground"), (f" {shown_word}", "$foreground-muted"))
+            longer = Content("  ").join([hints, hint]) if hints else hint
+            if longer.cell_length > room and hints:
+                break
+            hints = longer
+        return hints
+
+    def _describe(self, position: int) -> str:
+        """What happened last at a position."""
+        assert self.player is not None
+        recording = self.player.recording
+        after = recording.next("event", position + 1, -1)
+        if after is None:
+            return ""
+        if self._described[0] != after:
+            (event,) = recording.events(after - 1, after)
+            self._described = after, clean_line(describe(event, _hints_of(event)).sentence, 200)
+        return self._described[1]
+
+    # -- keys -------------------------------------------------------------------------------------
+
+    def _by_key(self) -> Player | None:
+        """The player, for a key: the line says again what happened last, and not what is under the pointer."""
+        self._hovered = None
+        self.refresh()
+        return self.player
+
+    def action_play(self) -> None:
+        """Play or pause."""
+        if (player := self._by_key()) is not None:
+            player.play()
+
+    def action_step(self, kind: MarkKind, direction: int) -> None:
+        """Go to the next event of a kind, or the previous one, and pause there."""
+        if (player := self._by_key()) is not None and not player.step(kind, direction):
+            where = "after" if direction > 0 else "before"
+            self.notify(f"There is no {NAMES[kind]} {where} this moment.", timeout=2.0, markup=False)
+
+    def action_speed(self, steps: int) -> None:
+        """Play faster or slower."""
+        if self.player is not None:
+            self.player.change_speed(steps)
+
+    def action_edge(self, end: int) -> None:
+        """Go to the beginning, or to the end."""
+        if (player := self._by_key()) is not None:
+            player.seek(len(player.recording) * end)
+
+    def action_skip(self, direction: int) -> None:
+        """Go a tenth of the time forward or back."""
+        if (player := self._by_key()) is not None:
+            player.seek_offset(player.offset + direction * player.recording.seconds / 10)
+
+    # -- the mouse --------------------------------------------------------------------------------
+
+    def _offset_of(self, cell: int) -> float:
+        assert self.player is not None
+        return self.player.recording.seconds * cell / max(1, len(self._bar) - 1)
+
+    def _cell_at(self, event: events.MouseEvent) -> int | None:
+        """The cell of the line under the pointer; while it is dragged the nearest one."""
+        offset = event.get_content_offset_capture(self)
+        cell = offset.x - self._bar.start
+        if self._dragged:
+            return min(max(0, cell), len(self._bar) - 1)
+        return cell if offset.y == 0 and 0 <= cell < len(self._bar) else None
+
+    def action_fork(self) -> None:
+        """Ask for a fork of the session before the query of this moment, or of the cursor in the conversation."""
+        from ua_tui.tui.panes.conversation.pane import ConversationPane
+
+        self.screen.query_one(ConversationPane).action_fork()
+
+    def on_mouse_down(self, event: events.MouseDown) -> None:
+        """Go to the moment under the pointer, or play and pause left of the line."""
+        if self.player is None:
+            return
+        cell = self._cell_at(event)
+        if cell is not None:
+            self._dragged = True
+            self.capture_mouse()
+            self.player.seek_offset(self._offset_of(cell))
+        elif event.get_content_offset_capture(self).y == 0:
+            self.player.play()
+
+    def on_mouse_move(self, event: events.MouseMove) -> None:
+        """Go where the line is dragged, or say what happened under the pointer."""
+        if self.player is None:
+            return
+        cell = self._cell_at(event)
+        if self._dragged and cell is not None:
+            self.player.seek_offset(self._offset_of(cell))
+        if cell != self._hovered:
+            self._hovered = cell
+            self.refresh()
+
+    def on_mouse_up(self) -> None:
+        """End to drag."""
+        self._dragged = False
+        self.release_mouse()
+
+    def on_leave(self) -> None:
+        """Say again what happened last."""
+        self._hovered = None
+        self.refresh()
+
+    def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
+        """Step back."""
+        event.stop()
+        self.action_step("event", -1)
+
+    def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
+        """Step forward."""
+        event.stop()
+        self.action_step("event", 1)
+
+
+def _hints_of(event: Event) -> Hints:
+    match event:
+        case ToolCallStarted():
+            return Hints(tool_label(event.name, event.input))
+        case ToolCallFinished(observation=seen) if seen is not None:
+            return Hints(tool_label(seen.tool_name, {}))
+        case _:
+            return Hints()
+
+
+def _minutes(seconds: float) -> str:
+    whole = int(seconds)
+    if whole < 3600:
+        return f"{whole // 60}:{whole % 60:02d}"
+    return f"{whole // 3600}:{whole % 3600 // 60:02d}:{whole % 60:02d}"
+
+
+def _cells(text: str) -> int:
+    return Content(text).cell_length
