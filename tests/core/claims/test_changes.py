@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from ua_tui.core.claims.changes import compare_claims
 from ua_tui.core.claims.records import Claim, Kind, TextQuote
 
@@ -23,7 +25,9 @@ def test_claims_are_the_same_changed_new_and_gone() -> None:
         claim("600", "A rack of 600 kilowatts ran for a month."),
     ]
     changes = compare_claims(BEFORE, after)
-    assert changes.same == 1
+    assert [(old.sentence, new.sentence) for old, new in changes.same] == [
+        (BEFORE[1].sentence, after[0].sentence)
+    ]
     assert [(old.quote.exact, new.quote.exact) for old, new in changes.changed] == [
         ("9 percent", "11 percent")
     ]
@@ -36,11 +40,22 @@ def test_equal_words_are_matched_before_alike_sentences() -> None:
     changes = compare_claims(
         [claim("5", row), claim("7 percent", row)], [claim("7 percent", row), claim("5", row)]
     )
-    assert (changes.same, changes.changed, changes.new, changes.gone) == (2, (), (), ())
+    assert [(old.quote.exact, new.quote.exact) for old, new in changes.same] == [
+        ("7 percent", "7 percent"),
+        ("5", "5"),
+    ]
+    assert (changes.changed, changes.new, changes.gone) == ((), (), ())
 
 
 def test_a_quotation_is_no_figure() -> None:
     changes = compare_claims(
         [claim("nine", "It rose by nine.")], [claim("nine", "It rose by nine.", "quotation")]
     )
-    assert (changes.same, len(changes.new), len(changes.gone)) == (0, 1, 1)
+    assert (changes.same, len(changes.new), len(changes.gone)) == ((), 1, 1)
+
+
+def test_equal_words_that_are_judged_otherwise_are_named() -> None:
+    now = [replace(each, state="differs") if each.quote.exact == "12" else each for each in BEFORE]
+    assert [(old.state, new.state) for old, new in compare_claims(BEFORE, now).judged] == [
+        ("found", "differs")
+    ]

@@ -1,0 +1,265 @@
+"""A comparison as rows: a table of both sessions, their queries side by side, then what only one of them has.
+
+A line with `-` is of A alone, with `+` of B alone, as in the texts of the reports below; `~` marks what changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import zip_longest
+
+from rich.cells import set_cell_size
+from textual.content import Content
+
+from ua_tui.core.claims.changes import ClaimChanges
+from ua_tui.core.claims.records import Claim
+from ua_tui.core.concurrency.cancellation import NEVER, Stop
+from ua_tui.core.events.units import duration, money, quantity, tokens
+from ua_tui.core.text import clean_line
+from ua_tui.observers.decoding.urls import host_of
+from ua_tui.tui.comparison.sessions import (
+    ComparedQuery,
+    ComparedSession,
+    Comparison,
+    Page,
+    PageChanges,
+)
+from ua_tui.tui.render.format import tail_cut
+from ua_tui.tui.render.markdown.renderer import MarkdownTheme
+from ua_tui.tui.viewers.bodies.text import fold_points
+from ua_tui.tui.viewers.compare.body import DifferenceBody, describe_counts
+from ua_tui.tui.viewers.compare.difference import Difference
+from ua_tui.tui.viewers.document import Body, JoinedBody, Landmark, ListRows, joined, row_text, styled
+
+_LABEL, _GAP, _WIDEST = 9, 2, 72
+"""Cells of the names of rows, between columns, and of a column at most."""
+_MOST_LINES = 6
+"""Lines of a query that are shown."""
+_UNKNOWN = "–"
+_ROLES = {"-": "removed-sign", "+": "added-sign", "~": "warn", "=": "dim"}
+
+Side = tuple[str, str]
+"""A text of A or B, and its role."""
+
+
+def comparison_body(comparison: Comparison, difference: Difference | None) -> Body:
+    """The body of a comparison; the texts of the reports are compared below it, if there are two that differ."""
+    head = ComparisonBody(comparison)
+    if difference is None or not difference.changes:
+        return head
+    return JoinedBody((head, DifferenceBody(difference)))
+
+
+def comparison_lines(comparison: Comparison, difference: Difference | None, width: int) -> Iterator[str]:
+    """The same as plain lines of at most `width` cells, for the command line."""
+    rows = comparison_body(comparison, difference).lay_out(width, MarkdownTheme())
+    for number in range(len(rows)):
+        yield row_text(rows.row(number)).rstrip()
+
+
+class ComparisonBody:
+    """What two sessions have in common and what not, but for the texts of their reports."""
+
+    def __init__(self, comparison: Comparison) -> None:
+        self.comparison = comparison
+
+    def lay_out(self, width: int, theme: MarkdownTheme, stop: Stop = NEVER) -> ListRows:
+        """Lay the sections out."""
+        both = self.comparison
+        rows = list(_facts(both, width))
+        landmarks: list[Landmark] = []
+        sections = (
+            ("Queries", _queries(both, width)),
+            (_pages_title(both.pages), _pages(both.pages, width)),
+            (_claims_title(both), _claims(both.claims, width)),
+            (_text_title(both), ()),
+        )
+        for title, lines in sections:
+            rows.append(Content(""))
+            landmarks.append(Landmark(len(rows), title))
+            rows += [*_wrapped("", title, width, "heading"), *lines]
+        return ListRows(rows, landmarks)
+
+
+# -- the table ------------------------------------------------------------------------------------
+
+
+def _facts(both: Comparison, width: int) -> Iterator[Content]:
+    a, b = both.a, both.b
+    yield from _row("", ("- A", "removed-sign"), ("+ B", "added-sign"), width)
+    for label, one, other in (
+        ("session", a.session, b.session),
+        ("state", _state(a), _state(b)),
+        ("started", _started(a), _started(b)),
+        ("model", a.model or _UNKNOWN, b.model or _UNKNOWN),
+        ("queries", _query_count(a), _query_count(b)),
+        ("calls", _calls(a), _calls(b)),
+        ("cost", _cost(a), _cost(b) + _share(a.cost_usd, b.cost_usd)),
+        ("tokens", tokens(a.tokens), tokens(b.tokens) + _share(a.tokens, b.tokens)),
+        ("time", duration(a.seconds), duration(b.seconds) + _share(a.seconds, b.seconds)),
+        ("pages", f"{a.pages:,}", f"{b.pages:,}"),
+        ("claims", _claim_count(a), _claim_count(b)),
+        ("report", a.report or _UNKNOWN, b.report or _UNKNOWN),
+    ):
+        # What is equal recedes.
+        role = "dim" if one == other else ""
+        yield from _row(label, (one, role), (other, role), width)
+    for letter, notices in (("A", a.notices), ("B", b.notices), ("", both.notices)):
+        for notice in notices:
+            yield from _wrapped("", f"{letter}: {notice}" if letter else notice, width, "warn")
+
+
+def _state(session: ComparedSession) -> str:
+    return f"{session.state}, demo" if session.demo else session.state
+
+
+def _started(session: ComparedSession) -> str:
+    try:
+        return _UNKNOWN if session.started is None else f"{session.started.astimezone():%Y-%m-%d %H:%M}"
+    except (OverflowError, ValueError):
+        return _UNKNOWN
+
+
+def _query_count(session: ComparedSession) -> str:
+    return f"{session.queries:,}" + (f", {session.undone:,} undone" if session.undone else "")
+
+
+def _calls(session: ComparedSession) -> str:
+    return f"{session.calls:,}" + (f", {session.failed_calls:,} failed" if session.failed_calls else "")
+
+
+def _cost(session: ComparedSession) -> str:
+    inherited = f", {money(session.inherited_usd)} inherited" if session.inherited_usd else ""
+    return "?" if session.cost_usd is None else money(session.cost_usd) + inherited
+
+
+def _claim_count(session: ComparedSession) -> str:
+    if session.claims is None:
+        return _UNKNOWN
+    return f"{session.claims:,}" + (f", {session.doubtful:,} doubtful" if session.doubtful else "")
+
+
+def _share(a: float | None, b: float | None) -> str:
+    """How much more or less B is, in percent, or how many times as much."""
+    if not a or b is None or round(b / a, 2) == 1:
+        return ""
+    return f" ({b / a - 1:+.0%})" if b / a < 2 else f" ({b / a:,.1f} times)"
+
+
+def _row(label: str, a: Side, b: Side, width: int) -> Iterator[Content]:
+    """The lines of a row with both sides in columns."""
+    column = min(_WIDEST, max(8, (width - _LABEL - _GAP) // 2))
+    sides = [_folded(text, column - 1) for text, _ in (a, b)]
+    for number, (one, other) in enumerate(zip_longest(*sides, fillvalue="")):
+        yield joined(
+            (
+                (set_cell_size("" if number else label, _LABEL), "dim"),
+                (set_cell_size(one, column + _GAP), a[1]),
+                (other, b[1]),
+            )
+        )
+
+
+def _folded(text: str, width: int) -> Sequence[str]:
+    """A text as lines, the last one of many cut."""
+    lines = []
+    for line in text.splitlines() or [""]:
+        ends = [*fold_points(line, width), len(line)]
+        lines += [line[start:end].rstrip() for start, end in zip([0, *ends], ends, strict=False)]
+    if len(lines) > _MOST_LINES:
+        lines = [*lines[: _MOST_LINES - 1], tail_cut(f"{lines[_MOST_LINES - 1]}…", width)]
+    return lines
+
+
+# -- queries, pages and claims --------------------------------------------------------------------
+
+
+def _queries(both: Comparison, width: int) -> Iterator[Content]:
+    for pair in both.queries:
+        a, b = pair.a, pair.b
+        is_same = a is not None and b is not None and a.text == b.text
+        role = "dim" if is_same else ""
+        one, other = ((each.text if each is not None else _UNKNOWN, role) for each in (a, b))
+        numbers = dict.fromkeys(str(each.number) for each in (a, b) if each is not None)
+        yield from _row(" / ".join(numbers), one, other, width)
+        yield from _row("", (_query_facts(a), "accent"), (_query_facts(b), "accent"), width)
+
+
+def _query_facts(query: ComparedQuery | None) -> str:
+    if query is None:
+        return ""
+    status = "" if query.status == "success" else query.status or "no end"
+    facts = (
+        "undone" if query.undone else "",
+        status,
+        quantity(query.calls, "call"),
+        money(query.cost_usd),
+        duration(query.seconds),
+    )
+    return " · ".join(filter(None, facts))
+
+
+def _pages_title(pages: PageChanges) -> str:
+    return f"Pages read: {len(pages.both):,} in common, {len(pages.only_a):,} only A, {len(pages.only_b):,} only B"
+
+
+def _pages(pages: PageChanges, width: int) -> Iterator[Content]:
+    for sign, found in (("-", pages.only_a), ("+", pages.only_b), ("=", pages.both)):
+        for page in found:
+            yield from _wrapped(sign, _page(page), width, "dim" if sign == "=" else "")
+
+
+def _page(page: Page) -> str:
+    return f"{clean_line(page.title, 160) or page.url}  {host_of(page.url)}"
+
+
+def _claims_title(both: Comparison) -> str:
+    claims = both.claims
+    if claims is None:
+        lacking = {"A": both.a, "B": both.b}
+        name, side = next((item for item in lacking.items() if item[1].claims is None), ("A", both.a))
+        why = f"the claims of {name} are not known" if side.report else f"{name} has no report"
+        return f"Claims: not compared: {why}"
+    return (
+        f"Claims: {len(claims.same):,} in common, {len(claims.changed):,} changed, {len(claims.gone):,} only A, "
+        f"{len(claims.new):,} only B"
+    )
+
+
+def _claims(claims: ClaimChanges | None, width: int) -> Iterator[Content]:
+    if claims is None:
+        return
+    for old, new in claims.changed:
+        text = f"{_quoted(old)} is now {_quoted(new)}: {clean_line(new.sentence, 160)}"
+        yield from _wrapped("~", text, width)
+    for old, new in claims.judged:
+        text = f'"{clean_line(new.quote.exact, 120)}" was {old.state}, is now {new.state}: '
+        text += clean_line(new.sentence, 160)
+        yield from _wrapped("~", text, width)
+    for sign, alone in (("-", claims.gone), ("+", claims.new)):
+        for claim in alone:
+            yield from _wrapped(sign, f"{_quoted(claim)}: {clean_line(claim.sentence, 160)}", width)
+
+
+def _quoted(claim: Claim) -> str:
+    return f'"{clean_line(claim.quote.exact, 120)}"' + (f" ({claim.state})" if claim.is_doubtful else "")
+
+
+def _text_title(both: Comparison) -> str:
+    text = both.text
+    if text is None:
+        # If they cannot be read, the notices say why.
+        return f"Answers: not compared{'' if both.notices else ': one of the two has no answer'}"
+    changes = describe_counts((text.changed, text.added, text.removed)).removeprefix("lines: ")
+    name = "reports" if text.of == "reports" else "last answers"
+    return f"Lines of the {name}: {changes}" if changes else f"The {name} have the same text"
+
+
+def _wrapped(sign: str, text: str, width: int, role: str = "") -> Iterable[Content]:
+    """A paragraph behind its sign."""
+    indent = "  " if sign else ""
+    for number, line in enumerate(_folded(text, max(8, width - len(indent)))):
+        if not sign:
+            yield styled(line, role)
+        else:
+            yield joined((("  " if number else f"{sign} ", _ROLES[sign]), (line, role)))

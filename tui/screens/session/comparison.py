@@ -1,0 +1,85 @@
+"""Two sessions compared: what they have in common, and what not."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+from ua_tui.core.concurrency.cancellation import NEVER, Stop, in_thread
+from ua_tui.core.errors import UniversalAgentError
+from ua_tui.core.text import clean_line
+from ua_tui.tui.keys.places import KeyPlace
+from ua_tui.tui.screens.files.compare import OF_TREES_AND_TABLES
+from ua_tui.tui.screens.files.document import DocumentScreen
+from ua_tui.tui.screens.files.export import learned_secrets, reading_of
+from ua_tui.tui.viewers.bodies.text import TextBody
+from ua_tui.tui.viewers.registry import READING
+from ua_tui.tui.viewers.view.chrome import KeyLine, TitleLine
+from ua_tui.tui.viewers.view.document_view import DocumentView
+from ua_tui.tui.workers import start_job
+
+if TYPE_CHECKING:
+    from ua_tui.core.settings.model import Settings
+    from ua_tui.tui.viewers.document import Body
+
+
+class ComparisonScreen(DocumentScreen[None]):
+    """Shows what two sessions have in common and what not.
+
+    Args:
+        a: the folder of one session.
+        b: that of the other one.
+    """
+
+    PLACE: ClassVar[KeyPlace] = KeyPlace(
+        "Between two sessions", parts=(DocumentView,), without=(*OF_TREES_AND_TABLES, "picture.")
+    )
+
+    def __init__(self, a: Path, b: Path) -> None:
+        super().__init__()
+        self._folders = (a, b)
+
+    def on_mount(self) -> None:
+        """Compare in a thread."""
+        a, b = (clean_line(folder.name, 100) for folder in self._folders)
+        self.query_one(TitleLine).show("Two sessions compared", place=f"{a} and {b}")
+        self.view.show(TextBody(READING))
+        self.update_chrome()
+        start_job(self, self._compare, "compare")
+
+    async def _compare(self) -> None:
+        settings: Settings | None = getattr(self.app, "settings", None)
+        try:
+            body = await in_thread(partial(_body, *self._folders, settings, learned_secrets(self.app)))
+        except UniversalAgentError as error:
+            body = TextBody(f"These sessions cannot be compared: {error}")
+        self.view.show(body)
+        self.update_chrome()
+
+    def update_chrome(self) -> None:
+        """Update the title and the keys."""
+        self.query_one(TitleLine).show(facts=" · ".join(self.search_facts()))
+        self.query_one(KeyLine).show_keys(
+            ("Esc", "back", "screen.close"),
+            ("n", "next part", "screen.match(1)"),
+            ("N", "previous", "screen.match(-1)"),
+            ("/", "search", "screen.search"),
+            ("?", "keys", "app.keys_here"),
+        )
+
+    def action_match(self, step: int) -> None:
+        """Go to the next or the previous match of a search; without one, to the next section or change of a report."""
+        if self.view.matches[1]:
+            super().action_match(step)
+        else:
+            self.view.step_landmark(step)
+
+
+def _body(a: Path, b: Path, settings: Settings | None, known: frozenset[str], stop: Stop = NEVER) -> Body:
+    # Its parts are needed only here.
+    from ua_tui.tui.comparison.body import comparison_body
+    from ua_tui.tui.comparison.sessions import compare_sessions
+
+    redactor, knowledge = reading_of(a, settings, known)
+    return comparison_body(*compare_sessions(a, b, redactor, knowledge, stop))
