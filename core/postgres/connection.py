@@ -7,12 +7,13 @@ import logging
 import os
 import socket
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager, contextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from ua_tui.core.errors import TeamError, UniversalAgentError
 from ua_tui.core.postgres.address import Address
 from ua_tui.core.postgres.problems import explain, needing_extra, reporting
+from ua_tui.core.tasks import end_tasks, pause
 from ua_tui.core.version import VERSION
 
 if TYPE_CHECKING:
@@ -95,12 +96,10 @@ async def connect_async(address: Address, *, any_version: bool = False) -> psyco
     parameters = parameters_of(address)
     import psycopg
 
-    try:
+    with reporting(address):
         connection: psycopg.AsyncConnection[Any] = await psycopg.AsyncConnection.connect(
             **parameters, autocommit=True
         )
-    except psycopg.Error as error:
-        raise explain(error, address) from error
     if not any_version and (problem := _too_old(connection.info.server_version, address)):
         await connection.close()
         raise problem
@@ -164,32 +163,35 @@ class Connections:
         """A connection of the pool for some statements.
 
         Raises:
-            TeamError: there is none in time.
+            TeamError: there is none in time, or a statement failed.
         """
         with reporting(self._address):
             db = await self._pool.getconn()
-        try:
-            yield db
-        finally:
-            await self._pool.putconn(db)
+            try:
+                yield db
+            finally:
+                await self._pool.putconn(db)
 
 
 @asynccontextmanager
-async def connected(address: Address) -> AsyncIterator[psycopg.AsyncConnection[Any]]:
+async def connected(
+    address: Address, within: float | None = None
+) -> AsyncIterator[psycopg.AsyncConnection[Any]]:
     """A connection for some statements: one that the program shares, or else one of its own.
 
     Raises:
-        TeamError: the database cannot be reached.
+        TeamError: the database cannot be used, or did not answer all of them `within` so many seconds.
     """
-    if address.connections is not None:
-        async with address.connections.borrowed() as db:
-            yield db
-        return
-    db = await connect_async(address)
-    try:
+    async with AsyncExitStack() as stack:
+        if address.connections is not None:
+            db = await stack.enter_async_context(address.connections.borrowed())
+        else:
+            db = await connect_async(address)
+            stack.push_async_callback(db.close)
+            stack.enter_context(reporting(address))
+        if within is not None:
+            stack.enter_context(answering_within(db, within))
         yield db
-    finally:
-        await db.close()
 
 
 async def fetch(
@@ -204,9 +206,8 @@ async def fetch(
     Raises:
         TeamError: the database cannot be used, or did not answer within so many seconds.
     """
-    async with connected(address) as db:
-        with reporting(address), answering_within(db, within):
-            return await rows_of(db, statement, values)
+    async with connected(address, within) as db:
+        return await rows_of(db, statement, values)
 
 
 async def rows_of(
@@ -248,8 +249,7 @@ class Listener:
     async def close(self) -> None:
         """Stop listening."""
         if self._task is not None:
-            self._task.cancel()
-            await asyncio.gather(self._task, return_exceptions=True)
+            await end_tasks(self._task)
 
     def _tell(self, payload: str) -> None:
         for heard in list(self._heard):
@@ -275,7 +275,7 @@ async def listen(
 
     It ends when `work` does, or when `lost`, which is given the reason, returns True.
     """
-    pause = _PAUSE
+    seconds = _PAUSE
     while True:
         began = asyncio.get_running_loop().time()
         try:
@@ -291,8 +291,8 @@ async def listen(
             if lost(error) is True:
                 return
         lasted = asyncio.get_running_loop().time() - began
-        await asyncio.sleep(pause)
-        pause = _PAUSE if lasted > _LONGEST_PAUSE else min(2 * pause, _LONGEST_PAUSE)
+        await pause(seconds)
+        seconds = _PAUSE if lasted > _LONGEST_PAUSE else min(2 * seconds, _LONGEST_PAUSE)
 
 
 async def _check(connection: psycopg.AsyncConnection[Any]) -> None:

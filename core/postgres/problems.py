@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import re
 from collections.abc import Iterator
@@ -9,6 +10,7 @@ from contextlib import contextmanager
 
 from ua_tui.core.errors import Advice, TeamError, advice_catalogue, advice_code, advise, recognise
 from ua_tui.core.postgres.address import Address
+from ua_tui.core.tasks import cancellations
 from ua_tui.core.text import clean_line
 
 # A name may be anything, also the words of another message.
@@ -58,9 +60,13 @@ def reporting(address: Address) -> Iterator[None]:
     import psycopg
     from psycopg_pool import PoolTimeout
 
+    before = cancellations()
     try:
         yield
     except (psycopg.Error, PoolTimeout) as error:
+        if cancellations() > before:
+            # When it is cancelled psycopg waits for the end of the statement, which fails if the connection is lost.
+            raise asyncio.CancelledError from error
         raise explain(error, address) from error
 
 

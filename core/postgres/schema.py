@@ -24,9 +24,11 @@ def migrations() -> list[tuple[int, str]]:
     return [(int(name[:4]), (folder / name).read_text()) for name in names]
 
 
-LATEST = 7
+LATEST = 8
 """The version of the tables that this program needs."""
-_SERVES = 7
+OLDEST_VERSION = 4
+"""The oldest version whose tables can be brought to `LATEST`."""
+_SERVES = 8
 """The oldest version of the program that can use tables of version `LATEST`."""
 VERSION_QUERY = (
     f"SELECT CASE WHEN serves <= {LATEST} THEN least(version, {LATEST}) ELSE version END"  # noqa: S608 -- numbers
@@ -50,6 +52,11 @@ def check_version(found: int | None, address: Address) -> None:
         raise TeamError(
             f"the team's database {address} has no tables that this user may use: as its owner run "
             "`ua-tui team migrate`, or have the owner run `ua-tui team grant USER`"
+        )
+    if found < OLDEST_VERSION:
+        raise TeamError(
+            f"the team's database {address} has tables of version {found}, too old: use another one, or, "
+            "as owner, DROP SCHEMA ua_tui CASCADE, which removes all they hold"
         )
     if found < LATEST:
         raise TeamError(
@@ -91,13 +98,13 @@ def migrate(address: Address) -> list[str]:
         db.execute(f"CREATE SCHEMA IF NOT EXISTS {SCHEMA}")
         db.execute(
             "CREATE TABLE IF NOT EXISTS migration"
-            " (version integer PRIMARY KEY, applied_at timestamptz NOT NULL DEFAULT now())"
+            " (version integer PRIMARY KEY, applied_at timestamptz NOT NULL DEFAULT now(), serves integer)"
         )
         with db.transaction():
             # One program at a time; whoever waited finds what the other one did.
             db.execute("LOCK TABLE migration IN SHARE ROW EXCLUSIVE MODE")
             found = _found_version(db)
-            if found is not None and found > LATEST:
+            if found is not None and not OLDEST_VERSION <= found <= LATEST:
                 check_version(found, address)
             for version, statements in migrations():
                 if version > (found or 0):
@@ -286,11 +293,11 @@ _GRANTS = (
     "GRANT DELETE ON {schema}.schedule TO {user}",
     "GRANT UPDATE (name, host, worker, attempt, version, conversation, state, title, activity, calls, cost_usd,"
     " seen_at, finished_at) ON {schema}.session TO {user}",
-    "GRANT INSERT ON {schema}.batch_job, {schema}.session, {schema}.journal, {schema}.artifact, {schema}.blob,"
-    " {schema}.entry, {schema}.summary, {schema}.command TO {user}",
+    "GRANT INSERT ON {schema}.batch_job, {schema}.session, {schema}.piece, {schema}.artifact, {schema}.blob,"
+    " {schema}.command TO {user}",
     "GRANT INSERT (session, request, attempt, event) ON {schema}.question TO {user}",
-    "GRANT UPDATE ON {schema}.artifact, {schema}.summary TO {user}",
-    "GRANT DELETE ON {schema}.entry, {schema}.summary TO {user}",
+    "GRANT UPDATE ON {schema}.artifact TO {user}",
+    "GRANT DELETE ON {schema}.piece TO {user}",
     "GRANT UPDATE (checked_by) ON {schema}.action TO {user}",
     "GRANT UPDATE (answer, answered_by, answered_at) ON {schema}.question TO {user}",
     "GRANT INSERT, UPDATE, DELETE ON {schema}.k_session, {schema}.k_call, {schema}.k_document, {schema}.k_chunk,"

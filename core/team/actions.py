@@ -16,7 +16,13 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import msgspec
 
-from ua_tui.core.agent.ledger import SUPERSEDED, EarlierAction, LedgerRefusal
+from ua_tui.core.agent.ledger import (
+    SUPERSEDED,
+    EarlierAction,
+    LedgerRefusal,
+    RecordedAction,
+    read_actions,
+)
 from ua_tui.core.errors import TeamError, WorkspaceError
 from ua_tui.core.postgres.address import Address
 from ua_tui.core.postgres.connection import fetch
@@ -236,14 +242,6 @@ class PostgresActions(SessionActions):
         return await fetch(self._address, statement, given, within=_ANSWER_S)
 
 
-class _Recorded(msgspec.Struct, kw_only=True):
-    key: str
-    attempt: int
-    tool: str
-    state: Literal["running", "done", "failed"] = "running"
-    result: str = ""
-
-
 class FolderActions(SessionActions):
     """The ledger of a job of this machine: a file in the folder of its session, whose lock keeps other programs away.
 
@@ -253,7 +251,7 @@ class FolderActions(SessionActions):
     def __init__(self, session: SessionId, **more: Any) -> None:
         super().__init__(session, **more)
         self._root: Root | None = None
-        self._rows: list[_Recorded] = []
+        self._rows: list[RecordedAction] = []
         self._writing = asyncio.Lock()
 
     async def open(self, folder: Path) -> None:
@@ -266,13 +264,7 @@ class FolderActions(SessionActions):
             return
         self._root = Root(folder)
         if self._root.exists(ACTIONS):
-            recorded = await asyncio.to_thread(self._root.read, ACTIONS)
-            try:
-                self._rows = msgspec.json.decode(recorded, type=list[_Recorded])
-            except msgspec.MsgspecError as error:
-                raise WorkspaceError(
-                    f"'{folder / ACTIONS}' is damaged ({error}): nothing is resumed"
-                ) from error
+            self._rows = await asyncio.to_thread(read_actions, self._root)
 
     def _may_succeed_later(self, error: TeamError) -> bool:
         # The disk may have space again.
@@ -291,7 +283,7 @@ class FolderActions(SessionActions):
         attempt = self._session.attempt
         async with self._writing:
             kept = [row for row in self._rows if row.attempt < attempt or row.key not in actions]
-            new = [_Recorded(key=key, attempt=attempt, tool=tool) for key, tool in actions.items()]
+            new = [RecordedAction(key=key, attempt=attempt, tool=tool) for key, tool in actions.items()]
             await self._write([*kept, *new])
         return True, []
 
@@ -302,7 +294,7 @@ class FolderActions(SessionActions):
                     row.state, row.result = state, result
             await self._write(self._rows)
 
-    async def _write(self, rows: list[_Recorded]) -> None:
+    async def _write(self, rows: list[RecordedAction]) -> None:
         assert self._root is not None
         try:
             await asyncio.to_thread(self._root.write, ACTIONS, msgspec.json.encode(rows))

@@ -6,9 +6,11 @@ import asyncio
 import getpass
 import hashlib
 import logging
+import threading
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 from uuid import uuid4
@@ -19,8 +21,9 @@ from ua_tui.core.errors import TeamError, WorkspaceError
 from ua_tui.core.storage.files import AlreadyThere, Root
 from ua_tui.core.storage.ownership import is_sealed, seal
 from ua_tui.core.storage.workspace import LETTERS
+from ua_tui.core.tasks import pause
 from ua_tui.core.team.letters import LARGEST, command_text, encode_answer, read_answer, read_command
-from ua_tui.core.team.records import Answer, Answered, Command, Question, SessionId
+from ua_tui.core.team.records import Answer, Answered, Command, Question, Received, SessionId
 
 log = logging.getLogger(__name__)
 
@@ -47,6 +50,8 @@ class LocalMailbox:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
+        self._taken: list[tuple[str, _Letter]] = []
+        self._marking = threading.Lock()
         self._begin = asyncio.Lock()
         self._has_begun = False
 
@@ -54,6 +59,7 @@ class LocalMailbox:
         """Ask whoever looks; a question that was asked before waits again."""
 
         def ask(root: Root) -> None:
+            self._mark(root)
             root.remove(_name(_ANSWER, question.request))
             self._write(
                 root,
@@ -112,7 +118,7 @@ class LocalMailbox:
         await self._do(lambda root: self._write(root, _name(_COMMAND, letter.id), letter))
 
     @asynccontextmanager
-    async def received(self, session: SessionId) -> AsyncIterator[AsyncIterator[Answer | Command]]:
+    async def received(self, session: SessionId) -> AsyncIterator[AsyncIterator[Received]]:
         """The answers and commands for a session as they come."""
         await self._forget_earlier()
         items = self._items()
@@ -120,11 +126,13 @@ class LocalMailbox:
             yield items
         finally:
             await items.aclose()
+            with suppress(TeamError):
+                await self._do(self._mark)
 
-    async def _items(self) -> AsyncGenerator[Answer | Command, None]:
+    async def _items(self) -> AsyncGenerator[Received, None]:
         problem = ""
         while True:
-            items: list[Answer | Command] = []
+            items: list[tuple[str, _Letter, Answer | Command]] = []
             try:
                 items = await self._do(self._receive)
                 problem = ""
@@ -132,9 +140,9 @@ class LocalMailbox:
                 if str(error) != problem:
                     log.warning("answers and commands are late: %s", error)
                     problem = str(error)
-            for item in items:
-                yield item
-            await asyncio.sleep(POLL_SECONDS)
+            for name, letter, item in items:
+                yield item, partial(self._taken.append, (name, letter))
+            await pause(POLL_SECONDS)
 
     async def _forget_earlier(self) -> None:
         """Remove what the program asked that had the session before."""
@@ -149,24 +157,35 @@ class LocalMailbox:
                 await self._do(forget)
                 self._has_begun = True
 
-    def _receive(self, root: Root) -> list[Answer | Command]:
-        """Return the new answers and commands; of an answer only who gave it stays."""
-        found: list[Answer | Command] = []
+    def _receive(self, root: Root) -> list[tuple[str, _Letter, Answer | Command]]:
+        """The answers and commands that the session does not have."""
+        self._mark(root)
+        found: list[tuple[str, _Letter, Answer | Command]] = []
         for letter in self._letters(root, _ANSWER):
-            if not letter.text:
-                continue
-            if (answer := read_answer(letter.id, letter.text)) is None:
+            name = _name(_ANSWER, letter.id)
+            if letter.text and (answer := read_answer(letter.id, letter.text)) is not None:
+                found.append((name, letter, answer))
+            elif letter.text:
                 log.warning("an answer that cannot be read was removed; its question waits again")
-                root.remove(_name(_ANSWER, letter.id))
-            else:
-                # It may have a secret for the form of a server.
-                self._write(root, _name(_ANSWER, letter.id), msgspec.structs.replace(letter, text=""))
-                found.append(answer)
+                root.remove(name)
         for letter in sorted(self._letters(root, _COMMAND), key=lambda each: each.at):
-            root.remove(_name(_COMMAND, letter.id))
+            name = _name(_COMMAND, letter.id)
             if (command := read_command(letter.kind, letter.text, letter.by)) is not None:
-                found.append(command)
+                found.append((name, letter, command))
+            else:
+                root.remove(name)
         return found
+
+    def _mark(self, root: Root) -> None:
+        """Remove what the session has; of an answer stays who gave it, as its text may have a secret for a form."""
+        with self._marking:
+            while self._taken:
+                name, letter = self._taken[0]
+                if letter.kind:
+                    root.remove(name)
+                elif self._read(root, name) == letter:
+                    self._write(root, name, msgspec.structs.replace(letter, text=""))
+                del self._taken[0]
 
     async def _do(self, work: Callable[[Root], T]) -> T:
         def in_folder() -> T:

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -18,11 +20,11 @@ from msgspec.structs import replace
 
 from ua_tui.core.errors import TeamError
 from ua_tui.core.postgres.address import Address
-from ua_tui.core.postgres.connection import CHANNEL, Listener, answering_within, connected, fetch
-from ua_tui.core.postgres.problems import reporting
+from ua_tui.core.postgres.connection import CHANNEL, Listener, connected, fetch
+from ua_tui.core.tasks import end_tasks, pause
 from ua_tui.core.team.letters import command_text, encode_answer, read_answer, read_command
 from ua_tui.core.team.local_mailbox import LocalMailbox
-from ua_tui.core.team.records import Answer, Answered, Command, Question, SessionId
+from ua_tui.core.team.records import Answer, Answered, Command, Question, Received, SessionId
 
 if TYPE_CHECKING:
     import psycopg
@@ -31,6 +33,7 @@ log = logging.getLogger(__name__)
 
 POLL_SECONDS = 2.0
 _ANSWER_S = 20.0
+_LAST_S = 2.0
 _MOST = 1_000
 TAKEN_OVER = "another worker continues this session"
 
@@ -98,7 +101,7 @@ WITH given AS (
     UPDATE question SET answer = '' WHERE session = %(session)s AND request = %(before)s
 ) SELECT pg_notify(%(channel)s, 'answer ' || session) FROM given
 """
-# Read, then marked as read: a connection may be lost before what a statement returns has arrived.
+# Read, then marked when the session has it: it may end before, and then the next attempt reads it.
 _NEW_ANSWERS = """
 SELECT q.session, q.request, q.answer, q.answered_at
 FROM unnest(%(sessions)s::text[], %(attempts)s::int[]) AS mine (id, attempt)
@@ -118,7 +121,7 @@ FROM unnest(%(sessions)s::text[], %(attempts)s::int[]) AS mine (id, attempt)
 JOIN session s ON s.id = mine.id AND s.attempt = mine.attempt
 JOIN command c ON c.session = s.id AND c.taken_at IS NULL ORDER BY c.id
 """
-_TAKEN = "UPDATE command SET taken_at = now() WHERE id = ANY(%(ids)s)"
+_TAKEN = "UPDATE command SET taken_at = now() WHERE id = %(id)s"
 # What the worker asked that had the session before.
 _FORGET = """
 DELETE FROM question q USING unnest(%(sessions)s::text[], %(attempts)s::int[]) AS mine (id, attempt)
@@ -126,23 +129,31 @@ WHERE q.session = mine.id AND q.attempt < mine.attempt AND q.answer IS NULL
 """
 
 
-_OF_ONE = dict.fromkeys(("request_id", "tool_use_id", "seq", "at"))
-"""What two events have that ask the same, and differs."""
+_ASKED = ("tool_name", "input", "subjects", "reason", "server", "message", "mode", "fields", "url")
+"""What two questions have in common that ask the same; what may be answered depends on what is known of a server."""
+_TIME = re.compile(r"\b\d\d:\d\d(?: on \d\d \w+)?")
+"""Since when the agent has read what others wrote: a reason to ask says it, and the next attempt reads it anew."""
+_Key = int | tuple[str, Any]
+"""The number of a command, or the request of an answer and when that was given."""
 
 
 @dataclass
 class _Inbox:
-    """What is received for a session of this program."""
+    """What is received for a session of this program; `taken` is what the session has, and is not yet marked."""
 
     session: SessionId
-    received: asyncio.Queue[Answer | Command] = field(default_factory=asyncio.Queue)
-    seen: set[object] = field(default_factory=set)
+    received: asyncio.Queue[tuple[_Key, Answer | Command]] = field(default_factory=asyncio.Queue)
+    seen: set[_Key] = field(default_factory=set)
+    taken: set[_Key] = field(default_factory=set)
 
-    def add(self, key: object, item: Answer | Command | None) -> None:
-        """Add what was read, unless it was read before and could not be marked."""
-        if item is not None and key not in self.seen:
+    def add(self, key: _Key, item: Answer | Command | None) -> None:
+        """Add what was read, unless it was read before and is not marked."""
+        if key not in self.seen:
             self.seen.add(key)
-            self.received.put_nowait(item)
+            if item is not None:
+                self.received.put_nowait((key, item))
+            else:
+                self.taken.add(key)
 
 
 class PostgresMailbox:
@@ -156,6 +167,10 @@ class PostgresMailbox:
 
     async def ask(self, session: SessionId, question: Question) -> None:
         """Ask the team; a question that was asked before waits again."""
+        if inbox := self._inboxes.get(session.id):
+            # Its answer may have been taken, and did not fit.
+            async with connected(self._address, _ANSWER_S) as db:
+                await _mark(db, inbox)
         rows = await self._run(
             _ASK,
             session=session.id,
@@ -207,21 +222,37 @@ class PostgresMailbox:
             raise TeamError("the team's database has no such session")
 
     @asynccontextmanager
-    async def received(self, session: SessionId) -> AsyncIterator[AsyncIterator[Answer | Command]]:
-        """The answers and commands for a session as they come; a session is received once at a time."""
+    async def received(self, session: SessionId) -> AsyncIterator[AsyncIterator[Received]]:
+        """The answers and commands for a session as they come; a session is received once at a time.
+
+        What is not taken comes again, also to a later attempt at the session.
+        """
         inbox = self._inboxes[session.id] = _Inbox(session)
         self._wake.set()
         if self._receiving is None or self._receiving.done():
             self._receiving = asyncio.create_task(self._receive(), name="team: mailbox")
         try:
-            yield _items(inbox.received)
+            yield self._items(inbox)
         finally:
             if self._inboxes.get(session.id) is inbox:
                 del self._inboxes[session.id]
+            with suppress(TeamError, TimeoutError):
+                async with asyncio.timeout(_LAST_S):
+                    if inbox.taken:
+                        async with connected(self._address, _ANSWER_S) as db:
+                            await _mark(db, inbox)
             if not self._inboxes and self._receiving is not None:
                 receiving, self._receiving = self._receiving, None
-                receiving.cancel()
-                await asyncio.gather(receiving, return_exceptions=True)
+                await end_tasks(receiving)
+
+    async def _items(self, inbox: _Inbox) -> AsyncIterator[Received]:
+        while True:
+            key, item = await inbox.received.get()
+            yield item, partial(self._take, inbox, key)
+
+    def _take(self, inbox: _Inbox, key: _Key) -> None:
+        inbox.taken.add(key)
+        self._wake.set()
 
     def _handle_notice(self, payload: str) -> None:
         kind, _, session = payload.partition(" ")
@@ -237,17 +268,13 @@ class PostgresMailbox:
             while True:
                 self._wake.clear()
                 try:
-                    async with connected(self._address) as db:
-                        with reporting(self._address), answering_within(db, _ANSWER_S):
-                            await self._fetch(db, list(self._inboxes.values()))
+                    async with connected(self._address, _ANSWER_S) as db:
+                        await self._fetch(db, list(self._inboxes.values()))
                 except TeamError as error:
                     log.warning("answers and commands of the team are late: %s", error)
                 except Exception:
                     log.exception("receiving the messages of the team failed")
-                # Not `wait_for`: Python 3.11 loses a cancellation that comes together with what is waited for.
-                with suppress(TimeoutError):
-                    async with asyncio.timeout(POLL_SECONDS):
-                        await self._wake.wait()
+                await pause(POLL_SECONDS, self._wake)
         finally:
             end_listening()
 
@@ -260,24 +287,20 @@ class PostgresMailbox:
             "sessions": list(by_id),
             "attempts": [inbox.session.attempt for inbox in inboxes],
         }
+        for inbox in inboxes:
+            await _mark(connection, inbox)
         await connection.execute(_FORGET.encode(), values)
         cursor = await connection.execute(_NEW_ANSWERS.encode(), values)
         for session, request, text, at in await cursor.fetchall():
-            answer = read_answer(request, text)
-            if answer is None:
-                log.warning("an answer that cannot be read was removed; its question waits again")
-            read = {"session": session, "request": request, "at": at, "channel": CHANNEL}
-            try:
-                await connection.execute((_REOPEN if answer is None else _EMPTY).encode(), read)
-            finally:
-                # Afterwards, as the same question may be asked again; whether it was marked may never be known.
+            if (answer := read_answer(request, text)) is not None:
                 by_id[session].add((request, at), answer)
+                continue
+            log.warning("an answer that cannot be read was removed; its question waits again")
+            read = {"session": session, "request": request, "at": at, "channel": CHANNEL}
+            await connection.execute(_REOPEN.encode(), read)
         cursor = await connection.execute(_NEW_COMMANDS.encode(), values)
-        commands = await cursor.fetchall()
-        for number, session, kind, body, by in commands:
+        for number, session, kind, body, by in await cursor.fetchall():
             by_id[session].add(number, read_command(kind, body, by))
-        if commands:
-            await connection.execute(_TAKEN.encode(), {"ids": [number for number, *_ in commands]})
 
     async def _run(self, statement: str, **values: Any) -> list[tuple[Any, ...]]:
         return await fetch(self._address, statement, {"channel": CHANNEL, **values}, within=_ANSWER_S)
@@ -289,12 +312,20 @@ def _is_same(before: str, now: str) -> bool:
         first, second = (msgspec.json.decode(each, type=dict[str, Any]) for each in (before, now))
     except (msgspec.MsgspecError, UnicodeError, RecursionError):
         return False
-    return {**first, **_OF_ONE} == {**second, **_OF_ONE}
+    for each in (first, second):
+        each["reason"] = _TIME.sub("", str(each.get("reason", "")))
+    return [first.get(name) for name in _ASKED] == [second.get(name) for name in _ASKED]
 
 
-async def _items(queue: asyncio.Queue[Answer | Command]) -> AsyncIterator[Answer | Command]:
-    while True:
-        yield await queue.get()
+async def _mark(db: psycopg.AsyncConnection[Any], inbox: _Inbox) -> None:
+    """Mark as read what the session has; what cannot be marked now is marked later."""
+    for key in list(inbox.taken):
+        if isinstance(key, tuple):
+            answer = {"session": inbox.session.id, "request": key[0], "at": key[1]}
+            await db.execute(_EMPTY.encode(), answer)
+        else:
+            await db.execute(_TAKEN.encode(), {"id": key})
+        inbox.taken.discard(key)
 
 
 Mailbox = PostgresMailbox | LocalMailbox

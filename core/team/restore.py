@@ -16,13 +16,14 @@ from typing import TYPE_CHECKING, Any
 from ua_tui.core.errors import TeamError, WorkspaceError
 from ua_tui.core.postgres.address import Address
 from ua_tui.core.postgres.connection import connected, listen, shut_down
-from ua_tui.core.postgres.problems import is_temporary, reporting
+from ua_tui.core.postgres.problems import is_temporary
 from ua_tui.core.storage.names import numbered, safe_name
 from ua_tui.core.storage.ownership import seal_session
 from ua_tui.core.storage.workspace import JOURNAL, Workspace
+from ua_tui.core.tasks import end_tasks
 from ua_tui.core.team.records import SessionId
 from ua_tui.core.team.replication import pulling
-from ua_tui.core.team.replication.folder_copy import LineTail, journal_line_of, store_identity
+from ua_tui.core.team.replication.folder_copy import store_identity
 from ua_tui.core.team.replication.large_files import FilePlace, open_place
 from ua_tui.core.team.replication.pulling import PulledFile, SessionRow
 
@@ -55,17 +56,16 @@ async def restore_session(
         WorkspaceError: the folder cannot be written.
     """
     place = await asyncio.to_thread(open_place, artifacts)
-    with reporting(address):
-        async with _connection(address) as connection:
-            session = await pulling.read_session(connection, session_id, address)
-            workspace = await asyncio.to_thread(Workspace.create, base, _time_of(session.name))
-            try:
-                await _fill(connection, session, workspace, place)
-            except BaseException:
-                # A part of a session would be taken for all of it.
-                await asyncio.to_thread(workspace.discard)
-                raise
-            await asyncio.to_thread(workspace.close)
+    async with _connection(address) as connection:
+        session = await pulling.read_session(connection, session_id, address)
+        workspace = await asyncio.to_thread(Workspace.create, base, _time_of(session.name))
+        try:
+            await _fill(connection, session, workspace, place)
+        except BaseException:
+            # A part of a session would be taken for all of it.
+            await asyncio.to_thread(workspace.discard)
+            raise
+        await asyncio.to_thread(workspace.close)
     return workspace.path
 
 
@@ -82,7 +82,8 @@ async def _connection(address: Address) -> AsyncIterator[Borrow]:
 async def _fill(
     connection: Borrow, session: SessionRow, workspace: Workspace, place: FilePlace | None
 ) -> None:
-    if not await pulling.pull_lines(connection, session, workspace, 0):
+    await pulling.pull_pieces(connection, session, workspace, JOURNAL)
+    if not workspace.exists(JOURNAL):
         raise TeamError(f"the session {session.name!r} has no journal in the team's database")
     await pulling.pull_transcripts(connection, session, workspace)
     for file in await pulling.pull_files(connection, session):
@@ -108,7 +109,6 @@ class SessionMirror:
         self._address = address
         self._session_id = session_id
         self._workspace: Workspace | None = None
-        self._last = 0
         self._files_since: datetime | None = None
         self._written: dict[str, str] = {}
         self._task: asyncio.Task[None] | None = None
@@ -125,13 +125,11 @@ class SessionMirror:
         self._closed = False
         try:
             async with _connection(self._address) as connection:
-                with reporting(self._address):
-                    session = await pulling.read_session(connection, self._session_id, self._address)
-                    workspace = self._workspace = await asyncio.to_thread(self._open_folder)
-                    self._last = await asyncio.to_thread(_last_line, workspace)
-                    await self._pull_lines(connection, session)
-                    if session.state in _OVER:
-                        workspace.close()
+                session = await pulling.read_session(connection, self._session_id, self._address)
+                workspace = self._workspace = await asyncio.to_thread(self._open_folder)
+                await pulling.pull_pieces(connection, session, workspace, JOURNAL)
+                if session.state in _OVER:
+                    workspace.close()
         except BaseException:
             await self.close()
             raise
@@ -145,8 +143,7 @@ class SessionMirror:
         if self._connection is not None:
             shut_down(self._connection)
         if self._task is not None:
-            self._task.cancel()
-            await asyncio.gather(self._task, return_exceptions=True)
+            await end_tasks(self._task)
         if self._workspace is not None:
             await asyncio.to_thread(self._workspace.close)
 
@@ -163,12 +160,12 @@ class SessionMirror:
         connection: Borrow = lambda: nullcontext(db)  # noqa: E731
         while not self._closed:
             session = await pulling.read_session(connection, self._session_id, self._address)
-            await self._pull_lines(connection, session)
-            await self._pull_files(connection, session)
-            if self._workspace is not None:
-                # Somebody may resume it.
-                is_over = session.state in _OVER
-                await asyncio.to_thread(self._workspace.close if is_over else self._workspace.lock)
+            assert self._workspace is not None
+            await pulling.pull_pieces(connection, session, self._workspace, JOURNAL)
+            await self._pull_files(connection, session, self._workspace)
+            # Somebody may resume it.
+            is_over = session.state in _OVER
+            await asyncio.to_thread(self._workspace.close if is_over else self._workspace.lock)
             await self._wait_for_change(db)
 
     async def _wait_for_change(self, db: Connection) -> None:
@@ -180,20 +177,15 @@ class SessionMirror:
                     await asyncio.sleep(0.05)
                     return
 
-    async def _pull_lines(self, connection: Borrow, session: SessionRow) -> None:
-        assert self._workspace is not None
-        self._last = await pulling.pull_lines(connection, session, self._workspace, self._last)
-
-    async def _pull_files(self, connection: Borrow, session: SessionRow) -> None:
-        assert self._workspace is not None
+    async def _pull_files(self, connection: Borrow, session: SessionRow, workspace: Workspace) -> None:
         for file in await pulling.pull_files(connection, session, self._files_since):
             # A transaction that began earlier may end later.
             self._files_since = file.saved - _LATE
             if not file.is_large and self._written.get(file.path) != file.sha256:
-                if not await asyncio.to_thread(_has, self._workspace, file):
-                    await pulling.pull_file(connection, session, file, self._workspace, None)
+                if not await asyncio.to_thread(_has, workspace, file):
+                    await pulling.pull_file(connection, session, file, workspace, None)
                     # Lines have precedence over many files.
-                    await self._pull_lines(connection, session)
+                    await pulling.pull_pieces(connection, session, workspace, JOURNAL)
                 self._written[file.path] = file.sha256
 
     def _open_folder(self) -> Workspace:
@@ -219,19 +211,6 @@ def _has(workspace: Workspace, file: PulledFile) -> bool:
             return hashlib.file_digest(found, "sha256").hexdigest() == file.sha256
     except WorkspaceError:
         return False
-
-
-def _last_line(workspace: Workspace) -> int:
-    """The number of the last line that the folder's journal has; a journal that was cut off is made again."""
-    tail, last = LineTail(workspace.root, JOURNAL), 0
-    for lines in tail.pieces():
-        for line in lines:
-            found = journal_line_of(line)
-            last = max(last, found.seq if found is not None else 0)
-    if workspace.exists(JOURNAL) and workspace.root.size(JOURNAL) != tail.offset:
-        workspace.root.remove(JOURNAL)
-        return 0
-    return last
 
 
 def _time_of(name: str) -> datetime:

@@ -8,8 +8,9 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Sequence
 from contextlib import asynccontextmanager, suppress
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -41,7 +42,7 @@ from ua_tui.core.team import mailbox, replica
 from ua_tui.core.team.jobs.queue import Timing
 from ua_tui.core.team.jobs.running import JobStop
 from ua_tui.core.team.mailbox import PostgresMailbox
-from ua_tui.core.team.records import Answer, Answered, Command, JobLost
+from ua_tui.core.team.records import Answer, Answered, Command, JobLost, Outcome
 from ua_tui.tui.team import job_session
 from ua_tui.tui.team.job_session import CLOSE_SECONDS
 
@@ -165,16 +166,15 @@ async def test_another_machine_takes_a_session_over_and_repeats_no_action(
     assert team_database.execute("SELECT attempt, state, calls > 0 FROM session") == [(2, "done", True)]
     assert stored_lines(team_database) == (folder / "journal.jsonl").read_text().splitlines()
     (transcript,) = (folder / CONVERSATION).glob("*.jsonl")
-    stored = team_database.execute("SELECT entry FROM entry WHERE subpath = '' ORDER BY id")
-    written = map(json.loads, transcript.read_text().splitlines())
-    assert [json.loads(entry) for (entry,) in stored] == list(written)
+    stored = stored_lines(team_database, path=f"{CONVERSATION}/{transcript.name}")
+    assert stored == transcript.read_text().splitlines()
 
 
 def _has_copied(database: Database) -> bool:
     """Whether the copy of the first attempt has the result of its call, also in the conversation."""
     (found,) = database.execute(
-        "SELECT EXISTS (SELECT FROM journal WHERE line LIKE '%%tool_call_finished%%')"
-        " AND EXISTS (SELECT FROM entry WHERE entry LIKE '%%tool_result%%')"
+        "SELECT EXISTS (SELECT FROM piece WHERE position('tool_call_finished'::bytea IN data) > 0)"
+        " AND EXISTS (SELECT FROM piece WHERE position('tool_result'::bytea IN data) > 0)"
     )
     return bool(found[0])
 
@@ -216,7 +216,7 @@ async def test_people_answer_and_interrupt_sessions_of_one_worker(
         assert Answered(accepted=True) in both
         await until(waiting.is_set, DEADLINE)
         await bob.send("s2", Command(kind="interrupt"))
-        done, cancelled = await asyncio.wait_for(asyncio.gather(*jobs), DEADLINE)
+        done, cancelled = [await ended(job, team_database) for job in jobs]
     assert (done.state, done.answer) == ("done", "It was sent once."), done
     assert outbox.read_text() == SENT
     assert stores[0].states == ["running", "needs_you", "running"]
@@ -236,8 +236,10 @@ async def test_a_question_that_nobody_answers_gives_the_place_back_and_its_answe
     model = Sender()
     with scripted_model(model) as url:
         settings = model_settings(home, url)
+        running = asyncio.create_task(run(first, settings, mailbox=PostgresMailbox(address), address=address))
+        await until_in_thread(lambda: team_database.execute("SELECT 1 FROM question"), DEADLINE)
         monkeypatch.setattr(job_session, "QUESTION_SECONDS", 0.0)
-        parked = await run(first, settings, mailbox=PostgresMailbox(address), address=address)
+        parked = await ended(running, team_database)
         assert parked.later == "parked"
         assert "nobody answered its question" in parked.error
         team_database.execute("UPDATE job SET state = 'needs_you', worker_id = NULL")
@@ -248,12 +250,29 @@ async def test_a_question_that_nobody_answers_gives_the_place_back_and_its_answe
         monkeypatch.setattr(job_session, "QUESTION_SECONDS", 3600.0)
         second = await asyncio.to_thread(take_over, team_database, first.session)
         again = claim_of(QUERY, attempt=second.attempt, ask=True)
-        outcome = await run(again, settings, mailbox=PostgresMailbox(address), address=address)
+        outcome = await ended(
+            run(again, settings, mailbox=PostgresMailbox(address), address=address), team_database
+        )
     assert (outcome.state, outcome.answer) == ("done", "It was sent once."), outcome
     assert outbox.read_text() == SENT
     assert await ann.questions() == []
     answered = "SELECT answered_by::text, answer FROM question ORDER BY attempt"
     assert team_database.execute(answered) == [("owner", ""), ("owner", "")]
+
+
+async def ended(job: Awaitable[Outcome], database: Database) -> Outcome:
+    """How a job ends; what the database and the tasks have tells why it does not."""
+    running = asyncio.ensure_future(job)
+    await asyncio.wait([running], timeout=DEADLINE / 2)
+    if running.done():
+        return running.result()
+    tables = ("session", "question", "command", "action")
+    rows = {name: database.execute(f"SELECT * FROM {name}") for name in tables}
+    waiting = StringIO()
+    for task in asyncio.all_tasks():
+        task.print_stack(file=waiting)
+    running.cancel()
+    pytest.fail(f"the job did not end: {rows}\n{waiting.getvalue()}")
 
 
 async def test_a_lost_job_ends_at_once_and_the_next_worker_continues(home: Path) -> None:
@@ -354,7 +373,7 @@ async def test_what_happens_while_the_database_is_away_is_copied_when_it_is_back
         address = Address.parse(proxy.url(team_database.tcp))
         running = asyncio.create_task(run(claim, model_settings(home, url), address=address))
         await until(held.is_set, DEADLINE)
-        await until_in_thread(lambda: team_database.execute("SELECT 1 FROM journal"))
+        await until_in_thread(lambda: team_database.execute("SELECT 1 FROM piece"))
         proxy.cut(refuse=True)
         answers.set()
         outcome = await asyncio.wait_for(running, DEADLINE)
@@ -364,7 +383,9 @@ async def test_what_happens_while_the_database_is_away_is_copied_when_it_is_back
         proxy.resume()
         await until_in_thread(lambda: stored_lines(team_database) == written)
         await until_in_thread(
-            lambda: team_database.execute("SELECT 1 FROM entry WHERE entry LIKE '%%heliotrope%%'")
+            lambda: team_database.execute(
+                "SELECT 1 FROM piece WHERE path <> 'journal.jsonl' AND position('heliotrope'::bytea IN data) > 0"
+            )
         )
     assert team_database.execute("SELECT state, attempt, finished_at IS NULL FROM session") == [
         ("done", 2, False)

@@ -5,14 +5,15 @@ from __future__ import annotations
 import asyncio
 import math
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
-from contextlib import aclosing, suppress
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 from ua_tui.core.errors import TeamError
 from ua_tui.core.postgres.problems import describe, is_temporary
+from ua_tui.core.tasks import pause
 from ua_tui.core.team.jobs.postgres_jobs import PostgresJobs
 from ua_tui.tui.team.reporters import submitted_line
 from ua_tui.tui.team.result_output import ResultOutput
@@ -77,8 +78,16 @@ class BatchRun:
         output.since = began = await self._ask(self.store.now)
         since: float = 0.0
         shown: Counts | None = None
-        async with aclosing(self._wakes()) as wakes:
-            async for _ in wakes:
+        changed = asyncio.Event()
+
+        def hear(payload: str) -> None:
+            if not payload or payload.startswith("job "):
+                changed.set()
+
+        end_listening = self.store.listener.subscribe(hear)
+        try:
+            while True:
+                changed.clear()
                 counts, ended, took = await self._ask(partial(self._progress, batch, since))
                 for result in ended:
                     assert result.finished is not None
@@ -94,6 +103,9 @@ class BatchRun:
                 if counts.over == counts.total:
                     return
                 await self._rest(took)
+                await pause(2.0, changed)
+        finally:
+            end_listening()
 
     async def _progress(self, batch: JobBatch, since: float) -> tuple[Counts, list[JobResult], float]:
         """The counts, the jobs that ended after `since`, which are all that they count, and how long that took."""
@@ -104,8 +116,8 @@ class BatchRun:
         return counts, ended, time.monotonic() - began
 
     async def _rest(self, took: float) -> None:
-        """Ask a large batch, whose answer took so many seconds, less often."""
-        await asyncio.sleep(5.0 * took)
+        """Do not ask too often, and a large batch, whose answer took so many seconds, less often."""
+        await asyncio.sleep(_QUICK_SECONDS + 5.0 * took)
 
     async def _ask(self, question: Callable[[], Awaitable[_Answer]]) -> _Answer:
         """Ask the store; a team's database that cannot be reached is asked again until it answers or a person stops it.
@@ -123,7 +135,7 @@ class BatchRun:
                     self._is_away = True
                     problem = describe(error).problem
                     self.reporter.line(f"the team's database cannot be reached: {problem}; trying again")
-                await asyncio.sleep(_RETRY_SECONDS)
+                await pause(_RETRY_SECONDS)
                 continue
             if self._is_away:
                 self._is_away = False
@@ -141,22 +153,3 @@ class BatchRun:
         lacked, self._lacks_workers = self._lacks_workers, not await self.store.has_workers()
         if self._lacks_workers and not lacked:
             self.reporter.line("no worker is alive: the jobs wait until one is started with `ua-tui worker`")
-
-    async def _wakes(self) -> AsyncGenerator[None, None]:
-        """When to look again: after a change, but not too often, and from time to time in any case."""
-        changed = asyncio.Event()
-
-        def hear(payload: str) -> None:
-            if not payload or payload.startswith("job "):
-                changed.set()
-
-        end_listening = self.store.listener.subscribe(hear)
-        try:
-            while True:
-                yield
-                await asyncio.sleep(_QUICK_SECONDS)
-                with suppress(TimeoutError):
-                    await asyncio.wait_for(changed.wait(), 2.0)
-                changed.clear()
-        finally:
-            end_listening()

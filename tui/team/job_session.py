@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Any, Literal
 
 from ua_tui.core.concurrency.garbage_collection import deferred
-from ua_tui.core.concurrency.race import until
 from ua_tui.core.errors import (
     ConversationGone,
     CredentialsError,
@@ -39,6 +38,7 @@ from ua_tui.core.settings.loading import load_settings
 from ua_tui.core.settings.model import SPECS, Settings
 from ua_tui.core.settings.secrets import secrets
 from ua_tui.core.storage.ownership import check_session
+from ua_tui.core.tasks import pause, until
 from ua_tui.core.team.actions import FolderActions, PostgresActions
 from ua_tui.core.team.jobs.batch_file import checked_settings
 from ua_tui.core.team.jobs.running import JobStop
@@ -126,12 +126,13 @@ async def run_job(
 
     async def leave() -> None:
         await stop.soon.wait()
-        await run.ledger.leave()
+        await run.leave()
 
     async def park() -> None:
         await run.parking.wait()
         with suppress(TimeoutError):
-            await asyncio.wait_for(run.ledger.leave(), PARKING_SECONDS)
+            async with asyncio.timeout(PARKING_SECONDS):
+                await run.leave()
 
     async def end() -> None:
         await until(until(leave(), park()), stop.wait())
@@ -168,9 +169,9 @@ class _JobRun:
     def __post_init__(self) -> None:
         session = self._claim.session
         self.ledger = (
-            FolderActions(session, on_superseded=self._leave)
+            FolderActions(session, on_superseded=self._handle_superseded)
             if self._address is None
-            else PostgresActions(self._address, session, on_superseded=self._leave)
+            else PostgresActions(self._address, session, on_superseded=self._handle_superseded)
         )
         self._relay = QuestionRelay(session, self._changed.set)
 
@@ -184,7 +185,12 @@ class _JobRun:
             log.exception("the job %s failed", self._claim.job.id)
             return self._failed(f"{type(error).__name__}: {error}")
 
-    def _leave(self, why: str) -> None:
+    async def leave(self) -> None:
+        """Let nothing more begin, and wait for the actions that run; what people answer now is for the next attempt."""
+        self._relay.is_leaving = True
+        await self.ledger.leave()
+
+    def _handle_superseded(self, why: str) -> None:
         self.left = why
         self._stop.set()
 
@@ -352,15 +358,13 @@ class _JobRun:
                     raise
                 log.warning("the session is not restored yet: %s", error)
             # Without the database for long, the job is lost.
-            await asyncio.sleep(1.0)
+            await pause(1.0)
 
     async def _wait_for_lock(self, folder: Path) -> None:
         """Wait for the end of the worker that had the session, if it runs on this machine."""
         until_ = time.monotonic() + 10.0
-        while (  # noqa: ASYNC110
-            await asyncio.to_thread(runs_elsewhere, folder) and time.monotonic() < until_
-        ):
-            await asyncio.sleep(0.2)
+        while await asyncio.to_thread(runs_elsewhere, folder) and time.monotonic() < until_:
+            await pause(0.2)
 
     async def _earlier_actions(self, *states: str) -> list[Any]:
         try:
@@ -463,7 +467,8 @@ class _JobRun:
             await asyncio.shield(closing)
             return
         with suppress(TimeoutError):
-            await asyncio.wait_for(asyncio.shield(closing), CLOSE_SECONDS)
+            async with asyncio.timeout(CLOSE_SECONDS):
+                await asyncio.shield(closing)
 
     # -- what the store knows ---------------------------------------------------------------------
 
@@ -471,8 +476,7 @@ class _JobRun:
         """Record the state when it changes, and the cost every two seconds; give the place back after a long time."""
         began, asked = time.monotonic(), 0.0
         while True:
-            with suppress(TimeoutError):
-                await asyncio.wait_for(self._changed.wait(), 2.0)
+            await pause(2.0, self._changed)
             self._changed.clear()
             await self._note()
             now = time.monotonic()

@@ -7,7 +7,6 @@ import socket
 import time
 from collections import deque
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING, Literal
 
 from ua_tui.core.errors import CredentialsError
 from ua_tui.core.storage.folders import WORKSPACES
+from ua_tui.core.tasks import pause
 from ua_tui.core.team.fleet.running_batch import RunningBatch
 from ua_tui.core.team.jobs.results_file import Begun, ResultsFile
 from ua_tui.core.team.jobs.running import PUT_OFF_SECONDS, JobStop, run_to_end
@@ -265,8 +265,7 @@ class LocalBatch:
             self.reporter.line(f"{why}; nothing is begun for {PUT_OFF_SECONDS:.0f} s")
         self._report()
         self._put_off += 1
-        with suppress(TimeoutError):
-            await asyncio.wait_for(self._leaving.wait(), PUT_OFF_SECONDS)
+        await pause(PUT_OFF_SECONDS, self._leaving)
         self._put_off -= 1
 
     async def _run_session(

@@ -18,6 +18,7 @@ from ua_tui.core.events.types import (
 )
 from ua_tui.core.session.parts import SessionState
 from ua_tui.core.session.session import Session
+from ua_tui.core.tasks import pause
 from ua_tui.core.team.letters import make_question
 from ua_tui.core.team.mailbox import Mailbox
 from ua_tui.core.team.records import Answer, Command, SessionId
@@ -34,7 +35,8 @@ class QuestionRelay:
     """Relays between one session and a mailbox, while it runs; a subscriber of the session's bus.
 
     `needs_you` says whether a question waits, and `stopped_by` who stopped the work; None if nobody did.
-    `changed` is called when a question begins or ceases to wait. With `keeps_questions` they wait on after the end.
+    `changed` is called when a question begins or ceases to wait. With `is_leaving` the session is about to end, and is
+    given nothing more: what comes is for whoever resumes it. With `keeps_questions` they wait on after the end.
     """
 
     _mailbox: Mailbox
@@ -46,7 +48,7 @@ class QuestionRelay:
         self._asked: set[str] = set()
         self._wake = asyncio.Event()
         self.stopped_by: str | None = None
-        self.keeps_questions = False
+        self.is_leaving = self.keeps_questions = False
 
     @property
     def needs_you(self) -> bool:
@@ -81,7 +83,7 @@ class QuestionRelay:
     async def _send(self, session: Session) -> None:
         """Keep the questions of the mailbox equal to those that wait."""
         while True:
-            await self._wake.wait()
+            await pause(None, self._wake)
             self._wake.clear()
             try:
                 for request, event in list(self._waiting.items()):
@@ -97,7 +99,7 @@ class QuestionRelay:
             else:
                 continue
             self._wake.set()
-            await asyncio.sleep(_RETRY_SECONDS)
+            await pause(_RETRY_SECONDS)
 
     async def _ask(self, session: Session, event: PermissionAsked | ElicitationAsked) -> None:
         try:
@@ -118,22 +120,33 @@ class QuestionRelay:
         while True:
             try:
                 async with self._mailbox.received(self._id) as items:
-                    async for item in items:
-                        await self._handle_item(session, item)
+                    async for item, take in items:
+                        if self.is_leaving:
+                            return
+                        try:
+                            await self._handle_item(session, item, take)
+                        except Exception:
+                            log.exception("an answer or a command of the team could not be handled")
+                            take()
             except TeamError as error:
                 log.warning("answers of the team are late: %s", error)
             except Exception:
-                log.exception("an answer or a command of the team could not be handled")
-            await asyncio.sleep(_RETRY_SECONDS)
+                log.exception("receiving for the session failed")
+            await pause(_RETRY_SECONDS)
 
-    async def _handle_item(self, session: Session, item: Answer | Command) -> None:
+    async def _handle_item(
+        self, session: Session, item: Answer | Command, take: Callable[[], object]
+    ) -> None:
         match item:
             case Answer():
                 self._handle_answer(session, item)
+                take()
             case Command(kind="submit", body=text, sent_by=by):
                 log.info("%s submitted: %s", clean_line(by, 60), clean_line(text, 200))
                 await session.steer(text)
+                take()
             case Command(kind="interrupt", sent_by=by):
+                take()
                 await self._interrupt(session, by)
 
     def _handle_answer(self, session: Session, answer: Answer) -> None:

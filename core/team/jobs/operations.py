@@ -5,8 +5,7 @@ What a role may do is decided by the database: a member changes what is its own.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Literal
@@ -14,7 +13,6 @@ from typing import TYPE_CHECKING, Any, Literal
 from ua_tui.core.errors import TeamError
 from ua_tui.core.postgres.address import Address
 from ua_tui.core.postgres.connection import CHANNEL, connected, fetch, rows_of
-from ua_tui.core.postgres.problems import reporting
 from ua_tui.core.postgres.state import ALIVE_SECONDS, SCHEDULES
 from ua_tui.core.text import clean_line
 
@@ -60,7 +58,7 @@ class Operations:
         Raises:
             TeamError: nothing has this name, or it is not this role's.
         """
-        async with self._transaction() as db:
+        async with connected(self._address) as db, db.transaction():
             batches, jobs = [], []
             for name in names:
                 found_batches, found_jobs = await self._find(db, name)
@@ -127,7 +125,7 @@ class Operations:
             TeamError: nothing has this name, or it is a schedule that is late, as no worker is alive.
         """
         count = 0
-        async with self._transaction() as db:
+        async with connected(self._address) as db, db.transaction():
             for name in names:
                 found = await rows_of(db, _FIND_LISTED, {"name": name})
                 if await rows_of(db, _LATE, (name,)):
@@ -147,7 +145,7 @@ class Operations:
 
     async def remove_schedules(self, names: Sequence[str]) -> list[str]:
         """Remove the schedules of these names, as far as this role may; returns those that there were."""
-        async with self._transaction() as db:
+        async with connected(self._address) as db, db.transaction():
             done = await rows_of(
                 db, "DELETE FROM schedule WHERE name = ANY(%s) RETURNING name", (list(names),)
             )
@@ -158,7 +156,7 @@ class Operations:
 
         A job that a newer batch names stays, with its answer and its actions.
         """
-        async with self._transaction() as db:
+        async with connected(self._address) as db, db.transaction():
             ((before,),) = await rows_of(db, _JOBS)
             await db.execute(_PRUNE_BATCHES, {"days": days})
             ((after,),) = await rows_of(db, _JOBS)
@@ -167,7 +165,7 @@ class Operations:
 
     async def drain(self, host: str) -> int:
         """Have the workers of a machine end when their jobs are over; returns how many of them are alive."""
-        async with self._transaction() as db:
+        async with connected(self._address) as db, db.transaction():
             done = await rows_of(
                 db,
                 "UPDATE worker SET draining = true WHERE starts_with(name, %s)"
@@ -175,13 +173,6 @@ class Operations:
                 (f"{host}:", ALIVE_SECONDS),
             )
             return sum(is_alive for (is_alive,) in done)
-
-    @asynccontextmanager
-    async def _transaction(self) -> AsyncIterator[psycopg.AsyncConnection[Any]]:
-        async with connected(self._address) as db:
-            with reporting(self._address):
-                async with db.transaction():
-                    yield db
 
 
 _FIND = """

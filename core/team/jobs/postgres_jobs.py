@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator, Iterable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -16,7 +16,6 @@ from ua_tui.core.postgres.address import Address
 from ua_tui.core.postgres.connection import (
     Connections,
     Listener,
-    answering_within,
     connect_async,
     connected,
     fetch,
@@ -348,12 +347,9 @@ class PostgresJobs:
     async def _fetch(self, statement: str, *values: Any) -> list[Any]:
         return await fetch(self._address, statement, values, within=_ANSWER_S)
 
-    @asynccontextmanager
-    async def connection(self) -> AsyncIterator[psycopg.AsyncConnection[Any]]:
+    def connection(self) -> AbstractAsyncContextManager[psycopg.AsyncConnection[Any]]:
         """A connection for statements that are answered soon."""
-        async with connected(self._address) as db:
-            with reporting(self._address), answering_within(db, _ANSWER_S):
-                yield db
+        return connected(self._address, _ANSWER_S)
 
 
 _BEAT = f"""\

@@ -23,6 +23,7 @@ from ua_tui.core.postgres.connection import connect_async
 from ua_tui.core.postgres.problems import describe, is_temporary, reporting
 from ua_tui.core.postgres.schema import check_version
 from ua_tui.core.postgres.state import ALIVE_SECONDS, read_rights
+from ua_tui.core.tasks import end_tasks, pause
 from ua_tui.core.team.jobs.postgres_jobs import PostgresJobs
 from ua_tui.core.team.jobs.running import PUT_OFF_SECONDS, JobStop, Report, RunJob, run_to_end
 from ua_tui.core.team.jobs.schedules import run_due
@@ -167,21 +168,17 @@ class QueueWorker:
             self._id = await self._jobs.add_worker(self._name, VERSION, self._parallel)
             self._contact = self._clock()
             end_listening = self._jobs.listener.subscribe(self._handle_notice)
-            side = [
-                asyncio.create_task(each())
-                for each in (self._beat, self._watch_contact, self._tidy, self._submit_due)
-            ]
+            side = [asyncio.create_task(each()) for each in (self._beat, self._watch_contact, self._tidy)]
             try:
                 await self._claim_until_stopped()
                 while self._tasks:
                     await asyncio.wait(self._tasks)
             finally:
                 end_listening()
-                for each in (*side, *self._tasks):
-                    each.cancel()
-                await asyncio.gather(*side, *self._tasks, return_exceptions=True)
+                await end_tasks(*side, *self._tasks)
                 with suppress(TeamError, TimeoutError):
-                    await asyncio.wait_for(self._jobs.remove_worker(self._id), 2.0)
+                    async with asyncio.timeout(2.0):
+                        await self._jobs.remove_worker(self._id)
         finally:
             await self._beats.close()
             await self._jobs.close()
@@ -223,10 +220,9 @@ class QueueWorker:
                 task = asyncio.create_task(self._run(running))
                 self._tasks.add(task)
                 task.add_done_callback(self._tasks.discard)
-            with suppress(TimeoutError):
-                await asyncio.wait_for(self._wake.wait(), self._timing.beat)
+            await pause(self._timing.beat, self._wake)
             # Anybody in the database can announce something.
-            await asyncio.sleep(0.02)
+            await pause(0.02)
 
     async def _claim(self) -> JobClaim | None:
         if (
@@ -282,7 +278,7 @@ class QueueWorker:
                 until = until or self._clock() + _LAST_SECONDS
                 if self._clock() > until:
                     return False
-            await asyncio.sleep(_AGAIN_SECONDS)
+            await pause(_AGAIN_SECONDS)
 
     # -- contact with the database, and lost workers ------------------------------------------------
 
@@ -309,7 +305,7 @@ class QueueWorker:
                     )
             except Exception as error:
                 self._note_away(error)
-                await asyncio.sleep(min(1.0, self._timing.beat))
+                await pause(min(1.0, self._timing.beat))
                 continue
             self._contact = sent
             if self._out_of_contact:
@@ -327,32 +323,33 @@ class QueueWorker:
                         f"draining: nothing more is claimed; this worker ends when its {jobs} are over"
                     )
                     self.drain()
-            self._report_freed(beat.freed, beat.failed)
+            if beat.freed:
+                self._report(f"{quantity(beat.freed, 'job')} of lost workers: queued again")
+            if beat.failed:
+                self._report(
+                    f"{quantity(beat.failed, 'job')} failed: their workers were lost again and again"
+                )
             known = {(job_id, *each) for job_id, each in beat.known.items()}
             self._stop_superseded(known)
             # Twice: one that was claimed just now is not yet in `_running`.
             strange = known - self._running.keys()
             self._strange = strange & unknown
             unknown = strange
-            await asyncio.sleep(self._timing.beat)
+            await pause(self._timing.beat)
 
     async def _tidy(self) -> None:
-        """Hand back what was claimed by a statement whose answer was lost, and report jobs of a later format."""
+        """Hand back what was claimed by a statement whose answer was lost, and submit what schedules have due."""
         while True:
-            for job_id, session, attempt in self._strange:
-                own = SessionId(id=session, attempt=attempt, job=job_id)
-                with suppress(TeamError):
-                    await self._jobs.release(JobClaim(job=Job(id=job_id, query=""), session=own))
-            await self._report_later_formats()
-            await asyncio.sleep(self._timing.beat)
-
-    async def _submit_due(self) -> None:
-        """Submit what schedules have due, with every heartbeat."""
-        while not self._stopping.is_set():
             with suppress(TeamError, OSError, TimeoutError):
-                while line := None if self._out_of_contact else await run_due(self._jobs, self._address):
+                for job_id, session, attempt in self._strange:
+                    own = SessionId(id=session, attempt=attempt, job=job_id)
+                    await self._jobs.release(JobClaim(job=Job(id=job_id, query=""), session=own))
+                await self._report_later_formats()
+                while not (self._stopping.is_set() or self._out_of_contact):
+                    if (line := await run_due(self._jobs, self._address)) is None:
+                        break
                     self._report(line)
-            await asyncio.sleep(self._timing.beat)
+            await pause(self._timing.beat)
 
     async def _watch_contact(self) -> None:
         while True:
@@ -363,13 +360,7 @@ class QueueWorker:
                             f"job {each.claim.job.id[:8]} is stopped: the team's database was away for too long"
                         )
                         each.stop.set()
-            await asyncio.sleep(self._timing.beat / 10)
-
-    def _report_freed(self, freed: int, failed: int) -> None:
-        if freed:
-            self._report(f"{quantity(freed, 'job')} of lost workers: queued again")
-        if failed:
-            self._report(f"{quantity(failed, 'job')} failed: their workers were lost again and again")
+            await pause(self._timing.beat / 10)
 
     def _stop_superseded(self, known: set[tuple[str, str, int]]) -> None:
         for key, running in list(self._running.items()):
@@ -383,10 +374,9 @@ class QueueWorker:
         # Those that it can run come first, and to look for others among many takes long.
         if not self._found_none or self._reported_formats:
             return
-        with suppress(TeamError):
-            if count := await self._jobs.later_formats():
-                self._reported_formats = True
-                self._report(
-                    f"{count} waiting jobs were made by a later version of ua-tui, and are left to workers of it: "
-                    "update ua-tui here"
-                )
+        if count := await self._jobs.later_formats():
+            self._reported_formats = True
+            self._report(
+                f"{count} waiting jobs were made by a later version of ua-tui, and are left to workers of it: update "
+                "ua-tui here"
+            )

@@ -5,18 +5,18 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from ua_tui.core.errors import TeamError, UniversalAgentError
+from ua_tui.core.errors import TeamError, UniversalAgentError, WorkspaceError
 from ua_tui.core.postgres.address import Address
 from ua_tui.core.postgres.connection import answering_within
 from ua_tui.core.postgres.schema import check_tables
-from ua_tui.core.storage.workspace import JOURNAL, Workspace, is_record
-from ua_tui.core.team.replication.folder_copy import journal_line_of, transcript_path
+from ua_tui.core.storage.files import Root
+from ua_tui.core.storage.workspace import CONVERSATION, JOURNAL, Workspace, is_record
 from ua_tui.core.team.replication.large_files import FilePlace, verified
 from ua_tui.core.text import clean_line
 
@@ -30,12 +30,19 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 _ANSWER_S = 30.0
-_BATCH = 500
-_MOST_BYTES = 16 << 20
-"""So many bytes of lines are read at once, or one line: many long ones must not fill the memory."""
-_LONGEST = 80 << 20
-"""A line that is longer is skipped: no session has copied it."""
-_CONVERSATION = re.compile(r"[0-9A-Za-z][0-9A-Za-z-]{0,99}")
+_TRANSCRIPT = re.compile(rf"{re.escape(CONVERSATION)}/[0-9A-Za-z][0-9A-Za-z-]{{0,99}}(/[^/.][^/]*)*\.jsonl")
+# Not too much at once: many long pieces must not fill the memory. How long one is, the server knows without reading it.
+_PIECES = b"""
+SELECT start, data, stored FROM (
+    SELECT *, sum(octet_length(data)) OVER (ORDER BY start) - octet_length(data) AS before FROM (
+        SELECT start, data, (SELECT start + octet_length(data) FROM piece
+            WHERE session = %(session)s AND path = %(path)s ORDER BY start DESC LIMIT 1) AS stored
+        FROM piece WHERE session = %(session)s AND path = %(path)s AND start >= coalesce((
+            SELECT max(start) FROM piece WHERE session = %(session)s AND path = %(path)s AND start <= %(at)s), 0)
+        ORDER BY start LIMIT 500
+    ) AS next
+) AS counted WHERE before < 16777216 ORDER BY start
+"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,52 +93,54 @@ async def read_session(connection: Borrow, session: str, address: Address) -> Se
     return SessionRow(id=row[0], owner=row[1], name=row[2], state=row[3], attempt=row[4])
 
 
-async def pull_lines(connection: Borrow, session: SessionRow, workspace: Workspace, after: int) -> int:
-    """Append the lines of the journal behind the number `after`; returns the number of the last one.
+async def pull_pieces(connection: Borrow, session: SessionRow, workspace: Workspace, path: str) -> None:
+    """Append what is new of a file that only grows; a file that the session has begun anew is made anew.
 
     Raises:
-        WorkspaceError: they cannot be written.
+        WorkspaceError: it cannot be written.
     """
+    root = workspace.root
+    at = await asyncio.to_thread(_end_of, root, path)
+    known, rest = at, b""
     while True:
         async with _asking(connection) as db:
-            found = await db.execute(
-                _some_of("seq, line", "seq", "line", "journal WHERE session = %s AND seq > %s"),
-                (session.id, after),
-            )
+            # First with the piece before the end, which shows whether the file is still that of the session.
+            found = await db.execute(_PIECES, {"session": session.id, "path": path, "at": at - bool(known)})
             rows = await found.fetchall()
-        if not rows:
-            return after
-        lines = [line.encode() for seq, line in rows if _is_line(seq, line)]
-        if len(lines) < len(rows):
-            log.warning("%d lines of the session's journal are not events: skipped", len(rows) - len(lines))
-        await asyncio.to_thread(workspace.root.append_lines, JOURNAL, lines)
-        after = rows[-1][0]
+        if known and (not rows or not await asyncio.to_thread(_agrees, root, path, at, rows[0])):
+            await asyncio.to_thread(root.remove, path)
+            at = known = 0
+            continue
+        may_end = not known or at >= rows[0][2]
+        known = 0
+        begun = at
+        for start, data, _ in rows:
+            # Whoever may write to the database may have added one that does not follow.
+            if start <= at < start + len(data):
+                rest += data[at - start :]
+                at = start + len(data)
+        lines, newline, rest = rest.rpartition(b"\n")
+        if newline:
+            await asyncio.to_thread(root.append_lines, path, lines.split(b"\n"))
+        if at == begun and may_end:
+            return
 
 
 async def pull_transcripts(connection: Borrow, session: SessionRow, workspace: Workspace) -> None:
-    """Write the transcripts of the session's conversations.
-
-    Raises:
-        WorkspaceError: they cannot be written.
-    """
-    after = 0
-    while True:
-        async with _asking(connection) as db:
-            # Anybody may add entries in their own name; they are not this session's.
-            found = await db.execute(
-                _some_of(
-                    "id, session, subpath, entry",
-                    "id",
-                    "entry",
-                    "entry WHERE project = %s AND owner = %s AND id > %s",
-                ),
-                (session.id, session.owner, after),
-            )
-            rows = await found.fetchall()
-        if not rows:
-            return
-        await asyncio.to_thread(_append_entries, workspace, rows)
-        after = rows[-1][0]
+    """Write the transcripts of the session's conversations; a name that leads elsewhere is skipped."""
+    async with _asking(connection) as db:
+        found = await db.execute(
+            "SELECT DISTINCT path FROM piece WHERE session = %s AND path <> %s", (session.id, JOURNAL)
+        )
+        paths = [path for (path,) in await found.fetchall()]
+    for path in paths:
+        if _TRANSCRIPT.fullmatch(path) is None:
+            log.warning("%s of the session is skipped: it is no transcript", clean_line(path, 100))
+            continue
+        try:
+            await pull_pieces(connection, session, workspace, path)
+        except WorkspaceError as error:
+            log.warning("%s of the session is skipped: %s", clean_line(path, 100), error)
 
 
 async def pull_files(
@@ -190,34 +199,23 @@ async def pull_file(
     return True
 
 
-def _some_of(columns: str, number: str, text: str, source: str) -> bytes:
-    """The statement that reads the next rows of `source` in the order of `number`, but not too much of their `text`.
-
-    How long a text is, the server knows without reading it.
-    """
-    shown = columns.replace(text, f"CASE WHEN size <= {_LONGEST} THEN {text} ELSE '' END")
-    return (
-        f"SELECT {shown} FROM (SELECT *, sum(size) OVER (ORDER BY {number}) - size AS before FROM ("  # noqa: S608
-        f"SELECT {columns}, octet_length({text}) AS size FROM {source} ORDER BY {number} LIMIT {_BATCH}"
-        f") AS next) AS counted WHERE before < {_MOST_BYTES} ORDER BY {number}"
-    ).encode()
+def _agrees(root: Root, path: str, end: int, row: tuple[int, bytes, int]) -> bool:
+    """Whether a file up to its end is what is stored, as far as a piece says it."""
+    start, data, stored = row
+    known = data[: max(0, end - start)]
+    with root.opened(path) as file:
+        file.seek(start)
+        return stored >= end and file.read(len(known)) == known
 
 
-def _is_line(seq: int, line: str) -> bool:
-    found = journal_line_of(line) if "\n" not in line else None
-    return found is not None and found.seq == seq
-
-
-def _append_entries(workspace: Workspace, rows: Sequence[tuple[int, str, str, str]]) -> None:
-    """Append entries to their transcripts, in their order; a name that leads elsewhere is skipped."""
-    batch: dict[str, list[bytes]] = {}
-    for _, conversation, subpath, entry in rows:
-        if _CONVERSATION.fullmatch(conversation) is None or not entry or "\n" in entry:
-            log.warning("an entry of the session's transcripts is skipped")
-            continue
-        batch.setdefault(transcript_path(conversation, subpath), []).append(entry.encode())
-    for path, lines in batch.items():
-        try:
-            workspace.root.append_lines(path, lines)
-        except UniversalAgentError as error:
-            log.warning("a transcript of the session is skipped: %s", error)
+def _end_of(root: Root, path: str) -> int:
+    """How much of a file there is; one that was cut off is made again."""
+    if not root.exists(path):
+        return 0
+    with root.opened(path) as file:
+        size = file.seek(0, 2)
+        file.seek(max(0, size - 1))
+        if file.read() == b"\n":
+            return size
+    root.remove(path)
+    return 0

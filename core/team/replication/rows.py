@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from ua_tui.core.agent.conversation.store import encode_entry
 from ua_tui.core.errors import TeamError
 from ua_tui.core.postgres.connection import CHANNEL
 from ua_tui.core.team.records import SessionId
+from ua_tui.core.team.replication.folder_copy import Piece, StoredPiece
 from ua_tui.core.team.replication.live_state import StateRow
 from ua_tui.core.version import VERSION
 
@@ -40,15 +40,17 @@ async def register(
     await _fetch_ours(db, _REGISTER, identity, here)
 
 
-async def write_lines(
-    db: Connection, identity: SessionId, row: StateRow, lines: Sequence[tuple[int, str]]
-) -> None:
-    """Write lines of the journal and the state, and announce them, in one round trip.
+async def write(db: Connection, identity: SessionId, row: StateRow, pieces: Sequence[Piece]) -> None:
+    """Write pieces of files and the state, and announce them, in one round trip.
 
     Raises:
         Superseded: another worker continues the session.
     """
-    new = {"seqs": [seq for seq, _ in lines], "lines": [line for _, line in lines]}
+    new = {
+        "paths": [each.path for each in pieces],
+        "starts": [each.start for each in pieces],
+        "data": [each.data for each in pieces],
+    }
     await _fetch_ours(db, _WRITE, identity, asdict(row) | new)
 
 
@@ -71,15 +73,8 @@ async def add_artifact(
     await _fetch_ours(db, _ARTIFACT, identity, file)
 
 
-async def last_seq(db: Connection, session: str) -> int:
-    """The highest `seq` of the journal's lines that are stored; 0 if there are none."""
-    found = await db.execute("SELECT coalesce(max(seq), 0) FROM journal WHERE session = %s", (session,))
-    row = await found.fetchone()
-    return int(row[0]) if row is not None else 0
-
-
 async def clear(db: Connection, identity: SessionId) -> None:
-    """Remove the journal and the files of earlier attempts, as the session begins again.
+    """Remove the files of earlier attempts, as the session begins again.
 
     Raises:
         Superseded: another worker continues the session.
@@ -87,39 +82,29 @@ async def clear(db: Connection, identity: SessionId) -> None:
     await _fetch_ours(db, _CLEAR, identity, {})
 
 
-async def known_artifacts(db: Connection, session: str) -> dict[str, str]:
-    """The files that are stored: their paths, each with its SHA-256."""
-    found = await db.execute("SELECT path, sha256 FROM artifact WHERE session = %s", (session,))
-    return dict(await found.fetchall())
-
-
-async def transcript_end(
-    db: Connection, identity: SessionId, key: dict[str, str]
-) -> tuple[str | None, list[str]]:
-    """The `uuid` of the last stored entry that has one, and the entries behind it."""
-    names = (identity.id, key["session_id"], key.get("subpath", ""), identity.owner)
-    found = await db.execute(_LAST_ENTRY.encode(), names)
-    number, uuid = await found.fetchone() or (0, None)
-    rest = await db.execute(_ENTRIES_BEHIND.encode(), (*names, number))
-    return uuid, [entry for (entry,) in await rest.fetchall()]
-
-
-async def append_entries(
-    db: Connection, identity: SessionId, key: Mapping[str, str], entries: Sequence[Mapping[str, Any]]
-) -> None:
-    """Append entries to a transcript, in their order; one with a `uuid` is stored once.
+async def remove_pieces(db: Connection, identity: SessionId, starts: dict[str, int]) -> None:
+    """Remove what is stored of these files from there on, which is copied anew.
 
     Raises:
         Superseded: another worker continues the session.
     """
-    values = {
-        "project": key["project_key"],
-        "session": key["session_id"],
-        "subpath": key.get("subpath") or "",
-        "uuids": [uuid if isinstance(uuid := each.get("uuid"), str) else None for each in entries],
-        "entries": [encode_entry(each) for each in entries],
-    }
-    await _fetch_ours(db, _APPEND, identity, values)
+    await _fetch_ours(db, _REMOVE, identity, {"paths": [*starts], "starts": [*starts.values()]})
+
+
+async def last_pieces(db: Connection, session: str) -> list[StoredPiece]:
+    """The last piece of each file that only grows."""
+    found = await db.execute(
+        "SELECT DISTINCT ON (path) path, start, start + octet_length(data), encode(sha256(data), 'hex')"
+        " FROM piece WHERE session = %s ORDER BY path, start DESC",
+        (session,),
+    )
+    return [StoredPiece(*row) for row in await found.fetchall()]
+
+
+async def known_artifacts(db: Connection, session: str) -> dict[str, str]:
+    """The files that are stored: their paths, each with its SHA-256."""
+    found = await db.execute("SELECT path, sha256 FROM artifact WHERE session = %s", (session,))
+    return dict(await found.fetchall())
 
 
 async def _fetch_ours(db: Connection, statement: str, identity: SessionId, values: dict[str, Any]) -> None:
@@ -130,34 +115,22 @@ async def _fetch_ours(db: Connection, statement: str, identity: SessionId, value
         raise Superseded("another worker continues this session")
 
 
-# Anybody may add entries in their own name: they are no part of it.
 _CLEAR = """
     WITH mine AS (
         SELECT id FROM session WHERE id = %(id)s AND attempt = %(attempt)s FOR SHARE
     ), files AS (
         DELETE FROM artifact USING mine WHERE session = mine.id
-    ), lines AS (
-        DELETE FROM journal USING mine WHERE session = mine.id
+    ), pieces AS (
+        DELETE FROM piece USING mine WHERE session = mine.id
     )
     SELECT 1 FROM mine
 """
-_LAST_ENTRY = """
-    SELECT id, uuid FROM entry WHERE project = %s AND session = %s AND subpath = %s
-    AND owner = coalesce(%s, current_user) AND uuid IS NOT NULL ORDER BY id DESC LIMIT 1
-"""
-_ENTRIES_BEHIND = """
-    SELECT entry FROM entry WHERE project = %s AND session = %s AND subpath = %s
-    AND owner = coalesce(%s, current_user) AND id > %s ORDER BY id
-"""
-_APPEND = """
+_REMOVE = """
     WITH mine AS (
         SELECT id FROM session WHERE id = %(id)s AND attempt = %(attempt)s FOR SHARE
-    ), new AS (
-        INSERT INTO entry (owner, shared, project, session, subpath, uuid, entry)
-        SELECT coalesce(%(owner)s, current_user), %(shared)s, %(project)s, %(session)s, %(subpath)s, e.uuid, e.entry
-        FROM mine, unnest(%(uuids)s::text[], %(entries)s::text[]) WITH ORDINALITY AS e(uuid, entry, number)
-        ORDER BY e.number
-        ON CONFLICT (project, session, subpath, uuid) WHERE uuid IS NOT NULL DO NOTHING
+    ), pieces AS (
+        DELETE FROM piece p USING mine, unnest(%(paths)s::text[], %(starts)s::bigint[]) AS anew (path, start)
+        WHERE p.session = mine.id AND p.path = anew.path AND p.start >= anew.start
     )
     SELECT 1 FROM mine
 """
@@ -183,9 +156,9 @@ _WRITE = """
             finished_at = CASE WHEN %(state)s IN ('done', 'failed') THEN coalesce(finished_at, now()) END
         WHERE id = %(id)s AND attempt = %(attempt)s RETURNING id
     ), new AS (
-        INSERT INTO journal (session, seq, line)
-        SELECT mine.id, l.seq, l.line FROM mine, unnest(%(seqs)s::bigint[], %(lines)s::text[]) AS l(seq, line)
-        ON CONFLICT (session, seq) DO NOTHING
+        INSERT INTO piece (session, path, start, data) SELECT mine.id, p.path, p.start, p.data
+        FROM mine, unnest(%(paths)s::text[], %(starts)s::bigint[], %(data)s::bytea[]) AS p (path, start, data)
+        ON CONFLICT DO NOTHING
     )
     SELECT pg_notify(%(channel)s, 'session ' || id) FROM mine
 """

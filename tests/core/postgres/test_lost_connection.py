@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from concurrent.futures import ThreadPoolExecutor
 
 import psycopg
@@ -13,7 +14,7 @@ from tests.waiting import PATIENCE, until, wait_until
 from ua_tui.core.errors import TeamError
 from ua_tui.core.postgres.address import Address
 from ua_tui.core.postgres.connection import CHANNEL, Listener, connect
-from ua_tui.core.postgres.problems import is_temporary
+from ua_tui.core.postgres.problems import is_temporary, reporting
 
 
 @pytest.fixture(autouse=True)
@@ -41,6 +42,25 @@ def test_a_cut_connection_is_temporary_and_silence_not(cluster: Cluster, team_da
             assert not answer.done()
             proxy.resume()
             assert answer.result(PATIENCE) == (7,)
+
+
+async def test_a_statement_that_fails_as_it_is_cancelled_counts_as_cancelled() -> None:
+    began = asyncio.Event()
+
+    async def wait() -> None:
+        with reporting(Address.parse("postgresql://owner@127.0.0.1/team")):
+            began.set()
+            try:
+                await asyncio.Event().wait()
+            except asyncio.CancelledError:
+                # Versions of psycopg do so when the connection is lost meanwhile.
+                raise psycopg.OperationalError("the connection is lost") from None
+
+    task = asyncio.create_task(wait())
+    await began.wait()
+    task.cancel()
+    await asyncio.wait([task], timeout=PATIENCE)
+    assert task.cancelled()
 
 
 async def test_who_listens_just_after_the_last_one_ended_hears(team_database: Database) -> None:

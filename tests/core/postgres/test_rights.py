@@ -22,8 +22,8 @@ from ua_tui.core.postgres.schema import grant, revoke
 CASES = cases_of(__file__)
 
 ROWS = Path(__file__).with_suffix(".sql").read_text("utf-8")
-OF_SESSIONS = ("journal", "artifact", "action", "question")
-ALL = ("batch", "job", "batch_job", "session", *OF_SESSIONS, "blob", "entry")
+OF_SESSIONS = ("piece", "artifact", "action", "question")
+ALL = ("batch", "job", "batch_job", "session", *OF_SESSIONS, "blob")
 ANSWER = "UPDATE question SET answer = '{}', answered_by = %s, answered_at = now() WHERE session = %s"
 
 
@@ -236,14 +236,13 @@ def test_a_member_of_the_owner_works_and_migrates(team: Team, monkeypatch: pytes
     with team.role(worker) as db:
         assert {table: count(db, table) for table in ALL} == dict.fromkeys(ALL, 2)
         db.execute("INSERT INTO session (id, name, owner, shared) VALUES ('s', 'a', %s, false)", (team.mary,))
-        db.execute("INSERT INTO journal (session, seq, line) VALUES ('s', 1, '{}')")
+        db.execute("INSERT INTO piece VALUES ('s', 'journal.jsonl', 0, '1')")
         assert db.execute("UPDATE job SET state = 'running'").rowcount == 2
     team.database.execute(f'REVOKE owner FROM "{worker}"')
 
 
 def test_with_a_batch_goes_all_of_its_sessions(team: Team) -> None:
     team.database.execute("UPDATE session SET job = id")
-    team.database.execute("INSERT INTO summary (project, session, data) VALUES ('open', 'o', '{}')")
     # The same content is in a file of another session, too.
     team.database.execute(
         "INSERT INTO artifact (session, path, sha256, size) VALUES ('closed', 'c', 'aa', 1)"
@@ -253,8 +252,8 @@ def test_with_a_batch_goes_all_of_its_sessions(team: Team) -> None:
     url = team.cluster.url(team.database.name)
     with psycopg.connect(url, autocommit=True) as db:
         db.execute("DELETE FROM ua_tui.batch WHERE id = 'open'")
-        tables = [f"ua_tui.{table}" for table in (*ALL, "summary")]
+        tables = [f"ua_tui.{table}" for table in ALL]
         left = {table.removeprefix("ua_tui."): count(db, table) for table in tables}
-        assert left == {**dict.fromkeys(ALL, 1), "artifact": 2, "blob": 2, "summary": 0}
+        assert left == {**dict.fromkeys(ALL, 1), "artifact": 2, "blob": 2}
         db.execute("DELETE FROM ua_tui.batch")
         assert {table: count(db, table) for table in tables} == dict.fromkeys(tables, 0)

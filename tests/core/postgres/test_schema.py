@@ -1,9 +1,12 @@
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+
 import psycopg
 import pytest
 
 from tests.postgres_server import Cluster, Database
+from tests.waiting import PATIENCE, wait_until
 from ua_tui.core.errors import TeamError
 from ua_tui.core.postgres import schema
 from ua_tui.core.postgres.address import Address
@@ -34,13 +37,13 @@ def test_another_version_of_the_tables_is_refused(found: int | None, words: str)
         check_version(found, Address.parse("postgresql://db/desk"))
 
 
-def database_of_version(cluster: Cluster, version: int) -> Database:
+def database_of_version(cluster: Cluster, version: int, encoding: str = "UTF8") -> Database:
     """A database with the tables that earlier programs made."""
-    database = cluster.make_database()
+    database = cluster.make_database("template0", options=f"ENCODING '{encoding}' LOCALE 'C'")
     database.execute("CREATE SCHEMA ua_tui")
     database.execute(
-        "CREATE TABLE migration (version integer PRIMARY KEY, applied_at timestamptz NOT NULL DEFAULT now());"
-        "CREATE TABLE queue_migration (name text PRIMARY KEY)"
+        "CREATE TABLE migration (version integer PRIMARY KEY, applied_at timestamptz NOT NULL DEFAULT now(),"
+        " serves integer)"
     )
     for number, statements in migrations():
         if number <= version:
@@ -49,44 +52,54 @@ def database_of_version(cluster: Cluster, version: int) -> Database:
     return database
 
 
-OF_VERSION_3 = """
-CREATE TYPE procrastinate_job_status AS ENUM ('todo', 'doing');
-CREATE TABLE procrastinate_jobs (id bigint PRIMARY KEY, status procrastinate_job_status);
-CREATE FUNCTION procrastinate_fetch_job_v2(j procrastinate_jobs) RETURNS void LANGUAGE sql AS '';
-CREATE FUNCTION begin_job(j job) RETURNS void LANGUAGE sql AS '';
-INSERT INTO worker (id, name, version, parallel) VALUES (7, 'old', '1', 1);
-INSERT INTO batch (id, charged_usd) VALUES ('b', 1.5);
-INSERT INTO job (id, batch, query, state, attempt, queue_worker, cost_usd, charged_usd, session, answer) VALUES
-    ('done', 'b', 'q', 'done', 1, NULL, 0.5, 0.5, 's', 'yes'),
-    ('running', 'b', 'q', 'running', 1, 7, NULL, 1, 't', NULL),
-    ('waiting', 'b', 'q', 'waiting', 0, NULL, NULL, 0, NULL, NULL);
-UPDATE job SET limit_usd = 'NaN', finished_at = '2000-01-01' WHERE id = 'waiting';
-INSERT INTO batch_job (batch, number, job) VALUES ('b', 4, 'waiting'), ('b', 9, 'running'), ('b', 2, 'done');
-INSERT INTO session (id, job, name) VALUES ('s', 'done', 's'), ('t', 'running', 't');
-INSERT INTO action (session, key, attempt, tool, state) VALUES ('s', 'k', 1, 'send', 'done');
+def test_tables_that_no_released_program_made_are_refused(cluster: Cluster) -> None:
+    database = database_of_version(cluster, 0)
+    database.execute("INSERT INTO migration (version) VALUES (3)")
+    with pytest.raises(TeamError, match="DROP SCHEMA ua_tui CASCADE"):
+        migrate(Address.parse(database.url))
+    cluster.drop(database)
+
+
+OF_VERSION_7 = """
+INSERT INTO session (id, name) VALUES ('s', 'a'), ('t', 'b'), (repeat('i', 2000), 'c');
+INSERT INTO journal VALUES ('s', 2, '["' || chr(233) || '"]'), ('s', 1, '"' || chr(233) || '"'), ('s', 3, '{}'),
+    ('t', 1, '{}'), (repeat('i', 2000), 1, '{}');
+INSERT INTO entry (project, session, subpath, entry) VALUES ('s', 'c', '', '1'), ('s', 'c', 'subagents/a', '2'),
+    ('s', 'c', '', '3'), ('s', 'c/subagents', 'a/', '5'), ('s', 'c', repeat('d', 1024), '6');
+INSERT INTO entry (owner, project, session, entry) VALUES ('somebody', 's', 'c', '4');
+"""
+TOO_LONG = "INSERT INTO journal VALUES ('s', 4, repeat(chr(233), 41943040))"
+PIECES = """
+SELECT path, string_agg(convert_from(data, 'UTF8'), '' ORDER BY start), max(start) FROM piece WHERE session = 's'
+GROUP BY path ORDER BY path
 """
 
 
-def test_a_database_of_version_three_keeps_its_rows_and_goes_on(cluster: Cluster) -> None:
-    database = database_of_version(cluster, 3)
-    database.execute(OF_VERSION_3)
-    assert migrate(Address.parse(database.url))[:3] == [f"tables of version {each}" for each in (4, 5, 6)]
-    assert database.execute("SELECT id, state, position, answer FROM job ORDER BY id") == [
-        ("done", "done", 2, "yes"), ("running", "waiting", 9, None), ("waiting", "waiting", 4, None),
+@pytest.mark.parametrize("encoding", ["UTF8", "LATIN1"])
+def test_what_a_database_of_version_seven_has_of_sessions_stays(cluster: Cluster, encoding: str) -> None:
+    database = database_of_version(cluster, 7, encoding)
+    database.execute(OF_VERSION_7)
+    database.execute(TOO_LONG)
+    assert migrate(Address.parse(database.url)) == [f"tables of version {LATEST}"]
+    assert database.execute(PIECES) == [
+        (".conversation/c.jsonl", "1\n3\n", 2), (".conversation/c/subagents/a.jsonl", "2\n5\n", 2),
+        ("journal.jsonl", '"é"\n["é"]\n{}\n', 12),
     ]  # fmt: skip
-    ended = "SELECT id, limit_usd, finished_at IS NOT NULL FROM job ORDER BY id"
-    assert database.execute(ended) == [
-        ("done", None, True), ("running", None, False), ("waiting", 0, False),
-    ]  # fmt: skip
-    assert database.execute("SELECT session, state FROM action") == [("s", "done")]
-    assert database.execute("SELECT state, jobs, cost_usd FROM batch_count ORDER BY state") == [
-        ("done", 1, 0.5), ("waiting", 2, 0),
-    ]  # fmt: skip
-    left = "SELECT relname FROM pg_class WHERE relname LIKE 'procrastinate%%' OR relname = 'queue_migration'"
-    assert database.execute(left) == []
-    claims = [database.execute("SELECT c_job, c_session, c_attempt FROM claim_job(1, 'w', 1)") for _ in "12"]
-    assert [claim[0][0] for claim in claims] == ["waiting", "running"]
-    assert claims[1][0][1:] == ("t", 2)
+    cluster.drop(database)
+
+
+def test_what_a_worker_of_version_seven_writes_during_the_migration_stays(cluster: Cluster) -> None:
+    database = database_of_version(cluster, 7)
+    database.execute(OF_VERSION_7)
+    waits = "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+    with psycopg.connect(database.url) as worker, ThreadPoolExecutor() as threads:
+        worker.execute("INSERT INTO ua_tui.journal VALUES ('t', 2, '[]')")
+        migrating = threads.submit(migrate, Address.parse(database.url))
+        wait_until(lambda: database.execute(waits))
+        worker.commit()
+        assert migrating.result(PATIENCE) == [f"tables of version {LATEST}"]
+    stored = "SELECT convert_from(data, 'UTF8') FROM piece WHERE session = 't' ORDER BY start"
+    assert database.execute(stored) == [("{}\n",), ("[]\n",)]
     cluster.drop(database)
 
 
@@ -183,19 +196,18 @@ def test_a_restored_database_that_lets_everybody_connect_is_closed_again(cluster
     cluster.drop(database)
 
 
-def test_a_knowledge_base_of_version_two_is_emptied_but_stays_forgotten(cluster: Cluster) -> None:
-    database = database_of_version(cluster, 1)
+def test_a_knowledge_base_of_version_four_is_emptied_but_stays_forgotten(cluster: Cluster) -> None:
+    database = database_of_version(cluster, 5)
     address = Address.parse(database.url)
-    database.execute(dict(migrations())[5])
     database.execute(
         "INSERT INTO k_session (name) VALUES ('ada:/x'); INSERT INTO k_forgotten (entry) VALUES ('{}')"
     )
-    # As version 2 left it.
+    # As version 4 left it.
     database.execute("DROP FUNCTION k_matches, k_frequencies, k_similar")
     database.execute(
         "CREATE TABLE k_term (term text); CREATE FUNCTION k_fold() RETURNS void LANGUAGE sql AS ''"
     )
-    database.execute("DELETE FROM migration WHERE version > 1; INSERT INTO migration VALUES (2)")
+    database.execute("DELETE FROM migration WHERE version > 4")
     done = migrate(address)
     assert f"tables of version {LATEST}" in done
     assert "ua-tui knowledge rebuild" in done[-1]

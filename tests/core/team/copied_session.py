@@ -101,9 +101,7 @@ async def copied_session(
         workspace.close()
 
 
-def stored_lines(database: Database, session: str = "s1") -> list[str]:
-    """The lines of a journal in the database."""
-    return [
-        line
-        for (line,) in database.execute("SELECT line FROM journal WHERE session = %s ORDER BY seq", session)
-    ]
+def stored_lines(database: Database, session: str = "s1", path: str = JOURNAL) -> list[str]:
+    """The lines of a journal, or of a transcript, in the database."""
+    pieces = "SELECT data FROM piece WHERE session = %s AND path = %s ORDER BY start"
+    return b"".join(data for (data,) in database.execute(pieces, session, path)).decode().splitlines()

@@ -94,8 +94,9 @@ async def worker(mailbox: LocalMailbox, session: SessionId = SESSION) -> AsyncIt
 
     async def receive() -> None:
         async with mailbox.received(session) as items:
-            async for item in items:
+            async for item, take in items:
                 received.put_nowait(item)
+                take()
 
     task = asyncio.create_task(receive())
     try:

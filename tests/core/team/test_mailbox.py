@@ -21,7 +21,7 @@ from tests.core.cases import cases_of
 from tests.core.team.stores import SESSION, add_session, take_over
 from tests.postgres_server import Cluster, Database
 from tests.tcp_proxy import TcpProxy
-from tests.waiting import PATIENCE, run_ready, until, until_in_thread
+from tests.waiting import PATIENCE, run_ready, until, until_in_thread, wait_until
 from ua_tui.core.errors import TeamError
 from ua_tui.core.events.codec import decode_event
 from ua_tui.core.events.types import ElicitationAsked, PermissionAsked
@@ -35,7 +35,7 @@ from ua_tui.core.team.actions import PostgresActions
 from ua_tui.core.team.letters import LARGEST, encode_answer, make_question, read_answer, read_command
 from ua_tui.core.team.local_mailbox import LocalMailbox
 from ua_tui.core.team.mailbox import Mailbox, PostgresMailbox
-from ua_tui.core.team.records import Answer, Answered, Command, Question, SessionId
+from ua_tui.core.team.records import Answer, Answered, Command, Question, Received, SessionId
 from ua_tui.core.text import clean
 
 CASES = cases_of(__file__)
@@ -101,20 +101,52 @@ def mailbox_of(database: Database) -> PostgresMailbox:
     return PostgresMailbox(Address.parse(database.url))
 
 
-async def next_of(items: AsyncIterator[Answer | Command]) -> Answer | Command:
-    item = await asyncio.wait_for(anext(items), PATIENCE)
+async def next_of(items: AsyncIterator[Received]) -> Answer | Command:
+    item, take = await asyncio.wait_for(anext(items), PATIENCE)
+    take()
     if isinstance(item, Command):
         assert item.sent_by in ("owner", getpass.getuser())
         return replace(item, sent_by="")
     return item
 
 
-async def assert_nothing_came(items: AsyncIterator[Answer | Command]) -> None:
+async def assert_nothing_came(items: AsyncIterator[Received]) -> None:
     waiting = asyncio.ensure_future(anext(items))
     await run_ready()
     assert not waiting.done()
     waiting.cancel()
     await asyncio.gather(waiting, return_exceptions=True)
+
+
+async def test_commands_come_once_while_a_question_is_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mark, remove, marks, most = LocalMailbox._mark, Root.remove, list[int](), 2
+
+    def noted(mailbox: LocalMailbox, root: Root) -> None:
+        marks.append(1)
+        mark(mailbox, root)
+
+    def removed_late(root: Root, path: str) -> bool:
+        if "command-" in path:
+            wait_until(lambda: len(marks) > most)
+        return remove(root, path)
+
+    monkeypatch.setattr(LocalMailbox, "_mark", noted)
+    monkeypatch.setattr(Root, "remove", removed_late)
+    worker, person = LocalMailbox(tmp_path), LocalMailbox(tmp_path)
+    async with worker.received(SESSION) as items:
+        for body in ("1", "2"):
+            await person.send("s1", submit(body))
+        assert [await next_of(items), await next_of(items)] == [submit("1"), submit("2")]
+        # Both find what was taken, one of them while the other removes it.
+        coming = asyncio.ensure_future(anext(items))
+        await worker.ask(SESSION, QUESTION)
+        await person.send("s1", submit("3"))
+        item, take = await asyncio.wait_for(coming, PATIENCE)
+        take()
+        assert isinstance(item, Command)
+        assert item.body == "3"
 
 
 async def test_two_people_answer_and_one_learns_who_was_first(store: Store) -> None:
@@ -133,8 +165,6 @@ async def test_two_people_answer_and_one_learns_who_was_first(store: Store) -> N
             bob.answer("s1", Answer(request="r1", allow=False, reason="No.")),
         )
         answer = await next_of(items)
-        # It may have had a secret.
-        assert store.kept() == [""]
         accepted = both.index(Answered(accepted=True))
         assert isinstance(answer, Answer)
         assert answer.allow is (accepted == 0)
@@ -150,6 +180,8 @@ async def test_two_people_answer_and_one_learns_who_was_first(store: Store) -> N
         await worker.ask(SESSION, QUESTION)
         assert (await ann.answer("s1", Answer(request="r1", action="decline"))).accepted
         assert await next_of(items) == Answer(request="r1", action="decline")
+    # It may have had a secret.
+    assert store.kept() == [""]
 
 
 async def test_what_was_sent_before_is_received_once_and_in_order(store: Store) -> None:
@@ -342,13 +374,13 @@ async def test_what_was_read_by_a_statement_whose_end_was_lost_comes_once(
                     lock.execute("SELECT FROM question FOR UPDATE")
                     lock.execute("SELECT FROM command FOR UPDATE")
                     proxy.resume()
+                    assert await next_of(items) == given
                     await until_in_thread(lambda: team_database.execute(WAITS))
                     proxy.pause()
                     swallowed = proxy.swallowed
                 await until(lambda: proxy.swallowed > swallowed)  # noqa: B023
                 proxy.cut()
                 proxy.resume()
-                assert await next_of(items) == given
             # Each once.
             await person.send("s1", submit("Two"))
             assert await next_of(items) == submit("Two")
@@ -366,6 +398,36 @@ async def test_a_question_that_is_asked_again_keeps_its_unread_answer(team_datab
         assert await next_of(items) == YES
     await mailbox.ask(SESSION, QUESTION)
     assert [each.request for each in await mailbox.questions()] == ["r1"]
+
+
+async def test_an_answer_that_the_session_does_not_take_counts_for_the_next_attempt(
+    team_database: Database,
+) -> None:
+    add_session(team_database)
+    worker, person, other = (mailbox_of(team_database) for _ in range(3))
+    read = "this sends data out; since {} the agent has read text from a website"
+    asked = replace(ASKED, reason=read.format("23:59 on 28 November"))
+    async with worker.received(SESSION) as items:
+        await worker.ask(SESSION, make_question(SESSION, asked))
+        assert (await person.answer("s1", YES)).accepted
+        # It ends before it has the answer, which was read.
+        assert (await asyncio.wait_for(anext(items), PATIENCE))[0] == YES
+    second = await asyncio.to_thread(take_over, team_database)
+    # The tools of its server are known now, so that more may be answered, and were read later.
+    known = replace(
+        asked,
+        request_id="r2",
+        reason=read.format("00:01"),
+        proposed=["send"],
+        scopes=["once"],
+        acts_here=True,
+        once_only=True,
+    )
+    async with other.received(second) as items:
+        await other.ask(second, make_question(second, replace(known, request_id="r3", input={"to": "Bob"})))
+        await other.ask(second, make_question(second, known))
+        assert await next_of(items) == replace(YES, request="r2")
+        assert [each.request for each in await person.questions()] == ["r3"]
 
 
 async def test_one_connection_receives_for_all_sessions(team_database: Database) -> None:

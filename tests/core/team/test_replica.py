@@ -26,6 +26,7 @@ from ua_tui.core.team.records import SessionId
 from ua_tui.core.team.replication.large_files import FolderPlace
 
 pytestmark = pytest.mark.slow
+CONVERSATION = ".conversation/conversation-1.jsonl"
 
 
 @pytest.fixture
@@ -62,13 +63,9 @@ async def test_journal_transcripts_files_and_state_copied(tmp_path: Path, team_d
         assert await session.replica.flush(PATIENCE)
         assert row_of(team_database, "state, cost_usd, finished_at") == ("idle", 0.25, None)
         assert stored_lines(team_database) == session.journal_lines
-        assert team_database.execute(
-            "SELECT session, subpath, uuid, entry FROM entry ORDER BY subpath, id"
-        ) == [
-            ("conversation-1", "", "u1", '{"type": "user", "uuid": "u1", "text": "\\u00e9 \\ud800"}'),
-            ("conversation-1", "", None, '{"type":"mode"}'),
-            ("conversation-1", "subagents/agent-1", "a1", '{"type":"user","uuid":"a1"}'),
-        ]
+        for path in (CONVERSATION, ".conversation/conversation-1/subagents/agent-1.jsonl"):
+            written = (session.workspace.path / path).read_text().splitlines()
+            assert stored_lines(team_database, path=path) == written != []
         assert team_database.execute(
             "SELECT path, size, place, data FROM artifact JOIN blob USING (sha256)"
         ) == [("work_products/report.md", 9, None, b"# Report\0")]
@@ -118,7 +115,7 @@ async def test_a_cut_connection_is_bridged(tmp_path: Path, team_database: Databa
         assert "team's database" in session.failures[0]
         assert "owner:owner" not in session.failures[0]
         assert stored_lines(team_database) == session.journal_lines
-        assert team_database.execute("SELECT count(*) FROM entry") == [(51,)]
+        assert len(stored_lines(team_database, path=CONVERSATION)) == 51
         assert team_database.execute("SELECT path FROM artifact") == [("downloads/a.bin",)]
         # A second loss is reported again.
         proxy.cut(refuse=True)
@@ -145,10 +142,8 @@ async def test_connections_cut_at_any_time_lose_and_repeat_nothing(
                 await until(lambda: proxy.cuts > cut or proxy.forwarded > sent)  # noqa: B023
         assert await session.replica.flush(PATIENCE)
         assert stored_lines(team_database) == session.journal_lines
-        stored = [entry for (entry,) in team_database.execute("SELECT entry FROM entry ORDER BY id")]
-        assert (
-            stored == (session.workspace.path / ".conversation/conversation-1.jsonl").read_text().splitlines()
-        )
+        written = (session.workspace.path / CONVERSATION).read_text().splitlines()
+        assert stored_lines(team_database, path=CONVERSATION) == written
 
 
 async def test_a_black_hole_is_noticed(
@@ -198,7 +193,8 @@ async def test_a_superseded_session_writes_nothing_more(tmp_path: Path, team_dat
         session.publish(ev.QueryReceived(query_id="q1", text="go"))
         await until_in_thread(lambda: session.superseded)
         session.save("downloads/a.txt", b"a")
-        assert not await session.replica.flush(1)
+        async with asyncio.timeout(PATIENCE):
+            assert not await session.replica.flush(3600.0)
     assert len(stored_lines(team_database)) == 1
     assert team_database.execute("SELECT count(*) FROM artifact") == [(0,)]
     assert session.failures == []
@@ -216,7 +212,7 @@ async def test_the_next_attempt_continues_and_supersedes(tmp_path: Path, team_da
         later.append_entry(b'{"type":"mode"}')
         assert await later.replica.flush(PATIENCE)
         assert row_of(team_database, "attempt, state, title") == (3, "running", "The first query")
-        assert team_database.execute("SELECT entry FROM entry") == [('{"type":"mode"}',)] * 2
+        assert stored_lines(team_database, path=CONVERSATION) == ['{"type":"mode"}'] * 2
         assert '"q7"' in stored_lines(team_database)[-1]
     async with copied_session(tmp_path, team_database, SessionId(id="s1", attempt=2)) as stale:
         await until_in_thread(lambda: stale.superseded)
@@ -249,6 +245,49 @@ async def test_two_copies_of_a_folder_become_two_sessions(tmp_path: Path, team_d
             assert stored_lines(team_database, two.replica.identity.id) == two.journal_lines
             assert two.replica.identity.id in (two.workspace.path / "team.json").read_text()
         assert not one.superseded
+
+
+async def test_what_the_database_has_of_another_folder_is_replaced(
+    tmp_path: Path, team_database: Database
+) -> None:
+    async with copied_session(tmp_path, team_database) as session:
+        session.append_entry(b'{"type":"mode","n":1}')
+        assert await session.replica.flush(PATIENCE)
+    folder = session.workspace.path
+    # A copy of the folder that has gone on otherwise, and a transcript that was made again.
+    lines = "UPDATE piece SET data = convert_to(replace(convert_from(data, 'UTF8'), '\"event\"', '\"other\"'), 'UTF8')"
+    team_database.execute(lines)
+    (folder / CONVERSATION).write_bytes(b'{"n":2}\n')
+    async with copied_session(folder, team_database, SessionId(id="s1", attempt=2)) as later:
+        assert await later.replica.flush(PATIENCE)
+        assert stored_lines(team_database) == later.journal_lines
+        assert stored_lines(team_database, path=CONVERSATION) == ['{"n":2}']
+        # As when it is made again while the session runs.
+        (folder / CONVERSATION).write_bytes(b"{}\n")
+        await until_in_thread(lambda: stored_lines(team_database, path=CONVERSATION) == ["{}"])
+
+
+async def test_what_the_database_alone_has_stays_but_for_a_torn_line(
+    tmp_path: Path, team_database: Database
+) -> None:
+    async with copied_session(tmp_path, team_database) as session:
+        session.append_entry(b'{"type":"mode","n":1}')
+        assert await session.replica.flush(PATIENCE)
+    folder = session.workspace.path
+    first = "SELECT xmin::text FROM piece WHERE path = 'journal.jsonl' AND start = 0"
+    before, size = team_database.execute(first), (folder / "journal.jsonl").stat().st_size
+    torn = "INSERT INTO piece VALUES ('s1', 'journal.jsonl', %s, convert_to(repeat('x', 1048576), 'UTF8'))"
+    for start in (size, size + 1048576):
+        team_database.execute(torn, start)
+    (folder / CONVERSATION).unlink()
+    async with copied_session(folder, team_database, SessionId(id="s1", attempt=2)) as later:
+        assert await later.replica.flush(PATIENCE)
+        assert stored_lines(team_database) == later.journal_lines
+        assert stored_lines(team_database, path=CONVERSATION) == ['{"type":"mode","n":1}']
+        # What was right was never away: another loss could have kept it from coming back.
+        assert team_database.execute(first) == before
+        later.append_entry(b'{"n":2}')
+        await until_in_thread(lambda: stored_lines(team_database, path=CONVERSATION) == ['{"n":2}'])
 
 
 async def test_a_large_file_goes_to_the_place_and_not_into_the_database(
@@ -322,13 +361,11 @@ async def test_no_records_or_paths_outside_are_copied(tmp_path: Path, team_datab
             session.publish(ev.ArtifactSaved(path=path, kind="x", size=6, sha256="0" * 64, observer="test"))
         # The last line is torn.
         with (session.workspace.path / "journal.jsonl").open("ab") as file:
-            file.write(
-                b'\0\0\0\n{"event":"x","seq":\n{"seq":90,"event":"later_event","path":[1]}\n\xff\n{"seq":91'
-            )
+            file.write(b'\0\0\0\n{"event":"x","seq":\n{"seq":90,"event":"later_event","path":[1]}\n{"seq":91')
         assert await session.replica.flush(PATIENCE)
         lines = stored_lines(team_database)
         assert lines[-1] == '{"seq":90,"event":"later_event","path":[1]}'
-        assert len(lines) == 2 + len(paths)
+        assert len(lines) == 4 + len(paths)
     assert team_database.execute("SELECT count(*) FROM artifact") == [(0,)]
     assert session.failures == []
 
@@ -341,7 +378,7 @@ async def test_owners_alone_write_rows(tmp_path: Path, cluster: Cluster, team_da
         session.append_entry(b'{"type":"mode"}')
         session.save("downloads/a.txt", b"a")
         assert await session.replica.flush(PATIENCE), session.failures
-        for table in ("session", "entry", "blob"):
+        for table in ("session", "blob"):
             assert team_database.execute(f"SELECT owner::text FROM {table}") == [(anna,)]
         theirs = cluster.url(team_database.name, bert)
         async with copied_session(tmp_path, theirs, SessionId(id="s1", attempt=2)) as other:

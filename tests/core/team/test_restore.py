@@ -143,8 +143,7 @@ async def test_hostile_rows_write_nothing_outside_and_no_records(
     tmp_path: Path, cluster: Cluster, team_database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Lines are read one after the other.
-    monkeypatch.setattr(pulling, "_MOST_BYTES", 100)
-    monkeypatch.setattr(pulling, "_LONGEST", 100_000)
+    monkeypatch.setattr(pulling, "_PIECES", pulling._PIECES.replace(b"16777216", b"100"))
     secret = tmp_path / "secret"
     secret.write_text("secret")
     before = files_of(await filled(tmp_path / "a", team_database))
@@ -157,19 +156,17 @@ async def test_hostile_rows_write_nothing_outside_and_no_records(
     for path, sha256 in (("stolen.txt", "0" * 64), ("stolen-2.txt", "../../secret")):
         execute("INSERT INTO artifact (session, path, sha256, size, place) VALUES ('s1', %s, %s, 6, %s)",
                 path, sha256, str(secret))  # fmt: skip
-    for name, subpath in CASES["transcripts"]:
-        execute("INSERT INTO entry (project, session, subpath, entry) VALUES ('s1', %s, %s, '{\"type\":\"x\"}')",
-                name, subpath)  # fmt: skip
-    for number, line in enumerate(('{"seq":1}', "not JSON", '{"seq":"x"}', '{"seq":904}\n{"seq":905}'), 900):
-        execute("INSERT INTO journal VALUES ('s1', %s, %s)", number, line)
+    for name in CASES["transcripts"]:
+        execute("INSERT INTO piece VALUES ('s1', %s, 0, E'{}\n')", name)
     execute(HOSTILE_ROWS)
     # Another member adds to the conversation.
     eve = cluster.make_role(f"eve_{team_database.name}")
     grant(Address.parse(team_database.url), eve)
-    with psycopg.connect(cluster.url(team_database.name, eve), autocommit=True) as db:
-        db.execute(
-            "INSERT INTO ua_tui.entry (project, session, entry) VALUES ('s1', 'conversation-1', '{\"type\":\"user\"}')"
-        )
+    with (
+        psycopg.connect(cluster.url(team_database.name, eve), autocommit=True) as db,
+        pytest.raises(psycopg.errors.InsufficientPrivilege),
+    ):
+        db.execute("INSERT INTO ua_tui.piece VALUES ('s1', '.conversation/conversation-1.jsonl', 9, '')")
     restored = await restore(team_database, tmp_path / "b", artifacts=str(tmp_path / "large"))
     assert files_of(restored) == before
     assert sorted(os.listdir(tmp_path)) == ["a", "b", "large", "secret"]
@@ -181,7 +178,7 @@ async def test_copies_belong_to_job_owners(tmp_path: Path, cluster: Cluster, tea
     for name in (anna, bert):
         grant(Address.parse(team_database.url), name)
     folder = await filled(tmp_path / "a", team_database, SessionId(id="s1", owner=anna, shared=False))
-    tables = ("session", "entry", "blob")
+    tables = ("session", "blob")
     for table in tables:
         assert set(team_database.execute(f"SELECT owner::text FROM {table}")) == {(anna,)}
     restored = await restore_session(
@@ -192,7 +189,7 @@ async def test_copies_belong_to_job_owners(tmp_path: Path, cluster: Cluster, tea
     with pytest.raises(TeamError, match="has no session"):
         await restore_session(Address.parse(cluster.url(team_database.name, bert)), "s1", tmp_path / "c")
     with psycopg.connect(cluster.url(team_database.name, bert), autocommit=True) as db:
-        for table in (*tables, "journal", "artifact"):
+        for table in (*tables, "piece", "artifact"):
             assert db.execute(f"SELECT count(*) FROM ua_tui.{table}".encode()).fetchone() == (0,)
 
 
@@ -248,6 +245,13 @@ async def test_a_mirror_follows_a_session_and_notices_its_end(
     later = SessionMirror(Address.parse(team_database.url), "s1")
     assert await later.start() == folder
     assert journal.read_text().splitlines() == session.journal_lines
+    await later.close()
+    # Meanwhile it was begun anew, and is longer.
+    team_database.execute("DELETE FROM piece")
+    anew = journal.read_bytes().replace(b"event", b"other") + b"{}\n"
+    team_database.execute("INSERT INTO piece VALUES ('s1', 'journal.jsonl', 0, %s)", anew)
+    assert await later.start() == folder
+    assert journal.read_bytes() == anew
     await later.close()
 
 

@@ -1,9 +1,6 @@
 INSERT INTO blob (sha256, data) VALUES (repeat('1', 64), 'other');
 -- The content is another one.
 INSERT INTO artifact (session, path, sha256, size) VALUES ('s1', 'other.txt', repeat('1', 64), 5);
--- Compressed these are small in the database.
-INSERT INTO journal SELECT 's1', n, format('{"seq":%s,"x":"%s"}', n, repeat('x', 200000))
-    FROM generate_series(911, 913) n;
-INSERT INTO entry (project, session, entry) VALUES
-    ('s1', 'conversation-1', format('{"type":"%s"}', repeat('x', 200000))),
-    ('s1', 'conversation-1', '{"type":"x"}' || chr(10) || '{"type":"y"}');
+-- These do not follow what is before them.
+INSERT INTO piece VALUES ('s1', 'journal.jsonl', 10, E'{"seq":1}\n'), ('s1', 'journal.jsonl', 1000000, E'{"seq":904}\n'),
+    ('s1', '.conversation/conversation-1.jsonl', 3, E'x\n');

@@ -118,6 +118,28 @@ async def test_a_question_that_was_answered_elsewhere_is_withdrawn(desk: Desk) -
     assert await desk.person.questions() == []
 
 
+async def test_an_answer_that_comes_while_the_session_ends_is_not_taken(desk: Desk) -> None:
+    async with desk.at_work():
+        desk.relay.handle_event(CALL)
+        await desk.waiting("r1")
+        desk.relay.is_leaving = True
+        await desk.person.answer("s1", Answer(request="r1", allow=True))
+        await desk.waiting()
+    async with desk.worker.received(SESSION) as items:
+        item, _ = await anext(items)
+    assert item == Answer(request="r1", allow=True)
+    assert desk.session.told == []
+
+
+async def test_what_cannot_be_handled_is_given_up(desk: Desk, monkeypatch: Patch) -> None:
+    async with desk.at_work():
+        monkeypatch.setattr(desk.session, "steer", None)
+        await desk.person.send("s1", Command(kind="submit", body="One"))
+        monkeypatch.undo()
+        await desk.person.send("s1", Command(kind="submit", body="Two"))
+        assert await desk.told(1) == "Two"
+
+
 async def test_a_form_is_asked_for_again_if_its_answer_does_not_fit(desk: Desk) -> None:
     desk.session.refuses = "nights must be a number"
     async with desk.at_work():

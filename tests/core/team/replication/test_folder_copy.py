@@ -2,82 +2,99 @@
 
 from __future__ import annotations
 
-import json
+import hashlib
+from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from ua_tui.core.storage.files import Root
-from ua_tui.core.team.replication.folder_copy import LineTail, TranscriptTail, files_of, journal_line_of
+from ua_tui.core.errors import WorkspaceError
+from ua_tui.core.storage.workspace import Workspace
+from ua_tui.core.team.replication.folder_copy import FolderCopy, Piece, StoredPiece, announced_files
+
+JOURNAL, TRANSCRIPT = "journal.jsonl", ".conversation/a/b.jsonl"
 
 
-def test_only_complete_lines_are_read_and_only_once(tmp_path: Path) -> None:
-    tail = LineTail(Root(tmp_path), "a.jsonl")
-    file = tmp_path / "a.jsonl"
-    assert tail.read() == ([], 0)
+@pytest.fixture
+def workspace(tmp_path: Path) -> Iterator[Workspace]:
+    workspace = Workspace.create(tmp_path, datetime(2026, 1, 2, tzinfo=UTC))
+    (workspace.path / TRANSCRIPT).parent.mkdir(parents=True)
+    yield workspace
+    workspace.close()
+
+
+def stored(piece: Piece) -> StoredPiece:
+    return StoredPiece(piece.path, piece.start, piece.end, hashlib.sha256(piece.data).hexdigest())
+
+
+def test_only_complete_lines_are_read_and_only_once(workspace: Workspace) -> None:
+    copy, file = FolderCopy(workspace), workspace.path / JOURNAL
+    assert copy.read() == []
     file.write_bytes(b"one\ntw")
-    lines, end = tail.read()
-    assert (lines, end) == ([b"one"], 4)
+    (piece,) = copy.read()
+    assert piece == Piece(JOURNAL, 0, b"one\n")
     # Nothing is lost if it could not be copied.
-    assert tail.read() == (lines, end)
-    tail.advance(end)
-    assert tail.read() == ([], 4)
+    assert copy.read() == [piece]
+    copy.advance([piece])
+    assert copy.read() == []
     with file.open("ab") as more:
         more.write(b"o\r\x85\n\nthree\n")
-    assert tail.read() == ([b"two\r\x85", b"", b"three"], 17)
-    tail.advance(17)
+    (workspace.path / TRANSCRIPT).write_bytes(b"{}\n")
+    assert copy.waiting_lines() == 3
+    pieces = copy.read()
+    assert pieces == [Piece(JOURNAL, 4, b"two\r\x85\n\nthree\n"), Piece(TRANSCRIPT, 0, b"{}\n")]
+    copy.advance(pieces)
     file.write_bytes(b"new\n")
-    assert tail.read() == ([b"new"], 4)
+    with pytest.raises(WorkspaceError, match="made anew"):
+        copy.read()
 
 
-def test_a_line_that_is_longer_than_a_piece_is_read(tmp_path: Path) -> None:
-    (tmp_path / "a").write_bytes(b"x" * (3 << 20) + b"\nshort\n")
-    tail = LineTail(Root(tmp_path), "a")
-    read = list[bytes]()
-    while True:
-        lines, end = tail.read()
-        if end == tail.offset:
-            break
-        read += lines
-        tail.advance(end)
-    assert [len(line) for line in read] == [3 << 20, 5]
+def test_a_line_that_is_longer_than_a_piece_is_read_in_parts(workspace: Workspace) -> None:
+    data = b"x" * (5 << 19) + b"\nshort\n"
+    (workspace.path / JOURNAL).write_bytes(data)
+    copy, read = FolderCopy(workspace), list[Piece]()
+    while pieces := copy.read():
+        copy.advance(pieces)
+        read += pieces
+    assert b"".join(each.data for each in read) == data
+    assert [each.start for each in read] == [0, 1 << 20, 2 << 20]
 
 
-@pytest.mark.parametrize(
-    "line", [b"", b"{", b"[]", b'{"seq":0}', b'{"seq":-1}', b'{"seq":"1"}', b'{"seq":9e99}', b"\xff"]
-)
-def test_what_is_no_event_is_recognised(line: bytes) -> None:
-    assert journal_line_of(line) is None
+def test_copying_begins_where_the_database_ends_if_that_is_of_this_folder(workspace: Workspace) -> None:
+    event = b'{"event":"artifact_saved","seq":1,"path":"a","sha256":"0"}\n'
+    (workspace.path / JOURNAL).write_bytes(2 * event)
+    (workspace.path / TRANSCRIPT).write_bytes(b"{}\n")
+    first, other = Piece(JOURNAL, 0, event), Piece(TRANSCRIPT, 0, b"[]\n")
+    copy = FolderCopy(workspace)
+    gone = StoredPiece(".conversation/gone.jsonl", 0, 3, "")
+    assert copy.begin([stored(first), stored(other), gone]) == {TRANSCRIPT: 0}
+    # What was announced before is known, too.
+    assert copy.files == {"a": "0"}
+    assert copy.read() == [Piece(JOURNAL, len(event), event), Piece(TRANSCRIPT, 0, b"{}\n")]
+    (workspace.path / gone.path).write_bytes(b"{}\n{}\n")
+    with pytest.raises(WorkspaceError, match="made anew"):
+        copy.read()
+
+
+def test_only_what_the_folder_does_not_have_is_copied_anew(workspace: Workspace) -> None:
+    (workspace.path / JOURNAL).write_bytes(b"one\ntwo\n")
+    copy, torn = FolderCopy(workspace), Piece(JOURNAL, 8, b"x" * 9)
+    for last, start in ((torn, 8), (torn._replace(start=5), 5), (torn._replace(start=99), 8)):
+        assert copy.begin([stored(last)]) == {JOURNAL: start}
+    assert copy.begin([stored(Piece(JOURNAL, 4, b"two\n"))]) == {}
+    assert copy.read() == []
+
+
+@pytest.mark.parametrize("line", [b"", b"{", b"[]", b'{"event":5}', b'{"path":[]}', b"\xff", b"[" * 100_000])
+def test_what_is_no_event_announces_nothing(line: bytes) -> None:
+    assert announced_files(line) == []
 
 
 def test_files_are_announced_by_three_events() -> None:
-    saved = '{"event":"artifact_saved","seq":1,"path":"a","sha256":"0"}'
-    assert files_of(saved, "artifact_saved") == [("a", "0")]
-    assert files_of(saved, "query_received") == []
-    attached = '{"seq":1,"files":[{"path":"attachments/a"},{"path":"b"}]}'
-    assert files_of(attached, "files_attached") == [("attachments/a", ""), ("b", "")]
-    assert files_of('{"path":[]}', "artifact_saved") == []
-
-
-ENTRIES = st.lists(st.sampled_from(["mode", "title", "a", "b", "c", "d"]), max_size=12)
-
-
-@given(ENTRIES, st.integers(0, 12))
-def test_copying_begins_exactly_where_the_database_ends(
-    tmp_path_factory: pytest.TempPathFactory, names: list[str], stored: int
-) -> None:
-    folder = tmp_path_factory.mktemp("tail")
-    # Entries of one letter have a uuid, which is their own; markers are equal to each other.
-    lines = [
-        {"type": "x", "uuid": f"{name}{at}"} if len(name) == 1 else {"type": name}
-        for at, name in enumerate(names)
-    ]
-    (folder / "t").write_text("".join(json.dumps(each, separators=(",", ":")) + "\n" for each in lines))
-    there = lines[:stored]
-    last = next((each["uuid"] for each in reversed(there) if "uuid" in each), None)
-    behind = there[next((at + 1 for at in reversed(range(len(there))) if "uuid" in there[at]), 0) :]
-    tail = TranscriptTail(Root(folder), "t", {})
-    tail.align(last, [json.dumps(each, separators=(",", ":")) for each in behind])
-    assert tail.read_entries()[0] == lines[stored:]
+    saved = b'{"event":"artifact_saved","seq":1,"path":"a","sha256":"0"}'
+    assert announced_files(saved) == [("a", "0")]
+    assert announced_files(saved.replace(b"saved", b"changed")) == [("a", "0")]
+    assert announced_files(saved.replace(b"artifact_saved", b"query_received")) == []
+    attached = b'{"event":"files_attached","files":[{"path":"attachments/a"},{"path":"b"}]}'
+    assert announced_files(attached) == [("attachments/a", ""), ("b", "")]
