@@ -14,43 +14,28 @@ from ua_tui.core.postgres.address import Address
 
 if TYPE_CHECKING:
     from ua_tui.core.knowledge.index.store import KnowledgeStore
-    from ua_tui.core.knowledge.search.database import Database
     from ua_tui.core.knowledge.search.embeddings import Embedder
     from ua_tui.core.knowledge.search.search import KnowledgeSearch
 
 
-def open_store(place: KnowledgePlace, origins: Mapping[str, Origin] | None = None) -> KnowledgeStore:
-    """Open what writes to the knowledge base; a missing file is made.
+def open_store(
+    place: KnowledgePlace, origins: Mapping[str, Origin] | None = None, *, read_only: bool = False
+) -> KnowledgeStore:
+    """Open the knowledge base; to be written, a missing file is made, and else nothing is opened before it is read.
 
     `origins` are the sessions of a team that are on this machine, by their names.
 
     Raises:
-        KnowledgeError: it cannot be opened.
+        KnowledgeError: it cannot be opened, or the packages for a team's database are missing.
     """
     if isinstance(place, Address):
         check_packages()
         from ua_tui.core.knowledge.postgres.store import PostgresStore
 
-        return PostgresStore(place, origins)
+        return PostgresStore(place, origins, read_only=read_only)
     from ua_tui.core.knowledge.index.sqlite_store import SqliteStore
 
-    return SqliteStore(place)
-
-
-def open_database(place: KnowledgePlace) -> Database:
-    """Open what is read; nothing is before the first question.
-
-    Raises:
-        KnowledgeError: the packages for a team's database are missing.
-    """
-    if isinstance(place, Address):
-        check_packages()
-        from ua_tui.core.knowledge.postgres.reader import PostgresReader
-
-        return PostgresReader(place)
-    from ua_tui.core.knowledge.index.reader import SqliteReader
-
-    return SqliteReader(place)
+    return SqliteStore(place, read_only=read_only)
 
 
 def open_search(
@@ -69,7 +54,7 @@ def open_search(
     from ua_tui.core.knowledge.search.search import BUDGET, KnowledgeSearch
 
     return KnowledgeSearch(
-        open_database(place), budget=BUDGET if budget is None else budget, embedder=embedder
+        open_store(place, read_only=True), budget=BUDGET if budget is None else budget, embedder=embedder
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, get_args
 
@@ -69,6 +70,29 @@ class KnowledgeDocument(msgspec.Struct, frozen=True, kw_only=True):
     date: str = ""
     tool_use_id: str | None = None
     partial: bool = False
+
+
+class Batch(msgspec.Struct, frozen=True, kw_only=True):
+    """What was read from a session's journal between two cursors.
+
+    Attributes:
+        after: the cursor at which the reading ended; that at which it began if there was nothing to read.
+        facts: what is known of the session; None if it is not known when it began.
+        calls: calls that began.
+        documents: read while they are asked for; one with the path and the part of an earlier one replaces it.
+        replaced: the files that were read again: all of their earlier documents are removed.
+        more: whether the journal has more to read.
+        restarted: whether the journal is not the one that the cursor is about: remove the session and read again from
+            `Cursor()`. Everything else is empty then.
+    """
+
+    after: Cursor
+    facts: Facts | None = None
+    calls: Sequence[IndexedCall] = ()
+    documents: Iterable[KnowledgeDocument] = ()
+    replaced: Collection[str] = ()
+    more: bool = False
+    restarted: bool = False
 
 
 class Chunk(msgspec.Struct, frozen=True, array_like=True):
@@ -144,14 +168,6 @@ class FoundPage(Hit, frozen=True, kw_only=True):
     partial: bool = False
 
 
-class Facet(msgspec.Struct, frozen=True):
-    """A value by which the hits can be narrowed, how many of them have it, and what a session is called."""
-
-    value: str
-    count: int
-    name: str = ""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Results:
     """The answer to a query.
@@ -163,9 +179,6 @@ class Results:
     """
 
     hits: tuple[Hit, ...] = ()
-    kinds: tuple[Facet, ...] = ()
-    sites: tuple[Facet, ...] = ()
-    sessions: tuple[Facet, ...] = ()
     partial: bool = False
     relaxed: bool = False
     unfinished: bool = False

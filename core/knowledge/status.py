@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import closing, suppress
 from pathlib import Path
 
 import msgspec
 
 from ua_tui.core.errors import KnowledgeError
-from ua_tui.core.knowledge.access import open_database
+from ua_tui.core.knowledge.access import open_store
 from ua_tui.core.knowledge.place import KnowledgePlace, folder_key, folder_path, version_of
 from ua_tui.core.knowledge.records import KINDS
 from ua_tui.core.knowledge.removal.forgotten import ForgottenFile, Tombstones
@@ -27,13 +27,6 @@ _NO_SHARED_MEMORY = (
 )
 
 
-class Lag(msgspec.Struct, frozen=True):
-    """A session whose journal has `missing` bytes that are not in the knowledge base."""
-
-    session: str
-    missing: int
-
-
 class Status(msgspec.Struct, frozen=True, kw_only=True):
     """What `ua-tui knowledge` shows; without a file everything is empty.
 
@@ -46,8 +39,7 @@ class Status(msgspec.Struct, frozen=True, kw_only=True):
         updated: the time of the last change, in seconds since the epoch.
         journal_mode: `wal`, or `delete` on a file system without shared memory.
         forgotten: how many times something was forgotten.
-        places: how far the journal of each session was read.
-        lagging: the sessions that are not complete, those that miss most first.
+        lagging: the sessions that are not complete, with the bytes of their journals that are missing, most first.
         set_aside: damaged files beside it.
         notes: sentences for a person about what is normal here.
         problems: sentences for a person about what is wrong.
@@ -66,8 +58,7 @@ class Status(msgspec.Struct, frozen=True, kw_only=True):
     updated: float | None = None
     journal_mode: str = ""
     forgotten: int = 0
-    places: Mapping[str, int] = msgspec.field(default_factory=dict)
-    lagging: tuple[Lag, ...] = ()
+    lagging: Mapping[str, int] = msgspec.field(default_factory=dict)
     set_aside: tuple[Path, ...] = ()
     notes: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()
@@ -81,16 +72,18 @@ def read_status(place: KnowledgePlace, base: Path | None = None, model: str = ""
     It raises nothing: what cannot be read is among the problems.
     """
     problems: list[str] = []
+    places: dict[str, int] = {}
     found = Status(path=place, exists=version_of(place) is not None)
     if found.exists:
         try:
-            found = _counted(place, model)
+            found, places = _counted(place, model)
         except KnowledgeError as error:
             problems.append(str(error))
     if isinstance(place, Address):
-        lagging = () if problems else _lagging(found, base, lambda _key: False)
+        lagging = {} if problems else _lagging(place, base, places)
         return msgspec.structs.replace(found, version=LATEST, lagging=lagging, problems=tuple(problems))
     tombstones = _tombstones(place, problems)
+    lagging = _lagging(place, base, places)
     files = [_stat(each) for each in (place, *sidecars(place))]
     return msgspec.structs.replace(
         found,
@@ -98,7 +91,7 @@ def read_status(place: KnowledgePlace, base: Path | None = None, model: str = ""
         # A program that reads changes the memory that it shares with others.
         updated=max((each.st_mtime for each in files[:2] if each is not None), default=None),
         forgotten=len(tombstones),
-        lagging=_lagging(found, base, tombstones.has_session),
+        lagging={key: missing for key, missing in lagging.items() if not tombstones.has_session(key)},
         set_aside=tuple(
             each for each in files_set_aside(place) if not each.name.endswith(("-wal", "-journal"))
         ),
@@ -107,28 +100,18 @@ def read_status(place: KnowledgePlace, base: Path | None = None, model: str = ""
     )
 
 
-def _counted(place: KnowledgePlace, model: str) -> Status:
-    """What is in the knowledge base."""
-    with closing(open_database(place)) as database, database.reading():
+def _counted(place: KnowledgePlace, model: str) -> tuple[Status, dict[str, int]]:
+    """What is in the knowledge base, and how far the journal of each session was read."""
+    with closing(open_store(place, read_only=True)) as database, database.reading():
         sessions, passages, sources = database.rows("counts_of_all")[0]
         embeddable, vectors = database.rows("vectors", model=model)[0] if model else (0, 0)
-        documents = dict(database.rows("kinds"))
-        names, (state,) = database.execute(*database.statement("state", (), {}))
+        found = dict(database.rows("kinds"))
+        names, (values,) = database.execute(*database.statement("state", (), {}))
         places = {folder: place for folder, _, place in database.rows("cursors")}
-    return Status(
-        path=place,
-        exists=True,
-        sessions=sessions,
-        documents={
-            kind: documents[kind] for kind in dict.fromkeys((*KINDS, *sorted(documents))) if kind in documents
-        },
-        passages=passages,
-        sources=sources,
-        embeddable=embeddable,
-        vectors=vectors,
-        places=places,
-        **dict(zip(names, state, strict=True)),
-    )
+    documents = {kind: found[kind] for kind in dict.fromkeys((*KINDS, *sorted(found))) if kind in found}
+    counts = {"sessions": sessions, "passages": passages, "sources": sources, "embeddable": embeddable}
+    state = dict(zip(names, values, strict=True))
+    return Status(path=place, exists=True, documents=documents, vectors=vectors, **counts, **state), places
 
 
 def _tombstones(database: Path, problems: list[str]) -> Tombstones:
@@ -144,23 +127,18 @@ def _tombstones(database: Path, problems: list[str]) -> Tombstones:
     return forgotten.tombstones
 
 
-def _lagging(found: Status, base: Path | None, is_forgotten: Callable[[str], bool]) -> tuple[Lag, ...]:
+def _lagging(place: KnowledgePlace, base: Path | None, places: Mapping[str, int]) -> dict[str, int]:
     """The sessions below `base`, and those that are known, whose journals are longer than what was read of them."""
-    keys = dict.fromkeys(found.places)
+    keys = dict.fromkeys(places)
     if base is not None:
         with suppress(OSError), os.scandir(base / WORKSPACES) as entries:
-            keys |= dict.fromkeys(
-                folder_key(found.path, Path(each.path))
-                for each in entries
-                if each.is_dir(follow_symlinks=False)
-            )
-    lagging = []
+            folders = (Path(each.path) for each in entries if each.is_dir(follow_symlinks=False))
+            keys |= dict.fromkeys(folder_key(place, folder) for folder in folders)
+    missing = {}
     for key in keys:
-        journal = _stat(folder_path(found.path, key) / JOURNAL)
-        missing = 0 if journal is None else journal.st_size - found.places.get(key, 0)
-        if missing > 0 and not is_forgotten(key):
-            lagging.append(Lag(key, missing))
-    return tuple(sorted(lagging, key=lambda lag: -lag.missing))
+        journal = _stat(folder_path(place, key) / JOURNAL)
+        missing[key] = 0 if journal is None else journal.st_size - places.get(key, 0)
+    return dict(sorted(((key, size) for key, size in missing.items() if size > 0), key=lambda each: -each[1]))
 
 
 def _stat(path: Path) -> os.stat_result | None:

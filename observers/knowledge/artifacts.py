@@ -51,7 +51,6 @@ class SavedFile(msgspec.Struct, frozen=True, kw_only=True):
     """A file as its event describes it; `path` is relative to the session's folder, `at` seconds since the epoch.
 
     `sha256` is the digest of what the observer saved; empty if it was changed afterwards, or somebody else wrote it.
-    `seq` is that of the event.
     """
 
     path: str
@@ -59,7 +58,6 @@ class SavedFile(msgspec.Struct, frozen=True, kw_only=True):
     at: float
     tool_use_id: str | None = None
     sha256: str = ""
-    seq: int = 0
 
     def document(
         self, kind: Kind, trust: Trust, says: Mapping[str, Any] = _NOTHING, **fields: Any

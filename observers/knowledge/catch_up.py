@@ -13,7 +13,7 @@ from pathlib import Path
 import msgspec
 
 from ua_tui.core.errors import JournalError, KnowledgeError
-from ua_tui.core.history.lookup import named_entries, session_names
+from ua_tui.core.history.lookup import named_entries
 from ua_tui.core.knowledge.access import open_store
 from ua_tui.core.knowledge.index.database import emptied
 from ua_tui.core.knowledge.index.store import KnowledgeStore
@@ -24,7 +24,7 @@ from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.core.storage.folders import WORKSPACES
 from ua_tui.core.storage.workspace import JOURNAL
 from ua_tui.core.text import clean_line
-from ua_tui.observers.knowledge.journal import read_batch
+from ua_tui.observers.knowledge.journal import read_batch, with_searches
 
 _log = logging.getLogger(__name__)
 
@@ -61,15 +61,9 @@ def index_piece(store: KnowledgeStore, folder: Path, redactor: Redactor) -> Piec
                 store.remove_session(key)
                 return Piece(more=True)
             # Another program may be faster: then it is read again from where that ended.
-            stored = batch.after == before or store.apply(
-                key,
-                before,
-                batch.after,
-                facts=batch.facts,
-                calls=batch.calls,
-                documents=batch.documents,
-                replaced=batch.replaced,
-            )
+            found = with_searches(batch.documents, lambda: store.found_pages(key))
+            batch = msgspec.structs.replace(batch, documents=found)
+            stored = batch.after == before or store.apply(key, before, batch)
             piece = Piece(batch.more or not stored)
         except JournalError:
             if _is_folder(folder):
@@ -84,12 +78,20 @@ def index_piece(store: KnowledgeStore, folder: Path, redactor: Redactor) -> Piec
 
 
 def catch_up(
-    store: KnowledgeStore, base: Path, redactor: Redactor, *, besides: Path | None = None
+    store: KnowledgeStore,
+    base: Path,
+    redactor: Redactor,
+    *,
+    besides: Path | None = None,
+    oldest_first: bool = False,
+    on_progress: Callable[[int, int], None] = lambda _done, _all: None,
+    on_problem: Callable[[str], object] = _log.info,
 ) -> Iterator[Piece]:
     """Index what is missing of the sessions below `base`, newest first, and remove those that are gone from a file.
 
     It ends when everything is there, except for the sessions that other programs index at that moment. The session
-    `besides` is left out.
+    `besides` is left out. `on_progress` is given how many sessions are done and how many there are, and `on_problem` a
+    sentence for each that cannot be read.
 
     Raises:
         KnowledgeError: the store cannot be written.
@@ -112,32 +114,32 @@ def catch_up(
     # Those that are elsewhere have not been read since the file was emptied.
     unread = [folder_path(store.path, key) for key, cursor in known.items() if cursor == Cursor()]
     elsewhere = [folder for folder in unread if folder.parent != sessions and is_session(folder)]
-    for folder in [*(sessions / name for name in names), *elsewhere]:
+    folders = [*(sessions / name for name in names), *elsewhere]
+    for number, folder in enumerate(reversed(folders) if oldest_first else folders):
+        on_progress(number, len(folders))
         cursor = known.get(folder_key(store.path, folder), Cursor())
         if folder == besides or _size(folder) in (0, cursor.place):
             continue
         try:
             yield from index_session(store, folder, redactor)
         except UnreadableSession as error:
-            _log.info("not indexed: %s", error, exc_info=error)
+            on_problem(str(error))
+    on_progress(len(folders), len(folders))
 
 
-def rebuild(
+def update(
     place: KnowledgePlace,
     base: Path,
     redactor: Redactor,
     on_progress: Callable[[int, int], None] = lambda _done, _all: None,
+    *,
+    again: bool = False,
 ) -> list[str]:
-    """Empty a file, and read the sessions below `base` and others that it knew into it; blocks.
+    """Read what is missing of the sessions below `base`, as `catch_up` does, into the knowledge base; blocks.
 
-    In the database of a team the sessions of this machine are read again. Other programs may read and write meanwhile,
-    and lose nothing; what is missing if it does not end is read by `catch_up`.
-
-    Args:
-        place: where the knowledge base is.
-        base: the folder that holds the folder of the sessions.
-        redactor: what masks secrets.
-        on_progress: called with the sessions that are done and all that there are.
+    With `again` a file is emptied first, and read again are also the other sessions that it knew; in the database of a
+    team it is the sessions of this machine. Other programs may read and write meanwhile, and lose nothing; what is
+    missing if it does not end is read the next time.
 
     Returns:
         A sentence for each session that cannot be read.
@@ -145,29 +147,24 @@ def rebuild(
     Raises:
         KnowledgeError: the knowledge base cannot be written.
     """
-    folders = {(base / WORKSPACES).resolve() / name for name in session_names(base)}
-    if not isinstance(place, Address):
-        folders |= {folder for key in emptied(place) if is_session(folder := folder_path(place, key))}
     problems: list[str] = []
+    if again and not isinstance(place, Address):
+        emptied(place)
     with open_store(place) as store:
-        known = store.cursors()
-        for key in known if store.follows_folders else ():
-            if known[key] == Cursor() and not is_session(folder_path(place, key)):
+        for key in store.cursors() if again else ():
+            folder = folder_path(place, key)
+            if isinstance(place, Address):
+                is_old = folder.parent == (base / WORKSPACES).resolve()
+            else:
+                is_old = not is_session(folder)
+            if is_old:
                 store.remove_session(key)
         # The oldest first: a search that runs out of time has seen the last passages.
-        for number, folder in enumerate(sorted(folders, key=lambda folder: folder.name)):
-            on_progress(number, len(folders))
-            if known.get(key := folder_key(place, folder), Cursor()) != Cursor():
-                store.remove_session(key)
-            try:
-                for _piece in index_session(store, folder, redactor):
-                    pass
-            except UnreadableSession as error:
-                problems.append(str(error))
-        # What other programs left to this one meanwhile.
-        for _piece in catch_up(store, base, redactor):
+        pieces = catch_up(
+            store, base, redactor, oldest_first=again, on_progress=on_progress, on_problem=problems.append
+        )
+        for _piece in pieces:
             pass
-    on_progress(len(folders), len(folders))
     return problems
 
 

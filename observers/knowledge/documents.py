@@ -38,7 +38,6 @@ from ua_tui.observers.knowledge.cleaning import (
     title_in,
 )
 from ua_tui.observers.knowledge.contents import Content, opened, read_content, whole_words
-from ua_tui.observers.knowledge.earlier import Earlier
 
 QueryEvent = QueryReceived | QuerySteered | QueryFinished
 
@@ -68,10 +67,8 @@ class _Read(msgspec.Struct):
     title: str = ""
 
 
-def documents_of(
-    root: Root, file: SavedFile, cleaner: Cleaner, earlier: Earlier | None = None
-) -> Iterator[KnowledgeDocument]:
-    """Read the documents of a file in the folder of a session; `earlier` knows the searches that found its pages.
+def documents_of(root: Root, file: SavedFile, cleaner: Cleaner) -> Iterator[KnowledgeDocument]:
+    """Read the documents of a file in the folder of a session.
 
     A file that is missing or damaged gives fewer documents, and never an error. Links are not followed.
     """
@@ -87,10 +84,7 @@ def documents_of(
     elif file.kind == "article" or _is_page(file.path):
         # An agent could put other addresses into it.
         trust: Trust = "web" if content.sha256 == file.sha256 else "own"
-        for page in page_documents(file, content.text, cleaner, trust=trust):
-            found = earlier.words_for(page.url, file.seq) if earlier is not None and page.url else []
-            words = [text for text in found if text != page.title]
-            yield _titled(replace(page, context="\n".join([*words, page.context])) if words else page)
+        yield from map(_titled, page_documents(file, content.text, cleaner, trust=trust))
     elif (read := _FORMATS.get(file.kind)) is not None:
         yield from map(_titled, read(file, content.text, cleaner))
     else:
@@ -105,8 +99,8 @@ def _titled(document: KnowledgeDocument) -> KnowledgeDocument:
     return replace(document, title=address_title(document.url) or led or short_title(document.text))
 
 
-def event_document(event: QueryEvent, cleaner: Cleaner, earlier: Earlier) -> KnowledgeDocument | None:
-    """Return the document of a query or of a final answer; None if it has no text."""
+def event_document(event: QueryEvent, cleaner: Cleaner, asked: str) -> KnowledgeDocument | None:
+    """Return the document of a query, or of the final answer to what was `asked`; None if it has no text."""
     masked = cleaner.masked(event.text)
     text = clean_text(masked)
     if not text:
@@ -115,7 +109,7 @@ def event_document(event: QueryEvent, cleaner: Cleaner, earlier: Earlier) -> Kno
     title = ""
     if is_answer and not is_heading(text):
         # Its first sentence says less about it than what was asked.
-        title = short_title(cleaner.masked(earlier.query(event.query_id)))
+        title = short_title(cleaner.masked(asked))
     return KnowledgeDocument(
         kind="answer" if is_answer else "query",
         part=event.seq,

@@ -6,7 +6,7 @@ brought in a later one.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing
 from pathlib import Path
 from typing import Annotated
@@ -21,10 +21,12 @@ from ua_tui.core.events.types import (
     Event,
     FilesAttached,
     PlacedEvent,
+    QueryFinished,
+    QueryReceived,
     ToolCallStarted,
 )
 from ua_tui.core.history.headline import read_heading
-from ua_tui.core.knowledge.records import Cursor, Facts, IndexedCall, KnowledgeDocument
+from ua_tui.core.knowledge.records import Batch, Cursor, Facts, IndexedCall, KnowledgeDocument
 from ua_tui.core.observation import FileWriteObservation, ToolCall
 from ua_tui.core.records.journal_reader import PastJournal
 from ua_tui.core.redaction.redactor import Redactor
@@ -33,10 +35,10 @@ from ua_tui.core.storage.ownership import is_own_session
 from ua_tui.core.storage.workspace import JOURNAL, is_record
 from ua_tui.core.text import clean_line
 from ua_tui.core.view.calls import end_of_call
+from ua_tui.observers.decoding.urls import normal_form
 from ua_tui.observers.knowledge.artifacts import SavedFile
 from ua_tui.observers.knowledge.cleaning import Cleaner, clean_title
 from ua_tui.observers.knowledge.documents import NAMES_CALL, QueryEvent, documents_of, event_document
-from ua_tui.observers.knowledge.earlier import Earlier
 
 MOST_FILES = 32
 """Files of a batch; a few more if many change at once."""
@@ -45,28 +47,7 @@ _LARGEST_SEQ = (1 << 63) - 1
 """What the database can store; an event with another number is no event of a session."""
 _LONGEST_NAME = 200
 _MOST_INNER = 8
-
-
-class Batch(msgspec.Struct, frozen=True, kw_only=True):
-    """What was read from a session's journal between two cursors, as `KnowledgeStore.apply` is given it.
-
-    Attributes:
-        after: the cursor at which the reading ended; that at which it began if there was nothing to read.
-        facts: what is known of the session; None if it is not known when it began.
-        documents: read while they are asked for, one file at a time.
-        replaced: the files whose earlier documents are replaced by these.
-        more: whether the journal has more to read.
-        restarted: whether the journal is not the one that the cursor is about: remove the session and read again from
-            `Cursor()`. Everything else is empty then.
-    """
-
-    after: Cursor
-    facts: Facts | None = None
-    calls: tuple[IndexedCall, ...] = ()
-    documents: Iterable[KnowledgeDocument] = ()
-    replaced: tuple[str, ...] = ()
-    more: bool = False
-    restarted: bool = False
+_MOST_LED = 3
 
 
 def read_batch(folder: Path, cursor: Cursor, redactor: Redactor) -> Batch:
@@ -103,7 +84,17 @@ def read_batch(folder: Path, cursor: Cursor, redactor: Redactor) -> Batch:
             texts += [event] if isinstance(event, QueryEvent) else []
         after = Cursor(_seq_before(journal, place), place)
         more = place < journal.size
-    documents = _documents(folder, texts, files.values(), Earlier(folder, place, cleaner), cleaner)
+        # A file that only changed, and an answer: an earlier event says which call made it, and what was asked.
+        changed = {file.path for file in files.values() if not (file.tool_use_id or file.kind in NAMES_CALL)}
+        asked: dict[str, str] = {}
+        if changed or any(isinstance(each, QueryFinished) for each in texts):
+            for event in journal.find(QueryReceived, ArtifactSaved, end=place):
+                if isinstance(event, QueryReceived):
+                    asked.setdefault(event.query_id, event.text)
+                elif isinstance(event, ArtifactSaved) and event.path in changed and event.tool_use_id:
+                    call = _name(event.tool_use_id, cleaner) or None
+                    files[event.path] = replace(files[event.path], tool_use_id=call)
+    documents = _documents(folder, texts, files.values(), asked, cleaner)
     return Batch(
         after=after,
         facts=_facts(folder, redactor),
@@ -129,11 +120,15 @@ def _seq_before(journal: PastJournal, place: int) -> int:
 
 
 def _documents(
-    folder: Path, texts: Iterable[QueryEvent], files: Iterable[SavedFile], earlier: Earlier, cleaner: Cleaner
+    folder: Path,
+    texts: Iterable[QueryEvent],
+    files: Iterable[SavedFile],
+    asked: Mapping[str, str],
+    cleaner: Cleaner,
 ) -> Iterator[KnowledgeDocument]:
     """Give the documents of events, and then those of files, which are read one by one."""
     for event in texts:
-        if (document := event_document(event, cleaner, earlier)) is not None:
+        if (document := event_document(event, cleaner, asked.get(event.query_id, ""))) is not None:
             yield document
     try:
         root = Root(folder)
@@ -141,11 +136,32 @@ def _documents(
         # The session was deleted.
         return
     for file in files:
-        call = file.tool_use_id
-        if not call and file.kind not in NAMES_CALL:
-            # It only changed; an earlier event says which call made it.
-            call = _name(earlier.maker_of(file.path), cleaner) or None
-        yield from documents_of(root, replace(file, tool_use_id=call), cleaner, earlier)
+        yield from documents_of(root, file, cleaner)
+
+
+def with_searches(
+    documents: Iterable[KnowledgeDocument], found_before: Callable[[], Iterable[tuple[str, str, str]]]
+) -> Iterator[KnowledgeDocument]:
+    """Give each page the words of the searches that found it before: its titles there, and what was searched for.
+
+    They are often not in its text. `found_before` gives address, title and words of what earlier batches have.
+    """
+    words: dict[str, dict[str, None]] | None = None
+    later: list[tuple[str, str, str]] = []
+    for document in documents:
+        if document.url and document.kind == "search_row":
+            later.append((document.url, document.title, document.context))
+        elif document.url and document.kind == "article":
+            new, later = [*(found_before() if words is None else ()), *later], []
+            words = {} if words is None else words
+            for url, title, context in new:
+                query = context.partition("\n")[0]
+                words.setdefault(normal_form(url), {}).update(dict.fromkeys((query, title)))
+            led = [
+                text for text in words.get(normal_form(document.url), ()) if text not in ("", document.title)
+            ]
+            document = replace(document, context="\n".join([*led[:_MOST_LED], document.context]))  # noqa: PLW2901
+        yield document
 
 
 def _as_of_others(documents: Iterable[KnowledgeDocument]) -> Iterator[KnowledgeDocument]:
@@ -155,20 +171,20 @@ def _as_of_others(documents: Iterable[KnowledgeDocument]) -> Iterator[KnowledgeD
 
 def _files_of(event: Event, cleaner: Cleaner) -> Iterator[SavedFile]:
     """The files that an event names."""
-    at, seq = event.at.timestamp(), event.seq
+    at = event.at.timestamp()
     call = _name(getattr(event, "tool_use_id", None) or "", cleaner) or None
     match event:
         case ArtifactSaved(path=path, kind=kind, sha256=digest):
-            yield SavedFile(path=path, kind=kind, at=at, tool_use_id=call, sha256=digest, seq=seq)
+            yield SavedFile(path=path, kind=kind, at=at, tool_use_id=call, sha256=digest)
         case ArtifactChanged(path=path, kind=kind):
-            yield SavedFile(path=path, kind=kind, at=at, seq=seq)
+            yield SavedFile(path=path, kind=kind, at=at)
         case FilesAttached(files=attached):
             for each in attached:
-                yield SavedFile(path=each.path, kind="attachment", at=at, seq=seq)
+                yield SavedFile(path=each.path, kind="attachment", at=at)
         case _ if (end := end_of_call(event)) is not None and end.status == "success":
             written = end.observation.path if isinstance(end.observation, FileWriteObservation) else None
             if written and not is_record(written):
-                yield SavedFile(path=written, kind="written", at=at, tool_use_id=call, seq=seq)
+                yield SavedFile(path=written, kind="written", at=at, tool_use_id=call)
         case _:
             pass
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
 
 import msgspec
 
 from ua_tui.core.errors import KnowledgeError
-from ua_tui.core.knowledge.index.fingerprints import address_hash
 from ua_tui.core.knowledge.index.schema import APPLICATION, STATEMENTS, VERSION
 from ua_tui.core.knowledge.index.segments import indexed
 from ua_tui.core.knowledge.place import FILE
@@ -89,7 +88,7 @@ def open_writer(path: Path) -> sqlite3.Connection:
             try:
                 _check_writable(connection, path)
                 if 0 < _version(connection) < VERSION:
-                    _make_again(connection, path, ())
+                    _make_again(connection, path)
                     raise KnowledgeEmptied(
                         f"the knowledge base {_shown(path)} was of an earlier version of ua-tui: {_FILLED}"
                     )
@@ -132,10 +131,8 @@ def remove_damaged(
         return _damaged(path, error)
 
 
-def emptied(path: Path) -> list[str]:
-    """Replace the file by one without texts, to which other programs go over; gives the sessions that it had.
-
-    The new file names those that do not lie beside it, which nobody would find again.
+def emptied(path: Path) -> None:
+    """Replace the file by one without texts, to which other programs go over.
 
     Raises:
         KnowledgeError: it cannot be replaced.
@@ -143,19 +140,16 @@ def emptied(path: Path) -> list[str]:
     try:
         connection = open_writer(path)
     except KnowledgeEmptied:
-        return []
+        return
     opened = identity(path)
     with reporting(path, "made again"):
         try:
-            folders = [folder for (folder,) in connection.execute("SELECT folder FROM session")]
             with opening(path):
-                _make_again(connection, path, [folder for folder in folders if os.path.isabs(folder)])
+                _make_again(connection, path)
         except sqlite3.DatabaseError as error:
             if primary_code(error) not in DAMAGED:
                 raise
             remove_damaged(path, connection, opened, error)
-            return []
-    return folders
 
 
 def open_reader(path: Path) -> sqlite3.Connection:
@@ -195,7 +189,6 @@ def connect(path: Path, mode: str) -> sqlite3.Connection:
 
 def _add_functions(connection: sqlite3.Connection) -> None:
     connection.create_function("indexed", 1, indexed, deterministic=True)
-    connection.create_function("address_number", 1, address_hash, deterministic=True)
 
 
 def _make_tables(connection: sqlite3.Connection, path: Path) -> None:
@@ -212,8 +205,12 @@ def _make_tables(connection: sqlite3.Connection, path: Path) -> None:
             sqlite.mark_own(connection, KIND, path)
 
 
-def _make_again(connection: sqlite3.Connection, path: Path, elsewhere: Sequence[str]) -> None:
-    """Replace a file by a new one, in which documents have numbers far behind those of this one."""
+def _make_again(connection: sqlite3.Connection, path: Path) -> None:
+    """Replace a file by a new one, in which documents have numbers far behind those of this one.
+
+    The new file names those that do not lie beside it, which nobody would find again.
+    """
+    folders = connection.execute("SELECT folder FROM session").fetchall()
     row = connection.execute("SELECT seq FROM sqlite_sequence WHERE name = 'document'").fetchone()
     last = int(row[0]) if row else 0
     connection.close()
@@ -223,7 +220,8 @@ def _make_again(connection: sqlite3.Connection, path: Path, elsewhere: Sequence[
         new.execute(f"PRAGMA page_size = {_PAGE}")
         sqlite.configure(new, path)
         _make_tables(new, path)
-        new.executemany("INSERT INTO session(folder) VALUES (?)", ((folder,) for folder in elsewhere))
+        elsewhere = [row for row in folders if os.path.isabs(row[0])]
+        new.executemany("INSERT INTO session(folder) VALUES (?)", elsewhere)
         new.execute("INSERT INTO sqlite_sequence(name, seq) VALUES ('document', ?)", (last + _LATER_NUMBERS,))
 
 
@@ -287,7 +285,7 @@ def _damaged(path: Path, error: sqlite3.Error) -> KnowledgeEmptied:
     aside = sqlite.set_aside(path)
     return KnowledgeEmptied(
         f"the knowledge base {_shown(path)} was damaged ({error}): it was set aside as {aside.name}, and "
-        f"{_FILLED}"
+        f"{_FILLED}; what sessions below other folders found is added when one runs there"
     )
 
 

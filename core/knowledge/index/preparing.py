@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from urllib.parse import urlsplit
@@ -9,12 +10,12 @@ from urllib.parse import urlsplit
 import msgspec
 
 from ua_tui.core.knowledge.index.chunks import split_chunks
-from ua_tui.core.knowledge.index.fingerprints import body_hash
 from ua_tui.core.knowledge.records import Chunk, KnowledgeDocument
 from ua_tui.core.net.urls import canonical_url
 
 _GROUP = 200_000
 """Characters of the documents that are prepared and stored together."""
+_PIECE = 64 << 10
 
 
 class Prepared(msgspec.Struct, frozen=True):
@@ -100,3 +101,22 @@ def host_of(url: str) -> str:
         return urlsplit(url).hostname or ""
     except ValueError:
         return ""
+
+
+def body_hash(text: str) -> tuple[bytes, int]:
+    """Return the hash by which equal texts are found, without regard to white space, and the number of words."""
+    found, count, is_apart = hashlib.sha256(), 0, False
+    # In pieces: a long text would block all other threads.
+    for at in range(0, len(text), _PIECE):
+        piece = text[at : at + _PIECE]
+        words = piece.split()
+        if words:
+            if count and (is_apart or piece[0].isspace()):
+                found.update(b" ")
+            elif count:
+                # The word began in the piece before.
+                count -= 1
+            found.update(" ".join(words).encode("utf-8", "surrogatepass"))
+            count += len(words)
+        is_apart = piece[-1].isspace() or not words
+    return found.digest()[:16], count

@@ -6,7 +6,7 @@ from ua_tui.core.knowledge.index.segments import TOKENIZER, UNSPACED
 
 APPLICATION = 0x75614B42
 """The `application_id` of the file, which tells it from databases of other programs: "uaKB"."""
-VERSION = 4
+VERSION = 5
 """The version of the tables, in `user_version`; a later one is opened read-only, an earlier one made again."""
 
 
@@ -22,7 +22,6 @@ _PASSAGE = f"""CREATE VIEW passage AS
         {_indexed("document.context")} AS context
     FROM chunk JOIN document ON document.id = chunk.document"""  # noqa: S608 -- made of constants
 
-# The id of a source is the hash of its address, which no index needs to repeat.
 # The full-text index reads its texts through a view, so that the title of a document is stored once. It has no index of
 # prefixes, which would double its size and save little: most of such a query's time goes to ranking its many hits.
 # The id of a document is not used a second time: a program that still adds chunks to a document that another program
@@ -47,18 +46,13 @@ CREATE TABLE call(
     UNIQUE(session, tool_use_id)
 ) STRICT;
 
-CREATE TABLE source(
-    id INTEGER PRIMARY KEY,
-    url TEXT NOT NULL,
-    site TEXT NOT NULL DEFAULT ''
-) STRICT;
-
 CREATE TABLE document(
     id INTEGER PRIMARY KEY AUTOINCREMENT,
     kind TEXT NOT NULL,
     session INTEGER NOT NULL REFERENCES session ON DELETE CASCADE,
     call INTEGER REFERENCES call ON DELETE SET NULL,
-    source INTEGER REFERENCES source,
+    url TEXT NOT NULL DEFAULT '',
+    site TEXT NOT NULL DEFAULT '',
     hash BLOB NOT NULL,
     words INTEGER NOT NULL,
     path TEXT NOT NULL DEFAULT '',
@@ -73,8 +67,7 @@ CREATE TABLE document(
     UNIQUE(session, path, part)
 ) STRICT;
 CREATE INDEX document_of_call ON document(call);
-CREATE INDEX document_of_source ON document(source, made_at);
-CREATE INDEX document_of_hash ON document(hash);
+CREATE INDEX document_of_url ON document(url) WHERE kind = 'article';
 CREATE INDEX document_made_at ON document(made_at);
 
 CREATE TABLE chunk(

@@ -1,10 +1,11 @@
-"""Writes to the file of the knowledge base: what differs from the database of a team."""
+"""The file of the knowledge base as a `KnowledgeStore`: what differs from the database of a team."""
 
 from __future__ import annotations
 
+import heapq
 import sqlite3
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -12,48 +13,186 @@ from typing import Any
 import msgspec
 
 from ua_tui.core.errors import KnowledgeError
-from ua_tui.core.knowledge.index.database import explain, open_writer, remove_damaged, run
-from ua_tui.core.knowledge.index.fingerprints import address_hash
+from ua_tui.core.knowledge.index.database import KIND, explain, open_reader, open_writer, remove_damaged, run
 from ua_tui.core.knowledge.index.preparing import Prepared
+from ua_tui.core.knowledge.index.schema import VERSION
 from ua_tui.core.knowledge.index.store import KnowledgeStore, Overtaken
 from ua_tui.core.knowledge.records import Chunk, Cursor
 from ua_tui.core.knowledge.removal.forgotten import ForgottenFile
-from ua_tui.core.knowledge.search.database import read_statements
+from ua_tui.core.knowledge.search.database import (
+    MOST_CANDIDATES,
+    Ask,
+    Deadline,
+    Found,
+    Term,
+    read_statements,
+)
+from ua_tui.core.knowledge.search.tokens import expression
 from ua_tui.core.storage import sqlite
-from ua_tui.core.storage.sqlite import DAMAGED, PAUSE_SECONDS, identity, primary_code, transaction
+from ua_tui.core.storage.ownership import not_own
+from ua_tui.core.storage.sqlite import DAMAGED, PAUSE_SECONDS, identity, is_own, primary_code, transaction
 
 BATCH_SECONDS = 0.15
 """After this time a transaction ends as soon as it can: other programs shall wait for at most 0.2 s."""
-_CHUNKS = 500
-"""Chunks that are removed by one statement."""
 _PAGES = 500
 """Pages of the index that are merged in one transaction."""
-_STATEMENTS = read_statements(__file__)
+_CACHE_KIB = 32 << 10
+_GRACE_SECONDS = 0.02
+"""The time after the deadline in which the first passage may be found."""
+_STEPS = 1_000
+"""Steps of the database between two looks at the clock."""
+_OTHERS = "its texts are shown, but no address in them counts as known, and nothing is added to it"
+_LATER = "The knowledge base is of a later version of ua-tui: some of it may not be found."
 
 
 class SqliteStore(KnowledgeStore):
-    """A `KnowledgeStore` of a file."""
+    """A `KnowledgeStore` of a file.
 
+    To be read only, it is opened when it is first needed, and again when it was replaced.
+    """
+
+    statements = read_statements(str(Path(__file__).with_name("sqlite.toml")))
     path: Path
     follows_folders = True
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, read_only: bool = False) -> None:
         self.path = path
         self._forgotten = ForgottenFile(path)
-        self._db = open_writer(path)
-        self._identity = identity(path)
+        self._is_read_only = read_only
+        self._opened = None if read_only else open_writer(path)
+        self._identity = None if read_only else identity(path)
+        self._state: tuple[tuple[int, int] | None, int | None] | None = None
         self._begun = 0.0
-        super().__init__()
+        super().__init__(read_only=read_only)
+
+    def execute(
+        self, statement: str, values: Mapping[str, object]
+    ) -> tuple[list[str], list[tuple[Any, ...]]]:
+        """Run a statement."""
+        cursor = run(self._db, statement, values)
+        return [column[0] for column in cursor.description or ()], cursor.fetchall()
+
+    def close(self) -> None:
+        """Close the file."""
+        if self._opened is not None:
+            if self._is_read_only:
+                self._opened.close()
+            else:
+                sqlite.close(self.path, self._opened, self._identity)
+        self._opened = self._identity = None
+
+    @property
+    def _db(self) -> sqlite3.Connection:
+        assert self._opened is not None
+        return self._opened
 
     @contextmanager
     def _reporting(self, action: str) -> Iterator[None]:
-        """Raise a `KnowledgeError` for what goes wrong in the block; a damaged file is set aside."""
+        """Raise a `KnowledgeError` for what goes wrong in the block; a damaged file that is written to is set aside."""
         try:
             yield
         except (OSError, sqlite3.Error) as error:
-            if isinstance(error, sqlite3.Error) and primary_code(error) in DAMAGED:
+            is_damaged = isinstance(error, sqlite3.Error) and primary_code(error) in DAMAGED
+            if isinstance(error, sqlite3.Error) and is_damaged and not self._is_read_only:
                 raise remove_damaged(self.path, self._db, self._identity, error) from error
             raise explain(self.path, action, error) from error
+
+    # -- reading
+
+    @contextmanager
+    def reading(self) -> Iterator[Sequence[str] | None]:
+        """Have the calls in the block read in one transaction; gives notices, or None if there is no file."""
+        with self._reporting("read"):
+            db = self._connection()
+            if db is None:
+                yield None
+                return
+            try:
+                db.execute("BEGIN")
+                notices = [_LATER] if _is_later(db) else []
+                yield notices if self.is_own else [*notices, f"{not_own(self.path, _OTHERS)}."]
+            except sqlite3.OperationalError as error:
+                if _is_later(db):
+                    raise KnowledgeError(
+                        f"the knowledge base {self.path} is of a later version and cannot be read ({error}): "
+                        "install that version"
+                    ) from error
+                raise
+            finally:
+                db.set_progress_handler(None, 0)
+                if db.in_transaction:
+                    db.execute("ROLLBACK")
+
+    def expression(self, term: Term) -> str:
+        """A term in the query language of FTS5."""
+        return expression([term], "")
+
+    def counts(self, words: Collection[tuple[str, bool]]) -> tuple[int, Mapping[tuple[str, bool], int]]:
+        """Count the passages with words, exactly."""
+        ((total,),) = self.rows("total")
+        names = ("count_word", "count_beginning")
+        return total, {
+            (word, is_beginning): sum(count or 0 for (count,) in self.rows(names[is_beginning], word=word))
+            for word, is_beginning in words
+        }
+
+    def candidates(self, ask: Ask, deadline: Deadline) -> tuple[list[Found], bool]:
+        """Find the best passages by bm25, or the newest documents; those that were found before the deadline."""
+        name, words = "newest", ""
+        where = self.filters(ask)
+        if ask.any_of or ask.all_of:
+            name, words = "matches", self._words(ask)
+        of_document = self.statements["of_document"] if where else ""
+        statement, values = self.statement(name, where, {"words": words}, of_document=of_document)
+        found: list[tuple[float, int]] = []
+
+        def is_over() -> bool:
+            return deadline.is_over() and (
+                bool(found) or deadline.stopped() or deadline.clock() > deadline.at + _GRACE_SECONDS
+            )
+
+        self._db.set_progress_handler(is_over, _STEPS)
+        is_partial = False
+        try:
+            for row in self._db.execute(statement, values):
+                found.append((row[0], row[-1]))
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_INTERRUPT:
+                raise
+            is_partial = True
+        finally:
+            self._db.set_progress_handler(None, 0)
+        best = [chunk for _, chunk in heapq.nlargest(MOST_CANDIDATES, found) if chunk]
+        return self.passages(best), is_partial
+
+    def changed(self) -> bool:
+        """Whether the file was made, changed or replaced since the last call; the first call returns False."""
+        with self._reporting("read"):
+            db = self._connection()
+            version = None if db is None else int(db.execute("PRAGMA data_version").fetchone()[0])
+            before, self._state = self._state, (self._identity, version)
+            return before is not None and before != self._state
+
+    def _connection(self) -> sqlite3.Connection | None:
+        found = identity(self.path)
+        if self._opened is not None and found != self._identity:
+            self.close()
+        if self._opened is None and found is not None:
+            self._opened = open_reader(self.path)
+            self._identity = found
+            self.is_own = is_own(self._opened, KIND, self.path)
+            self._opened.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
+            self._opened.execute(f"PRAGMA mmap_size = {1 << 30}")
+        return self._opened
+
+    @staticmethod
+    def _words(ask: Ask) -> str:
+        words, required = expression(ask.any_of, " OR "), expression(ask.all_of, " AND ")
+        # What must be there is named twice, so that passages without any of the words are found, too.
+        both = f"(({required}) AND ({words})) OR ({required})" if words and required else words or required
+        return " NOT ".join([f"({both})", *(expression([term], "") for term in ask.lacks)])
+
+    # -- writing
 
     def _forgotten_of(self, folder: str = "") -> ForgottenFile:
         return self._forgotten
@@ -71,68 +210,40 @@ class SqliteStore(KnowledgeStore):
     def _is_due(self) -> bool:
         return time.monotonic() - self._begun > BATCH_SECONDS
 
-    def close(self) -> None:
-        """Close the file."""
-        sqlite.close(self.path, self._db, self._identity)
-
-    def _rows(self, name: str, **values: object) -> list[tuple[Any, ...]]:
-        return run(self._db, _STATEMENTS[name], values).fetchall()
-
     def _session(self, folder: str, before: Cursor, *, is_new: bool) -> int:
-        row = self._db.execute("SELECT id, seq, place FROM session WHERE folder = ?", (folder,)).fetchone()
-        if row is None and before == Cursor() and is_new:
-            return self._db.execute("INSERT INTO session(folder) VALUES (?)", (folder,)).lastrowid or 0
-        if row is None or Cursor(row[1], row[2]) != before:
+        found = self.rows("session", folder=folder)
+        if not found and before == Cursor() and is_new:
+            return int(self.rows("add_session", folder=folder)[0][0])
+        if not found or Cursor(*found[0][1:]) != before:
             raise Overtaken
-        return int(row[0])
+        return int(found[0][0])
 
-    def _put_documents(self, number: int, documents: Sequence[Prepared]) -> list[int]:
-        return [self._put_document(number, each) for each in documents]
+    def _put_documents(self, session: int, documents: Sequence[Prepared]) -> list[int]:
+        return [
+            self.rows(
+                "put_document", session=session, site=each.site, hash=each.digest, words=each.words,
+                **msgspec.structs.asdict(each.document),
+            )[0][0]
+            for each in documents
+        ]  # fmt: skip
 
     def _put_chunks(self, chunks: Sequence[tuple[int, Prepared, Chunk]]) -> None:
-        (last,) = self._db.execute("SELECT coalesce(max(id), 0) FROM chunk").fetchone()
-        rows = _json([(number, chunk.start, chunk.end, chunk.text) for number, _, chunk in chunks])
+        ((last,),) = self.rows("last_chunk")
         try:
             # One statement for all: between two, this thread would wait for others that run.
-            self._db.execute(
-                """INSERT INTO chunk(document, start, "end", text)
-                SELECT json_extract(value, '$[0]'), json_extract(value, '$[1]'), json_extract(value, '$[2]'),
-                    json_extract(value, '$[3]') FROM json_each(?)""",
-                (rows,),
-            )
+            rows = [(number, chunk.start, chunk.end, chunk.text) for number, _, chunk in chunks]
+            self.rows("put_chunks", rows=rows)
         except sqlite3.IntegrityError as error:
             raise Overtaken from error
-        self._db.execute(
-            "INSERT INTO chunk_fts(rowid, title, text, context) SELECT * FROM passage WHERE id > ?", (last,)
-        )
+        self.rows("index_chunks", last=last)
 
     def _remove_some(self, documents: Sequence[int]) -> bool:
-        """Remove some chunks of documents, then the documents, and sources that no other document has."""
-        ids = _json(documents)
-        chunks = self._numbers(
-            "SELECT id FROM chunk WHERE document IN (SELECT value FROM json_each(?)) LIMIT ?", ids, _CHUNKS
-        )
-        if chunks:
-            # The index needs the texts that it was given.
-            self._db.execute(
-                "INSERT INTO chunk_fts(chunk_fts, rowid, title, text, context)"
-                " SELECT 'delete', passage.* FROM passage WHERE id IN (SELECT value FROM json_each(?))",
-                (_json(chunks),),
-            )
-            self._db.execute(
-                "DELETE FROM chunk WHERE id IN (SELECT value FROM json_each(?))", (_json(chunks),)
-            )
+        """Remove some chunks of documents, then the documents."""
+        if chunks := [number for (number,) in self.rows("chunks_of", ids=documents)]:
+            self.rows("unindex_chunks", ids=chunks)
+            self.rows("remove_chunks", ids=chunks)
             return True
-        sources = self._numbers(
-            "SELECT source FROM document WHERE source IS NOT NULL AND id IN (SELECT value FROM json_each(?))",
-            ids,
-        )
-        self._db.execute("DELETE FROM document WHERE id IN (SELECT value FROM json_each(?))", (ids,))
-        self._db.execute(
-            "DELETE FROM source WHERE id IN (SELECT value FROM json_each(?))"
-            " AND NOT EXISTS (SELECT 1 FROM document WHERE document.source = source.id)",
-            (_json(sources),),
-        )
+        self.rows("remove_documents", ids=documents)
         return False
 
     def _scrub(self) -> bool:
@@ -158,32 +269,6 @@ class SqliteStore(KnowledgeStore):
         (is_busy, _, _) = self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
         return not is_busy
 
-    # -- inside
 
-    def _put_document(self, session: int, prepared: Prepared) -> int:
-        document = prepared.document
-        source = self._source(document.url, prepared.site) if document.url else None
-        number = self._db.execute(
-            "INSERT INTO document(kind, session, call, source, hash, words, path, part, title, context, author, date,"
-            " made_at, trust, partial) VALUES (?, ?, (SELECT id FROM call WHERE session = ? AND tool_use_id = ?),"
-            " ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            (document.kind, session, session, document.tool_use_id, source, prepared.digest, prepared.words,
-             document.path, document.part, document.title, document.context, document.author, document.date,
-             document.made_at, document.trust, document.partial),
-        ).lastrowid  # fmt: skip
-        assert number is not None
-        return number
-
-    def _source(self, url: str, site: str) -> int:
-        """The number of an address, which is added if it is new."""
-        number = address_hash(url)
-        self._db.execute("INSERT OR IGNORE INTO source(id, url, site) VALUES (?, ?, ?)", (number, url, site))
-        return number
-
-    def _numbers(self, query: str, *values: object) -> list[int]:
-        return [number for (number,) in self._db.execute(query, values)]
-
-
-def _json(value: Sequence[object]) -> str:
-    """A list for `json_each`."""
-    return msgspec.json.encode(value).decode()
+def _is_later(db: sqlite3.Connection) -> bool:
+    return int(db.execute("PRAGMA user_version").fetchone()[0]) > VERSION

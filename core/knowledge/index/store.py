@@ -7,8 +7,8 @@ is still where it began to read; otherwise another program was faster, and it re
 from __future__ import annotations
 
 import time
-from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from abc import abstractmethod
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from itertools import chain, islice
@@ -18,8 +18,9 @@ import msgspec
 
 from ua_tui.core.knowledge.index.preparing import Prepared, prepared_groups, storable
 from ua_tui.core.knowledge.place import KnowledgePlace
-from ua_tui.core.knowledge.records import Chunk, Cursor, Facts, IndexedCall, KnowledgeDocument
+from ua_tui.core.knowledge.records import Batch, Chunk, Cursor
 from ua_tui.core.knowledge.removal.forgotten import Forgotten, ForgottenEntry
+from ua_tui.core.knowledge.search.database import Database
 
 PAUSE_SECONDS = 0.01
 """How long to leave between two transactions, so that other programs can write."""
@@ -41,13 +42,13 @@ class Passage(msgspec.Struct, frozen=True):
     text: str
 
 
-class KnowledgeStore(ABC):
-    """The one writer of a program; all methods block, so call them in a thread, one at a time.
+class KnowledgeStore(Database):
+    """A knowledge base that is read and written; all methods block, so call them in a thread, one at a time.
 
     `ua_tui.core.knowledge.index.sqlite_store` writes to the file of this machine, and
     `ua_tui.core.knowledge.postgres.store` to the database of a team: they have what differs.
 
-    What is on the list of what was forgotten is not stored.
+    What is on the list of what was forgotten is not stored. One that is `read_only` is opened when it is first read.
 
     Every method raises `KnowledgeError` if the knowledge base cannot be read or written. If it is `KnowledgeEmptied`,
     the file was set aside: close the store, and open it again, which makes a new file.
@@ -61,8 +62,10 @@ class KnowledgeStore(ABC):
     path: KnowledgePlace
     follows_folders: bool
 
-    def __init__(self) -> None:
+    def __init__(self, *, read_only: bool) -> None:
         """Read the list of what was forgotten, without which nothing may be stored; called when all else is set."""
+        if read_only:
+            return
         try:
             with self._reporting("read"):
                 self._forgotten_of().refresh()
@@ -75,10 +78,6 @@ class KnowledgeStore(ABC):
 
     def __exit__(self, *_error: object) -> None:
         self.close()
-
-    @abstractmethod
-    def close(self) -> None:
-        """Close it."""
 
     # -- what differs between databases; all but the first two are called within `_reporting`
 
@@ -97,10 +96,6 @@ class KnowledgeStore(ABC):
     @abstractmethod
     def _is_due(self) -> bool:
         """Whether the transaction has to end soon, because other programs may wait for it."""
-
-    @abstractmethod
-    def _rows(self, name: str, **values: object) -> list[tuple[Any, ...]]:
-        """Run one of the statements of `statements.toml`."""
 
     @abstractmethod
     def _session(self, folder: str, before: Cursor, *, is_new: bool) -> int:
@@ -137,55 +132,40 @@ class KnowledgeStore(ABC):
     def cursors(self) -> dict[str, Cursor]:
         """The sessions by their folders, and how far the journal of each was read."""
         with self._reporting("read"):
-            rows = self._rows("cursors")
+            rows = self.rows("cursors")
         return {folder: Cursor(seq, place) for folder, seq, place in rows}
 
     def cursor(self, folder: str) -> Cursor:
         """How far the journal of a session was read."""
         with self._reporting("read"):
-            rows = self._rows("cursor", folder=folder)
+            rows = self.rows("cursor", folder=folder)
         return Cursor(*rows[0]) if rows else Cursor()
 
-    def apply(
-        self,
-        folder: str,
-        before: Cursor,
-        after: Cursor,
-        *,
-        facts: Facts | None = None,
-        calls: Sequence[IndexedCall] = (),
-        documents: Iterable[KnowledgeDocument] = (),
-        replaced: Iterable[str] = (),
-    ) -> bool:
-        """Store what was read from a session's journal between two cursors.
+    def found_pages(self, folder: str) -> list[tuple[str, str, str]]:
+        """What searches of a session found: address, title, and the words that led to each, the first one first."""
+        with self._reporting("read"):
+            return self.rows("found_pages", folder=folder)
+
+    def apply(self, folder: str, before: Cursor, batch: Batch) -> bool:
+        """Store what was read from a session's journal from the cursor `before` on.
 
         It may take several transactions; the cursor moves with the last one, and what a killed program stored before
         is replaced by the next try. Documents are asked for outside of transactions. Of a forgotten session only the
-        cursor is stored.
-
-        Args:
-            folder: the session's folder, relative to that of the sessions or absolute.
-            before: the cursor at which the reading began.
-            after: the cursor at which it ended.
-            facts: what is known of the session now; None leaves it as it is.
-            calls: calls that began or ended.
-            documents: new documents; one with the path and the part of an earlier one replaces it.
-            replaced: files that were read again: all of their earlier documents are removed.
+        cursor is stored. `folder` is that of the session, relative to that of the sessions or absolute.
 
         Returns:
             Whether it was stored; False if another program moved the cursor.
         """
         with self._reporting("written"):
-            batch = _Batch(folder, before, self._forgotten_of(folder))
-            prepared = prepared_groups(documents)
-            work = self._started(batch, facts, calls, [storable(path) for path in replaced])
+            into = _Target(folder, before, self._forgotten_of(folder))
+            prepared = prepared_groups(batch.documents)
+            work = self._started(into, batch)
             group: Sequence[Prepared] | None = next(prepared, ())
             try:
                 while group is not None:
                     following = next(prepared, None)
-                    self._run(
-                        chain(work, self._stored(batch, group, after if following is None else None)), batch
-                    )
+                    after = batch.after if following is None else None
+                    self._run(chain(work, self._stored(into, group, after)), into)
                     work, group = iter(()), following
             except Overtaken:
                 return False
@@ -199,7 +179,7 @@ class KnowledgeStore(ABC):
     def remove_deleted(self, folder: str) -> bool:
         """Remove everything of a session whose folder was deleted; returns False for one of a team, which stays."""
         with self._reporting("written"):
-            if self._rows("is_shared", folder=folder):
+            if self.rows("is_shared", folder=folder):
                 return False
             self._run(self._session_removed(folder))
         return True
@@ -227,53 +207,52 @@ class KnowledgeStore(ABC):
     def passages_without(self, model: str, *, limit: int) -> list[Passage]:
         """Find passages without a vector of the model, those of the newest documents first."""
         with self._reporting("read"):
-            return [Passage(*row) for row in self._rows("passages_without", model=model, limit=limit)]
+            return [Passage(*row) for row in self.rows("passages_without", model=model, limit=limit)]
 
     def put_vectors(self, model: str, passages: Sequence[Passage], vectors: Sequence[bytes]) -> None:
         """Store the vectors of passages; those that were removed or replaced meanwhile are left out."""
         with self._reporting("written"), self._transaction():
             for each, vector in zip(passages, vectors, strict=True):
-                self._rows("put_vector", model=model, vector=vector, chunk=each.chunk, text=each.text)
+                self.rows("put_vector", model=model, vector=vector, chunk=each.chunk, text=each.text)
 
     # -- what is done in transactions: each of these may be ended after a `yield`
 
-    def _run(self, work: Iterator[None], batch: _Batch | None = None) -> None:
+    def _run(self, work: Iterator[None], into: _Target | None = None) -> None:
         """Do work in one transaction, or in several ones between which other programs can write."""
         is_left = True
         while is_left:
             with self._transaction():
-                if batch is not None:
+                if into is not None:
                     # Whoever forgets something adds it to the list first, and removes it in a transaction.
-                    batch.forgotten.refresh()
-                    batch.number = self._session(batch.folder, batch.before, is_new=not batch.number)
+                    into.forgotten.refresh()
+                    into.number = self._session(into.folder, into.before, is_new=not into.number)
                 is_left = any(self._is_due() for _ in work)
             if is_left:
                 time.sleep(PAUSE_SECONDS)
 
-    def _started(
-        self, batch: _Batch, facts: Facts | None, calls: Sequence[IndexedCall], replaced: Sequence[str]
-    ) -> Iterator[None]:
+    def _started(self, into: _Target, batch: Batch) -> Iterator[None]:
         """Store what is known of the session and of calls, and remove the documents of files."""
-        known = batch.forgotten.tombstones
-        if known.has_session(batch.folder):
+        known = into.forgotten.tombstones
+        if known.has_session(into.folder):
             return
-        if facts is not None:
-            title = storable(facts.title)
-            title = "" if known.has_title(batch.folder, title) else title
-            self._rows("put_facts", session=batch.number, **msgspec.structs.asdict(facts) | {"title": title})
-        for call in calls:
-            self._rows("put_call", session=batch.number, **msgspec.structs.asdict(call))
-        if replaced:
-            yield from self._removed("documents_in", session=batch.number, paths=replaced)
+        if batch.facts is not None:
+            title = storable(batch.facts.title)
+            title = "" if known.has_title(into.folder, title) else title
+            self.rows("put_facts", session=into.number, title=title, demo=batch.facts.demo)
+        for call in batch.calls:
+            self.rows("put_call", session=into.number, **msgspec.structs.asdict(call))
+        if batch.replaced:
+            paths = [storable(path) for path in batch.replaced]
+            yield from self._removed("documents_in", session=into.number, paths=paths)
 
-    def _stored(self, batch: _Batch, group: Sequence[Prepared], after: Cursor | None) -> Iterator[None]:
+    def _stored(self, into: _Target, group: Sequence[Prepared], after: Cursor | None) -> Iterator[None]:
         """Store documents, but no forgotten ones; those in their places are removed."""
         # Of two documents in the same place the last one stays.
-        documents = [*{each.place: each for each in group if not batch.has_forgotten(each)}.values()]
+        documents = [*{each.place: each for each in group if not into.has_forgotten(each)}.values()]
         if documents:
             places = [each.place for each in documents]
-            yield from self._removed("documents_at", session=batch.number, places=places)
-            numbers = self._put_documents(batch.number, documents)
+            yield from self._removed("documents_at", session=into.number, places=places)
+            numbers = self._put_documents(into.number, documents)
             chunks = (
                 (number, each, chunk)
                 for number, each in zip(numbers, documents, strict=True)
@@ -286,16 +265,16 @@ class KnowledgeStore(ABC):
                 if rows:
                     yield
         if after is not None:
-            self._rows("put_cursor", session=batch.number, seq=after.seq, place=after.place)
+            self.rows("put_cursor", session=into.number, seq=after.seq, place=after.place)
 
     def _session_removed(self, folder: str) -> Iterator[None]:
-        self._rows("restart", folder=folder)
+        self.rows("restart", folder=folder)
         yield from self._removed("documents_of", folder=folder)
-        self._rows("drop_session", folder=folder)
+        self.rows("drop_session", folder=folder)
 
-    def _removed(self, query: str, **values: object) -> Iterator[None]:
+    def _removed(self, query: str, **values: Any) -> Iterator[None]:
         """Remove the documents that a query finds, until it finds none; another program may add some meanwhile."""
-        while found := self._rows(query, **values):
+        while found := self.rows(query, **values):
             documents = [number for (number,) in found]
             while self._remove_some(documents):
                 yield
@@ -303,20 +282,20 @@ class KnowledgeStore(ABC):
     def _remove_forgotten(self) -> None:
         """Remove everything on the list."""
         known = self._forgotten_of().tombstones
-        found = [number for number, *place in self._rows("all_documents") if known.has_document(*place)]
+        found = [number for number, *place in self.rows("all_documents") if known.has_document(*place)]
         for at in range(0, len(found), _DOCUMENTS):
             self._run(self._removed("documents_among", ids=found[at : at + _DOCUMENTS]))
         gone = [folder for folder in self.cursors() if known.has_session(folder)]
-        titles = self._rows("titles")
+        titles = self.rows("titles")
         untitled = [folder for folder, title in titles if known.has_title(folder, title)]
         with self._transaction():
-            self._rows("remove_titles", folders=[*untitled, *gone])
-            self._rows("remove_calls", folders=gone)
+            self.rows("remove_titles", folders=[*untitled, *gone])
+            self.rows("remove_calls", folders=gone)
 
 
 @dataclass(slots=True)
-class _Batch:
-    """What one `apply` stores: the session with its number, and the list of what must not be stored of it."""
+class _Target:
+    """Where a batch is stored: the session with its number, and the list of what must not be stored of it."""
 
     folder: str
     before: Cursor

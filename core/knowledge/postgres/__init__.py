@@ -1,6 +1,6 @@
 """The knowledge base of a team, in the tables `k_…` of its PostgreSQL database: what differs from a file.
 
-`reader` is the `Database` that the search reads, and `store` the `KnowledgeStore` that is written to; `lexemes` makes
+`store` is the `KnowledgeStore`; `lexemes` makes
 vectors and queries of PostgreSQL from the words that the tokenizer of the file gives. Only
 `ua_tui.core.knowledge.access` opens it, and only for an address: everything here needs `psycopg`.
 """

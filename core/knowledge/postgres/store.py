@@ -1,30 +1,49 @@
-"""Writes to the knowledge base of a team: what differs from a file.
+"""The database of a team as a `KnowledgeStore`: what differs from a file.
 
-Several machines may index a session one after the other; its row is locked while something of it is stored.
+Several machines may index a session one after the other; its row is locked while something of it is stored. Row-level
+security decides what a role reads. It does not apply to a worker, who may read for another role: every statement of the
+search has the condition `readable`, too.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, suppress
+import math
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from functools import cached_property
+from itertools import accumulate
+from pathlib import Path
 from typing import Any
 
 import msgspec
 import psycopg
+from psycopg.pq import TransactionStatus
 from psycopg.types.json import Jsonb
 
 from ua_tui.core.errors import KnowledgeError
 from ua_tui.core.knowledge.index.preparing import Prepared
 from ua_tui.core.knowledge.index.store import KnowledgeStore, Overtaken
 from ua_tui.core.knowledge.place import Origin
-from ua_tui.core.knowledge.postgres.connection import Connection, Link, reporting, run
-from ua_tui.core.knowledge.postgres.lexemes import Lexemes
+from ua_tui.core.knowledge.postgres.connection import Connection, Link, cancelled_when, reporting, run
+from ua_tui.core.knowledge.postgres.lexemes import Lexemes, phrase, term_query
 from ua_tui.core.knowledge.records import Chunk, Cursor
 from ua_tui.core.knowledge.removal.forgotten import ForgottenEntry, Tombstones
-from ua_tui.core.knowledge.search.database import read_statements
+from ua_tui.core.knowledge.search.database import Ask, Deadline, Filters, Found, Term, read_statements
 from ua_tui.core.postgres.address import Address
 
-_STATEMENTS = read_statements(__file__)
+_STATEMENTS = read_statements(str(Path(__file__).with_name("postgres.toml")))
+_LONG_SECONDS = 0.1
+"""A search that may take longer is cancelled when nobody waits for it."""
+_GRACE_SECONDS = 0.02
+"""The time for passages with the rarest word, if the best were not found before the deadline."""
+_MOST_MATCHES = 8_000
+"""Passages with the words by which they are found, taken together; more frequent words only count for the order."""
+_LOOKED_AT = 5_000
+"""Of these, passages that are compared with filters and phrases."""
+_COMMON = 10_000
+"""Passages with a word, from which on only the newest are found: they differ little."""
+_ESTIMATED = 1_000
+"""Passages with a word, from which on their number is an estimate, which is not asked for again."""
 _VACUUM = b"VACUUM (ANALYZE) k_document, k_chunk, k_call, k_vector, k_session"
 
 
@@ -36,19 +55,140 @@ class PostgresStore(KnowledgeStore):
         origins: the sessions of the team that are on this machine, by their names; others are not of the team.
     """
 
+    statements = _STATEMENTS
     path: Address
     follows_folders = False
 
-    def __init__(self, address: Address, origins: Mapping[str, Origin] | None = None) -> None:
+    def __init__(
+        self, address: Address, origins: Mapping[str, Origin] | None = None, *, read_only: bool = False
+    ) -> None:
         self.path = address
         self._origins = origins or {}
         self._link = Link(address)
-        self._lexemes = Lexemes()
         self._forgotten: dict[str | None, ForgottenRows] = {}
         self._writing: Connection | None = None
         self._owner = ""
         self._shared = True
-        super().__init__()
+        self._state: tuple[Any, ...] | None = None
+        self._frequent: dict[str, int] = {}
+        self._total = 0
+        super().__init__(read_only=read_only)
+
+    def execute(
+        self, statement: str, values: Mapping[str, object]
+    ) -> tuple[list[str], list[tuple[Any, ...]]]:
+        """Run a statement; outside of a transaction once more if the connection was lost."""
+
+        def answer(db: Connection) -> tuple[list[str], list[tuple[Any, ...]]]:
+            cursor = run(db, statement, values)
+            columns = [column.name for column in cursor.description or ()]
+            return columns, cursor.fetchall() if columns else []
+
+        return self._link.read(answer) if self._writing is None else answer(self._writing)
+
+    def rows(self, name: str, where: Filters = (), **values: object) -> list[Any]:
+        """Run one of the statements; `team` is the session of the team that has the folder."""
+        origin = self._origins.get(str(values.get("folder", "")))
+        return super().rows(name, where, team=None if origin is None else origin.id, **values)
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._link.close()
+        if "_lexemes" in vars(self):
+            self._lexemes.close()
+
+    @cached_property
+    def _lexemes(self) -> Lexemes:
+        return Lexemes()
+
+    # -- reading
+
+    def expression(self, term: Term) -> str:
+        """A term as the text of a `tsquery`."""
+        return term_query(term)
+
+    def counts(self, words: Collection[tuple[str, bool]]) -> tuple[int, Mapping[tuple[str, bool], int]]:
+        """Count the passages with words; the numbers of frequent ones are estimates."""
+        queries = {each: phrase([each[0]], prefix=each[1]) for each in words}
+        new = [query for query in queries.values() if query not in self._frequent]
+        of = {**self._frequent}
+        if new or not self._total:
+            ((self._total, counts),) = self.rows("counts", words=new)
+            of.update(zip(new, counts, strict=True))
+            self._frequent = {query: count for query, count in of.items() if count >= _ESTIMATED}
+        return self._total, {each: of[query] for each, query in queries.items()}
+
+    def candidates(self, ask: Ask, deadline: Deadline) -> tuple[list[Found], bool]:
+        """Find the best passages by their words, or the newest documents."""
+        if not ask.any_of and not ask.all_of:
+            found = self._until(deadline, *self.statement("newest", self.filters(ask), {}))
+            return found or [], found is None
+        words = sorted(ask.any_of, key=lambda term: term.passages)
+        if words[0].passages >= _COMMON and not (ask.all_of or ask.filters or ask.without or ask.lacks):
+            every = " | ".join(map(term_query, words))
+            return self._until(deadline, *self.statement("newest_passages", (), {"words": every})) or [], True
+        found = self._until(deadline, *self._best(ask, words))
+        if found is None and not deadline.stopped():
+            late = Deadline(deadline.clock() + _GRACE_SECONDS, deadline.clock, deadline.stopped)
+            return self._until(late, *self._best(ask, words[:1])) or [], True
+        return found or [], found is None or min(each.passages for each in ask.all_of or words) > _LOOKED_AT
+
+    def changed(self) -> bool:
+        """Whether something was stored or forgotten since the last call."""
+        (state,) = self.rows("changed")
+        before, self._state = self._state, state
+        return before is not None and before != state
+
+    def _best(self, ask: Ask, words: Sequence[Term]) -> tuple[str, dict[str, object]]:
+        """The query for the passages with words that are rare, often there, in a title, and in a short text."""
+        every = {term_query(term): math.log1p(ask.total / (term.passages + 0.5)) for term in words}
+        few = sum(total <= _MOST_MATCHES for total in accumulate(term.passages for term in words))
+        # A phrase is looked for in passages that have its words, as that takes longer.
+        all_words = [_all_words(term) for term in ask.all_of]
+        required = " & ".join([*all_words, *(f"!({term_query(term)})" for term in ask.lacks)])
+        chosen = {
+            (f"({query}) & {required}" if required else query): rarity
+            for (query, rarity), term in zip([*every.items()][: few or 1], words, strict=False)
+            if term not in ask.all_of
+        }
+        if ask.all_of:
+            chosen[required] = 1.0
+        where = [*self.filters(ask), *(("has", [term_query(term)]) for term in ask.all_of)]
+        of_chunk = self.statements["of_chunk"] if ask.all_of else ""
+        checked = self.statements["checked"].replace("{of_chunk}", of_chunk) if where else ""
+        values = {
+            "words": [*chosen], "weights": [*chosen.values()], "ranked": [*every], "rarities": [*every.values()],
+        }  # fmt: skip
+        return self.statement("best", where, values, checked=checked)
+
+    def _until(self, deadline: Deadline, statement: str, values: Mapping[str, object]) -> list[Found] | None:
+        """The passages with the numbers that a query gives; None if it was not answered before the deadline."""
+        passages = self.statements["passages"].replace("ANY(%(ids)s)", f"ANY(ARRAY({statement}))")
+        milliseconds = str(max(round(deadline.seconds * 1_000), 1))
+
+        def read(db: Connection) -> list[Found]:
+            with ExitStack() as stack:
+                if deadline.seconds > _LONG_SECONDS:
+                    stack.enter_context(cancelled_when(deadline.is_over, db))
+                stack.enter_context(db.transaction())
+                stack.enter_context(db.pipeline())
+                db.execute("SELECT set_config('statement_timeout', %s, true)", (milliseconds,))
+                cursor = run(db, passages, values)
+            return self.found([column.name for column in cursor.description or ()], cursor.fetchall())
+
+        def read_in_time(db: Connection) -> list[Found] | None:
+            try:
+                return read(db)
+            except psycopg.errors.QueryCanceled:
+                return None
+            finally:
+                if db.info.transaction_status is TransactionStatus.INERROR:
+                    # What was cancelled was the end of the transaction.
+                    db.rollback()
+
+        return self._link.read(read_in_time)
+
+    # -- writing
 
     def _reporting(self, action: str) -> AbstractContextManager[None]:
         return reporting(self.path)
@@ -73,30 +213,17 @@ class PostgresStore(KnowledgeStore):
     def _is_due(self) -> bool:
         return False
 
-    def close(self) -> None:
-        """Close the connection."""
-        self._link.close()
-        self._lexemes.close()
-
-    def _rows(self, name: str, **values: object) -> list[tuple[Any, ...]]:
-        """Run a statement; outside of a transaction once more if the connection was lost."""
-        origin = self._origins.get(str(values.get("folder", "")))
-        given = {"team": None if origin is None else origin.id} | values
-        if self._writing is not None:
-            return _rows(self._writing, name, given)
-        return self._link.read(lambda db: _rows(db, name, given))
-
     def _session(self, folder: str, before: Cursor, *, is_new: bool) -> int:
         origin = self._origins.get(folder)
         team = None if origin is None else origin.id
-        rows = self._rows("locked", folder=folder)
+        rows = self.rows("locked", folder=folder)
         if not rows and before == Cursor() and is_new:
             new = origin or Origin("")
-            rows = self._rows("add_session", folder=folder, owner=new.owner, shared=new.shared)
-            rows = rows or self._rows("locked", folder=folder)
+            rows = self.rows("add_session", folder=folder, owner=new.owner, shared=new.shared)
+            rows = rows or self.rows("locked", folder=folder)
             if not rows:
                 raise _foreign(folder)
-        if not rows and self._rows("knows", folder=folder):
+        if not rows and self.rows("knows", folder=folder):
             raise _foreign(folder)
         if not rows or Cursor(rows[0][2], rows[0][3]) != before:
             raise Overtaken
@@ -107,25 +234,24 @@ class PostgresStore(KnowledgeStore):
             self._share(number, origin)
         if len(rows) > 1 or name != folder or team not in (None, known_team):
             # It was on another machine, or was indexed here before it was known to be of the team.
-            self._rows("drop_others", ids=[row[0] for row in rows[1:]])
-            self._rows("name_session", folder=folder, session=number)
+            self.rows("drop_others", ids=[row[0] for row in rows[1:]])
+            self.rows("name_session", folder=folder, session=number)
         return int(number)
 
     def _put_documents(self, session: int, documents: Sequence[Prepared]) -> list[int]:
-        numbers = [number for (number,) in self._rows("new_numbers", count=len(documents))]
+        numbers = [number for (number,) in self.rows("new_numbers", count=len(documents))]
         rows = [
             msgspec.to_builtins(each.document)
             | {"id": number, "site": each.site, "hash": each.digest.hex(), "words": each.words}
             for number, each in zip(numbers, documents, strict=True)
         ]
-        shown = {"owner": self._owner, "shared": self._shared}
-        self._rows("put_documents", session=session, rows=Jsonb(rows), **shown)
+        self.rows("put_documents", session=session, rows=Jsonb(rows), owner=self._owner, shared=self._shared)
         return numbers
 
     def _put_chunks(self, chunks: Sequence[tuple[int, Prepared, Chunk]]) -> None:
         fields = [(each.document.title, chunk.text, each.document.context) for _, each, chunk in chunks]
         vectors, lengths = zip(*self._lexemes.vectors(fields), strict=True)
-        self._rows(
+        self.rows(
             "put_chunks",
             documents=[number for number, *_ in chunks],
             starts=[chunk.start for *_, chunk in chunks],
@@ -137,7 +263,7 @@ class PostgresStore(KnowledgeStore):
         )
 
     def _remove_some(self, documents: Sequence[int]) -> bool:
-        self._rows("remove_documents", ids=[*documents])
+        self.rows("remove_documents", ids=[*documents])
         return False
 
     def _scrub(self) -> bool:
@@ -153,7 +279,7 @@ class PostgresStore(KnowledgeStore):
         if (owner, origin.shared) != (self._owner, self._shared):
             self._owner, self._shared = owner, origin.shared
             for name in ("share_session", "share_documents", "share_chunks"):
-                self._rows(name, session=number, owner=owner, shared=origin.shared)
+                self.rows(name, session=number, owner=owner, shared=origin.shared)
 
 
 class ForgottenRows:
@@ -183,6 +309,12 @@ class ForgottenRows:
         with self._link.using() as db:
             _rows(db, "forget", {"entry": msgspec.json.encode(entry).decode()})
         self.refresh()
+
+
+def _all_words(term: Term) -> str:
+    """The text of a `tsquery` for all words of one of the choices of a term, wherever they are."""
+    choices = (" & ".join(phrase([word], prefix=start) for word, start in choice) for choice in term.words())
+    return f"({' | '.join(choices)})"
 
 
 def _foreign(folder: str) -> KnowledgeError:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from datetime import datetime
 from difflib import SequenceMatcher
 from functools import lru_cache
@@ -12,7 +12,7 @@ from functools import lru_cache
 import msgspec
 
 from ua_tui.core.knowledge.index.segments import indexed
-from ua_tui.core.knowledge.records import Facet, Hit
+from ua_tui.core.knowledge.records import Hit
 from ua_tui.core.knowledge.search.database import Found
 from ua_tui.core.knowledge.search.ranking import Ranked
 from ua_tui.core.text import clean_line
@@ -118,12 +118,6 @@ def pages_of(ordered: Iterable[Ranked]) -> list[Page]:
             if key is not None:
                 known.setdefault(key, page)
     return pages
-
-
-def count_facets(values: Iterable[str], names: Mapping[str, str] = {}, most: int = 12) -> tuple[Facet, ...]:
-    """Count the values, the most frequent first; empty ones do not count."""
-    counted = Counter(filter(None, values)).most_common(most)
-    return tuple(Facet(value, count, names.get(value, "")) for value, count in counted)
 
 
 def _difference(verb: str, versions: Iterable[Found], shown: Found) -> str:

@@ -1,11 +1,12 @@
 """Reads a knowledge base for the search: the statements of `statements.toml` give what is stored, whatever has it.
 
-Only what differs is in `ua_tui.core.knowledge.index.reader`, for the file of this machine, and in
-`ua_tui.core.knowledge.postgres.reader`, for the database of a team. The search ranks the passages that they give.
+The stores are such databases: `ua_tui.core.knowledge.index.sqlite_store` has what differs for the file of this machine,
+and `ua_tui.core.knowledge.postgres.store` for the database of a team. The search ranks the passages that they give.
 """
 
 from __future__ import annotations
 
+import re
 import time
 import tomllib
 from abc import ABC, abstractmethod
@@ -26,7 +27,9 @@ LARGEST = (1 << 63) - 1
 _MOST_SPACE = 10_000
 """Characters between two passages; a file of somebody else may say anything."""
 
-_PARTS = ("hit", "of_hit", "readable")
+_STATEMENTS = Path(__file__).parent.with_name("index") / "statements.toml"
+_AMONG = re.compile(r"IN \(:(\w+)\)")
+_PARAMETER = re.compile(r"(?<![\w:]):(\w+)")
 
 Filters = Sequence[tuple[str, Sequence[object]]]
 """Conditions that must all hold for a document, of each of which one value must; `[where]` in `statements.toml`."""
@@ -134,12 +137,10 @@ class Database(ABC):
 
     Attributes:
         statements: the SQL of this database by names.
-        parameter: how it writes a parameter, with `{}` for its name.
         is_own: whether the user's own program made it; what another one says about who wrote a text does not count.
     """
 
     statements: Statements
-    parameter: str
     is_own = True
 
     def reading(self) -> AbstractContextManager[Sequence[str] | None]:
@@ -267,7 +268,9 @@ class Database(ABC):
             keys = [f"v{len(given) + number}" for number in range(len(choices))]
             given.update(zip(keys, choices, strict=True))
             clauses.append(
-                around.format(" OR ".join(each.format(self.parameter.format(key)) for key in keys))
+                around.format(
+                    " OR ".join(each.format(self.statements["parameter"].format(key)) for key in keys)
+                )
             )
         text = self.statements[name]
         for part, replacement in parts.items():
@@ -292,15 +295,29 @@ class Database(ABC):
         for row in rows:
             found = dict(zip(columns, row, strict=True))
             found |= {key: bool(found[key]) for key in ("demo", "partial") if key in found}
+            found |= {"hash": found["hash"].hex()} if "hash" in found else {}
             yield found if self.is_own or "trust" not in found else found | {"trust": "unknown"}
 
 
 def read_statements(file: str) -> Statements:
-    """The statements beside a module; those in `_PARTS` are parts of others."""
-    data = tomllib.loads(Path(file).with_name("statements.toml").read_text("utf-8"))
-    parts = {f"{{{name}}}": data.get(name, "") for name in _PARTS} | {"{most}": str(MOST_CANDIDATES)}
-    for part, replacement in parts.items():
-        data |= {
-            name: text.replace(part, replacement) for name, text in data.items() if isinstance(text, str)
-        }
-    return data
+    """The statements of every database, with those of a file of its own and in its words.
+
+    Of a parameter `:name` and of `IN (:name)`, for a list, the file says how they are written.
+    """
+    own = tomllib.loads(Path(file).read_text("utf-8"))
+    every = tomllib.loads(_STATEMENTS.read_text("utf-8"))
+    parts = own.pop("parts")
+    where = every.pop("where") | own.pop("where")
+    every |= own
+    parts = (
+        {name: every[name] for name in ("hit", "of_hit", "dated")} | parts | {"most": str(MOST_CANDIDATES)}
+    )
+
+    def written(text: str) -> str:
+        for part, replacement in parts.items():
+            text = text.replace(f"{{{part}}}", replacement)
+        text = _AMONG.sub(lambda found: parts["among"].format(found[1]), text)
+        return _PARAMETER.sub(lambda found: parts["parameter"].format(found[1]), text)
+
+    written_where = {name: [*map(written, texts)] for name, texts in where.items()}
+    return {**parts, **{name: written(text) for name, text in every.items()}, "where": written_where}

@@ -53,7 +53,7 @@ class NearFigure(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FoundFigures(msgspec.Struct, frozen=True, kw_only=True):
-    """Figures, the newest first, with what `Results` says of a search."""
+    """Figures, those of sources before those of the agent, with what `Results` says of a search."""
 
     figures: tuple[NearFigure, ...] = ()
     notices: tuple[str, ...] = ()
@@ -63,30 +63,32 @@ class FoundFigures(msgspec.Struct, frozen=True, kw_only=True):
 def figures_near(
     search: KnowledgeSearch, text: str, *, limit: int = 20, budget: float = PATIENT, **filters: Any
 ) -> FoundFigures:
-    """List figures in sentences with the words of a query, the newest first.
+    """List figures in sentences with the words of a query: those of sources, then what agent and person wrote.
+
+    Each are listed the newest first.
 
     A sentence must have one of the words, and together with its title as many as any other has: at least half of them.
-    A notice says that none has all. Of equal sentences only the newest is listed.
+    A notice says that none has all. Of equal sentences only the first is listed.
 
     Raises:
         KnowledgeError: the knowledge base cannot be read.
     """
-    answer = search.passages(text, budget=budget, **filters)
+    answer, passages = search.passages(text, budget=budget, **filters)
     found: list[tuple[int, NearFigure]] = []
-    for passage, in_text, in_title in answer.found:
+    for passage, in_text, in_title in passages:
         if passage.hit.kind != "query":
             found += _figures(passage, in_text, {number for number, places in enumerate(in_title) if places})
     most, notices = max((words for words, _ in found), default=0), answer.notices
-    if 2 * most < answer.terms:
+    if 2 * most < len(answer.terms.words):
         found = []
-    elif most < answer.terms:
+    elif most < len(answer.terms.words):
         notices = (*notices, "No sentence with a figure has all of the words: these have some of them.")
-    newest = sorted(
+    ordered = sorted(
         (each for words, each in found if words == most),
-        key=lambda each: (each.day, each.hit.made_at),
+        key=lambda each: (each.hit.trust != "own", each.day, each.hit.made_at),
         reverse=True,
     )
-    unique = {(each.figure, each.passage): each for each in reversed(newest)}
+    unique = {(each.figure, each.passage): each for each in reversed(ordered)}
     return FoundFigures(
         figures=tuple([*unique.values()][::-1][:limit]), notices=notices, partial=answer.partial
     )

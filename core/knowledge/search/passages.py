@@ -1,11 +1,11 @@
-"""Cuts a passage of about 40 words around the best matches of a text."""
+"""Cuts a passage of about 40 words around the best matches of a text, and removes marks of Markdown from it."""
 
 from __future__ import annotations
 
 import re
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 WORDS = 40
 """Words of a passage; two Chinese or Japanese characters count as one."""
@@ -13,6 +13,11 @@ WORDS = 40
 _BEFORE = 6
 _WORD = re.compile(r"[぀-ヿ㐀-䶿一-鿿]{1,2}|[^\s぀-ヿ㐀-䶿一-鿿]{1,60}")
 _SPACES = re.compile(r"\s+")
+_HEADINGS = re.compile(r"(?:(?<=\s)|^)#{1,6}\s+")
+_SIGNS = re.compile(r"\*\*+|`+")
+_EMPHASIS = re.compile(r"(?<![\w*])(\*)(?![\s*])[^*]+(?<![\s*])(\*)(?![\w*])")
+_LINK = re.compile(r"(?<!\w)(!?\[)[^\[\]]*[^\W\d_][^\[\]]*(\](?:\([^()\s]*\)|\[[^\[\]]*\]|(?!\w)))")
+"""Words in brackets, with or without their address; a number in brackets stays, as it names a source."""
 
 Places = Sequence[tuple[int, int]]
 
@@ -69,3 +74,43 @@ def on_one_line(text: str, places: Places) -> tuple[str, tuple[tuple[int, int], 
         return place - (removed[number - 1] if number else 0)
 
     return _SPACES.sub(" ", text), tuple((moved(a), moved(b - 1) + 1) for a, b in places if a < b)
+
+
+def plain_passage(text: str, marks: Places) -> tuple[str, tuple[tuple[int, int], ...]]:
+    """Return the passage without marks of headings, emphasis, code and links, and the ranges that match in it."""
+    removed = _joined(_removed(text))
+    ends = [end for _, end in removed]
+    lengths = [0]
+    for start, end in removed:
+        lengths.append(lengths[-1] + end - start)
+
+    def moved(place: int) -> int:
+        number = bisect_right(ends, place)
+        inside = max(place - removed[number][0], 0) if number < len(removed) else 0
+        return place - lengths[number] - inside
+
+    parts, at = [], 0
+    for start, end in removed:
+        parts.append(text[at:start])
+        at = end
+    places = ((moved(start), moved(end)) for start, end in sorted(marks))
+    return "".join([*parts, text[at:]]), tuple((start, end) for start, end in places if start < end)
+
+
+def _removed(text: str) -> Iterable[tuple[int, int]]:
+    for pattern in (_HEADINGS, _SIGNS):
+        yield from (found.span() for found in pattern.finditer(text))
+    for pattern in (_EMPHASIS, _LINK):
+        for found in pattern.finditer(text):
+            yield from (found.span(1), found.span(2))
+
+
+def _joined(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    """The spans in order; those that overlap are one."""
+    joined: list[tuple[int, int]] = []
+    for start, end in sorted(spans):
+        if joined and start <= joined[-1][1]:
+            joined[-1] = (joined[-1][0], max(end, joined[-1][1]))
+        else:
+            joined.append((start, end))
+    return joined

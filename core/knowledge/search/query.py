@@ -6,11 +6,14 @@ Every text is a valid query. A filter with a value that cannot be read is left o
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
+from ua_tui.core.knowledge.index.preparing import storable
 from ua_tui.core.knowledge.index.segments import indexed
 from ua_tui.core.knowledge.records import KINDS, Kind
+from ua_tui.core.knowledge.search.database import Filters
 from ua_tui.core.knowledge.search.dates import AGO, parse_date, time_words
 from ua_tui.core.text import clean
 
@@ -30,6 +33,7 @@ _TOKEN = re.compile(
 )
 _HIRAGANA = re.compile("[぀-ゟ]+")
 _SCRIPTS = re.compile("[぀-ゟ]+|[゠-ヿ]+|[㐀-䶿一-鿿]+|[^぀-ヿ㐀-䶿一-鿿]+")
+_ESCAPED = str.maketrans({"%": r"\%", "_": r"\_", "\\": "\\\\"})
 _QUOTES = str.maketrans(dict.fromkeys("“”„‟«»", '"'))
 _KIND_NAMES: dict[str, Kind] = {
     "row": "search_row",
@@ -225,3 +229,45 @@ def _kind(value: str) -> Kind | None:
         if found:
             return found[0]
     return None
+
+
+def filters_of(
+    query: SearchQuery,
+    *,
+    kinds: Sequence[Kind] = (),
+    sites: Sequence[str] = (),
+    session: str = "",
+    without_session: str = "",
+    demo: bool | None = None,
+    since: float | None = None,
+    source: str = "",
+) -> Filters:
+    """Give the filters of a query together with those of its caller; `source` is a canonical address."""
+    pairs: list[tuple[str, Iterable[object]]] = [
+        ("kind", query.kinds),
+        ("kind", kinds),
+        ("site", map(_site, query.sites)),
+        ("site", map(_site, sites)),
+        ("session_like", map(_containing, query.sessions)),
+        ("tool_like", map(_containing, query.tools)),
+        ("session", [storable(session)] * bool(session)),
+        ("without_session", [storable(without_session)] * bool(without_session)),
+        ("demo", [] if demo is None else [demo]),
+        ("source", [storable(source)] * bool(source)),
+        *(("since", [moment]) for moment in (query.since, since) if moment is not None),
+        *(("until", [moment]) for moment in [query.until] if moment is not None),
+    ]
+    for first, last in query.published:
+        pairs += [("published_since", [first]), ("published_until", [last or "9"])]
+    return [(name, values) for name, choices in pairs if (values := [*choices])]
+
+
+def _site(text: str) -> str:
+    """The pattern for a host, a part of one, or an address, as it is in a host between full stops."""
+    host = text.lower().split("//")[-1].split("/")[0]
+    return _containing(f".{host.removeprefix('www.').strip('.')}.")
+
+
+def _containing(text: str) -> str:
+    """The pattern of LIKE for what contains a text."""
+    return f"%{storable(text).translate(_ESCAPED)}%"

@@ -17,12 +17,11 @@ import msgspec
 
 from ua_tui.core.errors import KnowledgeError
 from ua_tui.core.knowledge.records import NO_WORDS, FoundDocument, FoundPage, Hit, Kind, Results
-from ua_tui.core.knowledge.search.conditions import filters_of
-from ua_tui.core.knowledge.search.copies import Page, count_facets, pages_of
+from ua_tui.core.knowledge.search.copies import Page, pages_of
 from ua_tui.core.knowledge.search.database import MOST_CANDIDATES, Ask, Database, Deadline, Found, Term
 from ua_tui.core.knowledge.search.embeddings import Embedder, similarities
 from ua_tui.core.knowledge.search.passages import cut_passage
-from ua_tui.core.knowledge.search.query import SearchQuery, parse_query, timed
+from ua_tui.core.knowledge.search.query import SearchQuery, filters_of, parse_query, timed
 from ua_tui.core.knowledge.search.ranking import Matches, Places, Ranked, fused, rank
 from ua_tui.core.knowledge.search.terms import Terms, corrected, make_terms, rarest
 from ua_tui.core.knowledge.search.tokens import Tokenizer
@@ -51,23 +50,20 @@ class Meaning(NamedTuple):
     data: bytes
 
 
-class _Answer(NamedTuple):
+class Passages(NamedTuple):
+    """Passages, the best first, with what `Results` says of a search; `terms` are those that were searched."""
+
     ranked: list[Ranked]
     terms: Terms
     notices: tuple[str, ...]
     partial: bool
 
 
-class Passages(NamedTuple):
-    """Passages with the places of each term in the text and in the title, and what `Results` says of a search.
+class _Limits(NamedTuple):
+    """How long a search may take, and whether anybody still waits for it."""
 
-    `terms` is how many terms there are.
-    """
-
-    found: tuple[tuple[Found, Places, Places], ...]
-    terms: int
-    notices: tuple[str, ...]
-    partial: bool
+    budget: float
+    stopped: Callable[[], bool] = lambda: False
 
 
 class KnowledgeSearch:
@@ -131,23 +127,19 @@ class KnowledgeSearch:
         began = time.perf_counter()
         scope = {"kinds": kinds, "sites": sites, "session": session, "without_session": without_session, "demo": demo,
                  "since": since}  # fmt: skip
+        limits = _Limits(self._budget if budget is None else budget, stopped)
         with self._lock, self._database.reading() as notices:
             if notices is None:
                 return Results(notices=(*parse_query(text, _now()).notices, _MISSING))
-            answer = self._answer(text, scope, budget, stopped, typing=typing)
+            answer = self._answer(text, scope, limits, typing=typing)
             pages = pages_of(answer.ranked)
             hits = self._hits(pages[: max(limit, 0)], answer.terms.words, scope)
         if stopped():
             return Results(partial=True)
-        terms, firsts = answer.terms, [page.first.found.hit for page in pages]
+        terms = answer.terms
         has_all = any(each.full for each in answer.ranked)
         return Results(
             hits=hits,
-            kinds=count_facets(hit.kind for hit in firsts),
-            sites=count_facets(hit.site for hit in firsts),
-            sessions=count_facets(
-                (hit.session for hit in firsts), {hit.session: hit.session_title for hit in firsts}
-            ),
             partial=answer.partial,
             relaxed=bool(terms.words and hits) and not terms.is_short and not has_all,
             unfinished=terms.is_short and not pages,
@@ -155,18 +147,22 @@ class KnowledgeSearch:
             ms=(time.perf_counter() - began) * 1_000,
         )
 
-    def passages(self, text: str, *, budget: float = PATIENT, **scope: Any) -> Passages:
-        """Find passages, the best first, with the places of the words in each; the filters are those of `search`."""
+    def passages(
+        self, text: str, *, budget: float = PATIENT, **scope: Any
+    ) -> tuple[Passages, list[tuple[Found, Places, Places]]]:
+        """Find passages, and where each has each term in its text and title; the filters are those of `search`."""
         with self._lock, self._database.reading() as notices:
             if notices is None:
-                return Passages((), 0, (_MISSING,), partial=False)
-            answer = self._answer(text, scope, budget, lambda: False, typing=False)
+                return Passages([], Terms(), (_MISSING,), partial=False), []
+            answer = self._answer(text, scope, _Limits(budget), typing=False)
             found = [each.found for each in answer.ranked]
             matches = Matches(answer.terms.words, self._words())
-            texts, titles = ([each.text for each in found], [each.hit.title for each in found])
-            places = zip(found, matches.places(texts), matches.places(titles), strict=True)
-        count = len(answer.terms.words)
-        return Passages(tuple(places), count, (*answer.notices, *notices), partial=answer.partial)
+            places = (
+                matches.places([each.text for each in found]),
+                matches.places([each.hit.title for each in found]),
+            )
+        answer = answer._replace(notices=(*answer.notices, *notices))
+        return answer, [*zip(found, *places, strict=True)]
 
     def document(self, number: int) -> FoundDocument | None:
         """Read a document by its number; None if there is none."""
@@ -203,41 +199,25 @@ class KnowledgeSearch:
         except KnowledgeError as error:
             return None, [f"Only the words were searched, not the meaning: {error}."]
 
-    def _answer(
-        self,
-        text: str,
-        scope: Mapping[str, Any],
-        budget: float | None,
-        stopped: Callable[[], bool],
-        *,
-        typing: bool,
-    ) -> _Answer:
+    def _answer(self, text: str, scope: Mapping[str, Any], limits: _Limits, *, typing: bool) -> Passages:
         """Find passages for a text: of the time that its words mean, or of all times if there are none."""
         now = _now()
         query = parse_query(text, now)
         only = timed(query, now)
-        answer = self._ranked(only or query, scope, budget, stopped, typing=typing)
+        answer = self._ranked(only or query, scope, limits, typing=typing)
         if only is None or answer.ranked or answer.partial:
             return answer
-        answer = self._ranked(query, scope, budget, stopped, typing=typing)
+        answer = self._ranked(query, scope, limits, typing=typing)
         return answer._replace(notices=(*answer.notices, _NONE_THEN))
 
     def _ranked(
-        self,
-        query: SearchQuery,
-        scope: Mapping[str, Any],
-        budget: float | None,
-        stopped: Callable[[], bool],
-        *,
-        typing: bool,
-    ) -> _Answer:
+        self, query: SearchQuery, scope: Mapping[str, Any], limits: _Limits, *, typing: bool
+    ) -> Passages:
         terms = make_terms(query, self._words(), typing=typing)
         if terms.is_empty:
-            return _Answer([], terms, (*query.notices, NO_WORDS), partial=False)
+            return Passages([], terms, (*query.notices, NO_WORDS), partial=False)
         vector, problems = self._meaning(query) if terms.words else (None, [])
-        deadline = Deadline(
-            self._clock() + (self._budget if budget is None else budget), self._clock, stopped
-        )
+        deadline = Deadline(self._clock() + limits.budget, self._clock, limits.stopped)
         total, counted = self._database.counted([*terms.words, *terms.without])
         excluded = counted[len(terms.words) :] if terms.words else terms.without
         ask = Ask(
@@ -250,7 +230,7 @@ class KnowledgeSearch:
             found, partial = self._database.candidates(ask, deadline)
             ranked = [Ranked(found=each, score=1.0) for each in found]
             ranked.sort(key=lambda each: (each.found.hit.made_at, -each.found.chunk), reverse=True)
-            return _Answer(ranked, terms, query.notices, partial=partial)
+            return Passages(ranked, terms, query.notices, partial=partial)
         words, corrections = self._corrected(counted[: len(terms.words)])
         terms = msgspec.structs.replace(terms, words=words)
         ask = msgspec.structs.replace(ask, all_of=tuple(term for term in words if term.phrase))
@@ -262,7 +242,7 @@ class KnowledgeSearch:
         if vector:
             near, is_late = self._near(vector, ask, deadline)
             ranked, partial = fused(ranked, near), partial or is_late
-        return _Answer(ranked, terms, (*query.notices, *problems, *corrections), partial=partial)
+        return Passages(ranked, terms, (*query.notices, *problems, *corrections), partial=partial)
 
     def _corrected(self, terms: Sequence[Term]) -> tuple[tuple[Term, ...], list[str]]:
         """The terms; for a word that no passage has, one that is spelt like it."""

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 from ua_tui.core.knowledge.index.database import connect, open_writer
 from ua_tui.core.knowledge.index.store import KnowledgeStore
-from ua_tui.core.knowledge.records import Cursor, Facts, Kind, KnowledgeDocument
+from ua_tui.core.knowledge.records import Batch, Cursor, Facts, Kind, KnowledgeDocument
 
 TABLES = Path(__file__).with_suffix(".sql").read_text("utf-8").splitlines()
 """A statement for each table, which gives its rows in an order that does not depend on their numbers."""
@@ -23,13 +23,15 @@ def document(
 
 
 def add(
-    store: KnowledgeStore, folder: str, *documents: KnowledgeDocument, replaced: Iterable[str] = ()
+    store: KnowledgeStore, folder: str, *documents: KnowledgeDocument, replaced: Collection[str] = ()
 ) -> bool:
     """Store documents of a session as those of its next event."""
     before = store.cursor(folder)
     after = Cursor(before.seq + 1, before.place + 100)
     return store.apply(
-        folder, before, after, facts=Facts(title=f"About {folder}"), documents=documents, replaced=replaced
+        folder,
+        before,
+        Batch(after=after, facts=Facts(title=f"About {folder}"), documents=documents, replaced=replaced),
     )
 
 

@@ -11,9 +11,9 @@ import pytest
 
 from tests.core.knowledge.stored import add, document
 from ua_tui.core.errors import KnowledgeError
-from ua_tui.core.knowledge.access import open_database, open_search, open_store
+from ua_tui.core.knowledge.access import open_search, open_store
 from ua_tui.core.knowledge.place import KnowledgePlace
-from ua_tui.core.knowledge.records import Cursor, IndexedCall, KnowledgeDocument
+from ua_tui.core.knowledge.records import Batch, Cursor, IndexedCall, KnowledgeDocument
 from ua_tui.core.knowledge.removal.forgetting import forget
 from ua_tui.core.knowledge.search.embeddings import Embedder
 from ua_tui.core.knowledge.status import read_status
@@ -34,7 +34,7 @@ def found(place: KnowledgePlace, words: str) -> list[tuple[str, str]]:
 
 
 def titles_of_sessions(place: KnowledgePlace) -> list[tuple[str, str]]:
-    with closing(open_database(place)) as database, database.reading():
+    with closing(open_store(place, read_only=True)) as database, database.reading():
         return database.rows("titles")
 
 
@@ -43,13 +43,19 @@ def titles_of_sessions(place: KnowledgePlace) -> list[tuple[str, str]]:
 
 def test_only_one_of_two_programs_stores_what_both_have_read(place: KnowledgePlace) -> None:
     with open_store(place) as one, open_store(place) as other:
-        assert one.apply(HERE, Cursor(), Cursor(1, 10), documents=[document("quokka", title="One")])
-        assert not other.apply(HERE, Cursor(), Cursor(2, 20), documents=[document("quokka", title="Other")])
+        assert one.apply(
+            HERE, Cursor(), Batch(after=Cursor(1, 10), documents=[document("quokka", title="One")])
+        )
+        assert not other.apply(
+            HERE, Cursor(), Batch(after=Cursor(2, 20), documents=[document("quokka", title="Other")])
+        )
         assert other.cursor(HERE) == Cursor(1, 10)
-        assert not other.apply(HERE, Cursor(5, 5), Cursor(6, 6))
-        assert other.apply(HERE, Cursor(1, 10), Cursor(2, 20))
+        assert not other.apply(HERE, Cursor(5, 5), Batch(after=Cursor(6, 6)))
+        assert other.apply(HERE, Cursor(1, 10), Batch(after=Cursor(2, 20)))
         one.remove_session(HERE)
-        assert not other.apply(HERE, Cursor(2, 20), Cursor(3, 30), documents=[document("quokka")])
+        assert not other.apply(
+            HERE, Cursor(2, 20), Batch(after=Cursor(3, 30), documents=[document("quokka")])
+        )
         assert one.cursors() == {}
     assert found(place, "quokka") == []
 
@@ -68,7 +74,7 @@ def test_a_session_is_removed_with_everything_of_it(place: KnowledgePlace) -> No
     page = document("quokka one", title="Here", tool_use_id="t", url=URL)
     call = IndexedCall(tool_use_id="t", tool="crawl")
     with open_store(place) as store:
-        store.apply(HERE, Cursor(), Cursor(1, 1), calls=[call], documents=[page])
+        store.apply(HERE, Cursor(), Batch(after=Cursor(1, 1), calls=[call], documents=[page]))
         add(store, THERE, document("quokka two", title="There"))
         assert found(place, "quokka") == [(HERE, "Here"), (THERE, "There")]
         store.remove_session(HERE)

@@ -28,6 +28,7 @@ from ua_tui.core.knowledge.index.database import (
 from ua_tui.core.knowledge.index.schema import VERSION
 from ua_tui.core.knowledge.index.store import KnowledgeStore
 from ua_tui.core.knowledge.place import FILE
+from ua_tui.core.knowledge.records import Cursor
 from ua_tui.core.knowledge.status import read_status
 from ua_tui.core.storage import sqlite
 from ua_tui.core.storage.sqlite import is_network_type
@@ -267,8 +268,9 @@ def test_a_file_of_an_earlier_version_is_made_again(path: Path) -> None:
     with closing(connect(path, "rw")) as db:
         (last,) = db.execute("SELECT max(id) FROM document").fetchone()
         db.execute(f"PRAGMA user_version = {VERSION - 1}")
+        db.execute("INSERT INTO session(folder) VALUES ('/other/sessions/session_2')")
         # Its tables differ.
-        db.execute("DROP INDEX document_of_hash")
+        db.execute("DROP INDEX document_of_url")
         db.execute("ALTER TABLE document DROP COLUMN hash")
     with pytest.raises(KnowledgeError, match=r"of an earlier version .* `ua-tui knowledge update`"):
         open_reader(path)
@@ -276,7 +278,8 @@ def test_a_file_of_an_earlier_version_is_made_again(path: Path) -> None:
     with pytest.raises(KnowledgeEmptied, match=r"was of an earlier version .* made again from the sessions"):
         open_writer(path)
     with open_store(path) as store:
-        assert store.cursors() == {}
+        # Those below other folders are named, so that they are found again.
+        assert store.cursors() == {"/other/sessions/session_2": Cursor()}
         assert add(store, "session_1", document("smiling quokkas"))
     assert [each.name for each in path.parent.iterdir()] == [FILE]
     with closing(open_reader(path)) as db:

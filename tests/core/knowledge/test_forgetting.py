@@ -13,7 +13,7 @@ from ua_tui.core.errors import KnowledgeError
 from ua_tui.core.knowledge.access import open_store
 from ua_tui.core.knowledge.index.database import open_reader
 from ua_tui.core.knowledge.place import FILE
-from ua_tui.core.knowledge.records import Cursor, Facts
+from ua_tui.core.knowledge.records import Batch, Cursor, Facts
 from ua_tui.core.knowledge.removal import forgetting
 from ua_tui.core.knowledge.removal.forgetting import Forgotten, forget, forget_deleted
 from ua_tui.core.knowledge.removal.forgotten import (
@@ -121,7 +121,7 @@ def test_what_matches_is_forgotten_by_its_place_in_all_sessions(path: Path) -> N
 
 def test_all_conditions_hold(path: Path) -> None:
     before = path.read_bytes()
-    assert forget(path, match=WORD, files=True, dry_run=True).documents == 63
+    assert forget(path, match=WORD, dry_run=True).documents == 62
     assert path.read_bytes() == before
     assert not forgotten_file(path).exists()
     assert forget(path, session="session_3", source="https://a.org/1").documents == 1
@@ -150,38 +150,6 @@ def test_what_cannot_be_forgotten(path: Path, tmp_path: Path) -> None:
     assert not forgotten_file(path).exists()
     with pytest.raises(KnowledgeError, match="there is no knowledge base"):
         forget(tmp_path / "missing.db", match="words")
-
-
-def test_files_are_removed_with_all_that_is_in_them(path: Path, tmp_path: Path) -> None:
-    folder, secret = tmp_path / "session_3", tmp_path / "secret"
-    (folder / "outside").mkdir(parents=True)
-    for name in ("rows.json", "copy.json.zst", "other.md", "journal.jsonl"):
-        (folder / name).write_bytes(SECRET)
-    secret.write_bytes(b"of another program")
-    (folder / "link.md").symlink_to(secret)
-    with open_store(path) as store:
-        said = document(f"{WORD} said so", path="journal.jsonl"), document("kept", path="other.md")
-        add(store, "session_3", *said, document(f"{WORD} behind a link", path="link.md"))
-    result = forget(path, match=WORD, session="session_3", files=True)
-    assert sorted(each.name for each in result.files) == ["copy.json.zst", "rows.json"]
-    assert {each.name for each in folder.iterdir()} == {"other.md", "journal.jsonl", "link.md", "outside"}
-    assert secret.read_bytes() == b"of another program"
-    assert any("link.md" in sentence for sentence in result.kept)
-    assert found(path, "search") == []
-    assert found(path, "kept") == [("session_3", "other.md")]
-
-
-def test_files_of_folders_that_are_no_sessions_stay(tmp_path: Path) -> None:
-    """Somebody else may have made the database."""
-    home, path = tmp_path / "home", tmp_path / "sessions" / FILE
-    home.mkdir()
-    (home / "letter.md").write_bytes(SECRET)
-    with open_store(path) as store:
-        for folder in (str(home), "../home", "..", "/"):
-            add(store, folder, document(WORD, path="letter.md"), document(WORD, path="home/letter.md"))
-        add(store, ".", document(WORD, path="../home/letter.md"))
-    assert forget(path, match=WORD, files=True).files == ()
-    assert (home / "letter.md").read_bytes() == SECRET
 
 
 def test_a_program_that_ends_before_it_has_removed_anything(path: Path) -> None:
@@ -222,12 +190,12 @@ def test_the_title_of_a_session_is_forgotten_with_its_question(tmp_path: Path) -
     facts = Facts(title=f"What do {WORD}s cost, and wh…")
     with open_store(path) as store:
         question = document(f"What do {WORD}s cost, and who sells them?", path="", part=2, kind="query")
-        store.apply("session_1", Cursor(), Cursor(2, 20), facts=facts, documents=[question])
+        store.apply("session_1", Cursor(), Batch(after=Cursor(2, 20), facts=facts, documents=[question]))
         add(store, "session_2", document("what others cost"))
     forget(path, match=f"{WORD} sells")
     assert has_bytes(path) == []
     with open_store(path) as store:
-        store.apply("session_1", Cursor(2, 20), Cursor(3, 30), facts=facts)
+        store.apply("session_1", Cursor(2, 20), Batch(after=Cursor(3, 30), facts=facts))
     assert has_bytes(path) == []
     assert [row[:2] for row in content(path)[0]] == [("session_1", ""), ("session_2", "About session_2")]
 
@@ -295,7 +263,7 @@ def test_lists_of_earlier_versions_hold(tmp_path: Path) -> None:
     with open_store(path) as store:
         add(store, "session_1", document("one"))
         add(store, "session_2", document("two", path="b.md"), document("three", url="https://b.org/"), text)
-        store.apply("session_3", Cursor(), Cursor(1, 10), facts=Facts(title=title))
+        store.apply("session_3", Cursor(), Batch(after=Cursor(1, 10), facts=Facts(title=title)))
     assert content(path)[1] == []
     assert has_bytes(path) == []
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.core.cases import cases_of
-from ua_tui.core.knowledge.search.plain_passage import plain_passage
+from ua_tui.core.knowledge.search.passages import plain_passage
 
 CASES = cases_of(__file__)
 

@@ -17,7 +17,7 @@ from ua_tui.core.knowledge.index import sqlite_store
 from ua_tui.core.knowledge.index import store as store_module
 from ua_tui.core.knowledge.index.database import connect
 from ua_tui.core.knowledge.place import FILE
-from ua_tui.core.knowledge.records import Cursor, Facts, KnowledgeDocument
+from ua_tui.core.knowledge.records import Batch, Cursor, Facts, KnowledgeDocument
 from ua_tui.core.storage import sqlite
 
 SESSIONS = ("session_1", "session_2", "/elsewhere/session_3")
@@ -72,7 +72,7 @@ def test_any_steps_make_the_same_as_one(
         with open_store(fresh) as store:
             for session, left in wanted.items():
                 after, facts = Cursor(counts[session], counts[session] * 100), Facts(title=f"About {session}")
-                store.apply(session, Cursor(), after, facts=facts, documents=left.values())
+                store.apply(session, Cursor(), Batch(after=after, facts=facts, documents=left.values()))
         assert content(worn) == content(fresh)
 
 
@@ -83,10 +83,10 @@ def test_a_document_that_is_replaced_by_another_program_between_two_transactions
     with open_store(path) as one, open_store(path) as other:
 
         def documents() -> Iterator[KnowledgeDocument]:
-            assert other.apply("s", Cursor(), Cursor(1, 10), documents=[long])
+            assert other.apply("s", Cursor(), Batch(after=Cursor(1, 10), documents=[long]))
             yield long
 
-        assert not one.apply("s", Cursor(), Cursor(1, 10), documents=documents())
+        assert not one.apply("s", Cursor(), Batch(after=Cursor(1, 10), documents=documents()))
     assert len(content(path)[2]) == 100
 
 
@@ -100,7 +100,7 @@ def test_documents_are_read_outside_of_transactions(path: Path) -> None:
             yield document("x" * 300_000, path=f"{number}.md")
 
     with open_store(path) as store:
-        assert store.apply("s", Cursor(), Cursor(1, 10), documents=documents())
+        assert store.apply("s", Cursor(), Batch(after=Cursor(1, 10), documents=documents()))
     assert len(content(path)[1]) == 3
 
 
@@ -112,7 +112,7 @@ def test_a_failed_batch_leaves_what_was_there(path: Path) -> None:
     with open_store(path) as store:
         add(store, "s", document("first"))
         with pytest.raises(ValueError, match="cannot be read"):
-            store.apply("s", store.cursor("s"), Cursor(9, 900), documents=documents())
+            store.apply("s", store.cursor("s"), Batch(after=Cursor(9, 900), documents=documents()))
         assert store.cursor("s") == Cursor(1, 100)
         assert add(store, "s", document("third", path="c.md"))
     assert [row[1] for row in content(path)[1]] == ["c.md", "notes.md"]
@@ -130,7 +130,7 @@ def test_a_long_document_leaves_room_for_other_programs(path: Path, monkeypatch:
 
         monkeypatch.setattr(sqlite_store, "BATCH_SECONDS", 0.0)
         monkeypatch.setattr(store_module, "time", SimpleNamespace(sleep=pause))
-        assert store.apply("long", Cursor(), Cursor(1, 10), documents=[document(text)])
+        assert store.apply("long", Cursor(), Batch(after=Cursor(1, 10), documents=[document(text)]))
     assert len(pauses) > 2
     assert len(found(path, "text")) == len(pauses)
     assert len(found(path, "paragraph999")) == 1

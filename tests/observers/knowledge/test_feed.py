@@ -94,7 +94,9 @@ def attempts_of_feeds(monkeypatch: pytest.MonkeyPatch) -> list[object]:
     made: list[object] = []
 
     def noted(work: Callable[..., Any]) -> Callable[..., Any]:
-        def note(*args: Any) -> Any:
+        def note(*args: Any, read_only: bool = False) -> Any:
+            if read_only:
+                return work(*args, read_only=True)
             made.append(work)
             return work(*args)
 

@@ -13,13 +13,13 @@ from tests.observers.knowledge.recorded import NOON, Recorded
 from ua_tui.core.errors import JournalError
 from ua_tui.core.events import types as ev
 from ua_tui.core.history.headline import TITLE
-from ua_tui.core.knowledge.records import Cursor, Facts, IndexedCall, KnowledgeDocument
+from ua_tui.core.knowledge.records import Batch, Cursor, Facts, IndexedCall, KnowledgeDocument
 from ua_tui.core.observation import FileWriteObservation
 from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.core.storage.files import Root
 from ua_tui.core.storage.ownership import seal_session
 from ua_tui.core.storage.workspace import JOURNAL, OWNER
-from ua_tui.observers.knowledge.journal import MOST_FILES, Batch, read_batch
+from ua_tui.observers.knowledge.journal import MOST_FILES, read_batch
 
 SECRET = "correct-horse-battery-7731"
 MULTI = "mcp__composio__COMPOSIO_MULTI_EXECUTE_TOOL"

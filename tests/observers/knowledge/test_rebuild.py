@@ -19,19 +19,19 @@ from ua_tui.core.knowledge.removal.forgetting import forget
 from ua_tui.core.knowledge.status import read_status
 from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.core.storage.workspace import JOURNAL
-from ua_tui.observers.knowledge.catch_up import Piece, catch_up, index_piece, rebuild
+from ua_tui.observers.knowledge.catch_up import Piece, catch_up, index_piece, update
 
 ROOT = Path(__file__).parents[3]
 IN_STEPS = """
 import sys
 from pathlib import Path
 from ua_tui.core.redaction.redactor import Redactor
-from ua_tui.observers.knowledge.catch_up import rebuild
+from ua_tui.observers.knowledge.catch_up import update
 base = Path(sys.argv[1])
 def report(done, total):
     print(done, flush=True)
     sys.stdin.readline()
-rebuild(base / "AGENT_RUN_WORKSPACES" / "knowledge.db", base, Redactor(), report)
+update(base / "AGENT_RUN_WORKSPACES" / "knowledge.db", base, Redactor(), report, again=True)
 """
 
 
@@ -58,7 +58,7 @@ def test_the_content_is_the_same(base: Path) -> None:
     database = database_of(base)
     before, status = passages(database), read_status(database, base)
     progress: list[tuple[int, int]] = []
-    assert rebuild(database, base, Redactor(), lambda *it: progress.append(it)) == []
+    assert update(database, base, Redactor(), lambda *it: progress.append(it), again=True) == []
     after = read_status(database, base)
     assert (after.sessions, after.passages, after.documents) == (
         status.sessions,
@@ -67,22 +67,22 @@ def test_the_content_is_the_same(base: Path) -> None:
     )
     assert passages(database) == before
     assert (progress[0], progress[-1]) == ((0, 6), (6, 6))
-    assert read_status(database, base).lagging == ()
+    assert read_status(database, base).lagging == {}
     files = {path.name for path in database.parent.glob("knowledge*")}
     assert files <= {"knowledge.db", "knowledge.db-wal", "knowledge.db-shm"}
     # A missing file is made, and a damaged one set aside.
     for path in database.parent.glob("knowledge.db*"):
         path.unlink()
-    rebuild(database, base, Redactor())
+    update(database, base, Redactor(), again=True)
     assert passages(database) == before
     database.write_bytes(b"no database" * 1000)
-    rebuild(database, base, Redactor())
+    update(database, base, Redactor(), again=True)
     assert passages(database) == before
     assert [path.read_bytes()[:11] for path in read_status(database).set_aside] == [b"no database"]
     # Also one that is damaged behind its first page.
     data = database.read_bytes()
     database.write_bytes(data[:16_384] + b"\xa5" * (len(data) - 16_384))
-    rebuild(database, base, Redactor())
+    update(database, base, Redactor(), again=True)
     assert passages(database) == before
     assert len(read_status(database).set_aside) == 2
 
@@ -93,7 +93,7 @@ def test_a_journal_with_numbers_that_no_session_writes_and_with_secrets(base: Pa
     hostile.answer("The answer that a session wrote: Quagga-7731-zebra.")
     journal = hostile.folder / JOURNAL
     journal.write_bytes(journal.read_bytes().replace(b'"seq":3,', b'"seq":99999999999999999999,'))
-    assert rebuild(database_of(base), base, Redactor(["Quagga-7731-zebra"])) == []
+    assert update(database_of(base), base, Redactor(["Quagga-7731-zebra"]), again=True) == []
     texts = [text for folder, _, text in passages(database_of(base)) if folder == hostile.folder.name]
     assert texts == ["Which animals smile?", "The answer that a session wrote: [redacted]."]
     assert b"Quagga" not in database_of(base).read_bytes()
@@ -108,7 +108,7 @@ def test_after_it_was_stopped_or_killed_the_rest_is_caught_up(base: Path) -> Non
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        rebuild(database, base, Redactor(), press)
+        update(database, base, Redactor(), press, again=True)
     assert 0 < len(passages(database)) < len(before)
     index(base)
     assert passages(database) == before
@@ -139,11 +139,11 @@ def test_a_session_of_another_folder_is_not_lost_when_it_is_stopped(base: Path, 
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        rebuild(database, base, Redactor(), press)
+        update(database, base, Redactor(), press, again=True)
     index(base)
     assert passages(database) == before
     shutil.rmtree(other.folder)
-    rebuild(database, base, Redactor())
+    update(database, base, Redactor(), again=True)
     assert len(passages(database)) < len(before)
     with open_store(database) as store:
         assert len(store.cursors()) == 6
@@ -153,7 +153,7 @@ def test_numbers_of_documents_are_not_used_a_second_time(base: Path) -> None:
     database = database_of(base)
     with closing(open_search(database, budget=60)) as search:
         number = search.search("quokka1").hits[0].id
-        rebuild(database, base, Redactor())
+        update(database, base, Redactor(), again=True)
         assert search.document(number) is None
         assert search.search("quokka1").hits[0].id > number
 
@@ -180,12 +180,12 @@ def test_other_programs_lose_nothing(base: Path) -> None:
     thread = threading.Thread(target=work)
     thread.start()
     while thread.is_alive():
-        rebuild(database, base, Redactor())
+        update(database, base, Redactor(), again=True)
     thread.join()
     index(base)
     found = passages(database)
-    assert read_status(database, base).lagging == ()
-    rebuild(database, base, Redactor())
+    assert read_status(database, base).lagging == {}
+    update(database, base, Redactor(), again=True)
     assert passages(database) == found
     assert len([each for each in found if "numbat" in each[2]]) == 60
 
@@ -195,10 +195,10 @@ def test_what_was_forgotten_does_not_return(base: Path) -> None:
     assert forget(database, match="quokka3").documents == 5
     assert forget(database, session="session_20260305_120000").documents > 5
     before = passages(database)
-    rebuild(database, base, Redactor())
+    update(database, base, Redactor(), again=True)
     assert passages(database) == before
     database.write_bytes(b"no database" * 1000)
-    rebuild(database, base, Redactor())
+    update(database, base, Redactor(), again=True)
     assert passages(database) == before
     assert not [each for each in before if "quokka3" in each[2] or each[0] == "session_20260305_120000"]
 
@@ -213,6 +213,6 @@ def test_what_is_forgotten_or_deleted_meanwhile_does_not_return(base: Path) -> N
         if done == 5:
             forget(database, match="quokka2")
 
-    assert rebuild(database, base, Redactor(), progress) == []
+    assert update(database, base, Redactor(), progress, again=True) == []
     assert not [each for each in passages(database) if "quokka2" in each[2] or each[0] == folder.name]
     assert b"quokka2" not in database.read_bytes()

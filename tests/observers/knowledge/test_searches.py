@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import json
+from contextlib import closing
 from typing import Any
 
 import pytest
 
-from tests.observers.knowledge.recorded import Recorded
+from tests.observers.knowledge.recorded import Recorded, database_of
 from ua_tui.core.events.types import ArtifactSaved
-from ua_tui.core.knowledge.records import Cursor
+from ua_tui.core.knowledge.access import open_store
+from ua_tui.core.knowledge.index.database import open_reader
 from ua_tui.core.redaction.redactor import Redactor
-from ua_tui.observers.knowledge.journal import read_batch
+from ua_tui.observers.knowledge.catch_up import index_piece
 
 SECRET = "correct-horse-battery-7731"
 URL = "https://www.zoo.example/cats?utm_source=x"
@@ -42,13 +44,12 @@ def article(session: Recorded, title: str = "Cats") -> None:
 
 
 def contexts(session: Recorded) -> list[str]:
-    cursor, found = Cursor(), list[str]()
-    while True:
-        batch = read_batch(session.folder, cursor, Redactor([SECRET]))
-        found += [document.context for document in batch.documents if document.kind == "article"]
-        cursor = batch.after
-        if not batch.more:
-            return found
+    base = session.folder.parent.parent
+    with open_store(database_of(base)) as store:
+        while index_piece(store, session.folder, Redactor([SECRET])).more:
+            pass
+    with closing(open_reader(database_of(base))) as db:
+        return [text for (text,) in db.execute("SELECT context FROM document WHERE kind = 'article'")]
 
 
 def test_a_page_is_found_by_the_queries_that_found_it(session: Recorded) -> None:
@@ -67,10 +68,9 @@ def test_searches_after_a_page_do_not_count(session: Recorded) -> None:
 
 def test_searches_of_earlier_batches_count(session: Recorded) -> None:
     search(session, 1, "which pets purr", "All about felines")
-    before = read_batch(session.folder, Cursor(), Redactor()).after
+    assert contexts(session) == []
     article(session)
-    (document,) = read_batch(session.folder, before, Redactor()).documents
-    assert [document.context] == contexts(session)
+    assert contexts(session) == ["which pets purr\nAll about felines\nZoo\nzoo example cats"]
 
 
 def test_searches_that_cannot_be_read_and_secrets_are_left_out(session: Recorded) -> None:

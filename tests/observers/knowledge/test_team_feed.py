@@ -20,7 +20,7 @@ from ua_tui.core.knowledge.access import open_store
 from ua_tui.core.knowledge.place import Origin, folder_key
 from ua_tui.core.postgres.address import Address
 from ua_tui.core.redaction.redactor import Redactor
-from ua_tui.observers.knowledge.catch_up import catch_up, rebuild
+from ua_tui.observers.knowledge.catch_up import catch_up, update
 
 ORIGIN = Origin("job1-1")
 
@@ -117,6 +117,6 @@ def test_a_rebuild_reads_the_sessions_of_this_machine_again(address: Address, tm
     fill(address, folder_key(address, recorded.folder), document("wombat", title="Wrong", path="wrong"))
     fill(address, THERE, document("koala", title="Elsewhere"))
     seen: list[tuple[int, int]] = []
-    assert rebuild(address, tmp_path, Redactor(), lambda done, all_: seen.append((done, all_))) == []
+    assert update(address, tmp_path, Redactor(), lambda *it: seen.append(it), again=True) == []
     assert seen == [(0, 1), (1, 1)]
     assert [bool(found(address, words)) for words in ("wombat", "quokka", "koala")] == [False, True, True]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -19,7 +20,7 @@ from ua_tui.core.knowledge.index.database import open_reader
 from ua_tui.core.knowledge.place import FILE
 from ua_tui.core.knowledge.search.embeddings import Embedder
 from ua_tui.core.redaction.redactor import Redactor
-from ua_tui.observers.knowledge.catch_up import catch_up, rebuild
+from ua_tui.observers.knowledge.catch_up import catch_up, update
 from ua_tui.observers.knowledge.vectors import VectorFeed, VectorPace
 
 PACE = VectorPace(wake=0.01, check=0.05, pause=0.001, retry=0.01)
@@ -122,7 +123,7 @@ async def test_the_end_of_a_session_does_not_wait_for_an_answer(
     assert running.events == []
 
 
-@pytest.mark.parametrize("index", [rebuild, catch_up_with])
+@pytest.mark.parametrize("index", [partial(update, again=True), catch_up_with])
 async def test_after_a_rebuild_or_a_catch_up_the_newest_sessions_come_first(
     tmp_path: Path, server: EmbeddingsServer, index: Callable[[Path, Path, Redactor], object]
 ) -> None:

@@ -26,7 +26,7 @@ from ua_tui.core.errors import JournalError
 from ua_tui.core.history.index import SessionIndex
 from ua_tui.core.knowledge.access import open_store
 from ua_tui.core.knowledge.place import KnowledgePlace, folder_key
-from ua_tui.core.knowledge.records import Cursor, KnowledgeDocument
+from ua_tui.core.knowledge.records import Batch, Cursor, Hit, KnowledgeDocument
 from ua_tui.core.knowledge.search.query import parse_query
 from ua_tui.core.postgres.address import Address
 from ua_tui.core.settings.model import Settings
@@ -38,7 +38,7 @@ from ua_tui.tui.screens.files.article import ArticleScreen
 from ua_tui.tui.screens.files.viewer import ViewerScreen
 from ua_tui.tui.screens.knowledge.find import FindScreen
 from ua_tui.tui.screens.knowledge.hit_list import HitList
-from ua_tui.tui.screens.knowledge.hit_text import KIND_NAMES
+from ua_tui.tui.screens.knowledge.hit_text import KIND_NAMES, citation
 from ua_tui.tui.screens.knowledge.opening import SessionAccess
 from ua_tui.tui.screens.session.sessions import SessionsScreen
 from ua_tui.tui.screens.team.fleet import FleetScreen
@@ -116,16 +116,23 @@ async def test_a_word_that_is_too_short_to_be_a_beginning_never_shows_other_hits
         # The hits before stay while one types, and a notice says what is missing.
         await until(lambda: "Type on to find words that begin with it" in screen_text(app))
         assert len(kinds(screen)) == 4
-        # Hits of the words before do not stay below a filter.
-        await pilot.press("alt+k")
-        await until(lambda: {*kinds(screen)} <= {"report"})
         await pilot.press(*"lomax")
-        await until(lambda: kinds(screen) == ["report"] and "Type on" not in screen_text(app))
+        await until(lambda: "Type on" not in screen_text(app))
 
 
 def test_the_names_of_kinds_on_the_screen_are_filters() -> None:
     for kind, name in KIND_NAMES.items():
         assert parse_query(f"kind:{name}", datetime.now(UTC)).kinds == (kind,)
+
+
+def test_a_citation_has_title_address_dates_and_session() -> None:
+    hit = Hit(
+        id=1, kind="article", title="Yields\nrise", url="https://a.org/x", author="Ann Lee", trust="web",
+        date="2026-11-01T05:23:19Z", made_at=MADE_AT, session="session_1", session_title="Chips",
+    )  # fmt: skip
+    found = datetime.fromtimestamp(MADE_AT).astimezone()
+    expected = f"Ann Lee: Yields rise. https://a.org/x. 2026-11-01, found {found:%Y-%m-%d}. Session Chips."
+    assert citation(hit) == expected
 
 
 async def test_a_notice_is_shown_with_its_advice_on_a_small_screen(tmp_path: Path) -> None:
@@ -145,7 +152,7 @@ async def test_the_database_of_a_team_is_searched_while_one_types(
         with open_store(address) as store:
             title = key.rpartition("/")[2]
             found = KnowledgeDocument(kind="note", path=REPORT, title=title, text=text, made_at=MADE_AT)
-            assert store.apply(key, Cursor(), Cursor(1, 1), documents=[found])
+            assert store.apply(key, Cursor(), Batch(after=Cursor(1, 1), documents=[found]))
     async with finding(address) as (app, screen, pilot):
         await pilot.press(*"velomax bob")
         await until(lambda: screen_text(app).partition(NAME)[0].count("session_7"))
@@ -166,7 +173,7 @@ async def test_the_database_of_a_team_is_searched_while_one_types(
             more = KnowledgeDocument(
                 kind="report", path="r.md", title="R", text="Another of ada", made_at=MADE_AT
             )
-            assert store.apply(here, Cursor(1, 1), Cursor(2, 2), documents=[more])
+            assert store.apply(here, Cursor(1, 1), Batch(after=Cursor(2, 2), documents=[more]))
         await until(lambda: "report" in kinds(screen))
 
 
@@ -257,23 +264,19 @@ async def test_a_knowledge_base_that_is_off_missing_or_damaged_is_explained(tmp_
         await until(lambda: len(kinds(screen)) == 4)
 
 
-async def test_the_search_is_narrowed_by_kind_site_and_facet(tmp_path: Path) -> None:
-    async with finding(fill(tmp_path), "velomax") as (app, screen, pilot):
-        await pilot.press("alt+k")
-        await until(lambda: len(kinds(screen)) == 1)
-        assert "only " in screen_text(app)
-        await pilot.press("escape")
+async def test_the_words_are_narrowed_to_the_kind_site_and_session_of_a_hit(tmp_path: Path) -> None:
+    async with finding(fill(tmp_path), "velom") as (app, screen, pilot):
         await until(lambda: len(kinds(screen)) == 4)
+        line = screen.query_one(Input)
         await choose(screen, pilot, "article")
         await pilot.press("tab", "w")
+        assert line.value == "site:bicycles.example velom"
         await until(lambda: kinds(screen) == ["article"])
-        await pilot.press("w")
-        await until(lambda: len(kinds(screen)) == 4)
-        assert "●" not in screen_text(app)
-        await pilot.press("tab", "down", "enter")
-        await until(lambda: len(kinds(screen)) == 1)
-        assert "●" in screen_text(app)
-        await pilot.press("enter")
+        await pilot.press("K", "S")
+        assert line.value == f"session:{NAME} kind:article site:bicycles.example velom"
+        # The same keys remove the filters, while the last word is still the beginning of one.
+        await pilot.press("tab", "alt+w", "alt+e", "alt+k")
+        assert line.value == "velom"
         await until(lambda: len(kinds(screen)) == 4)
         await pilot.press("escape")
         assert app.screen is not screen

@@ -18,7 +18,7 @@ from ua_tui.core.text import clean_line
 from ua_tui.tui.cli.arguments import WrongUsage, add_sessions_folder, whole_number, workspace_settings
 from ua_tui.tui.cli.output import complain, page_width, print_json, print_line, print_table, wrapped
 from ua_tui.tui.render.format import tail_cut
-from ua_tui.tui.screens.knowledge.hit_text import day_of, notes_of, pieces_of, title_of
+from ua_tui.tui.screens.knowledge.hit_text import KIND_NAMES, day_of, notes_of, pieces_of, title_of
 from ua_tui.tui.terminal.exit_codes import EXIT_FAILED, EXIT_USAGE
 
 if TYPE_CHECKING:
@@ -147,15 +147,9 @@ def _filters(args: argparse.Namespace) -> str:
     from ua_tui.core.knowledge.search.query import parse_query
 
     text = ""
-    given = {
-        "kind": args.kind,
-        "site": args.site,
-        "tool": [args.tool],
-        "since": [args.since],
-        "until": [args.until],
-    }
-    for name, values in given.items():
-        for value in filter(None, values):
+    for name in ("kind", "site", "tool", "since", "until"):
+        given = getattr(args, name) or []
+        for value in [given] if isinstance(given, str) else given:
             option = f'{name}:"{value}" '
             query = parse_query(option, datetime.now().astimezone())
             if query.notices or query.terms or '"' in value:
@@ -174,7 +168,7 @@ def hit_lines(hit: Hit, place: KnowledgePlace, width: int | None) -> Iterator[st
     name = Path(hit.session).name
     session_title = hit.session_title if hit.session_title != hit.title else ""
     origin = (f"demo {name}" if hit.demo else name, session_title)
-    facts = (hit.kind.replace("_", " "), hit.site, day_of(hit), *notes_of(hit), *origin)
+    facts = (KIND_NAMES.get(hit.kind, hit.kind), hit.site, day_of(hit), *notes_of(hit), *origin)
     yield from wrapped([(" · ".join(clean_line(fact, 120) for fact in facts if fact), False)], width, _INDENT)
     # An address or a path in one piece can be clicked and copied.
     if hit.url:
@@ -223,11 +217,7 @@ def _fields(
     fields = {"query": query, "partial": found.partial, "notices": notices}
     if not isinstance(found, Results):
         return {**fields, "figures": shown}
-    facets = {"kinds": found.kinds, "sites": found.sites, "sessions": found.sessions}
-    counted = {
-        name: [{"value": each.value, "count": each.count} for each in given] for name, given in facets.items()
-    }
-    return {**fields, "hits": shown, **counted, "relaxed": found.relaxed, "ms": round(found.ms, 1)}
+    return {**fields, "hits": shown, "relaxed": found.relaxed, "ms": round(found.ms, 1)}
 
 
 def _figure_fields(each: NearFigure, place: KnowledgePlace) -> dict[str, Any]:

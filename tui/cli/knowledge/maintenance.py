@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ua_tui.core.knowledge.status import Status
     from ua_tui.core.settings.model import Settings
 
-_FORGET_OPTIONS = ("session", "source", "match", "files", "dry_run", "yes")
+_FORGET_OPTIONS = ("session", "source", "match", "dry_run", "yes")
 _MOST_NAMES = 20
 _SHOWN = (
     "exists", "version", "sessions", "passages", "sources", "journal_mode", "forgotten", "notes", "problems",
@@ -32,7 +32,7 @@ EXAMPLES = """\
 examples:
   ua-tui knowledge
   ua-tui knowledge forget --source https://news.example/leak --dry-run
-  ua-tui knowledge forget --match '"project falcon"' --files
+  ua-tui knowledge forget --match '"project falcon"'
   ua-tui knowledge rebuild --workspace ~/research
 """
 
@@ -50,9 +50,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--session", metavar="SESSION", help="with forget: what is from this session")
     parser.add_argument("--source", metavar="URL", help="with forget: what is from this address")
     parser.add_argument("--match", metavar="WORDS", help="with forget: what this query finds")
-    parser.add_argument(
-        "--files", action="store_true", help="with forget: delete the files of the sessions, too"
-    )
     parser.add_argument("--dry-run", action="store_true", help="with forget: only show what would be removed")
     parser.add_argument("--yes", action="store_true", help="with forget: do not ask")
     add_sessions_folder(parser)
@@ -114,7 +111,7 @@ def _fields(status: Status, embedder: Embedder | None) -> dict[str, Any]:
         "documents": dict(status.documents),
         "updated": updated,
         "meaning": meaning,
-        "lagging": [{"session": lag.session, "missing_bytes": lag.missing} for lag in status.lagging],
+        "lagging": [{"session": name, "missing_bytes": size} for name, size in status.lagging.items()],
         "set_aside": [str(path) for path in status.set_aside],
     }
 
@@ -151,7 +148,7 @@ def _rows(status: Status, embedder: Embedder | None) -> Iterator[tuple[str, str]
         count = f"{status.vectors:,} of {quantity(status.embeddable, 'passage')} have vectors"
         yield "by meaning", f"on, {embedder.model} at {embedder.host}; {count}"
     if status.lagging:
-        first = ", ".join(f"{lag.session} ({size(lag.missing)})" for lag in status.lagging[:5])
+        first = ", ".join(f"{name} ({size(missing)})" for name, missing in [*status.lagging.items()][:5])
         more = len(status.lagging) - 5
         yield "not read yet", first + (f" and {more} more" if more > 0 else "")
         yield "", "a session reads them in the background; `ua-tui knowledge update` does it at once"
@@ -167,32 +164,17 @@ def _fill(settings: Settings, action: str, *, as_json: bool) -> int:
     """Update or rebuild the knowledge base, and show it."""
     from ua_tui.core.knowledge.access import open_store
     from ua_tui.core.knowledge.index.database import KnowledgeEmptied
-    from ua_tui.core.knowledge.status import read_status
-    from ua_tui.observers.knowledge.catch_up import catch_up, rebuild
+    from ua_tui.observers.knowledge.catch_up import update
     from ua_tui.tui.cli.knowledge.place import find_database
 
-    path, base, redactor = (
-        find_database(settings, must_exist=False),
-        settings.workspace_base,
-        redactor_of(settings),
-    )
-    problems: list[str] = []
+    path, redactor = find_database(settings, must_exist=False), redactor_of(settings)
+    try:
+        open_store(path).close()
+    except KnowledgeEmptied as error:
+        complain(str(error))
     try:
         with _progress() as show:
-            if action == "rebuild":
-                problems = rebuild(path, base, redactor, show)
-            else:
-                try:
-                    store = open_store(path)
-                except KnowledgeEmptied as error:
-                    complain(str(error))
-                    store = open_store(path)
-                done, missing = 0, len(read_status(path, base).lagging)
-                with store:
-                    for piece in catch_up(store, base, redactor):
-                        done += not piece.more
-                        # Sessions that are gone count, too, and others may begin meanwhile.
-                        show(min(done, missing), missing)
+            problems = update(path, settings.workspace_base, redactor, show, again=action == "rebuild")
     except KeyboardInterrupt:
         return complain(
             "interrupted: `ua-tui knowledge update` reads the rest, or the next session", EXIT_INTERRUPTED
@@ -219,13 +201,12 @@ def _forget(settings: Settings, args: argparse.Namespace) -> int:
         session=session_key(path, settings.workspace_base, args.session) if args.session else "",
         source=args.source or "",
         match=args.match or "",
-        files=args.files,
     )
     try:
         found = which(dry_run=True)
     except KnowledgeError as error:
         return complain(str(error), EXIT_USAGE)
-    if not (found.documents or found.files or args.session):
+    if not (found.documents or args.session):
         if args.json:
             _print_forgotten(found, done=False, as_json=True)
         if unread := unread_sessions(path, settings.workspace_base):
@@ -241,8 +222,7 @@ def _forget(settings: Settings, args: argparse.Namespace) -> int:
                 EXIT_USAGE,
             )
         _print_forgotten(found, done=False, as_json=False)
-        what = "Forget this and delete the files" if found.files else "Forget this"
-        if not agrees(f"{what}? It does not come back."):
+        if not agrees("Forget this? It does not come back."):
             return complain("nothing was forgotten")
     _print_forgotten(which(), done=True, as_json=args.json)
     return 0
@@ -259,8 +239,6 @@ def _print_forgotten(found: Forgotten, *, done: bool, as_json: bool) -> None:
     if not done:
         _print_names("Titles", found.titles)
         _print_names(f"Sessions ({len(found.sessions):,})", found.sessions)
-    name = "Deleted files" if done else "Files to delete"
-    _print_names(f"{name} ({len(found.files):,})", [str(path) for path in found.files])
     for sentence in found.kept:
         line = clean_line(sentence, 1000)
         print_line(f"{line[:1].upper()}{line[1:]}.")
@@ -268,9 +246,7 @@ def _print_forgotten(found: Forgotten, *, done: bool, as_json: bool) -> None:
 
 def _print_names(what: str, names: Sequence[str]) -> None:
     shown = [f"  {clean_line(name, 300)}" for name in names[:_MOST_NAMES]]
-    for line in (
-        ([f"{what}:"] if shown else []) + shown + (["  and others"] if len(names) > _MOST_NAMES else [])
-    ):
+    for line in ([f"{what}:"] if shown else []) + shown + ["  and others"] * (len(names) > _MOST_NAMES):
         print_line(line)
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from ua_tui.core.errors import SettingsError
 from ua_tui.core.events.units import quantity
 from ua_tui.core.history.lookup import find_session
-from ua_tui.core.knowledge.access import open_database
+from ua_tui.core.knowledge.access import open_store
 from ua_tui.core.knowledge.place import KnowledgePlace, folder_key, is_made, place_of, shown_place
 from ua_tui.core.knowledge.status import read_status
 from ua_tui.core.postgres.address import Address
@@ -60,7 +60,7 @@ def session_key(database: KnowledgePlace, base: Path, wanted: str) -> str:
     try:
         return folder_key(database, find_session(base, wanted))
     except SettingsError:
-        with closing(open_database(database)) as reader, reader.reading():
+        with closing(open_store(database, read_only=True)) as reader, reader.reading():
             known: set[str] = {folder for folder, *_ in reader.rows("cursors")}
         for key in (wanted, f"session_{wanted}", str(Path(wanted).absolute()), Path(wanted).name):
             if key in known:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Callable, Sequence
 from datetime import tzinfo
 from functools import partial
@@ -11,22 +12,18 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 from textual import events, on
 from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Horizontal
 from textual.content import Content
 from textual.widgets import Input, Static
 
 from ua_tui.core.events.tool_names import tool_name
 from ua_tui.core.events.units import quantity
-from ua_tui.core.knowledge.records import Facet
 from ua_tui.core.text import clean_line
-from ua_tui.tui.keys.keymap import keys_of
 from ua_tui.tui.keys.places import LINK, SEARCH, TO_PROMPT, KeyPlace, key_binding, moving
 from ua_tui.tui.ports import ScreenHost
 from ua_tui.tui.render.format import tail_cut
 from ua_tui.tui.screens.files.link import follow_link
-from ua_tui.tui.screens.knowledge.facet_list import DIMENSIONS, FacetList
 from ua_tui.tui.screens.knowledge.hit_list import HitList
-from ua_tui.tui.screens.knowledge.hit_text import KIND_NAMES, moment
+from ua_tui.tui.screens.knowledge.hit_text import citation, moment
 from ua_tui.tui.screens.knowledge.opening import HitOpener, SessionAccess
 from ua_tui.tui.screens.knowledge.reader import KnowledgeReader, SearchAnswer
 from ua_tui.tui.terminal.copy import copy_text
@@ -41,13 +38,10 @@ if TYPE_CHECKING:
 POLL_SECONDS = 0.7
 """How often the screen checks for something new."""
 MOST_HITS = 50
-_FACETS_FROM = 120
-"""Cells of a screen that has a column of facets."""
 _LONGEST = 4_000
 _PLACEHOLDER = 'words, "a phrase", -without, last week, site: kind: session: tool: since: published:'
 _EMPTY = "There is nothing yet. What sessions find or write appears here as it is saved."
 _UNFINISHED = "Nothing has the last word. Type on to find words that begin with it."
-_PARTS = Binding.Group("from the words to the hits, the facets; back")
 _NARROW = Binding.Group("only this kind, site, session; again: all")
 
 
@@ -107,13 +101,11 @@ class FindScreen(Modal[None]):
         key_binding("hit.session", "s,alt+s", "open('session')", "its session"),
         key_binding("hit.cite", "y,alt+y", "cite", "copy a citation"),
         key_binding("link.open", "o", "open_link", "open in the browser", LINK),
-        key_binding("hit.kind", "f,alt+k", "next_kind", "next kind"),
-        key_binding("hit.kind_only", "K", "only('kind')", "only this kind", _NARROW),
+        key_binding("hit.kind_only", "K,alt+k", "only('kind')", "only this kind", _NARROW),
         key_binding("hit.site_only", "w,alt+w", "only('site')", "only this site", _NARROW),
         key_binding("hit.session_only", "S,alt+e", "only('session')", "only this session", _NARROW),
         key_binding("find.search", "slash", "edit", "search", SEARCH),
-        key_binding("hit.next_part", "tab", "step(1)", "from the words to the hits, the facets", _PARTS),
-        key_binding("hit.previous_part", "shift+tab", "step(-1)", "back", _PARTS),
+        key_binding("hit.next_part", "tab,shift+tab", "step", "from the words to the hits, and back"),
         *moving(
             up="move('cursor_up')",
             down="move('cursor_down')",
@@ -138,33 +130,25 @@ class FindScreen(Modal[None]):
         self._reader = KnowledgeReader(database)
         self._opener = HitOpener(self, database, self._reader, sessions) if database is not None else None
         self._zone = zone
-        self._narrowing: dict[str, str] = {}
-        self._shown_narrowing: dict[str, str] = {}
-        self._facets: dict[str, Sequence[Facet]] = {}
-        self._titles: dict[str, str] = {}
         self._answer = SearchAnswer()
         self._asked = ""
         self._waits = False
         self._opens_first = False
         self._words = clean_line(words, _LONGEST)
-        self._column = FacetList(id="find-facets")
         self._list = HitList(zone=zone, id="find-hits")
 
     def compose(self) -> ComposeResult:
-        """Create the title, the line, the facets, the hits, the details and the keys."""
+        """Create the title, the line, the hits, the details and the keys."""
         yield TitleLine()
         yield _Words(self._words, _PLACEHOLDER, id="find-line", compact=True, select_on_focus=False)
         yield Static(id="find-notice")
-        with Horizontal(id="find-main"):
-            yield self._column
-            yield self._list
+        yield self._list
         yield Static(id="find-detail")
         yield KeyLine()
 
     def on_mount(self) -> None:
         """Search for the first words, and check for new ones regularly."""
         self._show_notices(())
-        self._show_facets()
         self._ask(delay=0)
         start_job(self, self._poll, "poll")
 
@@ -194,33 +178,26 @@ class FindScreen(Modal[None]):
         """Ask again after a pause in typing; a question that has no answer yet is stopped."""
         self._asked = self._line.value
         self._waits, self._opens_first = True, False
-        start_job(self, partial(self._search, self._asked, dict(self._narrowing), delay, keep=keep), "search")
+        start_job(self, partial(self._search, self._asked, delay, keep=keep), "search")
 
-    async def _search(self, words: str, narrowing: dict[str, str], delay: float, *, keep: bool) -> None:
+    async def _search(self, words: str, delay: float, *, keep: bool) -> None:
         await asyncio.sleep(delay)
-        answer = await self._reader.search(words, narrowing, limit=MOST_HITS)
+        answer = await self._reader.search(words, limit=MOST_HITS)
         self._waits = False
-        if answer.results.unfinished and self._list.chosen is not None and narrowing == self._shown_narrowing:
+        if answer.results.unfinished and self._list.chosen is not None:
             # The hits of the text before stay until the word is longer.
             self._show_notices([_UNFINISHED])
             return
-        self._shown_narrowing = narrowing
         self._show(answer, keep=keep)
         if answer.results.partial:
             # The person waits, as the next key would have stopped this.
-            answer = await self._reader.search(words, narrowing, limit=MOST_HITS, patient=True)
+            answer = await self._reader.search(words, limit=MOST_HITS, patient=True)
             self._show(answer, keep=True)
 
     def _show(self, answer: SearchAnswer, *, keep: bool) -> None:
         results = answer.results
-        # In a dimension that is narrowed, the facets of the answer before that stay.
-        found = {"kind": results.kinds, "site": results.sites, "session": results.sessions}
-        self._facets |= {each: facets for each, facets in found.items() if each not in self._narrowing}
-        self._titles |= {each.value: each.name for each in results.sessions if each.name}
-        self._titles |= {hit.session: hit.session_title for hit in results.hits if hit.session_title}
         self._answer = answer
         self._list.show(results.hits, self._messages(answer), keep=keep)
-        self._show_facets()
         self._show_title()
         self._show_notices(results.notices)
         if self._opens_first:
@@ -243,9 +220,6 @@ class FindScreen(Modal[None]):
             return [clean_line(answer.problem, 1_000)]
         if answer.results.unfinished:
             return [_UNFINISHED]
-        if self._narrowing:
-            back = keys_of(self.app).shown("screen.leave")
-            return ["Nothing found with these filters.", f"{back} shows all kinds, sites and sessions again."]
         if not self._asked.strip():
             return [_EMPTY]
         return [
@@ -253,74 +227,35 @@ class FindScreen(Modal[None]):
             "Try other words; a part of a word finds nothing unless it is its beginning.",
         ]
 
-    # -- narrowing ---------------------------------------------------------------------------------
-
-    def _narrow(self, dimension: str, value: str) -> None:
-        """Narrow to a value, or no longer if that is the one that narrows already, or empty."""
-        others = {each: wanted for each, wanted in self._narrowing.items() if each != dimension}
-        is_new = value and self._narrowing.get(dimension) != value
-        self._narrow_to({**others, dimension: value} if is_new else others)
-
-    def _narrow_to(self, narrowing: dict[str, str]) -> None:
-        self._narrowing = narrowing
-        self._show_facets()
-        self._show_title()
-        self._ask(delay=0)
-
-    def on_facet_list_chosen(self, event: FacetList.Chosen) -> None:
-        """Narrow by a facet, or no longer."""
-        self._narrow(event.dimension, event.value)
-
-    def action_next_kind(self) -> None:
-        """Narrow to the next kind that there is; after the last one show all."""
-        kinds = ["", *(each.value for each in self._facets.get("kind", ()))]
-        current = self._narrowing.get("kind", "")
-        at = kinds.index(current) if current in kinds else 0
-        self._narrow("kind", kinds[(at + 1) % len(kinds)])
-
     def action_only(self, dimension: str) -> None:
-        """Narrow to the kind, the site or the session of the hit under the cursor, or no longer."""
-        value = self._narrowing.get(dimension) or getattr(self._list.chosen, dimension, None)
-        if value:
-            self._narrow(dimension, value)
-        elif value is not None:
-            self.notify(f"This has no {dimension}.", markup=False)
-
-    def _shown_name(self, dimension: str, value: str) -> str:
-        names = KIND_NAMES if dimension == "kind" else self._titles
-        return clean_line(names.get(value, value))
-
-    def _show_facets(self) -> None:
-        self._column.display = self.size.width >= _FACETS_FROM
-        if self._column.display:
-            rows = []
-            for dimension in DIMENSIONS:
-                facets, chosen = self._facets.get(dimension, ()), self._narrowing.get(dimension)
-                missing = chosen and all(each.value != chosen for each in facets)
-                facets = [*([Facet(chosen, 0)] if chosen and missing else []), *facets]
-                rows += [(dimension, each, self._shown_name(dimension, each.value)) for each in facets]
-            self._column.show(rows, self._narrowing)
-
-    def on_resize(self, event: events.Resize) -> None:
-        """Show or hide the facets."""
-        if self.is_mounted:
-            if event.size.width < _FACETS_FROM and self.focused is self._column:
-                self._list.focus()
-            self._show_facets()
-            self._show_detail()
+        """Narrow the words to the kind, the site or the session of the hit under the cursor, or no longer."""
+        words = self._line.value.strip()
+        others = re.sub(rf'(?:^|(?<=\s)){dimension}:(?:"[^"]*"|\S*)\s*', "", words)
+        if others == words:
+            value = str(getattr(self._list.chosen, dimension, "")).rpartition("/")[2]
+            if not value:
+                self.notify(f"This has no {dimension}.", markup=False)
+                return
+            # Before the words, of which the last one may be incomplete.
+            others = f"{dimension}:{value} {words}"
+        self._line.value = others
+        self._line.cursor_position = len(others)
 
     # -- title, details and keys -------------------------------------------------------------------
 
+    def on_resize(self) -> None:
+        """Fit the details to the width."""
+        if self.is_mounted:
+            self._show_detail()
+
     def _show_title(self) -> None:
         results = self._answer.results
-        only = [tail_cut(self._shown_name(each, value), 30) for each, value in self._narrowing.items()]
         counted = quantity(len(results.hits), "hit")
         if not self._line.value.strip():
             counted = "the newest"
         elif len(results.hits) >= MOST_HITS:
             counted = f"first {counted}"
         facts = (
-            f"only {', '.join(only)}" if only else "",
             "not all words" if results.relaxed else "",
             "stopped early, more may match" if results.partial else "",
             counted if results.hits else "",
@@ -366,9 +301,9 @@ class FindScreen(Modal[None]):
                 *call,
                 (f"{alt}s", "session", "screen.open('session')"),
                 (f"{alt}y", "cite", "screen.cite"),
-                ("Alt+k" if typing else "f", "kind", "screen.next_kind"),
+                ("Alt+k" if typing else "K", "this kind", "screen.only('kind')"),
             ]
-        keys.append(("Tab", "to the hits", "screen.step(1)") if typing else ("/", "words", "screen.edit"))
+        keys.append(("Tab", "to the hits", "screen.step") if typing else ("/", "words", "screen.edit"))
         self.query_one(KeyLine).show_keys(*keys, ("Esc", "back", "screen.leave"))
 
     # -- keys --------------------------------------------------------------------------------------
@@ -388,11 +323,9 @@ class FindScreen(Modal[None]):
         move: Callable[..., None] = getattr(self._list, f"action_{action}")
         move(*by)
 
-    def action_step(self, by: int) -> None:
-        """Focus the next part."""
-        parts = [self._line, self._list, *([self._column] if self._column.display else [])]
-        at = parts.index(self.focused) if self.focused in parts else -1
-        parts[(at + by) % len(parts)].focus()
+    def action_step(self) -> None:
+        """Focus the hits, or the words again."""
+        (self._list if self.focused is self._line else self._line).focus()
 
     def action_edit(self) -> None:
         """Change the words."""
@@ -415,8 +348,6 @@ class FindScreen(Modal[None]):
     def action_cite(self) -> None:
         """Copy a citation of the hit."""
         if (hit := self._list.chosen) is not None:
-            from ua_tui.core.knowledge.citation import citation
-
             copy_text(self, citation(hit), "Citation")
 
     def action_open_link(self) -> None:
@@ -428,8 +359,5 @@ class FindScreen(Modal[None]):
             self.notify("This has no address.", markup=False)
 
     def action_leave(self) -> None:
-        """Show everything again if the search is narrowed, else close."""
-        if self._narrowing:
-            self._narrow_to({})
-        else:
-            self.dismiss(None)
+        """Close the screen."""
+        self.dismiss(None)

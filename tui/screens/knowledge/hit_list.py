@@ -89,7 +89,7 @@ class _Hits(RowSource[FoundHit]):
         room = max(1, width - _KIND_CELLS - 2 - len(date))
         title = tail_cut(title_of(hit), room)
         # The site gets what the title leaves.
-        left = min(24, room - width_of(title) - 2)
+        left = room - width_of(title) - 2
         site = middle_cut(clean_line(hit.site), left) if left >= 12 else ""
         gap = " " * (room - width_of(title) - width_of(site))
         line = [

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, tzinfo
 
 from ua_tui.core.events.units import quantity
 from ua_tui.core.knowledge.records import Hit
-from ua_tui.core.knowledge.search.plain_passage import plain_passage
+from ua_tui.core.knowledge.search.passages import plain_passage
 from ua_tui.core.text import clean, clean_line
 
 KIND_NAMES: Mapping[str, str] = {
@@ -91,6 +91,27 @@ def moment(seconds: float, zone: tzinfo | None = None) -> str:
         return f"{datetime.fromtimestamp(seconds, UTC).astimezone(zone):%Y-%m-%d %H:%M}"
     except (OverflowError, ValueError, OSError):
         return ""
+
+
+def citation(hit: Hit) -> str:
+    """Return author, title, address, dates and session of a document on one line, for the clipboard.
+
+    The dates are the day of publication, if the source states it, and that on which it was found or made.
+    """
+    verb = "found" if hit.url else "made"
+    dates = f"{verb} {datetime.fromtimestamp(hit.made_at).astimezone():%Y-%m-%d}"
+    # A source may state the time, too.
+    if published := clean_line(hit.date, 40).partition("T")[0]:
+        dates = f"{published}, {dates}"
+    author = clean_line(hit.author, 100)
+    session = f"Session {clean_line(hit.session_title or hit.session, 120)}"
+    parts = (
+        f"{author}: {title_of(hit)}" if author else title_of(hit),
+        clean_line(hit.url, 2_000),
+        dates,
+        session,
+    )
+    return ". ".join(part.rstrip(".") for part in parts if part) + "."
 
 
 def _length_of_title(passage: str, title: str) -> int:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, TypeVar
 
 from ua_tui.core.concurrency.cancellation import Stop, in_thread
 from ua_tui.core.errors import KnowledgeError
 from ua_tui.core.knowledge.place import is_made
-from ua_tui.core.knowledge.records import KINDS, FoundDocument, Results
+from ua_tui.core.knowledge.records import FoundDocument, Results
 
 if TYPE_CHECKING:
     from ua_tui.core.knowledge.place import KnowledgePlace
@@ -46,38 +47,39 @@ class KnowledgeReader:
 
     def __init__(self, place: KnowledgePlace | None) -> None:
         self._place = place
-        self._search: KnowledgeSearch | None = None
         self._turn = threading.Lock()
-        self._closed = False
+        self._closed = place is None
 
-    async def search(
-        self, text: str, narrowing: Mapping[str, str] | None = None, *, limit: int, patient: bool = False
-    ) -> SearchAnswer:
+    @cached_property
+    def _search(self) -> KnowledgeSearch:
+        from ua_tui.core.knowledge.access import open_search
+
+        assert self._place is not None
+        search = open_search(self._place)
+        # What is stored from here on is reported.
+        search.changed()
+        return search
+
+    async def search(self, text: str, *, limit: int, patient: bool = False) -> SearchAnswer:
         """Return the hits for a text that a person types, at most `limit`; the newest documents for an empty one.
 
-        They have the `kind`, `site` and `session` that `narrowing` has. A search that is not `patient` may give a part
-        of them, while the person types on.
+        A search that is not `patient` may give a part of them, while the person types on.
         """
-        if self._place is None or not is_made(self._place):
-            return SearchAnswer(problem=_OFF if self._place is None else _MISSING)
-        given = narrowing or {}
+        place = self._place
+        if place is None:
+            return SearchAnswer(problem=_OFF)
 
-        def find(search: KnowledgeSearch, stop: Stop) -> Results:
+        def find(search: KnowledgeSearch, stop: Stop) -> Results | None:
             from ua_tui.core.knowledge.search.search import BUDGET, PATIENT
 
-            return search.search(
-                text,
-                limit=limit,
-                typing=True,
-                budget=PATIENT if patient else BUDGET,
-                kinds=[each for each in KINDS if each == given.get("kind")],
-                sites=[each for each in (given.get("site"),) if each],
-                session=given.get("session", ""),
-                stopped=lambda: stop.is_set,
-            )
+            if not is_made(place):
+                return None
+            budget = PATIENT if patient else BUDGET
+            return search.search(text, limit=limit, typing=True, budget=budget, stopped=lambda: stop.is_set)
 
         try:
-            return SearchAnswer(await self._ask(find) or Results())
+            results = await self._ask(find)
+            return SearchAnswer(problem=_MISSING) if results is None else SearchAnswer(results)
         except KnowledgeError as error:
             reason = str(error)
             return SearchAnswer(problem=f"{reason[:1].upper()}{reason[1:].rstrip('.')}.", failed=True)
@@ -92,9 +94,8 @@ class KnowledgeReader:
 
     async def changed(self) -> bool:
         """Whether something was stored since the last question."""
-        is_new = self._search is None
         try:
-            return bool(await self._ask(lambda search, _stop: is_new or search.changed()))
+            return bool(await self._ask(lambda search, _stop: search.changed()))
         except KnowledgeError:
             return True
 
@@ -105,22 +106,14 @@ class KnowledgeReader:
             self._close()
 
     async def _ask(self, work: Callable[[KnowledgeSearch, Stop], T]) -> T | None:
-        """Do some work in a thread; gives None if there is no knowledge base, and after the end."""
+        """Do some work in a thread; gives None after the end, and if the knowledge base is off."""
 
         def ask(stop: Stop) -> T | None:
             with self._turn:
                 # The question may have been cancelled while it waited for its turn.
                 stop.check()
-                if self._closed or self._place is None or not is_made(self._place):
-                    return None
                 try:
-                    if self._search is None:
-                        from ua_tui.core.knowledge.access import open_search
-
-                        self._search = open_search(self._place)
-                        # What is stored from here on is reported.
-                        self._search.changed()
-                    return work(self._search, stop)
+                    return None if self._closed else work(self._search, stop)
                 except KnowledgeError:
                     self._close()
                     raise
@@ -128,6 +121,5 @@ class KnowledgeReader:
         return await in_thread(ask)
 
     def _close(self) -> None:
-        if self._search is not None:
+        if "_search" in vars(self):
             self._search.close()
-            self._search = None

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection
 from contextlib import closing
 
 from tests.postgres_server import Cluster, Database
 from ua_tui.core.knowledge.access import open_search, open_store
 from ua_tui.core.knowledge.index.store import KnowledgeStore
 from ua_tui.core.knowledge.place import Origin
-from ua_tui.core.knowledge.records import Cursor, Facts, KnowledgeDocument
+from ua_tui.core.knowledge.records import Batch, Cursor, Facts, KnowledgeDocument
 from ua_tui.core.postgres.address import Address
 
 HERE, THERE = "ada:/home/session_1", "bob:/home/session_1"
@@ -26,13 +26,15 @@ def address_for(cluster: Cluster, database: Database, role: str) -> Address:
 
 
 def add(
-    store: KnowledgeStore, folder: str, *documents: KnowledgeDocument, replaced: Iterable[str] = ()
+    store: KnowledgeStore, folder: str, *documents: KnowledgeDocument, replaced: Collection[str] = ()
 ) -> bool:
     """Store documents of a session as those of its next event."""
     before = store.cursor(folder)
     after = Cursor(before.seq + 1, before.place + 100)
     return store.apply(
-        folder, before, after, facts=Facts(title="About quokkas"), documents=documents, replaced=replaced
+        folder,
+        before,
+        Batch(after=after, facts=Facts(title="About quokkas"), documents=documents, replaced=replaced),
     )
 
 

@@ -37,20 +37,6 @@ def test_an_address_is_forgotten_on_all_machines_for_good(team_database: Databas
     assert team_database.execute(left) == [(0,)]
 
 
-def test_files_of_this_machine_are_removed_too(team_database: Database, tmp_path: Path) -> None:
-    address = address_of(team_database)
-    recorded = Recorded(tmp_path)
-    recorded.write_report("falcon", "falcon report")
-    report = document("falcon report", title="A", path="work_products/falcon.md")
-    fill(address, folder_key(address, recorded.folder), report)
-    fill(address, THERE, document("falcon notes", title="B", path="notes.md"))
-    done = forget(address, match="falcon", files=True)
-    assert done.documents == 2
-    assert done.files == (recorded.folder / "work_products" / "falcon.md",)
-    assert not done.files[0].exists()
-    assert any("other machines" in sentence for sentence in done.kept)
-
-
 def test_a_deleted_session_is_removed_unless_a_teams(team_database: Database, tmp_path: Path) -> None:
     address = address_of(team_database)
     own, team = Recorded(tmp_path), Recorded(tmp_path, "session_20260310_130000")

@@ -66,7 +66,7 @@ def test_what_is_not_shared_is_found_by_its_owner_and_by_workers_alone(
         number = search.search("secret").hits[0].id
     with closing(open_search(bob, budget=60)) as search:
         assert (search.document(number), search.sources(URL)) == (None, [])
-        assert all(facet.value == THERE for facet in search.search("quokka").sessions)
+        assert all(hit.session == THERE for hit in search.search("quokka").hits)
     with psycopg.connect(bob.url, options="-c search_path=ua_tui,public") as db:
         assert db.execute("SELECT count(*) FROM k_chunk").fetchone() == (1,)
 

@@ -17,7 +17,7 @@ from ua_tui.core.errors import KnowledgeError, SettingsError
 from ua_tui.core.knowledge.access import open_search, open_store
 from ua_tui.core.knowledge.index.database import open_reader
 from ua_tui.core.knowledge.place import FILE, Origin, read_place, written_place
-from ua_tui.core.knowledge.records import Cursor, Facts, IndexedCall
+from ua_tui.core.knowledge.records import Batch, Cursor, Facts, IndexedCall
 from ua_tui.core.knowledge.removal.forgetting import forget
 from ua_tui.core.postgres.address import Address
 from ua_tui.core.postgres.schema import migrate
@@ -64,7 +64,7 @@ def test_the_tables_of_version_five_are_migrated_with_their_rows_and_go_on(clust
     page = document("quokka", title="New", url="https://b.example/", tool_use_id="t")
     with open_store(address) as store:
         facts, after = Facts(title="A"), Cursor(1, 1)
-        assert store.apply(HERE, Cursor(), after, facts=facts, calls=[call], documents=[page])
+        assert store.apply(HERE, Cursor(), Batch(after=after, facts=facts, calls=[call], documents=[page]))
     assert found(address, "quokka") == [(HERE, "New")]
     assert forget(address, source="https://a.example/").documents == 1
     assert found(address, "emu") == []
@@ -114,8 +114,8 @@ def test_a_lost_connection_is_made_again(team_database: Database) -> None:
         assert search.search("wombat").hits
         stored.disconnect(team_database)
         with pytest.raises(KnowledgeError, match="the knowledge base"):
-            store.apply(HERE, Cursor(2, 200), Cursor(3, 300))
-        assert store.apply(HERE, Cursor(2, 200), Cursor(3, 300))
+            store.apply(HERE, Cursor(2, 200), Batch(after=Cursor(3, 300)))
+        assert store.apply(HERE, Cursor(2, 200), Batch(after=Cursor(3, 300)))
 
 
 def test_a_database_without_tables_or_server_is_an_error_that_says_what_to_do(cluster: Cluster) -> None:

@@ -45,10 +45,10 @@ def type_at_a_terminal(monkeypatch: Patch, text: str) -> None:
 
 def test_a_dry_run_names_what_would_go_and_changes_nothing(base: Path, capsys: Output) -> None:
     before = passages(database_of(base))
-    assert forget(base, "--match", "quokka smiles", "--files", "--dry-run") == 0
+    assert forget(base, "--match", "quokka smiles", "--dry-run") == 0
     shown = capsys.readouterr().out
     assert "To forget: 1 document with 1 passage." in shown
-    for name in ("Quokkas", SESSION, QUOKKA):
+    for name in ("Quokkas", SESSION):
         assert name in shown
     assert forget(base, "--match", "quokka smiles", "--dry-run", "--json") == 0
     found = json.loads(capsys.readouterr().out)
@@ -76,13 +76,6 @@ def test_what_is_forgotten_does_not_come_back(base: Path, capsys: Output) -> Non
     assert len(passages(database_of(base), "numbat")) == 1
     assert (base / QUOKKA).exists()
     assert b"smiles" not in database_of(base).read_bytes()
-
-
-def test_with_files_the_files_go_too(base: Path, capsys: Output) -> None:
-    assert forget(base, "--match", "quokka smiles", "--files", "--yes", "--json") == 0
-    found = json.loads(capsys.readouterr().out)
-    assert (found["forgotten"], found["files"]) == (True, [str(base / QUOKKA)])
-    assert not (base / QUOKKA).exists()
 
 
 def test_a_session_is_forgotten_by_its_name(base: Path, capsys: Output) -> None:
