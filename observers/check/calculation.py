@@ -3,39 +3,28 @@
 from __future__ import annotations
 
 import math
-import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from itertools import combinations
 
 from ua_tui.observers.check.compare import RATES, is_same_value, same_noun
 from ua_tui.observers.check.figures.figure import Figure, Reading
 from ua_tui.observers.check.figures.vocabulary import Vocabulary, root
-from ua_tui.observers.check.matching import is_slip
 
 _MOST = 28
 """Values that are combined for a claim: of 254 true calculations 20 values gave 167, 28 or 40 values 173."""
 _CHANCE = 0.5
 """How many of the calculations that were tried may meet a claim by chance: 0.3 gave 163 of 254 true ones, 0.5 gave 173
 and 6 of figures that were not known to be calculated, 0.8 gave 177 and 9."""
-_UNSAID = 10.0
-"""How much likelier chance is if no word names the calculation: 5 gave one true one and one doubtful one more, 20 gave
-two true ones less."""
-_SLIPS = 20.0
-"""How much likelier chance is if a digit may differ: about nine other digits in two or three places; 10 and 40 gave
-the same."""
-_ABOUT = 0.02
-"""How far a result may be from a figure that is said to be no exact value: half of the last of two digits."""
-COLUMN = "column"
-"""The group of the values above a claim in a table of the report."""
+_UNSAID = 5.0
+"""How much likelier chance is if no word names the calculation: 10 gave four of 183 true ones less."""
+_FAR = 3.0
+"""How many times the claim, or what part of it, a result may be to count as one that might have met it."""
 _LONG = 100
 """The fewest values that a claim must be one of if the report names no operand, so three digits; 50 gave one more true
 one."""
-_OFTEN_UNSAID = frozenset({"difference", "share", "product", "sum"})
+_OFTEN_UNSAID = frozenset({"difference", "share", "sum"})
 """Calculations that no word need announce."""
-_COMMAS = str.maketrans(",.", ".,")
-_NUMBER = re.compile(r"\d[\d.,\s]*\d|\d")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,9 +41,7 @@ class Operand:
         year: that it belongs to; 0 if unknown.
         at: which figure of the sentence it is; -1 for others.
         column: of a table that it is in.
-        beside: the roots of the words directly beside it.
         behind: what it was calculated from itself.
-        is_addressed: the sentence names the row of a table that it is in, or it is in the row of totals.
     """
 
     passage: int
@@ -66,9 +53,7 @@ class Operand:
     year: int = 0
     at: int = -1
     column: str = ""
-    beside: frozenset[str] = frozenset()
     behind: tuple[Operand, ...] = ()
-    is_addressed: bool = False
 
 
 @dataclass(frozen=True)
@@ -84,11 +69,6 @@ class Task:
     sentence: frozenset[str] = frozenset()
     at: int = -1
     operands: Sequence[Operand] = ()
-
-    @cached_property
-    def tried(self) -> list[Calculation]:
-        """All calculations that may be meant, the likeliest first."""
-        return _tried(self, self.operands)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,19 +88,10 @@ class Calculation:
     @property
     def likelihood(self) -> float:
         """How likely it is meant: the report has the operands, they are of one thing, and they are near."""
-        count, kinds = len(self.operands), {(each.figure.unit, each.figure.noun) for each in self.operands}
+        count = len(self.operands)
         near = sum(2 * each.level + each.nearness for each in self.operands) / count
         near += 0.5 * (self.claim.has_sign and bool(_order(*self.operands[:2])) and not self.is_opposed)
-        # Without what the operands have in common one true calculation of 180 is missed, without the direction another.
-        near += 0.5 * (len(kinds) == 1 and ("", "") not in kinds)
-        # "At 98 percent it keeps 72, at 99 percent it keeps 85": what is kept is compared with what is kept.
-        near += 0.2 * bool(frozenset.intersection(*(each.beside for each in self.operands)))
-        return near + self.is_of_one + self.is_addressed - 0.1 * count
-
-    @property
-    def is_addressed(self) -> bool:
-        """Whether all operands are in rows that the sentence names."""
-        return all(each.is_addressed for each in self.operands)
+        return near + self.is_of_one - 0.1 * count
 
     @property
     def is_of_one(self) -> bool:
@@ -157,27 +128,10 @@ class Calculation:
         return max(1.0, abs(reading.value) / window)
 
     @property
-    def shown(self) -> Figure:
-        """Its result with the claim's precision."""
-        own = self.claim.readings[0]
-        return self._result(round(self.value / own.coarse) * own.coarse, own.step, own.coarse)
-
-    def formula(self, decimal: str) -> str:
-        """The operands and the result as they are written, in a language with this decimal mark."""
-        claim, right = self.claim, self.claim.text
-        own = claim.readings[0]
-        is_exact = self.is_exact
-        if not self.is_met:
-            places = (
-                max(0, -math.floor(math.log10(own.step / own.written / own.scale) + 0.5)) if own.step else 2
-            )
-            value = self.value / own.written / own.scale
-            is_exact = abs(round(value, places) - value) < 1e-6 * abs(value)
-            shown = f"{value:,.{places}f}"
-            shown = shown.translate(_COMMAS) if decimal == "," else shown
-            right = _NUMBER.sub(shown, claim.text, count=1)
+    def formula(self) -> str:
+        """The operands and the result as they are written."""
         left = self.form.format(*(each.figure.text for each in self.operands))
-        return f"{left} {'=' if is_exact else '≈'} {right}"
+        return f"{left} {'=' if self.is_exact else '≈'} {self.claim.text}"
 
     def _result(self, value: float, step: float, coarse: float) -> Figure:
         own = self.claim.readings[0]
@@ -188,37 +142,19 @@ class Calculation:
 
 def calculate(task: Task) -> Calculation | None:
     """The likeliest calculation whose result is the claim; None if there is none or if it may be chance."""
-    return next(_meeting(task, 1.0, lambda made: made.is_met and not made.is_opposed), None)
-
-
-def miscalculate(task: Task) -> Calculation | None:
-    """The calculation that the report names and whose result has another digit; None if it may mean another one.
-
-    A result in the other direction, or of another size, is none: "plus court de 75 minutes" and "13 million in total"
-    were more often right than wrong in reports of other authors.
-    """
-
-    def is_near(made: Calculation) -> bool:
-        is_named = made.level >= 1 and made.name in task.announced and not made.is_opposed
-        is_about = task.claim.bound and abs(made.value - task.claim.value) <= _ABOUT * abs(made.value)
-        return is_named and not made.is_met and not is_about and is_slip(made.claim, made.shown)
-
-    tried = [made for made in task.tried if not made.is_opposed]
-    if any(made.is_of_one if made.is_exact else made.level >= 2 and made.is_met for made in tried):
-        # It may be this one, though chance would meet it, too.
-        return None
-    return next(_meeting(task, _SLIPS, is_near), None)
-
-
-def _meeting(task: Task, factor: float, is_meant: Callable[[Calculation], bool]) -> Iterator[Calculation]:
-    """The calculations that are meant and hardly met by chance, the likeliest first."""
     tried = {True: 0, False: 0}
-    for made in task.tried:
-        is_said = made.name in task.announced
-        tried[is_said] += 1
-        chance = factor * tried[is_said] / made.size * (1.0 if is_said else _UNSAID)
-        if chance <= _CHANCE and is_meant(made) and _is_named(task, made):
-            yield made
+    for made in _tried(task, task.operands):
+        is_said = _is_said(task, made)
+        tried[is_said] += 1 / _FAR < made.value / task.claim.value < _FAR
+        chance = tried[is_said] / made.size * (1.0 if is_said else _UNSAID)
+        if chance <= _CHANCE and made.is_met and not made.is_opposed and _is_named(task, made):
+            return made
+    return None
+
+
+def _is_said(task: Task, made: Calculation) -> bool:
+    """Whether a word announces a calculation, or its sentence has all that it is made of."""
+    return made.name in task.announced or made.level >= 2
 
 
 def _is_named(task: Task, made: Calculation) -> bool:
@@ -237,7 +173,7 @@ def _is_named(task: Task, made: Calculation) -> bool:
     if is_sum and claim.unit == "%":
         return False
     is_long = claim.unit != "%" and not is_sum and made.size >= _LONG
-    return level > 0 or is_ordered or is_counted or is_long or made.is_addressed
+    return level > 0 or is_ordered or is_counted or is_long
 
 
 def _tried(task: Task, operands: Sequence[Operand]) -> list[Calculation]:
@@ -250,13 +186,13 @@ def _tried(task: Task, operands: Sequence[Operand]) -> list[Calculation]:
         task = replace(task, claim=replace(claim, bound=""))
     amounts = sorted(
         _distinct(operands, task.sentence),
-        key=lambda each: (-each.level, -each.is_addressed, -each.nearness),
+        key=lambda each: (-each.level, -each.nearness),
     )[:_MOST]
     found = [
         made
         for pair in combinations(amounts, 2)
         for made in _of_two(task, *_alike(*pair))
-        if (made.name in task.announced or made.name in _OFTEN_UNSAID)
+        if (_is_said(task, made) or made.name in _OFTEN_UNSAID)
         and (made.is_of_one or made.level >= (0.5 if made.size >= 10 * _LONG else 1.0))
     ]
     if "sum" in task.announced:
@@ -270,12 +206,9 @@ def _of_two(task: Task, one: Operand, other: Operand) -> Iterator[Calculation]:
     first, second, known = one.figure, other.figure, task.known
     a, b = first.value, second.value
     claim = _like(task.claim, first)
-    is_of_points = first.unit == "%" and second.unit in ("pp", "point")
-    if is_of_points or (claim.unit == first.unit == second.unit):
-        yield from _former(claim, one, other)
+    yield from _mean(task, one, other)
+    yield from _mean(task, other, one)
     if not _fit(first, second, claim, known):
-        yield from _mean(task, one, other)
-        yield from _mean(task, other, one)
         if (
             claim.unit == "%"
             and first.unit == second.unit == ""
@@ -305,45 +238,30 @@ def _of_two(task: Task, one: Operand, other: Operand) -> Iterator[Calculation]:
         if a > b and (claim.unit != "%" or one.level == other.level == 1):
             is_opposed = claim.has_sign and claim.sign * _order(one, other) < 0
             yield Calculation("difference", claim, a - b, "{} − {}", (one, other), is_opposed)
-        if a > b and one.level == other.level and one.group == other.group:
-            yield Calculation("midpoint", claim, (a + b) / 2, "({} + {}) / 2", (one, other))
         if claim.unit == first.unit and not (first.has_sign and first.unit == "%"):
             yield Calculation("sum", claim, a + b, "{} + {}", (one, other))
 
 
-def _former(claim: Figure, one: Operand, other: Operand) -> Iterator[Calculation]:
-    """The former value: "340,000, which is 25,000 fewer than in 2031"."""
-    less = other.figure
-    if one.level and less.has_sign and one.group == other.group and not claim.has_sign:
-        form = "{} + {}" if less.sign < 0 else "{} − {}"
-        yield Calculation("former", claim, one.figure.value - less.sign * less.value, form, (one, other))
-
-
 def _mean(task: Task, one: Operand, other: Operand) -> Iterator[Calculation]:
-    """A value for each of a number of things, or for all of them."""
+    """A value for each of a number of things, or for each unit of a measure."""
     claim, second = _like(task.claim, one.figure), other.figure
-    count = second.value / second.readings[0].written
-    if claim.unit != one.figure.unit or count <= 1 or second.unit not in ("", "time") or second.has_sign:
+    count, written = second.readings[0].plain, second.readings[0].written if second.unit == "time" else 0.0
+    if claim.unit != one.figure.unit or count <= 1 or second.has_sign:
         return
-    written = second.readings[0].written if second.unit else 0.0
     if claim.rate in RATES and abs(RATES[claim.rate] - written) > 1:
         return
     yield Calculation("mean", claim, one.figure.value / count, "{} / {}", (one, other))
-    if one.level == other.level == 1 and not second.unit:
-        yield Calculation("product", claim, one.figure.value * count, "{} × {}", (one, other))
 
 
 def _sums(task: Task, amounts: Sequence[Operand]) -> Iterator[Calculation]:
-    """The sums of the values above a claim in a column, and of three or four values of one thing."""
+    """The sums of three or four values of one thing."""
     claim = task.claim
-    column = [each for each in amounts if each.group == COLUMN]
     some = [
         each
         for each in amounts
         if each.figure.unit == claim.unit and 0.002 < each.figure.value / claim.value < 1.01
     ]
-    of_one = [list(each) for count in (3, 4) for each in combinations(some[:8], count)]
-    for values in [column[at:] for at in range(len(column) - 1)] + of_one:
+    for values in (each for count in (3, 4) for each in combinations(some[:8], count)):
         each = sorted(values, key=lambda one: (one.passage, one.figure.start))
         first = each[0].figure
         is_one = len({one.group for one in each}) == 1 or all(one.level == 1 for one in each)
@@ -361,6 +279,9 @@ def _order(one: Operand, other: Operand) -> int:
 
 def _alike(one: Operand, other: Operand) -> tuple[Operand, Operand]:
     """Two operands of which one leaves out the unit, as in "from 310 to 385 euros", both with it."""
+    if one.figure.is_cell and other.figure.is_cell:
+        # The headings of a table have its units.
+        return one, other
     first, second = _like(one.figure, other.figure), _like(other.figure, one.figure)
     return (
         one if first is one.figure else replace(one, figure=first),
@@ -375,14 +296,7 @@ def _like(figure: Figure, other: Figure) -> Figure:
         return figure
     # "54.6 more than the 93.4 million"
     is_scaled = own.scale == 1 and there.scale > 1 and own.value < 1_000 and not figure.is_word
-    size = there.written * (there.scale if is_scaled else 1)
-    if size == 1 and not there.unit:
-        return figure
-    made = replace(
-        own, unit=there.unit, value=own.value * size, step=own.step * size, coarse=own.coarse * size,
-        delta=own.delta * size, written=there.written, scale=there.scale if is_scaled else own.scale,
-    )  # fmt: skip
-    return replace(figure, readings=(made,))
+    return replace(figure, readings=(own.in_unit_of(there, with_scale=is_scaled),))
 
 
 def _fit(first: Figure, second: Figure, claim: Figure, known: Vocabulary) -> bool:
@@ -407,6 +321,6 @@ def _distinct(operands: Sequence[Operand], sentence: frozenset[str]) -> Iterator
         key = (figure.value, figure.unit, figure.noun, each.group)
         is_amount = figure.kind == "amount" and figure.unit not in ("ordinal", "×") and figure.value
         is_amount = is_amount and (each.level or not figure.is_small or root(figure.noun) in sentence)
-        if is_amount and (key not in seen or each.group == COLUMN):
+        if is_amount and key not in seen:
             seen.add(key)
             yield each

@@ -7,7 +7,7 @@ from typing import Literal
 from ua_tui.observers.check.figures.figure import Figure, Reading
 from ua_tui.observers.check.figures.vocabulary import Vocabulary, stem
 
-Problem = Literal["", "rate", "no rate", "direction", "comparison", "noun", "scale", "date"]
+Problem = Literal["", "rate", "no rate", "direction", "comparison", "noun", "scale", "unit", "date"]
 """What differs although the value is the same."""
 RATES = {
     "second": 1.0, "minute": 60.0, "hour": 3_600.0, "day": 86_400.0, "night": 86_400.0, "week": 604_800.0,
@@ -36,10 +36,10 @@ def span(claim: Figure) -> list[tuple[str, float, float]]:
             spans.append(("temperature", each.delta * 5 / 9 - 18.1, each.delta * 5 / 9 - 17.4))
         slack /= each.written
         if claim.is_cell:
-            shown = shown_in(each)
+            shown = each.shown
             spans.append(("cell", shown - slack / each.scale, shown + slack / each.scale))
         if each.unit and each.unit not in _OWN:
-            spans.append(("", plain_of(each) - slack, plain_of(each) + slack))
+            spans.append(("", each.plain - slack, each.plain + slack))
         elif not each.unit and not claim.noun:
             spans.append(("plain", each.value - slack, each.value + slack))
     return spans
@@ -66,18 +66,8 @@ def is_same_value(claim: Figure, source: Figure) -> bool:
 
 def _bare(reading: Reading) -> Reading:
     """The value as it is written with its scale, without its unit."""
-    size, plain = reading.written, plain_of(reading)
+    size, plain = reading.written, reading.plain
     return Reading(plain, reading.step / size, reading.coarse / size, delta=plain)
-
-
-def plain_of(reading: Reading) -> float:
-    """The value as it is written with its scale, whatever its unit."""
-    return (reading.delta or reading.value) / reading.written
-
-
-def shown_in(reading: Reading) -> float:
-    """The number in a table's cell, without the unit and the scale of its heading."""
-    return plain_of(reading) / reading.scale
 
 
 def _are_cells(claim: Figure, one: Reading, source: Figure, other: Reading) -> bool:
@@ -86,7 +76,7 @@ def _are_cells(claim: Figure, one: Reading, source: Figure, other: Reading) -> b
         other.unit or other.scale != 1
     ):
         return False
-    return abs(shown_in(one) - shown_in(other)) <= one.step / one.written / one.scale / 2 * (1 + 1e-6)
+    return abs(one.shown - other.shown) <= one.step / one.written / one.scale / 2 * (1 + 1e-6)
 
 
 def _is_plain(claim: Figure, one: Reading, source: Figure, other: Reading) -> bool:
@@ -161,14 +151,14 @@ def problem_of(claim: Figure, source: Figure, words: Vocabulary) -> Problem:
     """What differs between two figures of the same value."""
     if claim.kind != "amount" or source.kind != "amount":
         return ""
-    one, other = set(claim.rate.split("|")), set(source.rate.split("|"))
-    if _are_apart(one & RATES.keys(), other & RATES.keys()):
-        # "A connection and day" is not "a connection and hour".
+    one, other = ({*each.rate.split("|")} - {""} for each in (claim, source))
+    times, known = (one & RATES.keys(), other & RATES.keys()), {*words.rate_units.values()}
+    # "A connection and day" is not "a connection and hour".
+    if _are_apart(*times) or (_are_apart(one, other) and not any(times) and one <= known >= other):
         return "rate"
-    if _are_apart(one - {""}, other - {""}):
+    if _are_apart(one, other):
         # What is per year may be per household, too, and unknown words may mean the same.
-        known = RATES.keys() if not one.isdisjoint(RATES) else set(words.rate_units.values()) - RATES.keys()
-        return "rate" if one & known and other & known else "no rate"
+        return "no rate"
     # "Fell to 12" does not contradict "rose by 12".
     is_opposed = claim.sign * source.sign < 0 and (claim.role == "present") == (source.role == "present")
     if is_opposed and (claim.has_sign or source.has_sign):

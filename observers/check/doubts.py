@@ -10,13 +10,11 @@ from ua_tui.observers.check.matching import (
     Look,
     Match,
     digits_of,
-    has_same_digits,
     is_rescaled,
     is_same,
     is_slip,
     is_unscaled,
     may_stand_for,
-    significant,
 )
 
 _RIVAL, _STRONG_RIVAL = 0.36, 0.7
@@ -29,7 +27,7 @@ _INSTEAD = 1.15
 """How alike the place of another value must be for red: 3 percent of 982 true figures whose own value was hidden, 2
 percent of those that were calculated, and 50 to 80 percent of 3,800 wrong values; at 1.1 three more of 1,707 true
 figures and two more of 342 errors are red. The weights are those of a regression on the same values, rounded."""
-_BESIDE, _SLIP, _SAME_DIGITS, _OTHER_SIZE, _OTHER_ROLE = 0.4, 1.0, 0.2, 0.3, 0.3
+_BESIDE, _SLIP, _OTHER_SIZE, _OTHER_ROLE = 0.4, 1.0, 0.3, 0.3
 _OTHER_ROLES: Mapping[Role, Role] = {"past": "present", "present": "past", "": ""}
 _RESCALED = 0.1
 """How near a passage must be that has two or three digits of a claim with another scale: with `rescaled` 70 of 79
@@ -50,7 +48,7 @@ def instead_of(look: Look, at: int) -> tuple[Match, bool] | None:
     score, best = max(scored, key=lambda each: each[0])
     if figure.kind == "name" and is_slip(figure, best.figure):
         return best, True
-    is_of_digits = figure.kind == "amount" and significant(figure) == significant(best.figure)
+    is_of_digits = figure.kind == "amount" and figure.digits == best.figure.digits
     if is_of_digits and (is_unscaled(figure) or is_unscaled(best.figure)):
         return best, False
     may_be_sure = (
@@ -58,16 +56,20 @@ def instead_of(look: Look, at: int) -> tuple[Match, bool] | None:
         if figure.kind == "date"
         else bool(figure.noun) or digits_of(figure) > 2 or is_rescaled(figure, best.figure)
     )
-    return best, score >= _INSTEAD and may_be_sure
+    return best, score >= _INSTEAD and may_be_sure and figure.bound != "about"
 
 
 def rescaled(look: Look, at: int) -> Match | None:
     """The figure of a source with the digits of a claim and another scale, if a thousand or more is between them."""
     figure = look.statement.figures[at]
-    if figure.kind != "amount" or look.places[at] or len(significant(figure)) < 2:
+    if figure.kind != "amount" or look.places[at] or len(figure.digits) < 2:
         return None
     found = [
-        replace(look.compare(at, passage, source, company=look.company[passage]), problem="scale")
+        replace(
+            look.compare(at, passage, source, company=look.company[passage]),
+            # A share and an amount differ in their unit, not in their scale.
+            problem="unit" if (figure.unit == "%") != (source.unit == "%") else "scale",
+        )
         for passage, place in look.corpus.beginning(figure.value)
         if is_rescaled(figure, source := look.corpus.passages[passage].figures[place])
     ]
@@ -97,7 +99,7 @@ def _score(look: Look, at: int, other: Match) -> float:
     figure = look.statement.figures[at]
     score = _place(look, at, other)
     if is_slip(figure, other.figure):
-        score += _SLIP + _SAME_DIGITS * has_same_digits(figure, other.figure)
+        score += _SLIP
     elif not may_stand_for(figure, other.figure):
         score -= _OTHER_SIZE
     # "7.40 more" is a difference and no price.

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from ua_tui.core.claims.records import Claim, Passage, State, TextQuote
 from ua_tui.core.concurrency.cancellation import NEVER, Stop
 from ua_tui.observers.check.blocks import Document, Places
-from ua_tui.observers.check.calculation import Calculation
 from ua_tui.observers.check.compare import Problem
 from ua_tui.observers.check.doubts import instead_of, misdated, rescaled, rival_of, swapped
 from ua_tui.observers.check.figures.figure import Figure
@@ -26,7 +25,7 @@ _SEEN = 0.2
 """The share of a sentence's words that the passage shows that is named for a claim without any other."""
 _NOTHING = Figure(start=0, end=0, text="")
 _ELSEWHERE = "The source has this value of something else, and another one here."
-_ATTRIBUTES: frozenset[Problem] = frozenset({"rate", "direction", "scale"})
+_ATTRIBUTES: frozenset[Problem] = frozenset({"rate", "direction", "scale", "unit"})
 """What is surely wrong if a source has the same value with another one."""
 _NOTES: dict[Problem, str] = {
     "": "",
@@ -35,6 +34,7 @@ _NOTES: dict[Problem, str] = {
     "comparison": "The source compares this value in another way.",
     "noun": "The source has this number of something else.",
     "scale": "The source has these digits with another scale.",
+    "unit": "The source has these digits with another unit.",
     "date": "No source has this date.",
     "no rate": "The source does not say what this value is per.",
 }
@@ -86,26 +86,12 @@ class _Judge:
                 other, is_sure = exchanged[at]
                 note = "The source has these figures the other way round."
                 yield self._instead(at, other, is_sure, note)
-            elif match is None and (dated := self._dated(at)) is not None:
-                yield self._claim(at, "found", [dated])
             elif match is None or match.problem:
                 yield self._doubted(at, match)
             elif (rival := rival_of(self.look, at, match)) is not None:
                 yield self._explained(at) or self._instead(at, *rival, _ELSEWHERE)
             else:
                 yield self._claim(at, "found", [match])
-
-    def _dated(self, at: int) -> Match | None:
-        """The other figure of the sentence whose column, heading or caption in the source has a year of the report."""
-        year, month, _ = self.statement.figures[at].date
-        for match in self.look.found if year and not month else ():
-            known = self.corpus.passages[match.passage]
-            own = next(
-                (cell.header for cell in known.cells if cell.start <= match.figure.start < cell.end), ""
-            )
-            if str(year) in f"{own} {known.caption} {known.heading}":
-                return Match(match.passage, _NOTHING, match.nearness, match.likeness)
-        return None
 
     def _doubted(self, at: int, match: Match | None) -> Claim:
         """The claim of a figure that no passage has, or not as the report has it."""
@@ -119,8 +105,6 @@ class _Judge:
         if match is not None and problem:
             is_sure = problem in _ATTRIBUTES
             return self._instead(at, match, is_sure, _NOTES[problem])
-        if not figure.is_small and (wrong := self.operands.contradicted(at)) is not None:
-            return self._calculated(at, wrong, "differs")
         if match is None and (altered := rescaled(self.look, at) or misdated(self.look, at)) is not None:
             return self._instead(at, altered, True, _NOTES[altered.problem])
         other = instead_of(self.look, at)
@@ -133,7 +117,12 @@ class _Judge:
     def _explained(self, at: int) -> Claim | None:
         """The claim of a figure that is calculated."""
         found = self.operands.explained(at)
-        return self._calculated(at, found, "calculated") if found is not None else None
+        if found is None:
+            return None
+        behind = [each for operand in found.operands for each in operand.behind or (operand,)]
+        matches = [Match(each.passage, each.figure, each.nearness, 0.0) for each in behind]
+        note = f"Calculated: {found.name}."
+        return self._claim(at, "calculated", matches, note=note, formula=found.formula)
 
     def _instead(self, at: int, other: Match, is_sure: bool, note: str = "") -> Claim:
         """The claim of a figure in whose place a source has another one."""
@@ -149,15 +138,6 @@ class _Judge:
         return [Match(best, _NOTHING, 0.0, 0.0)]
 
     # The records
-
-    def _calculated(self, at: int, calculation: Calculation, state: State) -> Claim:
-        behind = [each for operand in calculation.operands for each in operand.behind or (operand,)]
-        matches = [Match(each.passage, each.figure, each.nearness, 0.0) for each in behind]
-        is_right = state == "calculated"
-        note = f"Calculated: {calculation.name}." if is_right else "The calculation gives something else."
-        return self._claim(
-            at, state, matches, note=note, formula=calculation.formula(self.look.words.decimal)
-        )
 
     def _claim(
         self,

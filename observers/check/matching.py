@@ -16,7 +16,6 @@ from ua_tui.observers.check.compare import (
     Problem,
     is_same_date,
     is_same_value,
-    plain_of,
     problem_of,
     same_noun,
     span,
@@ -172,7 +171,7 @@ class Look:
                 return is_slip(figure, source)
             is_elliptic = not (source.unit or source.noun or source.is_small or source.is_cell)
             is_scaled_alike = figure.readings[0].scale == source.readings[0].scale
-            is_elliptic &= is_scaled_alike or _shown(figure) == _shown(source)
+            is_elliptic &= is_scaled_alike or figure.readings[0].shown == source.readings[0].shown
             return is_elliptic and is_slip(figure, source)
         is_count = figure.kind == "amount" and not figure.unit and figure.noun and source.noun
         return not is_count or same_noun(figure, source, self.words)
@@ -198,22 +197,8 @@ class Look:
         tried = sorted(set(self.candidates(figure)), key=lambda each: -self.scores.get(each[0], 0.0))
         for passage, place in tried[:_CANDIDATES]:
             source = self.corpus.passages[passage].figures[place]
-            if is_same(figure, source) or self._is_dated_elsewhere(figure, source, passage):
+            if is_same(figure, source):
                 yield passage, source
-
-    def _is_dated_elsewhere(self, figure: Figure, source: Figure, passage: int) -> bool:
-        """Whether a date without its year is a claim's, whose year is elsewhere in the source."""
-        if (
-            figure.kind != "date"
-            or source.kind != "date"
-            or source.date[0]
-            or figure.date[1:] != source.date[1:]
-        ):
-            return False
-        number, year = self.corpus.passages[passage].source, figure.date[0]
-        named = self.corpus.named.get(f"year {year}", ())
-        is_there = any(self.corpus.passages[other].source == number for other, _ in named)
-        return is_there or str(year) in self.corpus.sources[number].published
 
     def _match(self, at: int, same: Sequence[tuple[int, Figure]]) -> Match | None:
         """The source's figure that is most likely the claim's and near enough."""
@@ -252,14 +237,10 @@ class Look:
 
     def _lacks_rate(self, figure: Figure, source: Figure, passage: int) -> bool:
         """Whether no word of a passage says what a claim is per; a table may say it anywhere."""
-        known = self.corpus.passages[passage]
-        there, rates = known.style.words, set(figure.rate.split("|"))
-        if (
-            not figure.rate
-            or source.rate
-            or known.cells
-            or (there is not self.words and rates.isdisjoint(RATES))
-        ):
+        known, rates = self.corpus.passages[passage], set(figure.rate.split("|"))
+        there = known.style.words
+        is_foreign = there is not self.words and rates.isdisjoint(RATES)
+        if not figure.rate or source.rate or known.cells or is_foreign:
             return False
         named = [*there.rate_units.items(), *there.rate_words.items()]
         own = {root(word) for word, rate in named if rate in rates} | {root(figure.rate)}
@@ -291,7 +272,7 @@ def may_stand_for(figure: Figure, source: Figure) -> bool:
     if source.noun and not figure.noun and not figure.unit:
         return False
     a, b = abs(figure.value), abs(source.value)
-    return not a or not b or 0.05 < a / b < 20 or significant(figure) == significant(source)
+    return not a or not b or 0.05 < a / b < 20 or figure.digits == source.digits
 
 
 def is_slip(figure: Figure, source: Figure) -> bool:
@@ -301,16 +282,12 @@ def is_slip(figure: Figure, source: Figure) -> bool:
         return all(figure.date[:2]) and bool(source.date[1]) and sum(map(ne, figure.date, source.date)) == 1
     if figure.kind == "name":
         return _is_typing_error(figure.name, source.name)
-    one, other = significant(figure), significant(source)
+    one, other = figure.digits, source.digits
     if max(len(one), len(other)) < 2:
         # "30 g" for "30 mg", but not "five hours" for "five days" of something else.
-        return _SMALLEST <= _shown(figure) == _shown(source)
+        return _SMALLEST <= figure.readings[0].shown == source.readings[0].shown
     ratio = abs(figure.value / source.value) if source.value else 0.0
-    return (
-        one == other
-        or _is_shifted(figure, source)
-        or (0.3 < ratio < 3.4 and _is_typing_error(f"{one:0<3}", f"{other:0<3}"))
-    )
+    return one == other or (0.3 < ratio < 3.4 and _is_typing_error(f"{one:0<3}", f"{other:0<3}"))
 
 
 def is_rescaled(figure: Figure, source: Figure) -> bool:
@@ -318,13 +295,10 @@ def is_rescaled(figure: Figure, source: Figure) -> bool:
     if not (figure.kind == source.kind == "amount" and figure.value and source.value):
         return False
     is_elliptic = not (figure.unit or figure.noun or figure.is_small)
-    # "2.1 million" of something is no "2,100 MWh".
-    may_leave_out = not (source.unit or source.noun) and _shown(figure) == _shown(source)
-    if not (is_elliptic or source.unit == figure.unit or may_leave_out):
+    if is_unscaled(figure) or is_unscaled(source) or not (is_elliptic or source.unit == figure.unit):
+        # "2.1 million" of something is no "2,100 MWh".
         return False
     one, other = figure.readings[0], source.readings[0]
-    if is_unscaled(figure) or is_unscaled(source):
-        return False
     if one.scale == other.scale == 1 and one.written == other.written:
         return False
     size = 1e3 ** round(math.log10(abs(figure.value / source.value)) / 3)
@@ -333,30 +307,8 @@ def is_rescaled(figure: Figure, source: Figure) -> bool:
 
 
 def is_unscaled(figure: Figure) -> bool:
-    """Whether a table's cell has neither a scale nor a unit: it may be anywhere, as in "All figures in thousands"."""
-    return figure.is_cell and figure.readings[0].scale == 1 and not figure.unit
-
-
-def has_same_digits(figure: Figure, source: Figure) -> bool:
-    """Whether two amounts have the same three or more digits, in whatever scale or unit."""
-    if figure.kind != "amount" or source.kind != "amount":
-        return False
-    return len(significant(figure)) > 2 and significant(figure) == significant(source)
-
-
-def _shown(figure: Figure) -> float:
-    """The number that is written before the scale and the unit."""
-    return plain_of(figure.readings[0]) / figure.readings[0].scale
-
-
-def _is_shifted(figure: Figure, source: Figure) -> bool:
-    """Whether a claim is a source's value with thousands and millions mixed up, rounded to two or more digits."""
-    reading = figure.readings[0]
-    shown, value = abs(plain_of(reading)), abs(plain_of(source.readings[0]))
-    if not shown or not value or len(significant(figure)) < 2:
-        return False
-    scale = 1e3 ** round(math.log10(value / shown) / 3)
-    return scale != 1 and abs(value / scale - shown) <= reading.coarse / reading.written / 2
+    """Whether an amount has neither a scale nor a unit, which may be anywhere, as in "All figures in thousands"."""
+    return figure.readings[0].scale == 1 and not (figure.unit or figure.noun)
 
 
 def digits_of(figure: Figure) -> int:
@@ -365,7 +317,7 @@ def digits_of(figure: Figure) -> int:
         return len(_NEAR)
     if figure.kind == "date":
         return 1 + sum(map(bool, figure.date))
-    digits = len(significant(figure))
+    digits = len(figure.digits)
     return digits + (not figure.is_bare and digits > 1)
 
 
@@ -376,9 +328,3 @@ def _is_typing_error(one: str, other: str) -> bool:
     places = [at for at in range(len(one)) if one[at] != other[at]]
     is_moved = len(places) == 2 and one[places[0]] == other[places[1]] and one[places[1]] == other[places[0]]
     return is_moved or (len(places) == 1 and len(re.sub(r"0+\Z", "", one)) >= 3)
-
-
-def significant(figure: Figure) -> str:
-    """The digits of a figure between its zeros."""
-    reading = figure.readings[0]
-    return str(round(abs(plain_of(reading)) / (reading.coarse / reading.written))) if reading.coarse else ""

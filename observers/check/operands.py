@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Iterator
 from dataclasses import replace
-from functools import cache, cached_property
+from functools import cached_property
 from itertools import combinations
 
-from ua_tui.observers.check.blocks import label_of
-from ua_tui.observers.check.calculation import COLUMN, Calculation, Operand, Task, calculate, miscalculate
-from ua_tui.observers.check.compare import EXACT
+from ua_tui.observers.check.calculation import Calculation, Operand, Task, calculate
 from ua_tui.observers.check.figures.context import CLAUSE, Context
 from ua_tui.observers.check.figures.figure import Figure
-from ua_tui.observers.check.figures.vocabulary import Vocabulary, form_of, root
+from ua_tui.observers.check.figures.vocabulary import Vocabulary, root
 from ua_tui.observers.check.matching import Look
 from ua_tui.observers.check.sources import roots
 from ua_tui.observers.check.statements import Statement
@@ -22,21 +20,18 @@ _KEPT = 6
 """Values of the sentences before that a calculation may use."""
 _BEFORE, _LONG_BEFORE = 0.5, 0.25
 """What it counts that the report has a value in the sentence before the claim's, or still before that."""
-_PASSAGES, _ROWS = 5, 12
-"""The nearest passages whose values are used, and the rows of a table before and after one."""
+_PASSAGES = 5
+"""The nearest passages whose values are used."""
 _POINTS = frozenset({"%", "pp", "point"})
 _YEAR = re.compile(r"\b(?:1[89]|20)\d\d\b")
-_BESIDE = 0.75
-"""The weight of words that are directly beside a value: the next, or the one after it."""
 
 
 class Earlier:
-    """The values that the report has had so far: those of the sentences before, and of the columns of its tables."""
+    """The values that the sentences of a section before have."""
 
     def __init__(self) -> None:
         self.section = ""
         self.values: list[Operand] = []
-        self.columns: dict[tuple[int, str], list[Operand]] = {}
 
     def enter(self, section: str) -> None:
         """Forget the sentences before if a section begins."""
@@ -47,8 +42,6 @@ class Earlier:
         """Keep the values of a sentence that the sources have or give."""
         self.values = [replace(each, level=_LONG_BEFORE) for each in self.values[-_KEPT:]]
         self.values += [replace(each, level=_BEFORE, role=0, at=-1) for each in own]
-        for each in own if statement.block.cells else ():
-            self.columns.setdefault(statement.column(each.at), []).append(replace(each, group=COLUMN))
 
 
 class Operands:
@@ -62,7 +55,6 @@ class Operands:
         self.statement = look.statement
         self.passages = look.corpus.passages
         self.earlier = earlier
-        self._task = cache(self._make_task)
         self.own = [
             replace(self._operand(match.passage, match.figure, 1.0), level=1.0, at=at)
             for at, match in enumerate(look.matches)
@@ -82,36 +74,22 @@ class Operands:
     def may_be_computed(self, at: int, passage: int) -> bool:
         """Whether two values of a passage have a figure as their sum or difference: then none stands in its place."""
         figure = self.statement.figures[at]
+        beside = [*self.passages[passage].figures, *(each.figure for each in self.own)]
         units = _POINTS if figure.unit in _POINTS else {figure.unit}
-        beside = [
-            *self.passages[passage].figures,
-            *(each.figure for each in self.own if each.passage != passage),
-        ]
-        values = [
-            each.value
-            for each in beside
-            if each.kind == "amount"
-            and each.unit in units
-            and not (each.is_small and figure.noun != each.noun)
-        ]
+        values = {each.value for each in beside if each.kind == "amount" and each.unit in units}
         return figure.kind == "amount" and any(
-            abs(figure.value - each) <= EXACT * abs(each)
+            math.isclose(figure.value, each)
             for one, other in combinations(values, 2)
             for each in (one + other, abs(one - other))
         )
 
-    def contradicted(self, at: int) -> Calculation | None:
-        """The calculation that the report names for a figure and that gives something else."""
-        return miscalculate(self._task(at))
-
-    def _make_task(self, at: int) -> Task:
+    def _task(self, at: int) -> Task:
         """What may announce a calculation of a figure: the words of its clause, its sentence and its column."""
         statement, words = self.statement, self.look.words
         figure, text, cues = statement.figures[at], self._blanked, words.calculation
         start, end = figure.start - statement.start, figure.end - statement.start
         before = CLAUSE.split(text[max(0, start - 60) : start])[-1]
         after = CLAUSE.split(text[end : end + 40])[0]
-        clause = range(figure.start - len(before), figure.end + len(after))
         if figure.bound in ("over", "under"):
             # "Less than half" announces no difference.
             before = words.bounds.sub("", before)
@@ -119,37 +97,16 @@ class Operands:
         sentence = frozenset(roots(text, frozenset()))
         around = frozenset(roots(" ".join([before, after, *headers]), frozenset()))
         around |= sentence if statement.block.cells else frozenset()
-        names = {name for name in cues if cues[name] & (sentence if name in ("sum", "midpoint") else around)}
+        names = {name for name in cues if cues[name] & (sentence if name == "sum" else around)}
         if figure.unit == "×":
             names.add("ratio")
         if figure.rate:
             names.add("mean")
-        if cues["mean"] & sentence:
-            names.add("product")
         if figure.sign:
             names |= {"difference", "change"}
-        if any(each.kind == "date" and each.start in clause for each in statement.figures):
-            names.add("former")
         if root((after.split() or [""])[0]) in cues["of"]:
             names = (names | {"share"}) - {"sum"}
-        if start > len(before) and self._is_same_again(before, after):
-            is_directed = figure.sign or any(
-                form_of(words.direction, each) for each in text.casefold().split()
-            )
-            names |= {"share", "change" if is_directed else "difference"}
         return Task(figure, frozenset(names), words, sentence, at, self._operands(at))
-
-    def _is_same_again(self, before: str, after: str) -> bool:
-        """Whether a figure says something again, as in "498 of 612, which is 81 percent": no other words are near."""
-        words, cues = self.look.words, self.look.words.calculation
-        known = cues["that is"].union(cues["difference"], cues["change"], cues["sum"])
-        said = [
-            word
-            for word in before.casefold().split()
-            if word not in words.common and not form_of(words.direction, word)
-        ]
-        is_more = any(form_of(words.direction, word) for word in after.casefold().split()[:2])
-        return len(before) < 40 and not is_more and all(root(word) in known for word in said)
 
     @cached_property
     def _blanked(self) -> str:
@@ -164,28 +121,17 @@ class Operands:
         """The values that a calculation may use: those of the report here and those of the nearest passages."""
         look, before = self.look, self.earlier.values
         operands = [self._named(each, at) for each in self.own if each.at != at] + before
-        if self.statement.block.cells:
-            operands += self.earlier.columns.get(self.statement.column(at), ())
         near = {each.passage: 1.0 for each in self.own}
         for passage in look.near[:_PASSAGES]:
             near.setdefault(passage, min(look.scores[passage] / self.statement.total, 1.0))
         for each in before[-2:]:
             near.setdefault(each.passage, 0.5)
-        for row in self._rows(set(list(near)[:4])):
-            near.setdefault(row, 0.3)
         for passage, nearness in near.items():
             for figure in self.passages[passage].figures:
                 if figure.kind == "amount":
                     likeness = look.likeness(at, passage, figure)
                     operands.append(self._operand(passage, figure, nearness + likeness))
         return operands
-
-    def _rows(self, near: set[int]) -> Iterator[int]:
-        """The other rows of the tables that near passages belong to."""
-        groups = {self.passages[number].group for number in near if self.passages[number].table}
-        last = len(self.passages)
-        around = {row for each in near for row in range(max(0, each - _ROWS), min(last, each + _ROWS))}
-        return (row for row in sorted(around - near) if groups and self.passages[row].group in groups)
 
     def _named(self, operand: Operand, at: int) -> Operand:
         """A value of the sentence as a claim uses it; one before a semicolon is as far as in the sentence before."""
@@ -212,29 +158,7 @@ class Operands:
         named = _YEAR.findall(header) or _YEAR.findall(known.text if known.cells else clause)
         year = int(named[0]) if len(named) == 1 else 0
         column = header or str(place)
-        beside = frozenset(
-            word for word, weight in self.look.source_profile(passage, figure).items() if weight > _BESIDE
-        )
-        return Operand(
-            passage, figure, known.group, 0.0, nearness, role, year, column=column, beside=beside,
-            is_addressed=bool(cells) and self._names(passage),
-        )  # fmt: skip
-
-    def _names(self, row: int) -> bool:
-        """Whether the sentence has all words of the name of a table's row, or whether that is the row of totals."""
-        known = self.passages[row]
-        name = set(roots(label_of(known.text, known.cells), known.style.words.common))
-        return bool(name) and (
-            name <= self._said or not name.isdisjoint(known.style.words.calculation["sum"])
-        )
-
-    @cached_property
-    def _said(self) -> set[str]:
-        statement = self.statement
-        return {
-            *statement.weights,
-            *roots(f"{statement.text} {statement.block.section}", self.look.words.common),
-        }
+        return Operand(passage, figure, known.group, 0.0, nearness, role, year, column=column)
 
 
 def _role(text: str, start: int, end: int, words: Vocabulary) -> int:

@@ -12,7 +12,6 @@ from functools import cache, cached_property
 from ua_tui.core.claims.records import Source
 from ua_tui.core.concurrency.cancellation import NEVER, Stop
 from ua_tui.observers.check.blocks import Cell, label_of
-from ua_tui.observers.check.compare import plain_of, shown_in
 from ua_tui.observers.check.figures.figure import Figure
 from ua_tui.observers.check.figures.find import Style, find_figures, style_of
 from ua_tui.observers.check.figures.vocabulary import WORD, root
@@ -162,9 +161,9 @@ class Corpus:
                 for reading in figure.readings:
                     found[reading.unit].append((reading.value, passage.number, at))
                     if reading.unit:
-                        found["plain"].append((plain_of(reading), passage.number, at))
+                        found["plain"].append((reading.plain, passage.number, at))
                     if figure.is_cell:
-                        found["cell"].append((shown_in(reading), passage.number, at))
+                        found["cell"].append((reading.shown, passage.number, at))
         return {unit: sorted(values) for unit, values in found.items()}
 
     @cached_property

@@ -46,12 +46,6 @@ class Statement:
         """The weight of all words."""
         return sum(self.weights.values()) or 1.0
 
-    def column(self, at: int) -> tuple[int, str]:
-        """The table and the heading of the column of a figure in a row."""
-        start = self.figures[at].start
-        headers = (cell.header for cell in self.block.cells if cell.start <= start < cell.end)
-        return self.block.table, next(headers, "")
-
     @property
     def cites(self) -> str:
         """The first address that the sentence links to."""

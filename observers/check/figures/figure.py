@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 FigureKind = Literal["amount", "date", "name"]
@@ -33,6 +33,25 @@ class Reading:
     decimal: str = ""
     delta: float = 0.0
     scale: float = 1.0
+
+    @property
+    def plain(self) -> float:
+        """The value as it is written with its scale, whatever its unit."""
+        return (self.delta or self.value) / self.written
+
+    @property
+    def shown(self) -> float:
+        """The number that is written before the scale and the unit."""
+        return self.plain / self.scale
+
+    def in_unit_of(self, other: Reading, *, with_scale: bool) -> Reading:
+        """The number that is written, in the unit of another value, and in its scale if that is meant, too."""
+        scale = other.scale if with_scale else self.scale
+        size = scale * other.written / (self.scale * self.written)
+        return replace(
+            self, value=self.value * size, step=self.step * size, coarse=self.coarse * size, unit=other.unit,
+            written=other.written, delta=self.delta * size, scale=scale,
+        )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,6 +108,12 @@ class Figure:
     def unit(self) -> str:
         """The class of the unit of the likeliest reading."""
         return self.readings[0].unit if self.readings else ""
+
+    @property
+    def digits(self) -> str:
+        """The digits of an amount between its zeros."""
+        reading = self.readings[0]
+        return str(round(abs(reading.plain) / (reading.coarse / reading.written))) if reading.coarse else ""
 
     @property
     def value(self) -> float:

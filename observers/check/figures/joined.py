@@ -47,8 +47,16 @@ def joined(text: str, figures: Sequence[Figure]) -> list[Figure]:
         elif _OF.fullmatch(between) and last.is_bare and not last.noun and not figure.unit:
             found[-1:] = replace(last, noun=figure.noun, nouns=figure.nouns), figure
         else:
-            found.append(figure)
+            found.append(_in_money(last, figure, between))
     return found
+
+
+def _in_money(last: Figure, figure: Figure, between: str) -> Figure:
+    """A part of a sum in the currency and scale of that: "$38.4 million: tickets 21.7, shops and food 9.2"."""
+    sum_, own = last.readings[0], figure.readings[0]
+    is_part = sum_.unit.isupper() and ". " not in between and not (own.unit or figure.noun or figure.is_bare)
+    part = own.in_unit_of(sum_, with_scale=own.scale == 1)
+    return replace(figure, readings=(part,)) if is_part and 0 < part.value < sum_.value * _WIDEST else figure
 
 
 def _one(text: str, first: Figure, last: Figure, reading: Reading) -> Figure:
@@ -92,14 +100,7 @@ def _as_range(first: Figure, second: Figure) -> tuple[Figure, Figure]:
         return first, second
     if second.is_bare and not second.noun:
         return first, second
-    factor = other.scale * other.written / one.written
-    readings = tuple(
-        replace(
-            each, value=each.value * factor, step=each.step * factor, coarse=each.coarse * factor, delta=0.0,
-            unit=other.unit, written=other.written, scale=other.scale,
-        )
-        for each in first.readings
-    )  # fmt: skip
+    readings = tuple(each.in_unit_of(other, with_scale=True) for each in first.readings)
     shared = replace(
         first, readings=readings, noun=first.noun or second.noun, nouns=first.nouns or second.nouns,
         rate=first.rate or second.rate, is_bare=second.is_bare, is_small=second.is_small and first.is_small,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib import resources
@@ -57,7 +57,7 @@ class Vocabulary:
     abbreviations: frozenset[str]
     numbers: Mapping[str, float]
     scales: Mapping[str, float]
-    fractions: Mapping[str, int]
+    fractions: Mapping[str, float]
     multiples: Mapping[str, float]
     months: Mapping[str, int]
     quarters: Mapping[str, int]
@@ -137,7 +137,7 @@ def units() -> Units:
             symbols[symbol] = unit
             before[symbol] = unit
         words |= dict.fromkeys(filter(None, entry.get("words", "").split("|")), unit)
-    return Units(symbols, words, before, data["scales"], data["rates"])
+    return Units(symbols, words, before, _sizes(data["scales"]), _by_word(data["rates"]))
 
 
 @cache
@@ -154,30 +154,35 @@ def vocabulary(language: str) -> Vocabulary:
     full, short = data["months"].split("|"), data["short_months"].split("|")
     months = {name: number for each in (short, full) for number, name in enumerate(each, 1)}
     quarters = {name: number for number, name in enumerate(data["quarters"].split("|"), 1)}
-    rate = data["rate"]
+    rate, parts = data["rate"], (_sizes(data[name]) for name in ("scales", "fractions", "multiples"))
+    scales, fractions, multiples = parts
+    small, tens = (data[name].split("|") if data[name] else [] for name in ("numbers", "tens"))
+    numbers = {word: float(at) for at, word in enumerate(small)} | {
+        word: 10.0 * at for at, word in enumerate(tens, 1)
+    }
     same: dict[str, set[int]] = {}
     for number, group in enumerate(data["counted"]["same"]):
         for noun in group.split():
             same.setdefault(stem(noun), set()).add(number)
     bounds = "|".join(f"(?P<{name}>{_either(words)})" for name, words in data["bounds"].items())
-    numbers = data["numbers"]
+    counting = (*numbers, *scales, *fractions, *multiples)
     return Vocabulary(
         language=language,
         decimal=data["decimal"],
         common=frozenset(data["common"].split()),
         abbreviations=frozenset(data["abbreviations"].split()),
         numbers=numbers,
-        scales=data["scales"],
-        fractions=data["fractions"],
-        multiples=data["multiples"],
+        scales=scales,
+        fractions=fractions,
+        multiples=multiples,
         months=months,
         quarters=quarters,
         bounds=re.compile(rf"(?<!\w)(?:{bounds})\s?(?:the|an?|US|its)?[\s$€£]*\Z", re.I),
         bounding=frozenset(" ".join(data["bounds"].values()).replace("|", " ").split()),
         **{name: frozenset(data[section][name].split()) for section, name in _SETS},
         direction=dict.fromkeys(up, 1) | dict.fromkeys(down, -1),
-        rate_words=rate["words"],
-        rate_units=rate["units"],
+        rate_words=_by_word(rate["words"]),
+        rate_units=_by_word(rate["units"]),
         rates=re.compile(
             rf"(?:(?<!\w)(?:{_either(rate['per'])})[ \u00a0]|/[ \u00a0]?)([\d,.\u00a0 ]*)([^\W\d_][\w-]*)"
         ),
@@ -185,8 +190,8 @@ def vocabulary(language: str) -> Vocabulary:
         dated=re.compile(
             rf"\d{{4}}-\d\d-|\d\.\s?\d{{1,2}}\.|[QT][1-4]\b|{data['quarter']}|\b(?:{'|'.join(sorted(months, key=len))})"
         ),
-        words=_number_words(data) if numbers else None,
-        counting=frozenset((*numbers, *data["scales"], *data["fractions"], *data["multiples"])),
+        words=_number_words(counting, scales, fractions) if numbers else None,
+        counting=frozenset(counting),
         adjectives=frozenset(stem(word) for word in data["counted"]["adjectives"].split()),
         before_nouns=frozenset(("-", *data["counted"]["before"].split())),
         same={noun: frozenset(groups) for noun, groups in same.items()},
@@ -230,6 +235,15 @@ def _forms(entry: dict[str, Any], data: dict[str, Any]) -> Iterator[tuple[str, s
             yield prefix + symbol, "", Unit(plain.name, factor * data["prefixes"][prefix])
 
 
+def _by_word(table: Mapping[str, str]) -> dict[str, str]:
+    """For each of the words that a table has for a meaning that meaning."""
+    return {word: meaning for meaning, words in table.items() for word in words.split("|")}
+
+
+def _sizes(table: Mapping[str, str]) -> dict[str, float]:
+    return {word: float(size) for word, size in _by_word(table).items()}
+
+
 def _either(words: str) -> str:
     return "|".join(re.escape(word) for word in sorted(words.split("|"), key=len, reverse=True))
 
@@ -256,13 +270,11 @@ def _dates(
     )
 
 
-def _number_words(data: dict[str, Any]) -> re.Pattern[str]:
-    words = [*data["numbers"], *data["scales"], *data["fractions"], *data["multiples"]]
-    either = "|".join(sorted(words, key=len, reverse=True))
-    fractions = "|".join(sorted(data["fractions"], key=len, reverse=True))
-    scaled = "|".join(f"(?<={scale})" for scale in data["scales"])
+def _number_words(words: Iterable[str], scales: Iterable[str], fractions: Iterable[str]) -> re.Pattern[str]:
+    either, part = ("|".join(sorted(each, key=len, reverse=True)) for each in (words, fractions))
+    scaled = "|".join(f"(?<={scale})" for scale in scales)
     return re.compile(
         rf"(?<![\w-])(?:{either})(?:(?:[- ]|(?:{scaled})[- ]and[- ]| (?:of )?an? )(?:{either})"
-        rf"|[- ]and[- ](?:an? )?(?:{fractions}))*(?!\w)",
+        rf"|[- ]and[- ](?:an? )?(?:{part}))*(?!\w)",
         re.I,
     )

@@ -46,6 +46,20 @@ def test_red_shows_what_the_source_has_instead() -> None:
     assert claim.passages[0].quote.exact == "4,812"
 
 
+@pytest.mark.parametrize(
+    ("said", "source", "note"),
+    [
+        ("41 billion", "41 percent", "The source has these digits with another unit."),
+        ("41 percent", "41 billion", ""),
+        ("41 billion", "41 million", "The source has these digits with another scale."),
+    ],
+)
+def test_percent_are_no_other_scale(said: str, source: str, note: str) -> None:
+    sentence = "The market for stacked memory reached {} last year in Europe."
+    claim = one(sentence.format(said), sentence.format(source))
+    assert (claim.state, claim.note) == ("differs", note)
+
+
 def test_amber_shows_the_nearest_passage() -> None:
     claim = one("The plant in Oldham has a canteen with 77 tables in a hall of its own.", PLANT)
     assert claim.state == "not found"

@@ -111,7 +111,7 @@ class ReportView(DocumentView):
 
     def action_command(self, name: str) -> None:
         """Give the body a command; one of a report goes to the screen."""
-        if isinstance(self._body, MarkedBody):
+        if isinstance(self.body, MarkedBody):
             self.post_message(self.Commanded(name))
         else:
             super().action_command(name)
