@@ -20,9 +20,16 @@ import httpx
 from ua_tui.core.errors import ConnectionFailed, FetchRefused, advice_code, advise
 from ua_tui.core.events import units
 from ua_tui.core.net.addresses import Routes, parse_endpoints
-from ua_tui.core.net.bodies import Inflater, content_type, declared_encoding, is_html
+from ua_tui.core.net.bodies import (
+    Inflater,
+    check_type,
+    content_type,
+    declared_encoding,
+    is_html,
+    is_unspecific,
+    recognised_type,
+)
 from ua_tui.core.net.dialer import GuardedBackend, Resolver, guarded_transport, resolve_host
-from ua_tui.core.net.readable_types import check_type, is_unspecific, recognised_type
 from ua_tui.core.net.retries import Retryable, retry_after, with_retries
 from ua_tui.core.net.robots import RobotsCache
 from ua_tui.core.text import clean_line, is_unsafe

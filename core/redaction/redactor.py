@@ -15,6 +15,7 @@ import msgspec
 
 from ua_tui.core.errors import causes_of
 from ua_tui.core.events.types import ErrorRaised
+from ua_tui.core.redaction.assignments import undecided
 from ua_tui.core.redaction.detectors import SecretSearch
 from ua_tui.core.redaction.values import is_secret
 from ua_tui.core.text import clean, escape_unsafe, is_encodable, middle_truncate
@@ -92,10 +93,13 @@ class Redactor:
 
     Encoded JSON stays valid JSON: the mask is plain ASCII, and a match never includes a quote or an escape that is not
     part of the secret. Safe to use from several threads.
+
+    Attributes:
+        values: the known secrets.
     """
 
     def __init__(self, values: Iterable[str] = ()) -> None:
-        self._values: frozenset[str] = frozenset()
+        self.values: frozenset[str] = frozenset()
         self._forms: tuple[str, ...] = ()
         self._raw_forms: tuple[str, ...] = ()
         self._of_words: tuple[str, ...] = ()
@@ -103,17 +107,12 @@ class Redactor:
         for value in values:
             self.add(value)
 
-    @property
-    def values(self) -> frozenset[str]:
-        """The known secrets."""
-        return self._values
-
     def add(self, value: str) -> None:
         """Mask `value` from now on; one shorter than 8 characters is ignored."""
         value = value.strip()
-        if len(value) < 8 or value in REDACTED or value in self._values:
+        if len(value) < 8 or value in REDACTED or value in self.values:
             return
-        self._values |= {value}
+        self.values |= {value}
         if len(value.split()) > 1:
             self._of_words += (value,)
         spelled = _spellings(value)
@@ -226,7 +225,7 @@ class Redactor:
         if isinstance(value, str):
             return masked.get(value, value)
         if isinstance(value, int) and not isinstance(value, bool):
-            known = value.bit_length() < 512 and str(value) in self._values
+            known = value.bit_length() < 512 and str(value) in self.values
             return REDACTED if known else value
         if not isinstance(value, dict | list | tuple):
             return value
@@ -377,3 +376,63 @@ def _masked_parts(text: str, spans: list[tuple[int, int]]) -> Iterator[str]:
             yield REDACTED
         done = masked = end
     yield text[done:] if done else text
+
+
+_SIGN = re.compile("[:=：|]")
+_OPEN_END = re.compile(r"[!-~]+\Z")
+_LONGEST_WAIT = 512
+_CONTEXT = 4_096
+
+
+class StreamRedactor:
+    """Passes a text on, except for what may be the beginning of a secret, which waits until it is complete.
+
+    That is the last word, the beginning of a known secret, and the rest of a line behind the name of a secret.
+    """
+
+    def __init__(self, redactor: Redactor) -> None:
+        self._redactor = redactor
+        self._passed = self._masked = ""
+        self._waiting = ""
+        self._is_undecided = False
+
+    def feed(self, piece: str) -> str:
+        """Add a piece; returns what can be passed on, without secrets."""
+        self._waiting += piece
+        if self._is_undecided and "\n" not in piece and len(self._waiting) < _LONGEST_WAIT:
+            return ""
+        self._is_undecided = self._is_undecided or _SIGN.search(piece) is not None
+        return self._pass_on(self._complete())
+
+    def end(self) -> str:
+        """Return the rest at the end of the text; another text may follow."""
+        rest = self._pass_on(len(self._waiting))
+        self._passed = self._masked = ""
+        self._is_undecided = False
+        return rest
+
+    def _complete(self) -> int:
+        """How many of the waiting characters belong to complete words."""
+        word = _OPEN_END.search(self._waiting[-_LONGEST_WAIT:])
+        end = len(self._waiting) - (len(word[0]) if word and len(word[0]) < _LONGEST_WAIT else 0)
+        name = len(self._waiting)
+        if self._is_undecided and name < _LONGEST_WAIT:
+            before = self._passed[-100:]
+            name = max(undecided(before + self._waiting) - len(before), 0)
+        self._is_undecided = name < len(self._waiting)
+        return self._redactor.before_unfinished(self._waiting, min(name, end))
+
+    def _pass_on(self, count: int) -> str:
+        ready, self._waiting = self._waiting[:count], self._waiting[count:]
+        if not ready:
+            return ""
+        if len(self._passed) > _CONTEXT + _LONGEST_WAIT:
+            self._passed = self._passed[-_CONTEXT:]
+            self._masked = self._redactor.redact(self._passed)
+        # A name such as `password:` may have been passed on before its value came.
+        before = self._masked
+        self._passed += ready
+        self._masked = self._redactor.redact(self._passed)
+        if self._masked.startswith(before):
+            return self._masked.removeprefix(before)
+        return self._redactor.redact(ready)

@@ -280,6 +280,8 @@ class Settings:
         float | None, Spec(values.number(least=0), unset="1 on the screen, else 0", affects="look")
     ] = None
     """How slowly the demo streams: 1 is slow enough to follow, 0 is as fast as possible."""
+    replay_wait: Annotated[float, Spec(values.number(least=0), affects="look")] = 3.0
+    """How many seconds a longer wait takes in a replay; 0 shows every wait as long as it was."""
     user_id: Annotated[str, Spec(affects="data")] = "local-user"
     """Who the session belongs to, as traces and Composio name them."""
     theme: Annotated[str | None, Spec(values.theme, unset="dark", affects="look")] = None

@@ -1,8 +1,10 @@
-"""What the files of a folder would change in a session, each with its value, grouped by what it is about."""
+"""What the files of a folder would change in a session, by what it is about, and the texts of these files."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import difflib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from hashlib import sha256
 from pathlib import Path, PurePath
 
 import msgspec
@@ -13,13 +15,13 @@ from ua_tui.core.agent.definitions.subagents import of_agent, read_subagent, shi
 from ua_tui.core.connections.user_servers import UserServer
 from ua_tui.core.errors import SettingsError
 from ua_tui.core.redaction.arguments import masked_address
+from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.core.settings.folder import FolderSettings, HeldBack
 from ua_tui.core.settings.model import SPECS
 from ua_tui.core.settings.sources import SourcedValue
-from ua_tui.core.text import clean_line
-from ua_tui.core.trust.files import AGENTS, COMMANDS, SKILLS
+from ua_tui.core.text import clean, clean_line
+from ua_tui.core.trust.files import AGENTS, COMMANDS, SKILLS, read_regular
 from ua_tui.core.trust.state import Affects, fingerprint
-from ua_tui.core.trust_question.texts import masked
 
 _LONGEST = 300
 _WORDS: Mapping[str, str] = {
@@ -152,3 +154,49 @@ def _value(given: SourcedValue, *, secret: bool) -> str:
     value = given.value
     text = ", ".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)
     return clean_line(masked_address(text).shown, _LONGEST) or "the default"
+
+
+LARGEST = 128 << 10
+"""Bytes of a file that are shown."""
+
+CHANGED = "(not shown: it changed while it was read)\n"
+
+
+def shown_texts(
+    folder: Path, files: Mapping[str, str], secrets: Iterable[str], given: Mapping[str, str]
+) -> dict[str, str]:
+    """The text of each file by its path in the folder, cleaned, and with the secrets masked.
+
+    `files` has the fingerprint of each file, empty if it has none; `given` has the text of those that were read before.
+    """
+    hidden = sorted({each for each in secrets if len(each) >= 4}, key=len, reverse=True)
+    redactor = Redactor(())
+    texts = {}
+    for file, expected in files.items():
+        data = given[file].encode() if file in given else read_regular(folder / file, LARGEST)
+        if data is not None and file not in given and expected not in ("", fingerprint(data)):
+            texts[file] = CHANGED
+            continue
+        if data is None:
+            texts[file] = "(not shown: it is no regular file, cannot be read, or is too large)\n"
+            continue
+        text = data.decode("utf-8-sig", errors="replace").replace("\r\n", "\n")
+        for secret in hidden:
+            text = text.replace(secret, masked(secret))
+        texts[file] = clean(redactor.redact(text))
+    return texts
+
+
+def masked(secret: str) -> str:
+    """Describe a secret, so that another secret of the same length is seen to be another one."""
+    return f"(not shown: {len(secret)} characters, {sha256(secret.encode(errors='replace')).hexdigest()[:6]})"
+
+
+def differences(before: Mapping[str, str], now: Mapping[str, str], files: Iterable[str]) -> list[str]:
+    """The lines in which files differ from before, as in a unified diff; a file that is new has only new lines."""
+    lines: list[str] = []
+    for file in files:
+        old, new = before.get(file, "").splitlines(), now.get(file, "").splitlines()
+        lines.append(f"{file} ({'changed' if file in before else 'new'})")
+        lines += list(difflib.unified_diff(old, new, lineterm="", n=2))[2:]
+    return lines

@@ -28,13 +28,15 @@ from ua_tui.core.text import clean_line
 from ua_tui.core.trust.state import GROUPS, Answer, TrustState, fingerprint
 from ua_tui.core.trust.store import TrustDecision, TrustStore
 from ua_tui.core.trust_question.changes import (
+    CHANGED,
     Change,
     definition_changes,
     describe_change,
+    differences,
     server_changes,
     setting_changes,
+    shown_texts,
 )
-from ua_tui.core.trust_question.texts import CHANGED, differences, shown_texts
 
 SERVERS = "MCP servers"
 """The name under which the fingerprint of the folder's servers is stored."""

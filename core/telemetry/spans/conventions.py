@@ -1,13 +1,13 @@
 """What a span says in the words of OpenTelemetry's GenAI conventions and of OpenInference: the only table of names.
 
-`FACTS` names each fact in every convention that has a name for it, and `SPANS` says of which kind a span is. Phoenix
-reads OpenInference, Logfire and Grafana read GenAI, Langfuse reads both. Only the span of a turn has its tokens and
-their cost, as a viewer adds up what it finds in a trace.
+`facts.toml` names each fact in every convention that has a name for it, and `SPANS` says of which kind a span is. Only
+the span of a turn has its tokens and their cost, as a viewer adds up what it finds in a trace.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, Literal
 
 import msgspec
@@ -34,55 +34,7 @@ class Fact(msgspec.Struct, frozen=True):
     names: tuple[str, ...]
 
 
-FACTS: Mapping[str, Fact] = {
-    "kind": Fact("AGENT, LLM, TOOL or CHAIN", ("openinference.span.kind",)),
-    "operation": Fact("`invoke_agent`, `chat` or `execute_tool`", ("gen_ai.operation.name",)),
-    "session": Fact("the session", ("session.id", "gen_ai.conversation.id")),
-    "user": Fact("the setting `user_id`", ("user.id",)),
-    "agent": Fact("`ua-tui`, or the name of the sub-agent", ("gen_ai.agent.name", "agent.name")),
-    "provider": Fact(
-        "`anthropic`, whose API the server speaks",
-        ("gen_ai.provider.name", "gen_ai.system", "llm.provider", "llm.system"),
-    ),
-    "requested_model": Fact("the chosen model, else the one that answered", ("gen_ai.request.model",)),
-    "model": Fact("the model that answered", ("gen_ai.response.model", "llm.model_name")),
-    "message": Fact("the id of the message", ("gen_ai.response.id",)),
-    "stop_reasons": Fact("why the message ended", ("gen_ai.response.finish_reasons",)),
-    "input_tokens": Fact(
-        "all tokens that the model read, also from the cache",
-        ("gen_ai.usage.input_tokens", "llm.token_count.prompt"),
-    ),
-    "output_tokens": Fact(
-        "tokens that it wrote", ("gen_ai.usage.output_tokens", "llm.token_count.completion")
-    ),
-    "total_tokens": Fact("both", ("llm.token_count.total",)),
-    "cache_read_tokens": Fact(
-        "of those read: from the cache",
-        ("gen_ai.usage.cache_read.input_tokens", "llm.token_count.prompt_details.cache_read"),
-    ),
-    "cache_write_tokens": Fact(
-        "of those read: written to the cache",
-        ("gen_ai.usage.cache_creation.input_tokens", "llm.token_count.prompt_details.cache_write"),
-    ),
-    "token_type": Fact("of a metric: `input` or `output`", ("gen_ai.token.type",)),
-    "counted_tokens": Fact(
-        "`{}` on spans of the command line: Langfuse must not count their tokens, which our own spans have",
-        ("langfuse.observation.usage_details",),
-    ),
-    "cost": Fact("US dollars, if known", ("llm.cost.total", "gen_ai.usage.cost", "operation.cost")),
-    "tool": Fact("the tool", ("gen_ai.tool.name", "tool.name")),
-    "call": Fact("the id of the call", ("gen_ai.tool.call.id", "tool.id")),
-    "arguments": Fact("the arguments of the call", ("gen_ai.tool.call.arguments",)),
-    "result": Fact("its result", ("gen_ai.tool.call.result",)),
-    "title": Fact("of a tool call and of a request: what it is", ("logfire.msg",)),
-    "error": Fact("`error`, `denied`, `cancelled` or `interrupted`", ("error.type",)),
-    "input": Fact("the query, the arguments, or what the model read", ("input.value",)),
-    "input_type": Fact("`text/plain` or `application/json`", ("input.mime_type",)),
-    "output": Fact("the answer, the result, or what the model wrote", ("output.value",)),
-    "output_type": Fact("`text/plain` or `application/json`", ("output.mime_type",)),
-    "input_messages": Fact("what the model read in this turn", ("gen_ai.input.messages",)),
-    "output_messages": Fact("the message", ("gen_ai.output.messages",)),
-}
+FACTS = msgspec.toml.decode(Path(__file__).with_name("facts.toml").read_bytes(), type=dict[str, Fact])
 
 SPANS: Mapping[str, Mapping[str, str]] = {
     "session": {"kind": "CHAIN"},

@@ -12,13 +12,13 @@ import msgspec
 
 from ua_tui.core.errors import JournalError, WorkspaceError
 from ua_tui.core.events.types import ArtifactSaved
-from ua_tui.core.knowledge.index.fingerprints import body_hash
+from ua_tui.core.knowledge.index.preparing import body_hash
 from ua_tui.core.records.journal_reader import PastJournal
 from ua_tui.core.storage.workspace import JOURNAL, Workspace
 from ua_tui.core.toolkit.articles import Article, Reference, count_words, decode_article
 
 if TYPE_CHECKING:
-    from ua_tui.core.knowledge.records import FoundPage
+    from ua_tui.core.knowledge.records import FoundDocument, FoundPage
     from ua_tui.core.toolkit.knowledge.knowledge_base import KnowledgeBase
 
 _LARGEST = 32 << 20
@@ -52,20 +52,14 @@ def earlier_copy(
             continue
         folder = base.folder_of(page.session)
         # The file of another machine is not here: its text is in the knowledge base of the team.
-        known = base.read(page.id) if folder is None or _is_there(folder, page.path) else None
+        data = b"" if folder is None else _read(folder, page.path)
+        known = None if data is None else base.read(page.id)
         # What an agent changed may hold anything.
         if known is None or known.trust != "web":
             continue
-        article = None if folder is None else _in_file(folder, page)
-        if article is None and not page.partial:
-            article = Article(
-                title=known.title,
-                url="",
-                author=known.author or None,
-                site=known.site or None,
-                date=known.date or None,
-                text=known.text,
-            )
+        article = _decoded(data) if data else None
+        if article is None or folder is None or not _is_as_indexed(article, page, folder, data or b""):
+            article = None if page.partial else _of_document(known)
         if article is not None and article.text:
             moment = datetime.fromtimestamp(page.made_at, UTC).isoformat(timespec="seconds")
             article = msgspec.structs.replace(
@@ -75,26 +69,29 @@ def earlier_copy(
     return None
 
 
-def _is_there(folder: Path, path: str) -> bool:
-    if folder.is_symlink():
-        return False
+def _read(folder: Path, path: str) -> bytes | None:
+    """The content of a file; empty if it is too long, and None if there is none, or it is a link."""
     try:
-        workspace = Workspace(folder, folder)
-        return workspace.exists(workspace.artifact_path(path))
-    except WorkspaceError:
-        return False
-
-
-def _in_file(folder: Path, page: FoundPage) -> Article | None:
-    """The article in a file; None if the file cannot be read, was changed, or has another text than was indexed."""
-    try:
-        data = Workspace(folder, folder).read_artifact(page.path, _LARGEST + 1)
+        data = None if folder.is_symlink() else Workspace(folder, folder).read_artifact(path, _LARGEST + 1)
     except WorkspaceError:
         return None
-    article = _decoded(data) if len(data) <= _LARGEST else None
-    if article is None or body_hash(article.text)[0].hex() != page.hash:
-        return None
-    return article if _is_as_saved(folder, page.path, data) else None
+    return b"" if data is not None and len(data) > _LARGEST else data
+
+
+def _of_document(known: FoundDocument) -> Article:
+    return Article(
+        title=known.title,
+        url="",
+        author=known.author or None,
+        site=known.site or None,
+        date=known.date or None,
+        text=known.text,
+    )
+
+
+def _is_as_indexed(article: Article, page: FoundPage, folder: Path, data: bytes) -> bool:
+    """Whether a file has the text that was indexed, and nothing in it was changed since it was saved."""
+    return body_hash(article.text)[0].hex() == page.hash and _is_as_saved(folder, page.path, data)
 
 
 def _is_as_saved(folder: Path, path: str, data: bytes) -> bool:

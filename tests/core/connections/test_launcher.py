@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ua_tui.core.connections.launcher import launched
+from ua_tui.core.connections.user_servers import launched
 
 CAPABILITIES = {"roots": {"listChanged": True}, "elicitation": {}}
 INITIALIZE = {"method": "initialize", "params": {"capabilities": CAPABILITIES}, "id": 0}

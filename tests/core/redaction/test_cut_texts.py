@@ -13,8 +13,7 @@ from ua_tui.core.events.types import AuthRequired, ErrorRaised, QueryReceived, T
 from ua_tui.core.observation import Observation, TextContent
 from ua_tui.core.redaction import detectors
 from ua_tui.core.redaction.events import mask_event
-from ua_tui.core.redaction.redactor import REDACTED, Redactor
-from ua_tui.core.redaction.stream import StreamRedactor
+from ua_tui.core.redaction.redactor import REDACTED, Redactor, StreamRedactor
 from ua_tui.core.text import clean_line, middle_truncate
 
 SECRET = "Zx9-canary-8c1f-QzX27!"

@@ -8,8 +8,7 @@ import pytest
 
 from tests.core.redaction.tables import INNOCENT, TABLES, Planted, halves, ordinary_files, planted
 from ua_tui.core.redaction.names import names_given_secret
-from ua_tui.core.redaction.redactor import Redactor
-from ua_tui.core.redaction.stream import StreamRedactor
+from ua_tui.core.redaction.redactor import Redactor, StreamRedactor
 
 HALVES = halves(planted())
 PIECE = 5

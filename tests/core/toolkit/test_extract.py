@@ -6,7 +6,7 @@ from tests.bench.extracting import f1, pages
 from tests.core.toolkit_site import SENTENCE, article_html
 from ua_tui.core.concurrency.conversions import Conversions
 from ua_tui.core.net.client import Page
-from ua_tui.core.toolkit import article_links
+from ua_tui.core.toolkit import extract
 from ua_tui.core.toolkit.articles import Article, Reference, decode_article, encode_article
 from ua_tui.core.toolkit.extract import MAX_ARTICLE_HTML, Extracted, NotReadable, convert_page, extract_html
 from ua_tui.core.toolkit.sources import reading
@@ -159,11 +159,11 @@ def test_brackets_of_a_page_are_no_links(whole: bool) -> None:
 
 def test_a_link_with_an_unknown_number_is_text() -> None:
     text = "[x](\u241d7) and ](\u241d0)"
-    assert article_links.LinkCollector(URL).references(text) == (text, ())
+    assert extract.LinkCollector(URL).references(text) == (text, ())
 
 
 def test_a_page_of_links_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(article_links, "MAX_LINKS", 20)
+    monkeypatch.setattr(extract, "MAX_LINKS", 20)
     links = "".join(f"<p>{SENTENCE} <a href='/{number}'>Part {number}</a></p>" for number in range(30))
     found = extract_html(f"<article><h1>T</h1>{links}</article>", URL)
     assert len(found.links) == 20

@@ -381,5 +381,5 @@ def test_trust_for_one_run_is_not_stored(places: Places) -> None:
 def test_each_setting_says_what_it_decides_about(places: Places) -> None:
     harmless = {name for name, spec in SPECS.items() if spec.affects == "look"}
     # One that is added here must not be able to send, run or cost anything.
-    assert harmless == {"demo_pace", "theme", "pictures", "notify", "log_level", "keys"}
+    assert harmless == {"demo_pace", "replay_wait", "theme", "pictures", "notify", "log_level", "keys"}
     assert read_folder(places).state == "harmless"
