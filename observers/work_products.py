@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import PurePosixPath
 
@@ -46,7 +47,10 @@ class WorkProducts:
         return writes_work_product(call)
 
     def observe(self, result: ToolResult, context: ObserverContext) -> Outcome:
-        """Copy the written file to `SAVED_REPORTS/{name}_{YYYYMMDD_HHMMSS}{ext}`, once for each content."""
+        """Copy the written file to `SAVED_REPORTS/{name}_{YYYYMMDD_HHMMSS}{ext}`, once for each content.
+
+        The copy of a later version has `_v2`, `_v3` and so on after the time: the highest is the final one.
+        """
         if result.observation.has_error:
             return Outcome(note="the write failed")
         workspace = context.workspace
@@ -64,17 +68,21 @@ class WorkProducts:
             return Outcome(note="no document, picture or table, which is not copied")
         digest = hashlib.sha256(data).hexdigest()
         with context.ledger.editing():
-            copy = _earlier_copy(workspace, path, digest)
-            if copy is not None:
-                return Outcome(duplicates=1, note=f"already saved as {copy}")
-            return self._copy(path, data, result, context)
+            copies = _earlier_copies(workspace, path)
+            for name, found in copies.items():
+                if found == digest:
+                    return Outcome(duplicates=1, note=f"already saved as {name}")
+            return self._copy(path, data, result, context, list(copies))
 
-    def _copy(self, path: str, data: bytes, result: ToolResult, context: ObserverContext) -> Outcome:
+    def _copy(
+        self, path: str, data: bytes, result: ToolResult, context: ObserverContext, earlier: Sequence[str]
+    ) -> Outcome:
         workspace, moment = context.workspace, moment_of(result, context)
         source = PurePosixPath(path)
         suffix = source.suffix if len(source.suffix) <= 16 else ""
         stem = source.name.removesuffix(suffix)
-        name = safe_name(f"{safe_name(stem, 80)}_{moment:%Y%m%d_%H%M%S}{suffix.lower()}", 110)
+        version = f"_v{len(earlier) + 1}" if earlier else ""
+        name = safe_name(f"{safe_name(stem, 80)}_{moment:%Y%m%d_%H%M%S}{version}{suffix.lower()}", 110)
         try:
             written = workspace.saved_reports.write_new(name, data)
         except WorkspaceError as error:
@@ -88,6 +96,7 @@ class WorkProducts:
             "size": written.size,
             "at": moment.isoformat(timespec="seconds"),
             "tool_use_id": result.call.tool_use_id,
+            "replaces": earlier[-1] if earlier else None,
         }
         copied_to = str(workspace.saved_reports.path / written.path)
         note = None
@@ -113,29 +122,24 @@ def is_draft(path: str) -> bool:
     return name.endswith(_ENDINGS) or _MARKED.fullmatch(_NUMBERED.sub("", stem) or stem) is not None
 
 
-def _earlier_copy(workspace: Workspace, path: str, digest: str) -> str | None:
-    """The name of an existing earlier copy of this content of this file, or None."""
-    reports, wanted = workspace.saved_reports, digest.encode()
+def _earlier_copies(workspace: Workspace, path: str) -> dict[str, str]:
+    """The names and hashes of the existing copies of a file of this session, the oldest first."""
+    reports, session = workspace.saved_reports, workspace.session_id
     if not reports.exists(REPORT_INDEX):
-        return None
+        return {}
+    wanted = session.encode()
+    copies: dict[str, str] = {}
     # The index outlives all sessions: it is read line by line, however long it has become.
     with reports.opened(REPORT_INDEX) as index:
         while line := index.readline(_LONGEST_LINE):
             if wanted not in line:
                 continue
-            try:
-                entry = msgspec.json.decode(line)
-            except msgspec.DecodeError:
-                continue
-            match entry:
-                case {"sha256": found, "source": source, "session": session, "saved_as": str(name)}:
-                    is_it = (found, source, session) == (digest, path, workspace.session_id)
-                    with suppress(PathRefused):
-                        if is_it and reports.exists(name):
-                            return name
-                case _:
-                    pass
-    return None
+            with suppress(msgspec.DecodeError, PathRefused):
+                match msgspec.json.decode(line):
+                    case {"sha256": str(found), "source": source, "session": whose, "saved_as": str(name)}:
+                        if (source, whose) == (path, session) and reports.exists(name):
+                            copies[name] = found
+        return copies
 
 
 OBSERVER = ObserverSpec(lambda _rules: WorkProducts(), order=40)

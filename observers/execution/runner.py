@@ -186,13 +186,9 @@ class ObserverRunner:
         await self._loaded()
         last = self._submitted
         while any(job.turn[0] <= last for job in (*self._running.values(), *self._waiting)):
-            await self._next_end()
-
-    async def _next_end(self) -> None:
-        """Wait for the end of any run."""
-        if self._ended is None:
-            self._ended = asyncio.get_running_loop().create_future()
-        await asyncio.shield(self._ended)
+            if self._ended is None:
+                self._ended = asyncio.get_running_loop().create_future()
+            await asyncio.shield(self._ended)
 
     def _note_end(self) -> None:
         ended, self._ended = self._ended, None

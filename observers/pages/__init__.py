@@ -1,5 +1,4 @@
 """The pages that tools read, whichever tool read them: from its result to the articles that are saved.
 
-The observer `corpus` imports this folder. Start at `reading.py`, which takes a tool's result; `documents.py` finds
-pages in JSON.
+The observer `corpus` imports this folder. Start at `reading.py`, which takes a tool's result.
 """

@@ -29,7 +29,7 @@ from ua_tui.observers.search.scope import (
     says_nothing_found,
     scope_of,
 )
-from ua_tui.observers.search.text.sections import sections_in_text
+from ua_tui.observers.search.text.blocks import sections_in_text
 from ua_tui.observers.search.tool_names import Policy
 from ua_tui.observers.search.verdict import WORDLESS, named_kind
 from ua_tui.observers.search.walk import Candidate, Walk, documents_of

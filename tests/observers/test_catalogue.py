@@ -16,10 +16,9 @@ from ua_tui.core.events.types import ArtifactSaved, Event, ObserverFinished, Obs
 from ua_tui.core.observation import ToolResult
 from ua_tui.core.plugins import PluginProblem
 from ua_tui.observers.base import Observer, ObserverContext
-from ua_tui.observers.catalogue import default_observers
+from ua_tui.observers.catalogue import default_observers, load_failure_events, load_plugins
 from ua_tui.observers.execution.replay import observe_result
 from ua_tui.observers.execution.runner import ObserverRunner
-from ua_tui.observers.plugins import load_failure_events, load_plugins
 from ua_tui.plugins import ObserverError, keep_json
 
 Make = Callable[..., ToolResult]

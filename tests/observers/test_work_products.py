@@ -66,6 +66,11 @@ def test_reports_of_one_name_and_second_are_all_kept(
         hashlib.sha256(data).hexdigest() for data in (b"one", b"two")
     ]
     assert {each["session"] for each in entries} == {context.workspace.session_id}
+    assert [each["saved_as"] for each in entries] == [
+        "report_20260310_120000-3.html",
+        "report_20260310_120000_v2.html",
+    ], "the name says which version is the later one"
+    assert [each["replaces"] for each in entries] == [None, "report_20260310_120000-3.html"]
 
 
 @pytest.mark.parametrize(

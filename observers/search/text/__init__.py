@@ -1,1 +1,1 @@
-"""Search results written as text; used by `ua_tui.observers.search.lists`. Start at `sections.py`."""
+"""Search results written as text; used by `ua_tui.observers.search.lists`. Start at `blocks.py`."""

@@ -21,7 +21,7 @@ from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.core.storage.compression import unpack
 from ua_tui.core.storage.workspace import Workspace
 from ua_tui.observers.base import ObserverContext
-from ua_tui.observers.output import write_lock as turns
+from ua_tui.observers.output import ledger as turns
 from ua_tui.observers.output.ledger import URL_LIST, Ledger
 from ua_tui.observers.output.saving import save_once, unique_id, write_json
 from ua_tui.observers.search_results import FOLDER, SearchResults

@@ -14,7 +14,7 @@ from ua_tui.core.observation import ToolCall, ToolResult
 from ua_tui.observers.base import ObserverContext
 from ua_tui.observers.decoding.decode import decode_text
 from ua_tui.observers.search.lists import recognise
-from ua_tui.observers.search.text.sections import sections_in_text
+from ua_tui.observers.search.text.blocks import sections_in_text
 from ua_tui.observers.search_results import SearchResults
 
 Make = Callable[..., ToolResult]
