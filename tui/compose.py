@@ -24,7 +24,7 @@ from ua_tui.core.agent.assembly import AgentParts, Connector
 from ua_tui.core.agent.auth.login_request import LoginRequests
 from ua_tui.core.agent.definitions.roster import Roster, RosterWatch, read_roster
 from ua_tui.core.agent.definitions.rules import SubagentRule
-from ua_tui.core.agent.environment import PrivateFolder
+from ua_tui.core.agent.environment import PrivateFolder, conversations_home, own_agent_home
 from ua_tui.core.agent.hooks import SubagentCheck
 from ua_tui.core.agent.ledger import ActionLedger
 from ua_tui.core.agent.permissions.store import RuleStore
@@ -58,6 +58,7 @@ from ua_tui.core.redaction.redactor import Redactor, error_raised
 from ua_tui.core.redaction.sharing import SharedSecrets
 from ua_tui.core.session.parts import SessionParts
 from ua_tui.core.session.resume import PreviousState, Resume, conversation_to_resume, read_previous_state
+from ua_tui.core.session.rewinding import settle
 from ua_tui.core.session.session import Session
 from ua_tui.core.settings.model import Settings
 from ua_tui.core.settings.places import Places
@@ -67,13 +68,12 @@ from ua_tui.core.view.costs import Costs
 from ua_tui.core.web_reader.blacklist import Blacklist
 from ua_tui.core.web_reader.retry_policy import ReaderPolicy
 from ua_tui.observers.base import ObserverContext
-from ua_tui.observers.catalogue import default_observers
+from ua_tui.observers.catalogue import GROUP, default_observers, load_failure_events
 from ua_tui.observers.execution.artifact_watch import ArtifactWatch
 from ua_tui.observers.execution.offload import ResultOffload
 from ua_tui.observers.execution.runner import ObserverRunner, Observers
 from ua_tui.observers.knowledge.background import Pace
 from ua_tui.observers.knowledge.feed import KnowledgeFeed
-from ua_tui.observers.plugins import GROUP, load_failure_events
 
 if TYPE_CHECKING:
     from ua_tui.core.demo.launch import DemoEndpoints
@@ -212,7 +212,7 @@ async def compose_session(  # noqa: PLR0913 -- each is optional, and given by na
                 on_result=runner.submit,
                 worker=worker,
                 check_subagent=_subagent_check(roster.rules, workspace, runner),
-                agent_home=_agent_home(settings),
+                agent_home=own_agent_home(settings),
                 interactive=interactive,
                 extra_allow=DEMO_TOOLS if settings.demo else (),
                 # What is allowed in the demo must not count outside of it.
@@ -275,7 +275,7 @@ def _ask_model(
     settings: Settings, recording: SessionRecords, private: PrivateFolder, stack: AsyncExitStack
 ) -> AskModel | None:
     """How the classifier asks the model: through the command line if only that can, by its login or in a cloud."""
-    home = _agent_home(settings)
+    home = own_agent_home(settings)
     if not settings.cloud and (home is not None or not settings.has_login):
         return small_request(settings, recording.tracer.on_request)
     requests = LoginRequests(settings, private.path, os.environ, home=home)
@@ -336,13 +336,14 @@ async def _read_start(
     if resume is None:
         return _Start(settings=settings)
     previous = await asyncio.to_thread(read_previous_state, workspace)
+    await asyncio.to_thread(settle, workspace, previous)
     resumed = previous.overrides.apply(settings, resume.named)
     # A limit that was set in the session need not prevent its resumption where a person is there to raise it.
     if not (interactive and "max_cost_usd" in resumed.applied):
         _check_cost(resumed.settings, previous.view.costs)
     conversation = None
     if not resume.fresh:
-        home = _agent_home(settings) or resumed.settings.claude_config_dir or Path.home() / ".claude"
+        home = conversations_home(settings)
         conversation = await asyncio.to_thread(conversation_to_resume, previous, workspace, home)
     return _Start(
         settings=resumed.settings,
@@ -561,19 +562,6 @@ def _user_servers(
         login_command=logins.command,
         all_trusted=settings.folder.once and settings.folder.state == "trusted",
     )
-
-
-def _agent_home(settings: Settings) -> Path | None:
-    """Where the agent keeps its state, such as the transcripts by which sessions are resumed.
-
-    None leaves it in the user's own folder, where a login is found.
-    """
-    given = settings.api_key or settings.auth_token or settings.base_url or settings.cloud
-    if not (settings.demo or given):
-        return None
-    from platformdirs import user_state_path
-
-    return user_state_path("ua-tui") / ("agent-demo" if settings.demo else "agent")
 
 
 def _check_cost(settings: Settings, costs: Costs) -> None:

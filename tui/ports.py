@@ -147,6 +147,10 @@ class ScreenHost(Protocol):
         """The queue."""
 
     @property
+    def rewind(self) -> Openable:
+        """Going back to before a query."""
+
+    @property
     def budget(self) -> Openable:
         """The spending limit."""
 

@@ -28,7 +28,7 @@ async def opened(
     *,
     first_query: str | None = None,
     toasts: bool = False,
-    **settings: object,
+    **settings: Any,
 ) -> AsyncIterator[tuple[FakeSession, UaTuiApp, Pilot[str]]]:
     """Open the application around a session, and wait until it is ready; only with `toasts` it shows them."""
     session = make_session(tmp_path)

@@ -16,11 +16,14 @@ from ua_tui.core.agent.messages.context_usage import ContextUsage
 from ua_tui.core.agent.permissions.rule_set import RuleSet
 from ua_tui.core.bus import Bus
 from ua_tui.core.concurrency.spawn import Spawn
+from ua_tui.core.errors import AgentError
 from ua_tui.core.events import types as ev
 from ua_tui.core.provider.models import KnownModel, ModelChoice
+from ua_tui.core.session.rewinding import Prospect
 from ua_tui.core.settings.model import PermissionMode, Settings
 from ua_tui.core.storage.workspace import Workspace
 from ua_tui.core.telemetry.tracer import Trace
+from ua_tui.core.versions.restoring import Change
 from ua_tui.tui.app.app import UaTuiApp
 from ua_tui.tui.app.session_source import LiveSource
 from ua_tui.tui.terminal.clipboard import Clipboard
@@ -101,6 +104,9 @@ class FakeSession:
     restarts: int = 0
     limits: list[float] = field(default_factory=list)
     closed: list[str] = field(default_factory=list)
+    prospect: Prospect = field(default_factory=Prospect)
+    rewound: list[tuple[str, int]] = field(default_factory=list)
+    refuses: str = ""
     may_start: asyncio.Event = field(default_factory=asyncio.Event)
 
     references: ServerReferences = field(
@@ -133,6 +139,15 @@ class FakeSession:
             self.fail(self.fail_start)
         else:
             self.state = "idle"
+
+    async def look_back(self, query_id: str) -> Prospect:
+        return self.prospect
+
+    async def rewind(self, query_id: str, changes: Sequence[Change] = ()) -> None:
+        if self.refuses:
+            raise AgentError(self.refuses)
+        self.rewound.append((query_id, len(changes)))
+        self.bus.publish(ev.SessionRewound(query_id=query_id, provider_session_id="c2", kept_as="session_2"))
 
     async def context_usage(self) -> ContextUsage | None:
         return self.usage
@@ -253,7 +268,12 @@ def make_session(tmp_path: Path, **options: object) -> FakeSession:
 
 
 def make_app(
-    tmp_path: Path, session: FakeSession, *, first_query: str | None = None, **settings: object
+    tmp_path: Path,
+    session: FakeSession,
+    *,
+    first_query: str | None = None,
+    compared_with: Path | None = None,
+    **settings: object,
 ) -> UaTuiApp:
     async def build(spawn: Spawn) -> FakeSession:
         return session
@@ -261,4 +281,5 @@ def make_app(
     chosen = Settings(workspace_base=tmp_path, **settings)  # type: ignore[arg-type]  # fields of Settings
     # No test may touch the clipboard of whoever runs it.
     clipboard = Clipboard({"TERM": "xterm-256color"}, platform="linux")
-    return UaTuiApp(chosen, LiveSource(build), first_query, state_dir=tmp_path / "state", clipboard=clipboard)
+    source = LiveSource(build, compared_with)
+    return UaTuiApp(chosen, source, first_query, state_dir=tmp_path / "state", clipboard=clipboard)

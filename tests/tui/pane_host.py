@@ -75,6 +75,9 @@ class PaneHost(App[None]):
     def on_trace_pane_opened(self, message: TracePane.Opened) -> None:
         self.opened.append(message.tool_use_id)
 
+    def on_conversation_pane_fork_requested(self, message: ConversationPane.ForkRequested) -> None:
+        self.opened.append(f"fork {message.query_id}: {message.text}")
+
     def on_conversation_pane_stop_requested(self, message: ConversationPane.StopRequested) -> None:
         self.opened.append(f"stop {message.tool_use_id}")
 

@@ -29,6 +29,7 @@ from ua_tui.tui.app.controllers.folder_trust import FolderTrustQuestion
 from ua_tui.tui.app.controllers.navigation import Navigation
 from ua_tui.tui.app.controllers.queries import Queries
 from ua_tui.tui.app.controllers.questions import Questions
+from ua_tui.tui.app.controllers.rewind import Rewind
 from ua_tui.tui.app.controllers.session_settings import Budget, ModelSelection, PermissionModeSelection
 from ua_tui.tui.app.controllers.setup import NOT_SET_UP, Setup
 from ua_tui.tui.app.controllers.shutdown import Shutdown
@@ -63,6 +64,7 @@ if TYPE_CHECKING:
     from ua_tui.tui.panes.conversation.pane import ConversationPane
     from ua_tui.tui.panes.prompt.pane import Prompt
     from ua_tui.tui.panes.trace.pane import TracePane
+    from ua_tui.tui.screens.files.viewer import ViewerScreen
     from ua_tui.tui.screens.knowledge.opening import SessionAccess
     from ua_tui.tui.screens.team.fleet import FleetScreen
     from ua_tui.tui.terminal.clipboard import Clipboard
@@ -79,7 +81,7 @@ class UaTuiApp(BaseApp):
     """The full screen around one session.
 
     It mounts the frame, starts workers, and passes keys, messages and events on. What to do with them is up to its
-    controllers, which see it as an `AppPort`.
+    controllers.
 
     Args:
         settings: what the user configured.
@@ -99,7 +101,9 @@ class UaTuiApp(BaseApp):
         key_binding("commands", "ctrl+p", "command_palette", "every command by name", priority=True),
         key_binding("restart", "ctrl+r", "restart", "restart the agent after it failed"),
         key_binding("report.open", "ctrl+o", "open_report", "open the newest report, chart or other result"),
+        key_binding("session.replay", "alt+r", "replay", "replay the session from its beginning"),
         key_binding("session.mode", "alt+m", "permission_mode", "change the permission mode"),
+        key_binding("session.rewind", "alt+z", "rewind", "go back to before a query"),
         key_binding("stop", "escape", "escape", "prompt: stop the agent; pane: to the prompt"),
         key_binding("session.stop", "alt+x", "stop", "stop the agent; in another program it asks first"),
         key_binding("questions.open", "alt+a", "questions", "show the questions that were left open"),
@@ -143,7 +147,13 @@ class UaTuiApp(BaseApp):
         self.model_selection = ModelSelection(self)
         self.permission_mode = PermissionModeSelection(self)
         self.questions = Questions(self, self.permission_mode)
-        self.navigation = Navigation(self, self.shutdown, partial(open_read_only, self))
+        self.rewind = Rewind(self)
+        self.navigation = Navigation(
+            self,
+            self.shutdown,
+            partial(open_read_only, self),
+            partial(open_read_only, self, command="replay"),
+        )
         close = self.shutdown.request if source.closes_on_escape else None
         self.escape = Escape(self, close, None if source.is_read_only else self._interrupt)
         self._key_hints = KeyHints(self, self.escape)
@@ -156,8 +166,12 @@ class UaTuiApp(BaseApp):
 
     def compose(self) -> ComposeResult:
         """Put down what the first frame shows."""
-        yield Frame(self.size, self.source, self._layout)
+        frame, controls = Frame(self.size, self.source, self._layout), self.source.make_controls()
+        frame.controls = controls
+        yield frame
         yield NoticeBar()
+        if controls is not None:
+            yield controls
         yield self.source.make_status(self.settings, self.view)
 
     @property
@@ -383,6 +397,10 @@ class UaTuiApp(BaseApp):
         """Stop a sub-agent."""
         self.queries.stop_subagent(event.tool_use_id)
 
+    def on_conversation_pane_fork_requested(self, event: ConversationPane.ForkRequested) -> None:
+        """Fork the session before a query."""
+        self.navigation.fork_session(event.query_id, event.text)
+
     def on_conversation_pane_empty_clicked(self) -> None:
         """Focus the prompt."""
         self.frame.show("prompt")
@@ -414,8 +432,18 @@ class UaTuiApp(BaseApp):
     async def on_key(self, event: events.Key) -> None:
         """Run the binding of a key; text without one is for the prompt."""
         event.prevent_default()
-        if not await self._check_bindings(event.key):
+        if not await self._check_bindings(event.key) and not await self._press_control(event.key):
             self._typed_ahead.handle_unused(event)
+
+    async def _press_control(self, key: str) -> bool:
+        """Run the binding that a key has in the controls, which need no focus for it."""
+        controls = self.frame.controls if self.screen_stack else None
+        if controls is None or len(self.screen_stack) > 1:
+            return False
+        for binding in self._active_bindings.of(controls).get(key, ()):
+            if await self.run_action(binding.action, controls):
+                return True
+        return False
 
     def on_frame_laid_out(self, message: Frame.LaidOut) -> None:
         """Clear what the panes in sight say, too."""
@@ -464,6 +492,10 @@ class UaTuiApp(BaseApp):
     def open_fleet(self) -> None:
         """Show the sessions of this machine and of the team."""
         self.navigation.open_fleet(lambda row, source: open_fleet_row(self, row, source))
+
+    def on_viewer_screen_query_requested(self, event: ViewerScreen.QueryRequested) -> None:
+        """Ask the query of a report again, in a new session."""
+        self.navigation.ask_again(event.report)
 
     def on_fleet_screen_asked(self, event: FleetScreen.Asked) -> None:
         """Call an absent user back to a session that needs them."""
@@ -538,6 +570,16 @@ class UaTuiApp(BaseApp):
     def action_open_report(self) -> None:
         """Show the newest report of the session."""
         self.frame.open_newest_report()
+
+    def action_replay(self) -> None:
+        """Replay the session from its beginning, as far as it has happened."""
+        if len(self.screen_stack) == 1:
+            self.navigation.open_replay()
+
+    def action_rewind(self) -> None:
+        """Choose the query to go back to."""
+        if len(self.screen_stack) == 1:
+            self.rewind.open()
 
     def action_permission_mode(self) -> None:
         """Change the permission mode, or say why not."""

@@ -32,9 +32,9 @@ from ua_tui.tui.render.frames import improve_frames
 from ua_tui.tui.render.strips import improve_strips
 from ua_tui.tui.terminal.copy import Copying, copy_text
 from ua_tui.tui.terminal.driver import adapt_driver, guard_pastes
+from ua_tui.tui.terminal.foreground import repaint_when_continued, suspend_process
 from ua_tui.tui.terminal.links import browse
 from ua_tui.tui.terminal.output_filter import ControlFilter
-from ua_tui.tui.terminal.suspend import repaint_when_continued, suspend_process
 from ua_tui.tui.theme.colors_256 import PaletteFilter
 from ua_tui.tui.theme.stylesheet import CachedStylesheet
 from ua_tui.tui.theme.themes import MISSING, THEMES, readable, setting_of, theme_named

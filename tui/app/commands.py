@@ -29,6 +29,7 @@ def commands_of(app: UaTuiApp) -> tuple[Command, ...]:
         Command(
             "export", "Export this session", "Its newest report, as a page, PDF, …", partial(_export, app)
         ),
+        Command("replay", "Replay this session", keys("session.replay"), app.action_replay),
         *_queries(app),
         Command("stop", "Stop the agent", keys("stop"), app.action_stop),
         Command("restart", "Restart the agent", keys("restart"), app.action_restart),

@@ -21,6 +21,9 @@ class EventPump:
         schedule: runs a function on the screen's message queue (`App.call_later`).
         handle: is given each batch, which is never empty.
         interval: the least time between two batches, in seconds.
+
+    Attributes:
+        is_paused: whether events are kept back.
     """
 
     def __init__(
@@ -36,12 +39,7 @@ class EventPump:
         self._waiting: list[Event] = []
         self._due = False
         self._last = -interval
-        self._paused = False
-
-    @property
-    def is_paused(self) -> bool:
-        """Whether events are kept back."""
-        return self._paused
+        self.is_paused = False
 
     def receive(self, event: Event) -> None:
         """Add an event from the bus to the next batch."""
@@ -51,24 +49,24 @@ class EventPump:
 
     def pause(self) -> None:
         """Keep events until `resume`, because nothing can show them yet."""
-        self._paused = True
+        self.is_paused = True
 
     def resume(self) -> None:
         """Hand on the events that were kept, and all later ones."""
-        self._paused = False
+        self.is_paused = False
         self._plan()
 
     def flush(self) -> None:
         """Hand on the waiting events now."""
         self._due = False
-        if self._paused or not self._waiting:
+        if self.is_paused or not self._waiting:
             return
         batch, self._waiting = self._waiting, []
         self._last = asyncio.get_running_loop().time()
         self._handle(batch)
 
     def _plan(self) -> None:
-        if self._due or self._paused or not self._waiting:
+        if self._due or self.is_paused or not self._waiting:
             return
         self._due = True
         loop = asyncio.get_running_loop()

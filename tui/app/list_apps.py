@@ -137,6 +137,7 @@ class SessionsApp(BaseApp):
         screen = SessionsScreen(
             self._index,
             partial(open_read_only, self),
+            partial(open_read_only, self, command="replay"),
             database=self._knowledge,
             zone=self._zone,
         )

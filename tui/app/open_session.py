@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from ua_tui.core.team.fleet.source import FleetSource
 
 
-def open_read_only(app: App[Any], folder: Path) -> None:
-    """Give the terminal to `ua-tui open` for the session in `folder` until the user closes it.
+def open_read_only(app: App[Any], folder: Path, command: str = "open") -> None:
+    """Give the terminal to `ua-tui open`, or `replay`, for the session in `folder` until the user closes it.
 
     Raises:
         JournalError: there is no journal that can be read.
@@ -27,7 +27,7 @@ def open_read_only(app: App[Any], folder: Path) -> None:
 
     # Fail here if the journal cannot be read: the next frame of this screen would overwrite the child's message.
     PastJournal(folder / JOURNAL).close()
-    _run(app, ["open", os.fspath(folder), "--back"])
+    _run(app, [command, os.fspath(folder), "--back"])
 
 
 def open_fleet_row(app: App[Any], row: FleetRow, source: FleetSource) -> None:

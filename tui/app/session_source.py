@@ -9,15 +9,20 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from ua_tui.core.events.types import Event, QueryFinished
 from ua_tui.tui.widgets.placeholder import ASK
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
+    from textual.widget import Widget
+
     from ua_tui.core.settings.model import Settings
     from ua_tui.core.view.session import SessionView
     from ua_tui.tui.app.port import SessionHost
     from ua_tui.tui.panes.status.bar import StatusLine
     from ua_tui.tui.panes.status.facts import StatusFacts
-    from ua_tui.tui.ports import Build
+    from ua_tui.tui.ports import Build, SessionPort
 
 
 class SessionSource(ABC):
@@ -31,8 +36,12 @@ class SessionSource(ABC):
     """Whether the session is only shown, or runs elsewhere: nothing is written into its folder."""
     has_prompt: bool = True
     """Whether it accepts queries."""
+    shows_prompt: bool = True
+    """Whether the prompt has room on the screen."""
     refusal: str = "Read-only: past session."
     """Why the permission mode of a read-only session cannot be changed, nor its agent restarted."""
+    fork_refusal: str = ""
+    """Why the session cannot be forked; empty if it can."""
     owner: str = ""
     """Whose session it is, if it belongs to somebody of the team."""
     closes_on_escape: bool = False
@@ -46,6 +55,10 @@ class SessionSource(ABC):
         facts = StatusFacts(view)
         show_settings(settings, facts)
         return StatusLine(facts)
+
+    def make_controls(self) -> Widget | None:
+        """Make what is above the status line and has the keys that no pane takes; None if there is nothing."""
+        return None
 
     @abstractmethod
     async def open(self, host: SessionHost) -> None:
@@ -76,17 +89,32 @@ def show_settings(settings: Settings, facts: StatusFacts) -> None:
     facts.folder = "" if settings.demo else settings.folder.state
 
 
+def _compare_later(host: SessionHost, session: SessionPort, other: Path) -> None:
+    """Show the comparison of another session with this one once the next query has ended."""
+
+    def on_event(event: Event) -> None:
+        if isinstance(event, QueryFinished):
+            from ua_tui.tui.screens.session.comparison import ComparisonScreen
+
+            unsubscribe()
+            host.push_screen(ComparisonScreen(other, session.workspace.path))
+
+    unsubscribe = session.bus.subscribe(on_event)
+
+
 class LiveSource(SessionSource):
     """A new session.
 
     Args:
         build: makes the session; called behind the first frame, may import what is slow to import.
+        compared_with: the folder of a session with which it is compared once its first query has ended.
     """
 
     is_new = True
 
-    def __init__(self, build: Build) -> None:
+    def __init__(self, build: Build, compared_with: Path | None = None) -> None:
         self.build = build
+        self._compared_with = compared_with
 
     async def open(self, host: SessionHost) -> None:
         """Build the session and start its agent; start the agent again if there is a session."""
@@ -110,4 +138,6 @@ class LiveSource(SessionSource):
         prompt.prepare = controls.prepare
         prompt.offer_references(controls.references)
         await session.start()
+        if self._compared_with is not None:
+            _compare_later(host, session, self._compared_with)
         host.status.hint = ""

@@ -289,6 +289,13 @@ def settings_of(args: argparse.Namespace) -> Settings:
     )
 
 
+def named_settings(args: argparse.Namespace) -> list[str]:
+    """The settings named for this run, which have precedence over those chosen in a resumed session."""
+    options = {"model": args.model, "effort": args.effort, "max_cost_usd": args.max_cost}
+    # An empty option means the default, and counts as set by the user, too.
+    return [name for name, given in options.items() if given is not None]
+
+
 def workspace_settings(args: argparse.Namespace) -> Settings:
     """Return the settings of a command that only has `--workspace` and perhaps `--theme`.
 

@@ -7,7 +7,7 @@ import sys
 from contextlib import nullcontext, suppress
 from dataclasses import replace
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from ua_tui.core.errors import CredentialsError
 from ua_tui.core.events.describe import describe
@@ -16,20 +16,62 @@ from ua_tui.core.settings.model import Settings
 from ua_tui.core.text import clean_line
 from ua_tui.tui.app.app import UaTuiApp
 from ua_tui.tui.app.controllers.attention import Attention
-from ua_tui.tui.app.port import DEMO, SET_UP, resumed_folder
+from ua_tui.tui.app.port import DEMO, SET_UP, report_to_ask, resumed_folder
 from ua_tui.tui.app.session_source import LiveSource, SessionSource
 from ua_tui.tui.theme.store import store_theme
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from ua_tui.core.concurrency.spawn import Spawn
     from ua_tui.core.session.resume import Resume
     from ua_tui.core.session.session import Session
 
 
-def make_app(settings: Settings, first_query: str | None = None, resume: Resume | None = None) -> UaTuiApp:
+class NextSession(NamedTuple):
+    """A session to be opened.
+
+    Attributes:
+        first_query: the query that it begins with.
+        resume: which past session it resumes.
+        compared_with: the folder of a session with which it is compared once its first query has ended.
+    """
+
+    settings: Settings
+    first_query: str | None = None
+    resume: Resume | None = None
+    compared_with: Path | None = None
+
+
+def next_session(result: object, settings: Settings) -> NextSession | None:
+    """The session that the result of a screen asks for; None if the user has quit.
+
+    Raises:
+        SettingsError: the session cannot be resumed, or the query cannot be asked again.
+    """
+    if (folder := resumed_folder(result)) is not None:
+        from ua_tui.core.session.resume import prepare_resume
+
+        resumed, resume = prepare_resume(replace(settings, demo=False), folder)
+        return NextSession(resumed, resume=resume)
+    if (report := report_to_ask(result)) is not None:
+        from ua_tui.core.history.report_query import PAGE_AGE, find_query
+
+        query = find_query(report)
+        asking = replace(settings, demo=query.is_demo, page_age=max(PAGE_AGE, settings.page_age))
+        return NextSession(asking, query.text, compared_with=query.origin.session)
+    return None
+
+
+def make_app(
+    settings: Settings,
+    first_query: str | None = None,
+    resume: Resume | None = None,
+    compared_with: Path | None = None,
+) -> UaTuiApp:
     """Make the application around a real session, for the command line and for tests alike.
 
-    With `resume` a past session is resumed.
+    With `resume` a past session is resumed; a new one is compared with the one in the folder `compared_with`.
 
     Raises:
         JournalError: the past session has no journal that can be read.
@@ -49,28 +91,42 @@ def make_app(settings: Settings, first_query: str | None = None, resume: Resume 
         return await compose_session(settings, interactive=True, spawn=spawn, resume=current)
 
     resumed: ResumedSource | None = None
-    source: SessionSource = LiveSource(build)
+    source: SessionSource = LiveSource(build, compared_with)
     if resume is not None:
         from ua_tui.core.history.session import PastSession
         from ua_tui.tui.replay.resumed_source import ResumedSource
 
-        source = resumed = ResumedSource(build, PastSession(resume.folder), resume)
+        past = PastSession(resume.folder)
+        source = resumed = ResumedSource(build, past, resume, offers_draft=first_query is None)
     app = UaTuiApp(settings, source, first_query)
     app.attention = Attention(settings, app.write_to_terminal)
     app.theme_store = store_theme
     return app
 
 
-def run_screen(settings: Settings, first_query: str | None = None, resume: Resume | None = None) -> int:
+def run_read_only(app: UaTuiApp, settings: Settings) -> int:
+    """Run a screen that only shows a session, then the session that was chosen on it; returns the exit code."""
+    result = app.run()
+    settings = replace(settings, theme=app.chosen_theme or settings.theme)
+    following = next_session(result, settings)
+    return run_screen(*following) if following is not None else app.return_code or 0
+
+
+def run_screen(
+    settings: Settings,
+    first_query: str | None = None,
+    resume: Resume | None = None,
+    compared_with: Path | None = None,
+) -> int:
     """Run the full screen until the user quits, one session after the other; returns the exit code.
 
     Raises:
         SettingsError: there is no such theme, or the session cannot be resumed.
     """
     while True:
-        app = make_app(settings, first_query, resume)
+        app = make_app(settings, first_query, resume, compared_with)
         result = app.run()
-        first_query = None
+        first_query = compared_with = None
         # The chosen theme is used for the next screen of this run, too.
         theme = app.chosen_theme or settings.theme
         settings = replace(settings, theme=theme)
@@ -96,9 +152,6 @@ def run_screen(settings: Settings, first_query: str | None = None, resume: Resum
                 if isinstance(app.pump.last, SessionFinished):
                     sys.stdout.write(f"{describe(app.pump.last).details[0]}\n")
                 sys.stdout.write(f"Session saved in {clean_line(str(app.session_folder), 1000)}\n")
-        folder = resumed_folder(result)
-        if folder is None:
+        if (following := next_session(result, settings)) is None:
             return app.return_code or 0
-        from ua_tui.core.session.resume import prepare_resume
-
-        settings, resume = prepare_resume(replace(settings, demo=False), folder)
+        settings, first_query, resume, compared_with = following

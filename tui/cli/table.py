@@ -26,10 +26,13 @@ from ua_tui.tui.cli.arguments import (
     add_version,
     amount,
     first_query,
+    named_settings,
     read_arguments,
     settings_of,
+    wrong_usage,
 )
 from ua_tui.tui.cli.start import start_headless, start_line_by_line, start_on_screen
+from ua_tui.tui.terminal.exit_codes import EXIT_USAGE
 
 if TYPE_CHECKING:
     from ua_tui.core.session.resume import Resume
@@ -39,7 +42,22 @@ if TYPE_CHECKING:
 def _session(args: argparse.Namespace) -> int:
     _not_a_slip(args.query, args.given)
     settings = settings_of(args)
+    if args.replay:
+        return _replay_demo(args, settings)
     return start_line_by_line(settings, args.query) if args.plain else start_on_screen(settings, args.query)
+
+
+def _replay_demo(args: argparse.Namespace, settings: Settings) -> int:
+    """Replay the recorded session of the demo."""
+    if not settings.demo or args.plain or args.query is not None:
+        raise WrongUsage("--replay goes with --demo alone; ua-tui replay SESSION replays one of yours")
+    from ua_tui.tui.cli.session.replay import replay_demo
+
+    return replay_demo(settings)
+
+
+def _add_replay(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--replay", action="store_true", help="with --demo: replay a recorded session")
 
 
 def _not_a_slip(query: str | None, given: Sequence[str]) -> None:
@@ -72,7 +90,8 @@ def _help(args: argparse.Namespace) -> int:
 
     name = args.command
     if name not in COMMANDS:
-        raise WrongUsage(f"there is no command {clean_line(name, 40)!r}: ua-tui --help lists them")
+        sys.stderr.write(wrong_usage("ua-tui", f"there is no command {clean_line(name, 40)!r}"))
+        return EXIT_USAGE
     read_arguments(f"ua-tui {name}" if name else "ua-tui", COMMANDS[name], ["--help"])
     return 0
 
@@ -171,10 +190,7 @@ def _resumed(settings: Settings, wanted: str, args: argparse.Namespace) -> tuple
     from ua_tui.core.session.resume import prepare_resume
 
     folder = find_session(settings.workspace_base, wanted)
-    options = {"model": args.model, "effort": args.effort, "max_cost_usd": args.max_cost}
-    # An empty option means the default, and counts as set by the user, too.
-    named = [name for name, given in options.items() if given is not None]
-    return prepare_resume(settings, folder, fresh=args.fresh, named=named)
+    return prepare_resume(settings, folder, fresh=args.fresh, named=named_settings(args))
 
 
 def _serve(args: argparse.Namespace) -> int:
@@ -212,6 +228,10 @@ def _schema(args: argparse.Namespace) -> int:
             from ua_tui.core.claims.checked_report import check_schema
 
             schema = check_schema()
+        case "comparison":
+            from ua_tui.tui.comparison.sessions import comparison_schema
+
+            schema = comparison_schema()
         case _:
             schema = dict(artifact_schemas()[args.format])
     sys.stdout.write(json.dumps(schema, indent=2) + "\n")
@@ -223,7 +243,16 @@ def _add_schema(parser: argparse.ArgumentParser) -> None:
         "format",
         nargs="?",
         default="journal",
-        choices=("journal", "search_results", "article", "workbench_activity", "upload", "export", "check"),
+        choices=(
+            "journal",
+            "search_results",
+            "article",
+            "workbench_activity",
+            "upload",
+            "export",
+            "check",
+            "comparison",
+        ),
         metavar="FORMAT",
         help="one of %(choices)s (default: %(default)s)",
     )
@@ -253,6 +282,7 @@ COMMANDS: dict[str | None, CommandLine] = {
         (
             first_query("a first query to start with"),
             add_plain,
+            _add_replay,
             add_theme,
             add_session_options,
             add_version,
@@ -273,6 +303,10 @@ COMMANDS: dict[str | None, CommandLine] = {
         "ua_tui.tui.cli.session.open",
         "Open a past session on the full screen, read-only.",
     ),
+    "replay": _in_module(
+        "ua_tui.tui.cli.session.replay",
+        "Replay a past session on the full screen as it happened, read-only.",
+    ),
     "resume": CommandLine(
         "Resume a past session on the full screen, in its own folder.",
         _resume,
@@ -284,6 +318,11 @@ COMMANDS: dict[str | None, CommandLine] = {
             add_fresh,
             add_session_options,
         ),
+    ),
+    "fork": CommandLine(
+        "Continue a past session differently: a new session with all of it up to a query.",
+        lambda args: import_module("ua_tui.tui.cli.session.fork").run(args),
+        (_arguments_of("ua_tui.tui.cli.session.fork"), add_theme, add_session_options),
     ),
     "find": _in_module(
         "ua_tui.tui.cli.knowledge.find",
@@ -317,6 +356,10 @@ COMMANDS: dict[str | None, CommandLine] = {
         "Ask the query of a report again, and say what changed since then.",
         lambda args: import_module("ua_tui.tui.cli.session.again").run(args),
         (_arguments_of("ua_tui.tui.cli.session.again"), add_session_options),
+    ),
+    "compare": _in_module(
+        "ua_tui.tui.cli.session.compare",
+        "Compare two sessions: queries, calls, costs, pages, claims and reports.",
     ),
     "export": _in_module(
         "ua_tui.tui.cli.session.export",
@@ -374,7 +417,7 @@ COMMANDS: dict[str | None, CommandLine] = {
         "Show the sites that the web reader cannot read and the crawler skips, or clear them.",
     ),
     "schema": CommandLine(
-        "Print the JSON Schema of a journal line, of an artifact format, an export or a check.",
+        "Print the JSON Schema of a journal line, of an artifact format, an export, a check or a comparison.",
         _schema,
         (_add_schema,),
     ),

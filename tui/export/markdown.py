@@ -137,7 +137,7 @@ def _linked(url: str, title: str) -> str:
 
 
 def _query(query: Query, messages: Iterator[str]) -> Iterator[str]:
-    yield f"### Query {query.number}, {query.at:%Y-%m-%d %H:%M} UTC"
+    yield f"### Query {query.number}, {query.at:%Y-%m-%d %H:%M} UTC{', undone' if query.undone else ''}"
     yield _fenced(query.text)
     for message, text in zip(query.messages, messages, strict=False):
         yield _fenced(message.text) if message.by == "person" else _demoted(text.strip(), 3)

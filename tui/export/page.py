@@ -240,7 +240,10 @@ def _conversation(queries: Sequence[Query], answers: Sequence[str]) -> Iterator[
     left = iter(answers)
     for query in queries:
         by = "Sent by the program" if is_own(query.text) else "Query"
-        head = element("h3", f"{by} {query.number} <small>{moment(query.at)}</small>")
+        head = element(
+            "h3",
+            f"{by} {query.number} <small>{moment(query.at)}{' · undone' if query.undone else ''}</small>",
+        )
         yield f'{head}<div class="asked"><p class="plain">{escaped(query.text)}</p></div>'
         for message, text in zip(query.messages, left, strict=False):
             yield _message(message, text)

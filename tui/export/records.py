@@ -64,12 +64,13 @@ class Message(msgspec.Struct, frozen=True, kw_only=True):
 class Query(msgspec.Struct, frozen=True, kw_only=True):
     """A query with the messages that followed; `number` counts from 1, `seconds` is how long it took.
 
-    `status` is empty for a query that is running or was cut off.
+    `status` is empty for a query that is running or was cut off. It is `undone` if a person went back to before it.
     """
 
     number: int
     at: datetime
     text: str
+    undone: bool = False
     status: str = ""
     error: str = ""
     seconds: float = 0.0
@@ -125,10 +126,12 @@ class ModelCosts(msgspec.Struct, frozen=True, kw_only=True):
 class Costs(msgspec.Struct, frozen=True, kw_only=True):
     """What the session cost; `cost_usd` is None if it is unknown, for which `unpriced` names the models.
 
+    `inherited_usd` is what the session of which this is a fork had spent before, and no part of the rest.
     `tokens` counts all of them, cached ones included. `seconds` is the time of all queries.
     """
 
     cost_usd: float | None = None
+    inherited_usd: float = 0.0
     unpriced: tuple[str, ...] = ()
     tokens: int = 0
     seconds: float = 0.0

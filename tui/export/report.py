@@ -163,7 +163,7 @@ def _chosen(root: Root, wanted: str, reports: Sequence[str]) -> str:
             candidates.append((folder.resolve() / path.name).relative_to(root.path).as_posix())
         except (OSError, RuntimeError, ValueError):
             continue
-    for candidate in candidates:
+    for candidate in [*candidates, *(f"{each}{SUFFIX}" for each in candidates)]:
         try:
             if root.exists(candidate) and _has_text(candidate):
                 root.size(candidate)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypeVar
 
@@ -70,7 +71,7 @@ def read_session(folder: Path, redactor: Redactor, stop: Stop = NEVER) -> Sessio
         _record(replay.rest(), stats, view)
         damage = tuple(_damage(journal, runs_elsewhere(folder)))
     if not stats.events:
-        raise JournalError(f"The session in {folder} cannot be exported: its journal has no events.")
+        raise JournalError(f"The session in {folder} cannot be read: its journal has no events.")
     view.keep_unfinished()
     stats.state = "finished" if stats.end is not None else "running" if runs_elsewhere(folder) else "crashed"
     return _content(view, recorded, stats, folder, damage)
@@ -104,11 +105,15 @@ def _content(
     artifacts = _limited(list(record.artifacts.values()), 2_000, "saved files", notices)
     offsets = {query.number: query.offset for query in queries}
     heading = read_heading(folder)
+    begun = started.at if started else None
+    if heading.forked_from and heading.started is not None:
+        # A fork began when it was forked.
+        begun = datetime.fromtimestamp(heading.started, UTC)
     facts = SessionFacts(
         id=folder.name,
         title=heading.title or (queries[0].text if queries else ""),
         state="interrupted" if stats.state == "crashed" else stats.state,
-        started=started.at if started else None,
+        started=begun,
         ended=record.finished.at if record.finished else record.last_at,
         seconds=stats.seconds,
         version=started.version if started else "",
@@ -120,9 +125,10 @@ def _content(
     )
     costs = Costs(
         cost_usd=None if stats.unpriced else stats.cost,
+        inherited_usd=record.costs.inherited,
         unpriced=stats.unpriced,
         tokens=stats.tokens,
-        seconds=sum(query.end.duration_ms for query in queries if query.end is not None) / 1000,
+        seconds=sum(_seconds(query, record) for query in queries),
         models=tuple(
             ModelCosts(model=model, usage=use.usage, cost_usd=use.cost_usd)
             for model, use in record.costs.models.items()
@@ -160,7 +166,7 @@ def _queries(record: SessionView, shown: set[int], notices: list[str]) -> Iterat
         match entry:
             case records.Query():
                 if current is not None and current.number in shown:
-                    yield _query(current, messages)
+                    yield _query(current, messages, record)
                 current, messages = entry, []
             case records.Message(depth=0) | records.Note(kind="said"):
                 text = middle_truncate(entry.text, LONGEST_MESSAGE)
@@ -181,17 +187,29 @@ def _queries(record: SessionView, shown: set[int], notices: list[str]) -> Iterat
             case _:
                 pass
     if current is not None and current.number in shown:
-        yield _query(current, messages)
+        yield _query(current, messages, record)
     if cut:
         notices.append(f"The conversation is too long: {quantity(cut, 'message')} cut or left out.")
 
 
-def _query(query: records.Query, messages: Sequence[Message]) -> Query:
+def _seconds(query: records.Query, record: SessionView) -> float:
+    """How long a query took; for one that is running or was cut off, how long until the last event."""
+    if query.end is not None:
+        return query.end.duration_ms / 1000
+    until: datetime | None = record.last_at
+    if query.number != record.query_count or until is None:
+        return 0.0
+    return max((until - query.at).total_seconds(), 0.0)
+
+
+def _query(query: records.Query, messages: Sequence[Message], record: SessionView) -> Query:
     end = query.end
     plain = Query(
         number=query.number,
         at=query.at,
         text=middle_truncate(query.text, LONGEST_MESSAGE),
+        undone=query.undone,
+        seconds=_seconds(query, record),
         calls=query.calls,
         messages=tuple(messages),
     )
@@ -201,7 +219,6 @@ def _query(query: records.Query, messages: Sequence[Message]) -> Query:
         plain,
         status=end.status,
         error=end.error or "",
-        seconds=end.duration_ms / 1000,
         turns=end.turns,
         cost_usd=end.cost_usd,
         tokens=end.usage.total if end.usage is not None else 0,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import count
 from os import environ
 from typing import Protocol
@@ -99,13 +99,16 @@ class PictureStore:
     Args:
         app: everything is written through its driver, in the thread of the event loop.
         setting: `auto`, or the graphics that the user chose.
+
+    Attributes:
+        placed: the pictures by their anchors.
     """
 
     def __init__(self, app: App[str], setting: str) -> None:
         self._app = app
         self._setting = setting
         self._graphics: Graphics | None = None
-        self._placed: dict[PictureAnchor, PlacedPicture] = {}
+        self.placed: dict[PictureAnchor, PlacedPicture] = {}
         self._outbox: deque[PlacedPicture] = deque()
         self._keys = count()
         self._sending = False
@@ -127,15 +130,10 @@ class PictureStore:
         """What to encode pictures for; None if only half blocks are available."""
         return None if self.graphics == "blocks" or self._closed else Canvas(self.graphics, cell_size())
 
-    @property
-    def placed(self) -> Mapping[PictureAnchor, PlacedPicture]:
-        """The pictures by their anchors."""
-        return self._placed
-
     def place(self, anchor: PictureAnchor, picture: Picture) -> PlacedPicture:
         """Show a picture instead of the previous one; the anchor redraws it when it is ready."""
         self.remove(anchor)
-        placed = self._placed[anchor] = PlacedPicture(self._free_key(), picture)
+        placed = self.placed[anchor] = PlacedPicture(self._free_key(), picture)
         if isinstance(picture, KittyPicture):
             self._send(placed)
         else:
@@ -144,7 +142,7 @@ class PictureStore:
 
     def remove(self, anchor: PictureAnchor) -> None:
         """Remove the picture of an anchor, if it has one, and delete it from the terminal."""
-        placed = self._placed.pop(anchor, None)
+        placed = self.placed.pop(anchor, None)
         if placed is not None:
             placed.removed = True
             if isinstance(placed.picture, KittyPicture):
@@ -158,17 +156,17 @@ class PictureStore:
     def suspend(self) -> None:
         """Delete all pictures from the terminal while another program has it."""
         self._delete_all()
-        for anchor in self._placed:
+        for anchor in self.placed:
             anchor.redraw_picture()
 
     def resume(self) -> None:
         """Send all pictures again."""
-        for placed in self._placed.values():
+        for placed in self.placed.values():
             if isinstance(placed.picture, KittyPicture):
                 self._send(placed)
 
     def _delete_all(self) -> None:
-        known = [*self._placed.values(), *self._outbox]
+        known = [*self.placed.values(), *self._outbox]
         self._outbox.clear()
         for placed in dict.fromkeys(known):
             if placed.begun:
@@ -179,7 +177,7 @@ class PictureStore:
                 placed.ready = False
 
     def _free_key(self) -> int:
-        taken = {placed.key for placed in (*self._placed.values(), *self._outbox)}
+        taken = {placed.key for placed in (*self.placed.values(), *self._outbox)}
         return next(
             key for key in (PICTURE_KEYS[n % len(PICTURE_KEYS)] for n in self._keys) if key not in taken
         )
@@ -221,7 +219,7 @@ class PictureStore:
             placed.begun = True
             self._write(piece)
         placed.ready = True
-        for anchor, each in self._placed.items():
+        for anchor, each in self.placed.items():
             if each is placed:
                 anchor.redraw_picture()
 
@@ -246,7 +244,7 @@ class PictureStore:
     def paint(self, screen: Screen[object], update: object) -> Sequence[int]:
         """Paint the Sixel rows that a frame overwrote; return the rows of the screen that they are in."""
         painted: list[int] = []
-        for anchor, placed in self._placed.items():
+        for anchor, placed in self.placed.items():
             picture = placed.picture
             if not isinstance(picture, SixelPicture) or anchor.surface.screen is not screen:
                 continue

@@ -11,6 +11,7 @@ Frame
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from time import monotonic
 from typing import TYPE_CHECKING, ClassVar, Protocol
 
@@ -28,7 +29,6 @@ from ua_tui.tui.keys.places import IN_PANE, KeyPlace, key_binding
 from ua_tui.tui.layout.pane_requests import PaneRequests
 from ua_tui.tui.layout.splitters import Splitters
 from ua_tui.tui.layout.store import LayoutStore
-from ua_tui.tui.layout.tabs import PaneTabs
 from ua_tui.tui.panes.feed import Handler
 from ua_tui.tui.panes.spec import PaneSpec, add_panes, column_specs, pane_specs, side_specs, tab_specs
 from ua_tui.tui.theme.stylesheet import CachedStylesheet
@@ -52,10 +52,11 @@ NOTE_SECONDS = 3.0
 
 
 class ShownSource(Protocol):
-    """Where the shown session comes from: the text of the empty prompt, and whether anything can be typed into it."""
+    """Where the shown session comes from: the text of the empty prompt, whether one can type into it, and sees it."""
 
     placeholder: str
     has_prompt: bool
+    shows_prompt: bool
 
 
 class PaneColumn(Vertical):
@@ -106,6 +107,8 @@ class Frame(PaneRequests):
         self.side: str = self.splits.side
         self._noted_at = float("-inf")
         self._marked = False
+        self.controls: Widget | None = None
+        """What has the focus where the prompt would have it, if there is no prompt."""
 
     def compose(self) -> ComposeResult:
         """Put down an empty box in place of each pane and of the prompt; those of plug-ins are added later."""
@@ -243,6 +246,7 @@ class Frame(PaneRequests):
         """The names of the panes to show."""
         choice = {"single": tab_specs(), "medium": side_specs()}.get(mode, ())
         hidden = {spec.name for spec in choice if spec.name != chosen}
+        hidden |= set() if self._source.shows_prompt else {"prompt"}
         for spec in pane_specs():
             has_room = mode == "wide" or self.app.size.height >= spec.least_lines
             has_place = not (spec.shown_with and mode == "stacked")
@@ -251,7 +255,10 @@ class Frame(PaneRequests):
         return {spec.name for spec in pane_specs()} - hidden
 
     def show(self, name: str) -> None:
-        """Show the pane `name` (or the prompt), and focus it; instead of a disabled prompt the conversation."""
+        """Show the pane `name` (or the prompt), and focus it; instead of a disabled prompt what is in its place."""
+        if name == "prompt" and self.controls is not None:
+            self.screen.set_focus(self.controls)
+            return
         if name == "prompt" and not self._source.has_prompt:
             name = "conversation"
         self._activate(name)
@@ -271,6 +278,9 @@ class Frame(PaneRequests):
         place = cycle.index(here)
         for offset in range(1, len(cycle)):
             name = cycle[(place + by * offset) % len(cycle)]
+            if name == "prompt" and self.controls is not None:
+                self.show(name)
+                return
             is_tab = name in {spec.name for spec in tab_specs()}
             if not is_tab and not self.query_one(f"#{name}").display:
                 continue
@@ -377,3 +387,80 @@ def _focusable(pane: Widget) -> Widget | None:
     if pane.can_focus:
         return pane
     return next((child for child in pane.query("*").results(Widget) if child.can_focus), None)
+
+
+class PaneTabs(Widget):
+    """One line of names, the active one marked by weight and underline; a click chooses.
+
+    No name is cut: where there is no room for all, the others than the active one are there as their numbers.
+    """
+
+    virtual_size = unscrolled_size()
+
+    @dataclass
+    class Chosen(Message):
+        """A tab was clicked."""
+
+        pane: str
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._panes: tuple[PaneSpec, ...] = ()
+        self._active = ""
+
+    def show(self, panes: tuple[PaneSpec, ...], active: str) -> None:
+        """Offer `panes`, each with the number that is its key; mark `active`."""
+        if (panes, active) != (self._panes, self._active):
+            self._panes, self._active = panes, active
+            self.refresh()
+
+    def render(self) -> Content:
+        """Draw the names as far as there is room."""
+        tabs, gap = self._laid_out()
+        return Content(" " * gap).join(tabs)
+
+    def _laid_out(self) -> tuple[list[Content], int]:
+        """The tabs in the widest form that fits, and how many cells stand between two of them."""
+        for tabs, gap in self._forms():
+            if sum(tab.cell_length for tab in tabs) + gap * (len(tabs) - 1) <= self.content_size.width:
+                break
+        return tabs, gap
+
+    def _forms(self) -> Iterator[tuple[list[Content], int]]:
+        """Every form of the tabs, the widest first."""
+        named = {pane.name for pane in self._panes}
+        yield self._tabs(named, " "), 2
+        yield self._tabs(named), 2
+        yield self._tabs(named), 1
+        yield self._tabs({self._active}), 2
+        yield self._tabs({self._active}), 1
+        yield self._tabs(set()), 1
+
+    def _tabs(self, named: set[str], edge: str = "") -> list[Content]:
+        """The tabs with the titles of those that are `named`, each between two edges."""
+        return [
+            self._tab(
+                pane.number or 0, pane.title if pane.name in named else "", pane.name == self._active, edge
+            )
+            for pane in self._panes
+        ]
+
+    def _tab(self, number: int, title: str, active: bool, edge: str) -> Content:
+        if not active:
+            return Content.styled(f"{edge}{number}{' ' if title else ''}{title}{edge}", "$text-muted")
+        if not title:
+            return Content.assemble(edge, (str(number), "bold underline $accent"), edge)
+        return Content.assemble((f"{edge}{number} ", "$accent"), (title, "bold underline $accent"), edge)
+
+    def on_click(self, event: events.Click) -> None:
+        """Choose the tab under the pointer."""
+        offset = event.get_content_offset(self)
+        if offset is None:
+            return
+        tabs, gap = self._laid_out()
+        end = 0
+        for pane, tab in zip(self._panes, tabs, strict=True):
+            end += tab.cell_length + gap
+            if offset.x < end:
+                self.post_message(self.Chosen(pane.name))
+                return

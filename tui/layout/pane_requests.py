@@ -68,6 +68,13 @@ class PaneRequests(Horizontal):
         if self._open_call is not None:
             self._open_call.show_record(view.call(self._open_call.call.started.tool_use_id))
 
+    def show_newest_of(self, view: SessionView) -> None:
+        """Preview the newest artifact of another moment of the session, until a file is selected."""
+        saved = [each.path for each in view.artifacts.values() if each.kind != REPORT_CHECK]
+        self._newest = self.folder / saved[-1] if saved and self.folder is not None else None
+        self._is_newer = True
+        self.show_view(view)
+
     def on_trace_pane_opened(self, event: TracePane.Opened) -> None:
         """Show a tool call whole."""
         self._open(event.tool_use_id)

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any, TextIO
 from ua_tui.core.agent.attachments.places import missing_names
 from ua_tui.core.agent.output_schema import NOT_FITTING, REFUSED_SCHEMA
 from ua_tui.core.concurrency.garbage_collection import deferred
-from ua_tui.core.concurrency.race import until
 from ua_tui.core.errors import JournalError, SettingsError, UniversalAgentError
 from ua_tui.core.events.model_problems import CONNECTION_BROKE
 from ua_tui.core.events.types import AuthRequired, Event, MessageFinished, QueryFinished
+from ua_tui.core.tasks import until
 from ua_tui.core.text import clean_line
 from ua_tui.tui.render.events import EventLines
 from ua_tui.tui.terminal.exit_codes import EXIT_FAILED, EXIT_NOT_FITTING, EXIT_TIMEOUT, EXIT_USAGE

@@ -14,7 +14,6 @@ from dataclasses import replace
 from typing import Any, Literal
 
 from ua_tui.core.concurrency.garbage_collection import deferred
-from ua_tui.core.concurrency.race import until
 from ua_tui.core.errors import FormError, UniversalAgentError
 from ua_tui.core.events.describe import describe
 from ua_tui.core.events.types import (
@@ -33,14 +32,23 @@ from ua_tui.core.events.types import (
 from ua_tui.core.session.resume import Resume
 from ua_tui.core.session.session import Session
 from ua_tui.core.settings.model import Settings
+from ua_tui.core.tasks import until
 from ua_tui.core.text import clean, clean_line
 from ua_tui.tui.plain.commands import run_command
 from ua_tui.tui.plain.input import TypedLines, hidden_input
 from ua_tui.tui.plain.narrator import Narrator
 from ua_tui.tui.plain.one_query import note_signal
 from ua_tui.tui.plain.output import PlainOutput
-from ua_tui.tui.plain.questions import DENIED, Answer, Question, question_of, questions_of_agent
-from ua_tui.tui.plain.server_requests import field_lines, server_question, typed_value
+from ua_tui.tui.plain.questions import (
+    DENIED,
+    Answer,
+    Question,
+    field_lines,
+    question_of,
+    questions_of_agent,
+    server_question,
+    typed_value,
+)
 from ua_tui.tui.terminal.exit_codes import EXIT_FAILED
 
 Asked = PermissionAsked | ElicitationAsked | AuthRequired

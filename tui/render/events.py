@@ -35,6 +35,7 @@ from ua_tui.core.events.types import (
     QueryReceived,
     QuerySteered,
     ReportChecked,
+    SessionRewound,
     SessionStarted,
     SubagentFinished,
     SubagentStarted,
@@ -79,6 +80,7 @@ _SHOWN = (
     | QueryClassified
     | OpinionGiven
     | ReportChecked
+    | SessionRewound
     | SessionStarted
     | SubagentFinished
     | SubagentStarted

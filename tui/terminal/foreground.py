@@ -1,4 +1,4 @@
-"""Runs a program in the foreground of the terminal, as a shell does."""
+"""The foreground of the terminal: a program that runs in it, and this one stopped by Ctrl+Z and continued."""
 
 from __future__ import annotations
 
@@ -6,11 +6,13 @@ import os
 import signal
 import subprocess
 import termios
+import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
 from textual.app import App
+from textual.drivers.linux_driver import LinuxDriver
 
 
 def run_in_foreground(
@@ -123,3 +125,67 @@ def _set_foreground(terminal: int, group: int) -> None:
             os.tcsetpgrp(terminal, group)
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def suspend_process() -> bool:
+    """Stop this process and its group until they are continued in the foreground; False if they cannot be stopped."""
+    stopped = False
+    while _stop():
+        stopped = True
+        # After `bg` there is no terminal to draw on.
+        if _in_foreground():
+            break
+    return stopped
+
+
+def repaint_when_continued() -> None:
+    """Make Textual begin its use of the terminal again only if it had ended it, when the process is continued.
+
+    After SIGSTOP it has not. A second thread would then read the keys, and one of the two waits forever for a key that
+    the other one got: the program hangs at its end. What others wrote meanwhile is painted over.
+    """
+    LinuxDriver._sigcont_application = _continue  # type: ignore[method-assign, assignment]
+
+
+def _continue(driver: LinuxDriver, *_: object) -> None:
+    if driver._auto_restart and driver._must_signal_resume:
+        driver.resume_application_mode()
+    elif driver._auto_restart:
+        driver._loop.call_soon_threadsafe(driver._app.refresh)
+
+
+def _stop() -> bool:
+    continued = False
+
+    def remember(*_: object) -> None:
+        nonlocal continued
+        continued = True
+
+    before = {
+        number: signal.signal(number, handler)
+        for number, handler in ((signal.SIGCONT, remember), (signal.SIGTSTP, signal.SIG_DFL))
+    }
+    try:
+        os.killpg(os.getpgrp(), signal.SIGTSTP)
+        # Another thread may get the signal, so this one may run on for a moment; for longer only without a shell.
+        until = time.monotonic() + 0.5
+        while not continued and time.monotonic() < until:
+            time.sleep(0.005)
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    return continued
+
+
+def _in_foreground() -> bool:
+    terminal = None
+    with suppress(OSError):
+        terminal = os.open("/dev/tty", os.O_RDWR | os.O_NOCTTY)
+    if terminal is None:
+        return True
+    try:
+        return os.tcgetpgrp(terminal) == os.getpgrp()
+    except OSError:
+        return True
+    finally:
+        os.close(terminal)

@@ -29,8 +29,7 @@ from ua_tui.tui.keys.places import moving
 from ua_tui.tui.render.layout import PLAIN, Line
 from ua_tui.tui.virtual_list.cache import LineCache, Rendered
 from ua_tui.tui.virtual_list.framed import framed_lines
-from ua_tui.tui.virtual_list.heights import Heights
-from ua_tui.tui.virtual_list.source import EntryList, EntryT, RowSource
+from ua_tui.tui.virtual_list.source import EntryList, EntryT, Heights, RowSource
 
 LINES_A_STEP = 3
 MOST_COUNTED = 200
@@ -67,6 +66,11 @@ class VirtualList(ScrollView, Generic[EntryT], can_focus=True):
 
     Change the entries with `append`, `splice`, `replace_all` and `touch`, and call `update_rows` once after a batch
     of changes. A subclass says what happens when an entry is opened or clicked.
+
+    Attributes:
+        lines: the lines on screen, from the top.
+        following: whether the list stays at its end as entries come.
+        new_below: how many entries came below the screen since the reader moved up.
     """
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {
@@ -110,7 +114,7 @@ class VirtualList(ScrollView, Generic[EntryT], can_focus=True):
         self._measured: set[Hashable] = set()
         self._generation = 0
         # What is on screen
-        self._lines: list[ScreenLine] = []
+        self.lines: list[ScreenLine] = []
         self._head: list[Strip] = []
         self._foot: list[Strip] = []
         self._top = (0, 0)
@@ -129,9 +133,9 @@ class VirtualList(ScrollView, Generic[EntryT], can_focus=True):
         self._base = PLAIN
         # The reader
         self._cursor: Hashable | None = None
-        self._following = self.FOLLOWS_END
+        self.following = self.FOLLOWS_END
         self._wants_first = False
-        self._new = 0
+        self.new_below = 0
         self._grew = False
         self._mark = ""
 
@@ -165,8 +169,8 @@ class VirtualList(ScrollView, Generic[EntryT], can_focus=True):
         for entry in entries:
             rows.append(entry, estimate(entry, width))
         self._stale = True
-        if not self._following:
-            self._new += sum(1 for entry in entries if self.source.counts_as_new(entry))
+        if not self.following:
+            self.new_below += sum(1 for entry in entries if self.source.counts_as_new(entry))
             self._grew = True
 
     def splice(self, start: int, removed: int, entries: Iterable[EntryT]) -> None:
@@ -210,11 +214,11 @@ class VirtualList(ScrollView, Generic[EntryT], can_focus=True):
         if index is None:
             return
         self._measured.discard(key)
-        lines = self._lines
+        lines = self.lines
         if not lines or not lines[0].position <= index <= lines[-1].position:
             rows.heights.set(index, self.source.estimate(rows.items[index], self.entry_width))
         self._stale = True
-        if not self._following and lines and index > lines[-1].position:
+        if not self.following and lines and index > lines[-1].position:
             self._grew = True
 
     def touch_all(self) -> None:
@@ -258,7 +262,7 @@ class VirtualList(ScrollView, Generic[EntryT], can_focus=True):
         self.replace_all(longer.source.rows)
         self._cursor, self._top = cursor, top
         # Lines name indexes among the old entries, and the lines of a key may differ now.
-        self._lines = []
+        self.lines = []
         self._cache.clear()
         if is_first:
             self.action_cursor_home()
@@ -266,29 +270,14 @@ class VirtualList(ScrollView, Generic[EntryT], can_focus=True):
     # -- what is on screen ------------------------------------------------------------------------
 
     @property
-    def lines(self) -> Sequence[ScreenLine]:
-        """The lines on screen, from the top."""
-        return self._lines
-
-    @property
     def visible_entries(self) -> Sequence[EntryT]:
         """The entries of which a line is on screen, in order."""
-        return self.entries[self._lines[0].position : self._lines[-1].position + 1] if self._lines else ()
-
-    @property
-    def following(self) -> bool:
-        """Whether the list stays at its end as entries come."""
-        return self._following
-
-    @property
-    def new_below(self) -> int:
-        """How many entries came below the screen since the reader moved up."""
-        return self._new
+        return self.entries[self.lines[0].position : self.lines[-1].position + 1] if self.lines else ()
 
     @property
     def bookmark(self) -> Bookmark:
         """Where the reader is."""
-        return Bookmark(self._top, self._following, self._cursor)
+        return Bookmark(self._top, self.following, self._cursor)
 
     @property
     def entry_width(self) -> int:
@@ -352,19 +341,19 @@ class VirtualList(ScrollView, Generic[EntryT], can_focus=True):
             self._measured.clear()
             self._cache.clear()
             self._estimate_heights()
-            if lines and not self._following:
+            if lines and not self.following:
                 # A long entry wraps into more lines, or fewer: its reader stays at the same part of it.
                 self._top = (index, round(offset * self._measure(index) / lines))
         self._seen_size = area
         self._stale = False
         if not self.entries:
             self._top = (0, 0)
-        elif self._following:
+        elif self.following:
             self._fill_upwards(area.height)
         else:
             self._fill_downwards(area.height)
-        self._lines = list(self._visible(area))
-        room = area.height - len(self._lines)
+        self.lines = list(self._visible(area))
+        room = area.height - len(self.lines)
         below = self.source.render_below(self.entry_width, focused=self.has_focus) if room else ()
         self._foot = self._fixed_lines(below[:room], self._foot)
 
@@ -451,7 +440,7 @@ class VirtualList(ScrollView, Generic[EntryT], can_focus=True):
         self._show_new_below()
 
     def _repaint(self) -> None:
-        old, new = self._painted, [*self._head, *(line.strip for line in self._lines), *self._foot]
+        old, new = self._painted, [*self._head, *(line.strip for line in self.lines), *self._foot]
         self._painted = new
         # Not the column of the scroll bar, which is a widget of its own.
         height, width = max(len(old), len(new)), self.scrollable_content_region.width
@@ -469,14 +458,16 @@ class VirtualList(ScrollView, Generic[EntryT], can_focus=True):
 
     def _show_new_below(self) -> None:
         """Show on the lower border how much came below the screen."""
-        if self._following or self._at_end():
-            self._new, self._grew = 0, False
+        if self.following or self._at_end():
+            self.new_below, self._grew = 0, False
         else:
-            start = self._lines[-1].position + 1
+            start = self.lines[-1].position + 1
             below = self.entries[start : start + MOST_COUNTED]
             if len(below) < MOST_COUNTED:
-                self._new = min(self._new, sum(1 for entry in below if self.source.counts_as_new(entry)))
-        mark = f"{self._new} new ↓" if self._new else "more ↓" if self._grew else ""
+                self.new_below = min(
+                    self.new_below, sum(1 for entry in below if self.source.counts_as_new(entry))
+                )
+        mark = f"{self.new_below} new ↓" if self.new_below else "more ↓" if self._grew else ""
         if mark != self._mark:
             self._mark = mark
             self.border_subtitle = Content(mark) if mark else None
@@ -548,10 +539,10 @@ class VirtualList(ScrollView, Generic[EntryT], can_focus=True):
         if y < len(self._head):
             return self._head[y]
         y -= len(self._head)
-        if y >= len(self._lines):
-            y -= len(self._lines)
+        if y >= len(self.lines):
+            y -= len(self.lines)
             return self._foot[y] if y < len(self._foot) else Strip.blank(width, self._base)
-        strip = self._lines[y].strip
+        strip = self.lines[y].strip
         line = round(self.scroll_y) + y
         selection = self._selection if self._painting else self.text_selection
         span = selection.get_span(line) if selection is not None else None
@@ -614,9 +605,9 @@ class VirtualList(ScrollView, Generic[EntryT], can_focus=True):
     # -- scrolling --------------------------------------------------------------------------------
 
     def _at_end(self) -> bool:
-        if len(self._lines) < max(1, self._seen_size.height):
+        if len(self.lines) < max(1, self._seen_size.height):
             return True
-        last = self._lines[-1]
+        last = self.lines[-1]
         return last.position == len(self.entries) - 1 and last.line == self.heights[last.position] - 1
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
@@ -642,16 +633,16 @@ class VirtualList(ScrollView, Generic[EntryT], can_focus=True):
     def place_at(self, index: int, offset: int) -> None:
         """Put a line of an entry at the top, as far as the end allows; the list follows from the last entry."""
         self._top = (index, offset)
-        self._following = False
+        self.following = False
         if self._is_shown:
             self._fill()
             is_last = self._cursor is None or self.span(self.cursor_index)[1] == len(self.entries) - 1
-            self._following = self.FOLLOWS_END and is_last and self._at_end()
+            self.following = self.FOLLOWS_END and is_last and self._at_end()
             self._publish()
 
     def reveal_line(self, index: int, line: int) -> None:
         """Bring a line of an entry into view, unless it is there already."""
-        if any(shown.position == index and shown.line == line for shown in self._lines[:-1]):
+        if any(shown.position == index and shown.line == line for shown in self.lines[:-1]):
             self.place_at(*self._top)
         else:
             self._top = (index, line)
@@ -674,7 +665,7 @@ class VirtualList(ScrollView, Generic[EntryT], can_focus=True):
 
     def stop_following(self) -> None:
         """Stay at the entries on screen when others come."""
-        self._following = False
+        self.following = False
 
     # -- cursor -----------------------------------------------------------------------------------
 
@@ -705,7 +696,7 @@ class VirtualList(ScrollView, Generic[EntryT], can_focus=True):
         if not self._area():
             return
         first, last = self.span(index)
-        if self._lines and self._lines[0].position <= first and last < self._lines[-1].position:
+        if self.lines and self.lines[0].position <= first and last < self.lines[-1].position:
             self.place_at(*self._top)
         else:
             self._top = (first, 0)
@@ -727,9 +718,9 @@ class VirtualList(ScrollView, Generic[EntryT], can_focus=True):
 
     def action_cursor_down(self) -> None:
         """Move to the next entry, or read on in one that is taller than the screen."""
-        if not self._lines:
+        if not self.lines:
             return
-        top, bottom = self._lines[0].position, self._lines[-1]
+        top, bottom = self.lines[0].position, self.lines[-1]
         first, last = self.span(self.cursor_index)
         if last < top or first > bottom.position:
             self._select(top)
@@ -744,7 +735,7 @@ class VirtualList(ScrollView, Generic[EntryT], can_focus=True):
 
     def _lines_below(self, last: int, enough: int) -> int:
         """Count the lines below the screen down to the end of an entry, until there are enough."""
-        bottom = self._lines[-1]
+        bottom = self.lines[-1]
         if last < bottom.position:
             return 0
         lines = self.heights[bottom.position] - 1 - bottom.line
@@ -765,9 +756,9 @@ class VirtualList(ScrollView, Generic[EntryT], can_focus=True):
 
     def action_cursor_up(self) -> None:
         """Move to the previous entry, or read back in one that is taller than the screen."""
-        if not self._lines:
+        if not self.lines:
             return
-        top, bottom = self._lines[0], self._lines[-1].position
+        top, bottom = self.lines[0], self.lines[-1].position
         first, last = self.span(self.cursor_index)
         if last < top.position or first > bottom:
             self._select(bottom)
@@ -780,7 +771,7 @@ class VirtualList(ScrollView, Generic[EntryT], can_focus=True):
 
     def _lines_above(self, last: int) -> int:
         """Count the lines by which to move up to see the group that ends at `last`."""
-        top = self._lines[0]
+        top = self.lines[0]
         first, _ = self.span(last)
         needed = 0
         for index in range(last, first - 1, -1):
@@ -792,11 +783,11 @@ class VirtualList(ScrollView, Generic[EntryT], can_focus=True):
 
     def action_cursor_page(self, direction: int) -> None:
         """Move a screen up or down, the cursor with it."""
-        if not self._lines:
+        if not self.lines:
             return
         before = self._top
         chosen = self.cursor_index
-        row = next((y for y, line in enumerate(self._lines) if line.position == chosen), 0)
+        row = next((y for y, line in enumerate(self.lines) if line.position == chosen), 0)
         # Where the cursor will be is found first: the lines are made once, and not before.
         self._top = self._moved(direction * max(1, self._seen_size.height - 1))
         self._fill_downwards(self._area().height)
@@ -824,7 +815,7 @@ class VirtualList(ScrollView, Generic[EntryT], can_focus=True):
     def action_cursor_end(self) -> None:
         """Go to the end, and follow it again if the list does that."""
         if self.FOLLOWS_END:
-            self._following = True
+            self.following = True
             self._cursor = None
             self.update_rows()
         elif self.entries:
@@ -856,7 +847,7 @@ class VirtualList(ScrollView, Generic[EntryT], can_focus=True):
         """Return the line of an entry below the mouse."""
         offset = event.get_content_offset(self)
         y = -1 if offset is None else offset.y - len(self._head)
-        return self._lines[y] if 0 <= y < len(self._lines) else None
+        return self.lines[y] if 0 <= y < len(self.lines) else None
 
 
 def _drawn(bar: ScrollBar) -> list[Segment]:

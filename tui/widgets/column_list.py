@@ -55,6 +55,9 @@ class ColumnList(ScrollView, Generic[Row], can_focus=True):
     """Shows rows in columns under a header; the cursor stays on its row when others are added above it.
 
     A subclass says what identifies a row, has the columns and the mark of a row, and a key that opens one.
+
+    Attributes:
+        rows: the listed rows.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -81,7 +84,7 @@ class ColumnList(ScrollView, Generic[Row], can_focus=True):
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
-        self._rows: Sequence[Row] = ()
+        self.rows: Sequence[Row] = ()
         self._at = 0
 
     @abstractmethod
@@ -104,19 +107,14 @@ class ColumnList(ScrollView, Generic[Row], can_focus=True):
     @property
     def chosen(self) -> Row | None:
         """The row under the cursor."""
-        return self._rows[self._at] if self._at < len(self._rows) else None
-
-    @property
-    def rows(self) -> Sequence[Row]:
-        """The listed rows."""
-        return self._rows
+        return self.rows[self._at] if self._at < len(self.rows) else None
 
     def show(self, rows: Sequence[Row], at: str | None = None) -> None:
         """Show these rows; the cursor moves to the one that `at` names, or stays on its row or at its position."""
         before = self.chosen
         wanted = at if at is not None else self.name_of(before) if before is not None else None
         below = self._at - int(self.scroll_offset.y)
-        self._rows = rows
+        self.rows = rows
         place = next((place for place, row in enumerate(rows) if self.name_of(row) == wanted), None)
         moved = place is not None and place != self._at
         self._at = min(self._at, max(0, len(rows) - 1)) if place is None else place
@@ -138,7 +136,7 @@ class ColumnList(ScrollView, Generic[Row], can_focus=True):
 
     def action_go(self, to: int) -> None:
         """Move the cursor to the first or the last row."""
-        self._go(to if to >= 0 else len(self._rows) - 1)
+        self._go(to if to >= 0 else len(self.rows) - 1)
 
     def action_open(self) -> None:
         """Open the row under the cursor."""
@@ -152,19 +150,19 @@ class ColumnList(ScrollView, Generic[Row], can_focus=True):
         if offset is None or offset.y < HEADER:
             return
         place = offset.y - HEADER + int(self.scroll_offset.y)
-        if place < len(self._rows):
+        if place < len(self.rows):
             self._go(place)
             if event.chain == 2:
                 self.action_open()
 
     def on_resize(self) -> None:
         """Keep the cursor visible."""
-        self.virtual_size = Size(0, len(self._rows) + HEADER)
+        self.virtual_size = Size(0, len(self.rows) + HEADER)
         self._reveal()
 
     def _go(self, to: int) -> None:
-        if self._rows:
-            self._at = max(0, min(to, len(self._rows) - 1))
+        if self.rows:
+            self._at = max(0, min(to, len(self.rows) - 1))
             self._reveal()
             self.refresh()
             self.post_message(self.Highlighted())
@@ -182,9 +180,9 @@ class ColumnList(ScrollView, Generic[Row], can_focus=True):
             text = "  " + titles(self.columns(width))
             return Strip([Segment(text, style)]).adjust_cell_length(width, style)
         place = y - HEADER + int(self.scroll_offset.y)
-        if place >= len(self._rows):
+        if place >= len(self.rows):
             return Strip.blank(width, self.rich_style)
-        row, base = self._rows[place], self.rich_style
+        row, base = self.rows[place], self.rich_style
         glyph, style = self.mark(row)
         parts = [(f"{glyph} ", style)]
         for column in self.columns(width):

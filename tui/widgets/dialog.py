@@ -16,7 +16,7 @@ from textual.widget import Widget
 from textual.widgets import Button, Input, Static, TextArea
 
 from ua_tui.tui.keys.keymap import ActiveBindings, keys_of, written_key
-from ua_tui.tui.widgets.input_line import focused_field
+from ua_tui.tui.widgets.input_line import focused_field, writes_character
 from ua_tui.tui.widgets.modal import Modal
 
 QUIET_SECONDS = 0.3
@@ -282,7 +282,7 @@ class Dialog(Modal[Answer]):
     def is_typing(self, event: events.Key) -> bool:
         """Whether a key belongs to a text: it is a character that is no key here, or follows a letter at once."""
         is_answer = bool(self._action_of(event.key)) and not self._held
-        return event.is_printable and self.is_drawn and not is_answer
+        return writes_character(event) and self.is_drawn and not is_answer
 
     def is_held_back(self, action: str) -> bool:
         """Whether a letter for this action may be the beginning of a text: it may answer something."""
@@ -303,7 +303,7 @@ class Dialog(Modal[Answer]):
             event.stop()
             event.prevent_default()
             self._return_text(event.copy())
-        elif event.is_printable:
+        elif writes_character(event):
             self._letters.append(event.copy())
             self._held_until = self._awake() + HOLD_SECONDS
             if HOLD_SECONDS and self.is_held_back(self._action_of(event.key)):

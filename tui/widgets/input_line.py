@@ -18,6 +18,11 @@ def focused_field(screen: Screen[Any]) -> Widget | None:
     return focused if focused is not None and focused.check_consume_key("a", "a") else None
 
 
+def writes_character(event: events.Key) -> bool:
+    """Whether a key writes its character; a letter with Alt has one in Textual, too, but is a command."""
+    return event.is_printable and not event.key.startswith("alt+")
+
+
 def takes_character(field: Widget, character: str) -> bool:
     """Whether a character can be part of what is typed into a field: a field for amounts takes no letters."""
     restrict: str | None = getattr(field, "restrict", None)

@@ -17,10 +17,12 @@ CASES: dict[str | None, tuple[list[str], list[tuple[str, ...]]]] = {
     "run": (["why?"], [("--json",), ("--resume", "latest"), ("--model", "m")]),
     "sessions": ([], [("--json",), ("--workspace", "out"), ("--theme", "nord")]),
     "open": (["latest"], [("--workspace", "out"), ("--theme", "nord")]),
+    "replay": (["latest"], [("--speed", "8"), ("--until", "9"), ("--workspace", "out"), ("--theme", "nord")]),
     "find": (["AI", "chips"], [("--kind", "article"), ("--since", "30d"), ("--json",)]),
     "knowledge": (["forget"], [("--session", "latest"), ("--dry-run",), ("--json",)]),
     "rebuild": (["latest"], [("--workspace", "out")]),
     "resume": (["latest", "why?"], [("--plain",), ("--workspace", "out"), ("--fresh",)]),
+    "fork": (["latest"], [("--at", "q2"), ("--model", "m"), ("--theme", "nord"), ("--workspace", "out")]),
     "check": (
         ["a.md"],
         [
@@ -33,6 +35,7 @@ CASES: dict[str | None, tuple[list[str], list[tuple[str, ...]]]] = {
         ],
     ),
     "again": (["a.html"], [("--max-age", "1"), ("--demo",), ("--workspace", "w")]),
+    "compare": (["a", "b"], [("--json",), ("--workspace", "w")]),
     "export": (["s"], [("--format", "md"), ("--report", "a"), ("--output", "b"), ("--workspace", "w")]),
     "observe": ([], [("--tool", "a"), ("--result", "b"), ("--json",)]),
     "doctor": ([], [("--to", "postgresql://db/desk"), ("--json",), ("--demo",), ("--workspace", "out")]),
@@ -120,7 +123,7 @@ def test_help_takes_the_name_of_a_command(capsys: Output) -> None:
     assert ended.value.code == 0
     assert capsys.readouterr().out.startswith("usage: ua-tui open ")
     assert main(["help", "nope"]) == 2
-    assert "there is no command 'nope': ua-tui --help lists them" in capsys.readouterr().err
+    assert capsys.readouterr().err == "ua-tui: there is no command 'nope'; see ua-tui --help\n"
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

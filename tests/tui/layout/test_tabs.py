@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from textual.app import App, ComposeResult
 
-from ua_tui.tui.layout.tabs import PaneTabs
+from ua_tui.tui.layout.frame import PaneTabs
 from ua_tui.tui.panes.spec import PaneSpec, side_specs, tab_specs
 
 TABS, SIDE = tab_specs(), side_specs()

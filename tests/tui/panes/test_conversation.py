@@ -186,3 +186,15 @@ async def test_a_link_is_followed_only_through_the_dialog() -> None:
         handle_events(view, [written("Nothing here.", "m3")])
         await pilot.press("end", "o")
         assert not isinstance(app.screen, LinkScreen)
+
+
+async def test_a_key_asks_for_a_fork_before_the_query_under_the_cursor_or_that_of_the_answer() -> None:
+    view = pane()
+    host = PaneHost(view)
+    async with host.run_test(size=(60, 30)) as pilot:
+        await pilot.press("f")
+        for number in ("1", "2"):
+            handle_events(view, [*asked(f"Question {number}", f"q{number}"), written("An answer", number)])
+        await pilot.press("f", "home", "f")
+        await until(lambda: len(host.opened) == 2)
+        assert host.opened == ["fork q2: Question 2", "fork q1: Question 1"]

@@ -21,6 +21,7 @@ from ua_tui.core.events.types import (
     QueryFinished,
     QueryReceived,
     ReportChecked,
+    SessionRewound,
     SubagentStarted,
 )
 from ua_tui.core.view.session import SessionView
@@ -114,6 +115,15 @@ def test_the_newest_report_is_found_and_versions_are_kept() -> None:
 
 def checked(summary: str = "2 figures: 1 found, 1 differs", **given: Any) -> ReportChecked:
     return ReportChecked(report=REPORT, check="report_checks/a.json", sha256="0", summary=summary, **given)
+
+
+def test_a_file_that_is_gone_since_the_session_went_back_is_not_the_newest() -> None:
+    results = Results()
+    first = results.handle_event(saved("work_products/first.md"), SessionView())
+    results.handle_event(saved(), SessionView())
+    back = SessionRewound(query_id="q2", provider_session_id="c2", removed=[REPORT])
+    results.handle_event(back, SessionView())
+    assert results.newest() == first
 
 
 def test_a_check_belongs_to_the_version_of_the_report_that_it_read() -> None:

@@ -21,7 +21,7 @@ from ua_tui.core.events.types import (
 )
 from ua_tui.tui.panes.columns import TableStyles
 from ua_tui.tui.panes.trace.pane import TracePane
-from ua_tui.tui.panes.trace.totals import render_totals
+from ua_tui.tui.panes.trace.rows import render_totals
 from ua_tui.tui.render.layout import PLAIN, plain
 
 CELLS = 26

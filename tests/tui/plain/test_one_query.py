@@ -32,6 +32,6 @@ def test_a_resumed_session_is_reported() -> None:
         return line
 
     assert begun(0, None) == "· Session session_1 (demo) started in /out/session_1"
-    assert begun(0) == "· Session session_1 (demo) resumed after 0 queries in /out/session_1"
+    assert begun(0) == "· Session session_1 (demo) resumed before its first query in /out/session_1"
     assert begun(1) == "· Session session_1 (demo) resumed after 1 query in /out/session_1"
     assert begun(12) == "· Session session_1 (demo) resumed after 12 queries in /out/session_1"

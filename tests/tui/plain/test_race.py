@@ -14,9 +14,9 @@ import pytest
 
 from tests.tui.fakes import FakeSession, make_session
 from tests.waiting import PATIENCE, run_ready
-from ua_tui.core.concurrency.race import until
 from ua_tui.core.events.types import QueryFinished
 from ua_tui.core.settings.model import Settings
+from ua_tui.core.tasks import until
 from ua_tui.tui import compose
 from ua_tui.tui.plain.one_query import run_headless
 from ua_tui.tui.plain.session import run_plain

@@ -48,6 +48,9 @@ def test_a_silence_is_one_line_that_says_how_to_stop() -> None:
     assert line("process") == "  ⚠ The agent's process has not reacted for 34 s. Ctrl+C stops the query."
     assert line("tool", "a, b") == "  · a, b have been running for 34 s without a result."
     assert line("subagent", "news-expert") == "  · No message from news-expert for 34 s."
+    assert line("server", "notes") == "  · Waiting for notes to start (34 s). Ctrl+C stops the query."
+    soon = AgentSilent(query_id="q1", waits_for="server", name="notes", silent_ms=5_000)
+    assert "Waiting for notes to start (5 s, up to 30 s)." in (lines.of(soon) or "")
     assert line("model", over=True) is None
     assert lines.of(ErrorRaised(where="composio", message="it ended")) == "  ✗ composio: it ended"
 

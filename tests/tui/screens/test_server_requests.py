@@ -18,7 +18,7 @@ from ua_tui.core.errors import FormError
 from ua_tui.core.events.types import ElicitationAnswered, ElicitationAsked
 from ua_tui.tui.app.app import UaTuiApp
 from ua_tui.tui.panes.conversation.notices import message_of
-from ua_tui.tui.plain.server_requests import field_lines, server_question, typed_value
+from ua_tui.tui.plain.questions import field_lines, server_question, typed_value
 from ua_tui.tui.render.events import EventLines
 from ua_tui.tui.screens.requests.form_fields import FieldRow
 from ua_tui.tui.screens.requests.server_request import ServerFormScreen, ServerLinkScreen

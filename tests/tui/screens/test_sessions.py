@@ -142,21 +142,25 @@ async def test_every_session_is_reported_in_a_row_named_and_sorted(tmp_path: Pat
             assert chosen(screen) == 1
 
 
-async def test_enter_reads_the_session_and_a_click_moves_the_cursor(
+async def test_enter_reads_the_session_p_replays_it_and_a_click_moves_the_cursor(
     tmp_path: Path, monkeypatch: Patch
 ) -> None:
     lay_all(tmp_path)
-    read: list[Path] = []
-    monkeypatch.setattr("ua_tui.tui.app.list_apps.open_read_only", lambda app, folder: read.append(folder))
+    read: list[tuple[str, Path]] = []
+
+    def note(app: object, folder: Path, command: str = "open") -> None:
+        read.append((command, folder))
+
+    monkeypatch.setattr("ua_tui.tui.app.list_apps.open_read_only", note)
     async with sessions(tmp_path) as (_, screen, pilot):
-        await pilot.press("down", "enter")
+        await pilot.press("down", "enter", "p")
         await pilot.pause()
-        assert read == [tmp_path / WORKSPACES / name(4)]
+        assert read == [(command, tmp_path / WORKSPACES / name(4)) for command in ("open", "replay")]
         await pilot.click("#sessions-list", offset=(10, 3))
         assert chosen(screen) == 3
         await pilot.click("#sessions-list", offset=(10, 2), times=2)
         await pilot.pause()
-        assert len(read) == 2
+        assert len(read) == 3
         await pilot.click("#sessions-list", offset=(10, 25))
         assert chosen(screen) == 4
 
@@ -423,7 +427,9 @@ async def test_the_session_one_is_in_stays_as_it_is(tmp_path: Path) -> None:
     folder = lay(tmp_path, 0)
     app = SessionsApp(SessionIndex(tmp_path, tmp_path / "cache"))
     async with app.run_test(size=(120, 30)) as pilot:
-        screen = SessionsScreen(SessionIndex(tmp_path, tmp_path / "cache"), lambda _: None, current=folder)
+        screen = SessionsScreen(
+            SessionIndex(tmp_path, tmp_path / "cache"), lambda _: None, lambda _: None, current=folder
+        )
         app.push_screen(screen)
         await until(lambda: screen.is_mounted and len(rows(screen).rows) == 1)
         await pilot.press("r")

@@ -8,7 +8,7 @@ from urllib.parse import quote as percent
 
 import pytest
 
-from ua_tui.tui.terminal.dropped import dropped_files, may_be_dropped
+from ua_tui.tui.panes.prompt.attachments import dropped_files, may_be_dropped
 
 
 @pytest.fixture

@@ -15,9 +15,8 @@ from tests.tui.fixture_types import Patch
 from tests.waiting import until
 from ua_tui.core.concurrency.cancellation import NEVER, Stop
 from ua_tui.tui.screens.files.viewer import ViewerScreen
-from ua_tui.tui.viewers.bodies import table_sort as sorting
-from ua_tui.tui.viewers.bodies.table import Table
-from ua_tui.tui.viewers.bodies.table_sort import SortKey, sorted_gently
+from ua_tui.tui.viewers.bodies import table as sorting
+from ua_tui.tui.viewers.bodies.table import SortKey, Table, sorted_gently
 from ua_tui.tui.viewers.types.csv import DelimitedTable
 
 KEYS = st.none() | st.floats(allow_nan=False) | st.text(max_size=3)

@@ -15,8 +15,7 @@ from textual.strip import Strip
 from tests.tui.pane_host import PaneHost, hosted, rows
 from ua_tui.tui.render.layout import Line, wrap
 from ua_tui.tui.virtual_list.cache import LineCache
-from ua_tui.tui.virtual_list.heights import Heights
-from ua_tui.tui.virtual_list.source import RowSource
+from ua_tui.tui.virtual_list.source import Heights, RowSource
 from ua_tui.tui.virtual_list.virtual_list import VirtualList
 
 

@@ -13,7 +13,8 @@ DECLARED = screen_commands()
 
 def test_the_commands_of_the_screens_are_found_in_their_order() -> None:
     assert " ".join(each.name for each in DECLARED) == (
-        "find sessions model mode budget queue context connections permissions agents fleet status setup blacklist"
+        "find sessions model mode budget queue rewind context connections permissions agents fleet status setup "
+        "blacklist"
     )
 
 

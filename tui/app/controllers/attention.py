@@ -137,7 +137,7 @@ class Attention:
         self._questions, self._ended = {}, ""
         if questions and self._is_away():
             self._notify(list(questions.values())[-1])
-        elif ended and self._is_out_of_sight():
+        elif ended and (self._is_quiet() if self.focused is None else not self.focused):
             self._notify(ended)
 
     def announce(self, text: str) -> None:
@@ -150,9 +150,6 @@ class Attention:
 
     def _is_quiet(self) -> bool:
         return self._now() - self._touched_at >= HERE_SECONDS
-
-    def _is_out_of_sight(self) -> bool:
-        return self._is_quiet() if self.focused is None else not self.focused
 
     def _is_away(self) -> bool:
         """Whether a question might not be seen: nobody may sit at a terminal that has the focus."""

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from textual import events
 
-    from ua_tui.tui.app.port import AppPort
+    from ua_tui.tui.app.app import UaTuiApp
 
 PANE_KEYS = "back to prompt · pane keys active"
 
@@ -25,7 +25,7 @@ PANE_KEYS = "back to prompt · pane keys active"
 class KeyHints:
     """Updates the hints when the focus, the session or what Esc does has changed."""
 
-    def __init__(self, app: AppPort, escape: Escape) -> None:
+    def __init__(self, app: UaTuiApp, escape: Escape) -> None:
         self._app = app
         self._escape = escape
 
@@ -78,7 +78,7 @@ class Escape:
     """
 
     def __init__(
-        self, app: AppPort, close: Callable[[], None] | None, stop: Callable[[], None] | None
+        self, app: UaTuiApp, close: Callable[[], None] | None, stop: Callable[[], None] | None
     ) -> None:
         self._app = app
         self._close = close

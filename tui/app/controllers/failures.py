@@ -14,16 +14,16 @@ from ua_tui.core.events.types import KNOWLEDGE, AgentSilent, ErrorRaised, Event,
 from ua_tui.core.view.session import SessionView
 
 if TYPE_CHECKING:
+    from ua_tui.tui.app.app import UaTuiApp
     from ua_tui.tui.app.controllers.queries import Queries
     from ua_tui.tui.app.controllers.setup import Setup
     from ua_tui.tui.app.controllers.shutdown import Shutdown
-    from ua_tui.tui.app.port import AppPort
 
 
 class Failures:
     """Shows every failure, and opens a dialog for one that leaves the session without its agent."""
 
-    def __init__(self, app: AppPort, queries: Queries, setup: Setup, shutdown: Shutdown) -> None:
+    def __init__(self, app: UaTuiApp, queries: Queries, setup: Setup, shutdown: Shutdown) -> None:
         self._app = app
         self._queries = queries
         self._setup = setup

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from ua_tui.core.settings.model import Settings
     from ua_tui.core.trust.state import Answer
     from ua_tui.core.trust_question.question import FolderQuestion
-    from ua_tui.tui.app.port import AppPort
+    from ua_tui.tui.app.app import UaTuiApp
     from ua_tui.tui.screens.requests.folder_trust import FolderAnswer
 
 Result = TypeVar("Result")
@@ -22,7 +22,7 @@ Result = TypeVar("Result")
 class FolderTrustQuestion:
     """Asks about the files of the folder behind the first frame; the session starts after the answer."""
 
-    def __init__(self, app: AppPort) -> None:
+    def __init__(self, app: UaTuiApp) -> None:
         self._app = app
         self._asked = False
         self.answered = asyncio.Event()

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ua_tui.tui.app.port import resume_result
+from ua_tui.core.errors import UniversalAgentError
+from ua_tui.core.text import clean_line
+from ua_tui.tui.app.port import asking_result, resume_result
 
 if TYPE_CHECKING:
     from ua_tui.core.postgres.address import Address
     from ua_tui.core.settings.model import Settings
     from ua_tui.core.team.fleet.rows import FleetRow
     from ua_tui.core.team.fleet.source import FleetSource
+    from ua_tui.tui.app.app import UaTuiApp
     from ua_tui.tui.app.controllers.shutdown import Shutdown
-    from ua_tui.tui.app.port import AppPort
 
 
 class Navigation:
@@ -23,13 +27,20 @@ class Navigation:
     Args:
         app: shows them.
         shutdown: ends this session when another one is to be resumed.
-        read_session: shows a past session until the user closes it.
+        read_session: shows a past session until the user closes it; `replay_session` replays it.
     """
 
-    def __init__(self, app: AppPort, shutdown: Shutdown, read_session: Callable[[Path], None]) -> None:
+    def __init__(
+        self,
+        app: UaTuiApp,
+        shutdown: Shutdown,
+        read_session: Callable[[Path], None],
+        replay_session: Callable[[Path], None],
+    ) -> None:
         self._app = app
         self._shutdown = shutdown
         self._read_session = read_session
+        self._replay_session = replay_session
 
     def open_trace_link(self) -> None:
         """Offer the web page of the session's trace; show what is known of the trace if it has none."""
@@ -41,6 +52,34 @@ class Navigation:
             follow_link(self._app.screen, trace.link)
         else:
             self._app.status.open()
+
+    def ask_again(self, report: Path) -> None:
+        """Ask the query of a report again after a confirmation: end this session, and begin a new one."""
+        self._app.spawn(partial(self._ask_again, report), "ask again", "ask again")
+
+    async def _ask_again(self, report: Path) -> None:
+        from ua_tui.core.errors import UniversalAgentError
+        from ua_tui.core.history.report_query import PAGE_AGE, find_query
+        from ua_tui.tui.screens.session.confirm import ConfirmScreen
+
+        try:
+            query = await asyncio.to_thread(find_query, report)
+        except UniversalAgentError as error:
+            self._app.notify(str(error), severity="warning", markup=False)
+            return
+        advice = (
+            "A new session asks it, and this one is closed. Pages that were read in the last "
+            f"{PAGE_AGE // 86_400} days are not fetched again. In the end both sessions are compared."
+        )
+
+        def answered(is_wanted: bool | None) -> None:
+            if is_wanted and not self._is_busy():
+                self._shutdown.begin("quit", result=asking_result(report))
+
+        question = f"Ask “{clean_line(query.text, 200)}” again?"
+        self._app.push_screen(
+            ConfirmScreen("Again", question, advice, yes="Ask again", no="Stay here"), answered
+        )
 
     def open_sessions(self) -> None:
         """Show all sessions."""
@@ -55,11 +94,24 @@ class Navigation:
             SessionsScreen(
                 index,
                 self._read_session,
+                self._replay_session,
                 current=current,
                 database=place_of(self._app.settings),
             ),
             self._resume_session,
         )
+
+    def open_replay(self) -> None:
+        """Replay this session, as far as it has happened."""
+        session = self._app.session
+        if session is None or self._app.frame.controls is not None:
+            why = "There is no session to replay yet." if session is None else "This is a replay."
+            self._app.notify(why, markup=False)
+            return
+        try:
+            self._replay_session(session.workspace.path)
+        except UniversalAgentError as error:
+            self._app.notify(str(error), severity="warning", markup=False)
 
     def open_fleet(self, open_row: Callable[[FleetRow, FleetSource], None]) -> None:
         """Show the sessions of this machine and of the team; `open_row` shows one of them."""
@@ -77,17 +129,55 @@ class Navigation:
             return
         self._app.push_screen(FleetScreen(source, lambda row: open_row(row, source)))
 
+    def fork_session(self, query_id: str, text: str) -> None:
+        """Fork the session before a query, after a confirmation; then end this session, and resume the fork."""
+        from ua_tui.tui.screens.session.confirm import ConfirmScreen
+
+        if self._app.session is None or self._is_busy():
+            return
+        if refusal := self._app.source.fork_refusal:
+            self._app.notify(refusal, markup=False)
+            return
+        advice = (
+            "A new session knows everything before this query, which you can change. This one stays as it is, and is "
+            "closed."
+        )
+        dialog = ConfirmScreen(
+            "Fork", f"Fork before “{clean_line(text, 160)}”?", advice, yes="Fork", no="Stay here"
+        )
+        fork = partial(self._fork, self._app.session.workspace.path, query_id)
+
+        def answered(is_wanted: bool | None) -> None:
+            if is_wanted:
+                self._app.spawn(fork, "fork", "fork")
+
+        self._app.push_screen(dialog, answered)
+
+    async def _fork(self, folder: Path, query_id: str) -> None:
+        from ua_tui.core.errors import UniversalAgentError
+        from ua_tui.core.session.fork import fork_with
+
+        try:
+            fork = await asyncio.to_thread(fork_with, self._app.settings, folder, query_id)
+        except UniversalAgentError as error:
+            self._app.notice.show(str(error))
+        else:
+            self._resume_session(fork)
+
     def _resume_session(self, folder: Path | None) -> None:
         """End this session, and resume the one in `folder`."""
-        if folder is None:
-            return
-        if self._app.state in ("running", "stopping"):
-            stop = self._app.keys.shown("stop")
-            self._app.notify(
-                f"The agent is running: stop it with {stop}, or wait until it has finished.", markup=False
-            )
-        else:
+        if folder is not None and not self._is_busy():
             self._shutdown.begin("quit", result=resume_result(folder))
+
+    def _is_busy(self) -> bool:
+        """Whether the agent is running, which the user is notified of."""
+        if self._app.state not in ("running", "stopping"):
+            return False
+        stop = self._app.keys.shown("stop")
+        self._app.notify(
+            f"The agent is running: stop it with {stop}, or wait until it has finished.", markup=False
+        )
+        return True
 
 
 def team_of(settings: Settings) -> Address | None:

@@ -12,7 +12,7 @@ from ua_tui.tui.app.port import controls_or_notify
 
 if TYPE_CHECKING:
     from ua_tui.core.session.session import Session
-    from ua_tui.tui.app.port import AppPort
+    from ua_tui.tui.app.app import UaTuiApp
     from ua_tui.tui.ports import Inbox
     from ua_tui.tui.screens.session.queue import QueueScreen
 
@@ -26,7 +26,7 @@ class Queries:
     that wait in the session.
     """
 
-    def __init__(self, app: AppPort, first: str | None = None) -> None:
+    def __init__(self, app: UaTuiApp, first: str | None = None) -> None:
         self._app = app
         self._unsent: list[str] = [first] if first else []
         self._screen: QueueScreen | None = None

@@ -24,8 +24,8 @@ from ua_tui.core.text import clean_line
 from ua_tui.core.view.session import SessionView
 
 if TYPE_CHECKING:
+    from ua_tui.tui.app.app import UaTuiApp
     from ua_tui.tui.app.controllers.session_settings import PermissionModeSelection
-    from ua_tui.tui.app.port import AppPort
     from ua_tui.tui.widgets.dialog import Dialog
 
 Question = PermissionAsked | ElicitationAsked | AuthRequired
@@ -40,7 +40,7 @@ class Questions:
     next dialog answers nothing.
     """
 
-    def __init__(self, app: AppPort, modes: PermissionModeSelection) -> None:
+    def __init__(self, app: UaTuiApp, modes: PermissionModeSelection) -> None:
         self._app = app
         self._modes = modes
         self._open: deque[Question] = deque()
@@ -78,7 +78,10 @@ class Questions:
                 self._close_if(partial(_is_request, event.request_id))
             case ElicitationAnswered():
                 self._close_if(partial(_is_request, event.request_id))
-                self._report_withdrawn(event)
+                if event.by == "withdrawn":
+                    self._app.notify(
+                        f"{clean_line(event.server)} no longer waits for your answer.", markup=False
+                    )
             case AuthFinished():
                 self._close_if(lambda question: isinstance(question, AuthRequired))
             case ToolCallStarted():
@@ -120,10 +123,6 @@ class Questions:
             self._answered = self._answered or "The question before was answered or withdrawn."
             self._return_drafts(dialog)
             dialog.withdraw()
-
-    def _report_withdrawn(self, event: ElicitationAnswered) -> None:
-        if event.by == "withdrawn":
-            self._app.notify(f"{clean_line(event.server)} no longer waits for your answer.", markup=False)
 
     def _return_drafts(self, dialog: Dialog[Any]) -> None:
         """Write what a person is typing into a dialog into the prompt, before the dialog closes by itself."""

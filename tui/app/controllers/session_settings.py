@@ -15,14 +15,14 @@ from ua_tui.tui.app.port import controls_or_notify
 
 if TYPE_CHECKING:
     from ua_tui.core.provider.models import ModelChoice
+    from ua_tui.tui.app.app import UaTuiApp
     from ua_tui.tui.app.controllers.queries import Queries
-    from ua_tui.tui.app.port import AppPort
 
 
 class Budget:
     """Warns when most of the budget is spent, and asks what to do when all of it is."""
 
-    def __init__(self, app: AppPort, queries: Queries) -> None:
+    def __init__(self, app: UaTuiApp, queries: Queries) -> None:
         self._app = app
         self._queries = queries
         self._last: BudgetReached | BudgetRaised | None = None
@@ -89,7 +89,7 @@ class Budget:
 class ModelSelection:
     """Opens the list of models, and gives the session the chosen one."""
 
-    def __init__(self, app: AppPort) -> None:
+    def __init__(self, app: UaTuiApp) -> None:
         self._app = app
 
     def open(self) -> None:
@@ -132,7 +132,7 @@ _SKIP = "bypassPermissions"
 class PermissionModeSelection:
     """Opens the list of modes, asks for confirmation if need be, and gives the session the chosen one."""
 
-    def __init__(self, app: AppPort) -> None:
+    def __init__(self, app: UaTuiApp) -> None:
         self._app = app
 
     def open(self) -> None:

@@ -9,8 +9,8 @@ from ua_tui.tui.app.port import DEMO, SET_UP
 
 if TYPE_CHECKING:
     from ua_tui.core.settings.model import Settings
+    from ua_tui.tui.app.app import UaTuiApp
     from ua_tui.tui.app.controllers.shutdown import Shutdown
-    from ua_tui.tui.app.port import AppPort
     from ua_tui.tui.screens.setup.screen import SetupResult
 
 NOT_SET_UP = "not set up"
@@ -22,7 +22,7 @@ _BUSY = ("running", "stopping", "starting")
 class Setup:
     """Opens the setup, and starts or resumes the session with the settings that come from it."""
 
-    def __init__(self, app: AppPort, shutdown: Shutdown) -> None:
+    def __init__(self, app: UaTuiApp, shutdown: Shutdown) -> None:
         self._app = app
         self._shutdown = shutdown
 

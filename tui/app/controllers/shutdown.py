@@ -16,8 +16,8 @@ from ua_tui.core.events.types import Event, ObserverFinished, ObserverStarted, Q
 from ua_tui.core.view.session import SessionView
 
 if TYPE_CHECKING:
+    from ua_tui.tui.app.app import UaTuiApp
     from ua_tui.tui.app.controllers.queries import Queries
-    from ua_tui.tui.app.port import AppPort
     from ua_tui.tui.screens.session.confirm import QuitAnswer
 
 _SIGNALS = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
@@ -36,7 +36,7 @@ class Shutdown:
         stops_work: whether that ends with the session here, and is confirmed first; not if it runs elsewhere.
     """
 
-    def __init__(self, app: AppPort, queries: Queries, *, stops_work: bool = True) -> None:
+    def __init__(self, app: UaTuiApp, queries: Queries, *, stops_work: bool = True) -> None:
         self._app = app
         self._queries = queries
         self._stops_work = stops_work

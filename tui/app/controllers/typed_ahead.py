@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 from textual import events
 from textual.widget import Widget
 
-from ua_tui.tui.widgets.input_line import focused_field, takes_character
+from ua_tui.tui.widgets.input_line import focused_field, takes_character, writes_character
 
 if TYPE_CHECKING:
-    from ua_tui.tui.app.port import AppPort
+    from ua_tui.tui.app.app import UaTuiApp
     from ua_tui.tui.widgets.dialog import Dialog
 
 EDITING = frozenset({"backspace", "delete", "left", "right", "home", "end", "ctrl+w", "ctrl+u"})
@@ -24,7 +24,7 @@ _SENTENCE = 3
 
 def is_text(event: events.Event) -> bool:
     """Whether an event adds text to the field that has the focus."""
-    return isinstance(event, events.Paste) or (isinstance(event, events.Key) and event.is_printable)
+    return isinstance(event, events.Paste) or (isinstance(event, events.Key) and writes_character(event))
 
 
 class TypedAhead:
@@ -40,7 +40,7 @@ class TypedAhead:
       been meant as an answer, and stays in the field.
     """
 
-    def __init__(self, app: AppPort) -> None:
+    def __init__(self, app: UaTuiApp) -> None:
         self._app = app
         self._last_key: tuple[float, str | None] = (float("-inf"), None)
         self._in_pane = ""
@@ -79,7 +79,7 @@ class TypedAhead:
 
     def _note(self, event: events.Key) -> bool:
         """Note a key; returns whether it ended a dialog that was opened in the middle of a sentence."""
-        text = event.character if event.is_printable and event.character is not None else ""
+        text = event.character if writes_character(event) and event.character is not None else ""
         (last, opening), screen = self._last_key, self._app.screen
         in_pane = len(self._app.screen_stack) == 1 and focused_field(screen) is None
         # A chord such as Ctrl+Q is never pressed in the middle of a sentence.
@@ -131,7 +131,7 @@ class TypedAhead:
             return None
         if isinstance(event, events.Key):
             breaks = isinstance(field, TextArea) and event.key in BREAKS and not self._sends(event)
-            if not (event.is_printable or event.key in EDITING or breaks):
+            if not (writes_character(event) or event.key in EDITING or breaks):
                 return None
         return field if dialog.is_closing or dialog.returns_text() else None
 

@@ -35,25 +35,15 @@ def run(args: argparse.Namespace) -> int:
     settings = workspace_settings(args)
     session = PastSession(find_session(settings.workspace_base, args.session))
     if problem := screen_problem():
-        return complain(f"{problem}; transcript.md in the session's folder reads without one")
+        return complain(f"{problem}; without one, read transcript.md in the session's folder")
     # Hardly anything becomes garbage before the first frame.
     gc.disable()
-    from dataclasses import replace
-
     from ua_tui.tui.app.app import UaTuiApp
-    from ua_tui.tui.app.port import resumed_folder
+    from ua_tui.tui.cli.full_screen import run_read_only
     from ua_tui.tui.layout.store import LayoutStore
     from ua_tui.tui.replay.past_source import PastSource
     from ua_tui.tui.theme.store import store_theme
 
     app = UaTuiApp(settings, PastSource(session, from_list=args.back), layout=LayoutStore())
     app.theme_store = store_theme
-    result = app.run()
-    settings = replace(settings, theme=app.chosen_theme or settings.theme)
-    if (folder := resumed_folder(result)) is not None:
-        from ua_tui.core.session.resume import prepare_resume
-        from ua_tui.tui.cli.full_screen import run_screen
-
-        settings, resume = prepare_resume(settings, folder)
-        return run_screen(settings, resume=resume)
-    return app.return_code or 0
+    return run_read_only(app, settings)

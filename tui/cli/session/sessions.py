@@ -48,7 +48,15 @@ def _print(summaries: list[Summary], *, as_json: bool) -> None:
     if as_json:
         print_json([_fields(each) for each in summaries])
     else:
-        print_table([_HEADER, *(_row(each) for each in summaries)])
+        from ua_tui.core.history.index import branch, with_families
+
+        families = with_families(summaries)
+        print_table(
+            [
+                _HEADER,
+                *((*_row(each), f"{branch(depth)}{clean_line(each.line, 200)}") for each, depth in families),
+            ]
+        )
 
 
 def _fields(summary: Summary) -> dict[str, Any]:
@@ -64,6 +72,7 @@ def _fields(summary: Summary) -> dict[str, Any]:
         "tool_calls": summary.calls,
         "artifacts": summary.artifacts,
         "demo": summary.demo,
+        "forked_from": summary.forked_from or None,
         "error": summary.why or None,
     }
 
@@ -79,7 +88,6 @@ def _row(summary: Summary) -> tuple[str, ...]:
         _cost(summary),
         "-" if summary.calls is None else str(summary.calls),
         "-" if summary.artifacts is None else str(summary.artifacts),
-        clean_line(summary.line, 200),
     )
 
 

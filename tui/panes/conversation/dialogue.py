@@ -22,6 +22,7 @@ from ua_tui.core.events.types import (
     QueryFinished,
     QueryReceived,
     QuerySteered,
+    SessionRewound,
     SubagentFinished,
     SubagentStarted,
     TextDelta,
@@ -45,6 +46,7 @@ PROGRAM = "ua-tui"
 """Who speaks where the program says something to the agent in the place of the person."""
 
 UNFINISHED = "unfinished"
+UNDONE = "undone"
 MOST_CARDS = 5
 """Pieces of finished work that a query shows; the workspace has the others."""
 
@@ -159,6 +161,24 @@ class Dialogue:
         if event.prompt:
             self.folds.add_sent("/".join(group), event.prompt)
 
+    def on_rewound(self, event: SessionRewound, view: SessionView) -> None:
+        """Mark the queries that are undone, and their answers; a file that is gone is not the newest one."""
+        if self._newest is not None and self._newest.result.path in event.removed:
+            self._newest.hint = ""
+            self.page.change(self._newest)
+        for query in view.queries:
+            at = self.page.index_of(("query", query.id, "heading")) if query.undone else None
+            if at is None:
+                continue
+            heading, text = self.page.blocks[at : at + 2]
+            if isinstance(heading, Heading) and isinstance(text, Verbatim) and not text.quiet:
+                heading.facts, text.quiet = f"{UNDONE} · {heading.facts}", True
+                self.page.change(heading)
+                self.page.change(text)
+            if (turn := self._turns.get(query.id)) is not None:
+                turn.path = UNDONE
+                self._show_facts(turn)
+
     def on_query_steered(self, event: QuerySteered) -> None:
         """Add what was sent to the running query."""
         self._steered += 1
@@ -212,6 +232,8 @@ class Dialogue:
 
     def on_other(self, event: Event, view: SessionView) -> None:
         """Show what the application has to say about an event."""
+        if isinstance(event, SessionRewound):
+            self.on_rewound(event, view)
         if isinstance(event, PathFellBack):
             self._set_path(event.query_id, event.at, "COMPLEX")
         if isinstance(event, QueryFinished):

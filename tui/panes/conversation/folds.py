@@ -95,9 +95,6 @@ class Folds:
         """The fold that a block is, or is the text of; None when it belongs to no fold."""
         return self._folds.get(block.group) if isinstance(block.group, str) else None
 
-    def __contains__(self, call: str) -> bool:
-        return call in self._folds
-
     # Thinking
 
     def has_thought(self, message_id: str) -> bool:

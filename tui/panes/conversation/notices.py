@@ -37,6 +37,8 @@ from ua_tui.core.events.types import (
     ServerTrustAnswered,
     ServerTrustAsked,
     SessionFinished,
+    SessionForked,
+    SessionRewound,
     SessionStarted,
     TracingFailed,
 )
@@ -88,7 +90,12 @@ def message_of(event: Event) -> AppMessage | None:
     match event:
         case SessionStarted(resumed_from=str()):
             return _message(Description("session", describe_resume(event)))
-        case QueryFinished(status="success") | BudgetReached(stopped=True) | BudgetReached(refused=True):
+        case (
+            QueryFinished(status="success")
+            | BudgetReached(stopped=True)
+            | BudgetReached(refused=True)
+            | SessionFinished(reason="forked")
+        ):
             # The end of the query reports the limit, and a waiting query is shown at the prompt.
             return None
         case QueryFinished():
@@ -104,9 +111,10 @@ def message_of(event: Event) -> AppMessage | None:
             return _message(description, description.details, topic=("question", event.request_id))
         case ServerTrustAsked() | ServerTrustAnswered():
             return _message(describe(event), topic=("trust", event.server))
-        case AuthRequired():
+        case AuthRequired() | SessionRewound():
             description = describe(event)
-            return _message(description, description.details, topic=("auth", event.toolkit))
+            topic = ("auth", event.toolkit) if isinstance(event, AuthRequired) else None
+            return _message(description, description.details, topic=topic)
         case AuthFinished():
             # The agent's answer in between is outdated, and has to stay above this message.
             before = f"{clean_line(event.toolkit) or 'Account'} sign-in requested."
@@ -128,6 +136,7 @@ def message_of(event: Event) -> AppMessage | None:
             | TracingFailed()
             | BudgetRaised()
             | SessionFinished()
+            | SessionForked()
             | PermissionModeChanged()
             | FilesAttached()
             | OpinionGiven()

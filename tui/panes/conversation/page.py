@@ -107,6 +107,7 @@ class BlockRows(RowSource[Block]):
         suggestions: queries to try, shown below the blocks until the first query is sent.
         send_key: the key that sends the chosen one, as it is shown.
         files: finds the files that blocks name.
+        welcome: what an empty conversation says.
         reading: whether a past session is being read, whose blocks are still to come.
         deferred: notices that are shown below the queries to try, and above the first block once it comes.
         view: the session whose progress stays at the top; None if nothing runs.
@@ -117,6 +118,7 @@ class BlockRows(RowSource[Block]):
         super().__init__()
         self.suggestions = Suggestions()
         self.send_key = ""
+        self.welcome = _WELCOME
         self.reading = False
         self.deferred: list[Notice] = []
         self.view: SessionView | None = None
@@ -169,7 +171,7 @@ class BlockRows(RowSource[Block]):
         muted, key, text = palette["lines--muted"], palette["lines--key"], palette["md--text"]
         if self.reading and not self.rows.items:
             return [[], *wrap([("Reading the session…", muted)], width)]
-        lines: list[Line] = [] if self.rows.items else [[], *wrap([(_WELCOME, text)], width)]
+        lines: list[Line] = [] if self.rows.items else [[], *wrap([(self.welcome, text)], width)]
         if trying.queries:
             how = f"↑↓ choose · {self.send_key} send" if trying.query else "↓ to choose, or type your own"
             lines += [[], *wrap([("Three things to try", text), (f" · {how}", muted)], width), []]

@@ -6,6 +6,7 @@ import asyncio
 import itertools
 import time
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from datetime import tzinfo
 from functools import partial
 from pathlib import Path
@@ -21,7 +22,14 @@ from ua_tui.core.events.types import Event, QueryFinished
 from ua_tui.core.view.session import SessionView
 from ua_tui.tui.keys.keymap import keys_of
 from ua_tui.tui.keys.places import SEARCH, KeyPlace, key_binding
-from ua_tui.tui.panes.conversation.blocks import CONVERSATION_COMPONENTS, Block, Card, Fold, Heading
+from ua_tui.tui.panes.conversation.blocks import (
+    CONVERSATION_COMPONENTS,
+    Block,
+    Card,
+    Fold,
+    Heading,
+    Verbatim,
+)
 from ua_tui.tui.panes.conversation.copy import name_of, selected_text, text_of_answer, text_of_group
 from ua_tui.tui.panes.conversation.dialogue import Dialogue
 from ua_tui.tui.panes.conversation.notices import AppMessage
@@ -42,6 +50,7 @@ _HINTS = (
     ("move.open", "open"),
     ("file.compare", "compare"),
     ("message.copy", "copy"),
+    ("session.fork", "fork"),
     ("message.follow", "open link"),
     ("move.last", "latest"),
     ("pane.maximise", "maximise"),
@@ -74,6 +83,7 @@ class ConversationPane(VirtualList[Block]):
         key_binding("move.open", "enter", "open", "open a result; fold and unfold thinking, sub-agents"),
         key_binding("subagent.stop", "X", "stop_subagent", "stop the sub-agent"),
         key_binding("file.compare", "v", "compare", "compare with another version"),
+        key_binding("session.fork", "f", "fork", "fork the session before this query, to ask another"),
     ]
     HELP = "The dialogue. Up and down move by message, y copies, / searches, Enter opens or unfolds, End follows."
 
@@ -82,37 +92,40 @@ class ConversationPane(VirtualList[Block]):
         """The most useful keys."""
         return (("move.open", "send"),) if self.suggestions.query else _HINTS
 
+    @dataclass
     class StopRequested(Message):
         """A sub-agent is to be stopped, by the call that started it."""
 
-        def __init__(self, tool_use_id: str) -> None:
-            super().__init__()
-            self.tool_use_id = tool_use_id
+        tool_use_id: str
 
+    @dataclass
+    class ForkRequested(Message):
+        """The session is to be forked before a query."""
+
+        query_id: str
+        text: str
+
+    @dataclass
     class LinkClicked(Message):
         """A link was clicked or chosen; `url` is untrusted."""
 
-        def __init__(self, url: str) -> None:
-            super().__init__()
-            self.url = url
+        url: str
 
+    @dataclass
     class FileChosen(Message):
         """A file is to be shown, from a `line` on; `path` is absolute, or relative to the session's folder."""
 
-        def __init__(self, path: str, line: int = 0) -> None:
-            super().__init__()
-            self.path = path
-            self.line = line
+        path: str
+        line: int = 0
 
     class EmptyClicked(Message):
         """The empty space below the last message was clicked."""
 
+    @dataclass
     class CompareChosen(Message):
         """A file of the session is to be compared with another version; `path` is relative to its folder."""
 
-        def __init__(self, path: str) -> None:
-            super().__init__()
-            self.path = path
+        path: str
 
     class Suggested(Message):
         """The chosen query to try is to be sent."""
@@ -226,6 +239,10 @@ class ConversationPane(VirtualList[Block]):
         self.update_rows()
         self._describe_results()
 
+    def use_clock(self, clock: Callable[[], float]) -> None:
+        """Take the time of day from another clock, such as that of a replay."""
+        self._clock = self.block_source.now = clock
+
     def show_reading(self, share: float) -> None:
         """Show how much of a past session was read, from 0 to 1: meanwhile only its end is here."""
         self.block_source.reading = share < 1.0
@@ -268,6 +285,18 @@ class ConversationPane(VirtualList[Block]):
             self.notify("This session has no result to compare yet.", markup=False)
         else:
             self.post_message(self.CompareChosen(result.path))
+
+    def action_fork(self) -> None:
+        """Ask for a fork of the session before the query under the cursor, or before that of the answer there."""
+        _, last = self.span(self.cursor_index) if self.entries else (0, -1)
+        for entry in reversed(self.entries[: last + 1]):
+            match entry:
+                case Verbatim(group=("query", str(query_id), *_), text=text):
+                    self.post_message(self.ForkRequested(query_id, text))
+                    return
+                case _:
+                    pass
+        self.notify("There is no query here to fork the session before.", markup=False)
 
     # -- folds ------------------------------------------------------------------------------------
 

@@ -15,6 +15,7 @@ from ua_tui.core.events.types import (
     ClaimsDecided,
     Event,
     ReportChecked,
+    SessionRewound,
     ToolCallStarted,
 )
 from ua_tui.core.storage.files import Root
@@ -107,6 +108,8 @@ class Results:
                 changed = replace(result, size=event.size, check=result.check if is_checked else None)
                 self._all[event.path] = changed
                 return changed
+            case SessionRewound():
+                self._all = {path: each for path, each in self._all.items() if path not in event.removed}
             case ToolCallStarted() if event.name.endswith("__save_corpus"):
                 self._saving.add(event.tool_use_id)
             case _:

@@ -380,19 +380,17 @@ class ObserversPane(VirtualList[Run]):
         "p goes to the call, m shows every run with its time."
     )
 
+    @dataclass
     class Opened(Message):
         """An artifact is to be shown; `path` is relative to the workspace."""
 
-        def __init__(self, path: str) -> None:
-            super().__init__()
-            self.path = path
+        path: str
 
+    @dataclass
     class CallRequested(Message):
         """The call that a run is about is to be shown."""
 
-        def __init__(self, tool_use_id: str) -> None:
-            super().__init__()
-            self.tool_use_id = tool_use_id
+        tool_use_id: str
 
     def __init__(self, *, id: str | None = None) -> None:
         self.run_source = RunRows()

@@ -1,14 +1,16 @@
-"""The files that the prompt names, above it: name, format, size, a thumbnail of each picture, and how to remove one."""
+"""The files that the prompt names, above it: name, format, size, a thumbnail of each picture; and dropped paths."""
 
 from __future__ import annotations
 
 import asyncio
 import os
+import shlex
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
+from urllib.parse import unquote, urlsplit
 
 from rich.segment import Segment
 from rich.style import Style
@@ -127,7 +129,7 @@ class _Thumbnail:
     """A thumbnail of the bar: rows of half blocks, or a picture in the graphics of the terminal."""
 
     def __init__(self, bar: AttachmentBar, drawn: Picture | Sequence[Row]) -> None:
-        self._bar = bar
+        self.surface = bar
         self._drawn = drawn
         self.placed: PlacedPicture | None = None
         self.store: PictureStore | None = None
@@ -155,22 +157,17 @@ class _Thumbnail:
         if self.store is not None:
             self.store.remove(self)
 
-    @property
-    def surface(self) -> Widget:
-        """The widget it is in."""
-        return self._bar
-
     def redraw_picture(self) -> None:
         """Draw the bar again."""
-        self._bar.refresh()
+        self.surface.refresh()
 
     @property
     def picture_region(self) -> tuple[Region, Region] | None:
         """Where it is on the screen, and what is visible of the bar; None while it is hidden."""
-        left = self._bar.left_of(self) if self._bar.is_on_screen and self._bar.display else None
+        left = self.surface.left_of(self) if self.surface.is_on_screen and self.surface.display else None
         if left is None or isinstance(self._drawn, Sequence):
             return None
-        visible = self._bar.content_region
+        visible = self.surface.content_region
         return Region(visible.x + left, visible.y, self._drawn.columns, self._drawn.rows), visible
 
 
@@ -188,6 +185,7 @@ class AttachmentBar(Widget):
     Attributes:
         found: what is known of the files, also of one whose name is being written.
         is_reading: whether the files of the text are still being looked for.
+        files: the files that are shown.
     """
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {
@@ -210,13 +208,8 @@ class AttachmentBar(Widget):
         self._resources: frozenset[str] = frozenset()
         self._references: ServerReferences | None = None
         self.found: Sequence[NamedFile] = ()
-        self._files: Sequence[NamedFile] = ()
+        self.files: Sequence[NamedFile] = ()
         self._thumbnails: dict[str, _Thumbnail] = {}
-
-    @property
-    def files(self) -> Sequence[NamedFile]:
-        """The files that are shown."""
-        return self._files
 
     def show_files_of(
         self,
@@ -270,7 +263,7 @@ class AttachmentBar(Widget):
             if path is None:
                 self.is_reading = False
                 self._on_known()
-        for file in self._files:
+        for file in self.files:
             if file.header is not None and file.path not in self._thumbnails:
                 await self._draw(places.session / file.copy, file)
 
@@ -285,9 +278,9 @@ class AttachmentBar(Widget):
         # Only the first ones are listed, and those with a problem must be.
         if len(files) > ROWS:
             files.sort(key=lambda each: not each.problem)
-        if files == self._files:
+        if files == self.files:
             return
-        self._files = files
+        self.files = files
         shown = {file.path for file in files}
         for path in [each for each in self._thumbnails if each not in shown]:
             self._thumbnails.pop(path).remove()
@@ -296,9 +289,9 @@ class AttachmentBar(Widget):
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
         """A row for each file, or the height of the thumbnails if the screen has room for them."""
-        if viewport.height >= _LOWEST_SCREEN and any(file.header is not None for file in self._files):
+        if viewport.height >= _LOWEST_SCREEN and any(file.header is not None for file in self.files):
             return ROWS
-        return min(ROWS, len(self._files))
+        return min(ROWS, len(self.files))
 
     async def _draw(self, path: Path, file: NamedFile) -> None:
         from ua_tui.tui.graphics.app import pictures_of
@@ -311,7 +304,7 @@ class AttachmentBar(Widget):
         canvas = store.canvas if store is not None else None
         body = PictureBody(file.header, None, path)
         drawn = await asyncio.to_thread(body.thumbnail, _MOST_COLUMNS, ROWS, canvas)
-        if drawn is None or file not in self._files:
+        if drawn is None or file not in self.files:
             return
         thumbnail = self._thumbnails[file.path] = _Thumbnail(self, drawn)
         if store is not None and not isinstance(drawn, list):
@@ -338,7 +331,7 @@ class AttachmentBar(Widget):
         return None
 
     def _in_order(self) -> list[_Thumbnail]:
-        return [self._thumbnails[file.path] for file in self._files if file.path in self._thumbnails]
+        return [self._thumbnails[file.path] for file in self.files if file.path in self._thumbnails]
 
     def render_line(self, y: int) -> Strip:
         """Draw a row: its part of the thumbnails, and a file."""
@@ -356,10 +349,10 @@ class AttachmentBar(Widget):
         return Strip.join(strips).apply_style(base).adjust_cell_length(width, base)
 
     def _text(self, y: int, width: int) -> Strip:
-        if y >= len(self._files):
+        if y >= len(self.files):
             return Strip.blank(max(0, width))
-        file = self._files[y]
-        more = len(self._files) - ROWS
+        file = self.files[y]
+        more = len(self.files) - ROWS
         remove = f"  +{more}" if more > 0 and y == ROWS - 1 else "  ✕"
         facts = file.problem or file.facts
         room = width - 2 - len(remove)
@@ -380,5 +373,51 @@ class AttachmentBar(Widget):
     def on_click(self, event: events.Click) -> None:
         """Remove the file of the clicked row."""
         event.stop()
-        if 0 <= event.y < min(ROWS, len(self._files)):
-            self._remove(self._files[event.y].path)
+        if 0 <= event.y < min(ROWS, len(self.files)):
+            self._remove(self.files[event.y].path)
+
+
+_BEGINNINGS = ("/", "~/", "'/", '"/', "'~/", '"~/', "file://", "'file://", '"file://')
+
+
+def may_be_dropped(text: str) -> bool:
+    """Whether a paste begins as the path of a file; quick."""
+    return len(text) <= 8_000 and text.lstrip().startswith(_BEGINNINGS)
+
+
+def dropped_files(text: str) -> list[Path]:
+    """The files and folders whose paths are all of a paste, one per line or separated by spaces; else none.
+
+    A path is absolute, plain, quoted or escaped as in a shell, or a `file:` address. Call it in a thread.
+    """
+    files: list[Path] = []
+    for line in filter(None, map(str.strip, text.splitlines())):
+        # Some terminals do not quote a path with spaces.
+        whole = _file(line)
+        found = [whole] if whole is not None else [_file(each) for each in _words(line)]
+        files += [each for each in found if each is not None]
+        if not found or None in found or len(files) > 20:
+            return []
+    return list(dict.fromkeys(files))
+
+
+def _words(line: str) -> list[str]:
+    try:
+        return shlex.split(line)
+    except ValueError:
+        return []
+
+
+def _file(text: str) -> Path | None:
+    try:
+        if text.startswith("file://"):
+            address = urlsplit(text)
+            if address.netloc not in ("", "localhost"):
+                return None
+            text = unquote(address.path)
+        path = os.path.expanduser(text) if text.startswith("~/") else text
+        # The root directory is the beginning of a command.
+        is_there = os.path.isfile(path) or (os.path.isdir(path) and path.strip("/"))
+        return Path(path) if os.path.isabs(path) and is_there else None
+    except (OSError, ValueError):
+        return None

@@ -26,13 +26,12 @@ from ua_tui.core.errors import UniversalAgentError
 from ua_tui.core.text import clean_line
 from ua_tui.tui.keys.keymap import keys_of
 from ua_tui.tui.keys.places import KeyPlace, key_binding
-from ua_tui.tui.panes.prompt.attachments import AttachmentBar
+from ua_tui.tui.panes.prompt.attachments import AttachmentBar, dropped_files, may_be_dropped
 from ua_tui.tui.panes.prompt.completer import Completer
 from ua_tui.tui.panes.prompt.completion import Offer
 from ua_tui.tui.panes.prompt.history import PromptHistory
 from ua_tui.tui.panes.suggestions import Suggestions
 from ua_tui.tui.render.format import first_line, tail_cut
-from ua_tui.tui.terminal.dropped import dropped_files, may_be_dropped
 from ua_tui.tui.terminal.output_filter import strip_controls
 from ua_tui.tui.widgets.placeholder import ASK
 from ua_tui.tui.workers import start_job
@@ -210,6 +209,12 @@ class Prompt(TextArea):
         self._completer.hide()
         self.load_text(self._fold(text))
         self.move_cursor(self.document.end)
+
+    def put_aside(self, text: str) -> None:
+        """Replace the text, which stays in the history."""
+        if self.value.strip():
+            self._history.add(self.value)
+        self.put(text)
 
     def write(self, text: str) -> None:
         """Write a text at the cursor, as if it were pasted there."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import os
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from textual.content import Content
@@ -65,16 +66,15 @@ class StatusLine(Widget):
         source: what is shown; the facts by default.
     """
 
+    @dataclass
     class Opened(Message):
         """A cell was clicked: `command` is the command that opens what it belongs to, empty where there is none.
 
         `rows` is the complete status as labels and sentences.
         """
 
-        def __init__(self, command: str, rows: Sequence[tuple[str, str]]) -> None:
-            super().__init__()
-            self.command = command
-            self.rows = rows
+        command: str
+        rows: Sequence[tuple[str, str]]
 
     virtual_size = unscrolled_size()
     state: reactive[str] = reactive("starting")

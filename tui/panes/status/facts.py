@@ -207,6 +207,9 @@ class StatusFacts:
         spent = f"{'~' if costs.estimated else ''}{money(costs.total or 0.0, self._digits())}"
         if costs.all_unpriced:
             spent = f"≥{spent}" if costs.total else "cost ?"
+        if costs.limit is None and costs.inherited >= 0.005:
+            both = f"{spent} (+{money(costs.inherited, self._digits())})"
+            return cell(both, 80, "cost", (Content.styled(spent, "$text-muted"), 81))
         if costs.limit is None:
             return cell(f"{spent:>7}", 80, "cost")
         limit = money(costs.limit, self._digits())
@@ -314,6 +317,8 @@ class StatusFacts:
             text = f"{known}: no price is set for {clean_line(', '.join(unpriced), 200)} (setting prices)"
         if costs.estimated:
             text += "; the cost of the running query is an estimate until it ends"
+        if costs.inherited:
+            text += f"; {money(costs.inherited, digits)} before the fork, which is not counted"
         if costs.limit is None:
             return f"{text}; no spending limit (/budget sets one)"
         limit = money(costs.limit, digits)

@@ -146,6 +146,8 @@ class CallNode:
     def note(self) -> str:
         """What came of it, in a few words, or how much of it is done."""
         match self.record:
+            case Query(undone=True):
+                return "undone"
             case Query(end=end) if end is not None:
                 return {"success": "", "interrupted": "interrupted"}.get(end.status, "failed")
             case Call(stopped=True, status=str()):

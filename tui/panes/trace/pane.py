@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import ClassVar, Self
 
 from textual import events
@@ -72,19 +73,17 @@ class TracePane(VirtualList[CallNode]):
         "failure, f filters. w shows when each call ran, m totals by tool, X stops the sub-agent."
     )
 
+    @dataclass
     class Opened(Message):
         """A call is to be shown in full."""
 
-        def __init__(self, tool_use_id: str) -> None:
-            super().__init__()
-            self.tool_use_id = tool_use_id
+        tool_use_id: str
 
+    @dataclass
     class StopRequested(Message):
         """A sub-agent is to be stopped, by the call that started it."""
 
-        def __init__(self, tool_use_id: str) -> None:
-            super().__init__()
-            self.tool_use_id = tool_use_id
+        tool_use_id: str
 
     def __init__(self, *, id: str | None = None, clock: Callable[[], float] = time.time) -> None:
         """Make an empty trace; `clock` gives the time of day in seconds."""

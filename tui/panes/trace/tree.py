@@ -42,6 +42,7 @@ class CallTree:
         live: those that have not ended, in the order they began.
         failures: the calls that failed, in the order they ended.
         count: how many calls there are.
+        clock: the time of day, in seconds.
     """
 
     def __init__(self, rows: TreeRows, clock: Callable[[], float] = time.time) -> None:
@@ -50,7 +51,7 @@ class CallTree:
         self.failures: dict[str, CallNode] = {}
         self.count = 0
         self._rows = rows
-        self._clock = clock
+        self.clock = clock
         self._whole: dict[str, FullCall] = {}
         self._retry: ApiRetry | None = None
         self._journal: PastJournal | None = None
@@ -72,7 +73,7 @@ class CallTree:
 
     def now(self) -> float:
         """Return the present time for rows that run, in seconds; 0 where nothing can run."""
-        return 0.0 if self._is_over else self._clock()
+        return 0.0 if self._is_over else self.clock()
 
     def load(self, tool_use_id: str) -> FullCall | None:
         """Return all of a call, from memory or from the journal; None if it is not in the tree.

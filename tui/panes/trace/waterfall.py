@@ -31,11 +31,6 @@ class Columns:
     time: int = 0
 
     @property
-    def cells(self) -> int:
-        """All of them."""
-        return self.size + self.tokens + self.cost + self.start + self.bar + self.time
-
-    @property
     def head(self) -> str:
         """The names of the columns, each above its own."""
         named = [("result", self.size), ("tokens", self.tokens), ("cost", self.cost), ("start", self.start)]

@@ -79,6 +79,9 @@ class FolderTree:
         newest_first: names are dates, and the latest comes first.
         only: decides by the name, and by whether it is a folder, which entries of `base` are shown.
         eager: folders near the base are listed before they are opened.
+
+    Attributes:
+        pattern: what the rows are filtered by.
     """
 
     def __init__(
@@ -105,7 +108,7 @@ class FolderTree:
         self.doubted: set[str] = set()
         self.wanted: str | None = None
         self._only = only
-        self._pattern = ""
+        self.pattern = ""
         self._match: Match | None = None
 
     # -- what is known ----------------------------------------------------------------------------
@@ -202,11 +205,6 @@ class FolderTree:
     # -- the filter -------------------------------------------------------------------------------
 
     @property
-    def pattern(self) -> str:
-        """What the rows are filtered by."""
-        return self._pattern
-
-    @property
     def filtered(self) -> bool:
         """Whether only some rows are shown."""
         return self._match is not None
@@ -222,7 +220,7 @@ class FolderTree:
 
     def filter_by(self, pattern: str) -> None:
         """Show only what matches, below the folders it is in; an empty pattern shows everything."""
-        self._pattern, self._match = pattern, matcher(pattern)
+        self.pattern, self._match = pattern, matcher(pattern)
         if self._match is None:
             self._show_cursor()
             return

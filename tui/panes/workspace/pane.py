@@ -31,6 +31,7 @@ from ua_tui.tui.keys.places import SEARCH, KeyPlace, key_binding
 from ua_tui.tui.panes.workspace.file_actions import FileActions
 from ua_tui.tui.panes.workspace.locations import Place, PlaceTabs, Tab, place_of, places_of
 from ua_tui.tui.panes.workspace.provenance import Origins
+from ua_tui.tui.panes.workspace.scan import file_time_ns
 from ua_tui.tui.panes.workspace.tree import WorkspaceTree
 from ua_tui.tui.viewers.reader import BINARY_SUFFIXES
 from ua_tui.tui.widgets.modal import unscrolled_size
@@ -205,6 +206,12 @@ class WorkspacePane(FileActions, Vertical):
         if place is not self.place:
             self._go_to(place)
         self.tree_view.reveal(wanted)
+
+    def count_as_seen(self) -> None:
+        """Let no file of the session that is there now be new."""
+        self.tree_view.unseen.clear()
+        if self._places:
+            self._places[0].since_ns = file_time_ns()
 
     def rescan(self) -> None:
         """Scan every listed folder again."""

@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from ua_tui.core.tasks import pause
 from ua_tui.core.text import clean_line
 
 _MOST_FOUND = 20_000
@@ -115,10 +116,7 @@ class FolderWatch:
         self._check.clear()
         if self._stop.is_set():
             return
-        try:
-            await asyncio.wait_for(self._check.wait(), 2.0)
-        except TimeoutError:
-            return
+        await pause(2.0, self._check)
 
 
 def _check_limit(path: str) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-from bisect import bisect_left, bisect_right
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -60,10 +59,11 @@ def _row(version: Version, now: datetime) -> Content:
     )
 
 
-_OF_TREES_AND_TABLES = (
+OF_TREES_AND_TABLES = (
     *("table.", "results.", "move.fold", "move.unfold", "file.toggle", "file.unfold_all", "file.fold_all"),
     *("file.copy_value", "file.copy_place", "file.links"),
 )
+"""The beginnings of the names of actions that do nothing where texts are compared."""
 _ALONE = (
     "No other version of this text is known. Versions are what the agent wrote to the file in its session, "
     "and the copies in SAVED_REPORTS."
@@ -82,7 +82,7 @@ class CompareScreen(DocumentScreen[None]):
     PLACE: ClassVar[KeyPlace] = KeyPlace(
         "Between two versions",
         parts=(DocumentView,),
-        without=(*_OF_TREES_AND_TABLES, "find.next", "find.previous"),
+        without=(*OF_TREES_AND_TABLES, "find.next", "find.previous"),
     )
     BINDINGS: ClassVar[list[BindingType]] = [
         key_binding("versions.choose", "v", "choose", "compare with another version"),
@@ -219,25 +219,8 @@ class CompareScreen(DocumentScreen[None]):
         if self.view.matches[1]:
             super().action_match(step)
             return
-        rows = [landmark.row for landmark in self.view.landmarks]
-        if not rows:
-            return
-        self._change = self._next_change(rows, step)
-        self.view.mark_row(rows[self._change])
-        self.view.go_to_row(rows[self._change], below=3)
+        self._change = self.view.step_landmark(step)
         self.update_chrome()
-
-    def _next_change(self, rows: list[int], step: int) -> int:
-        """The change after or before the current one, or after or before what is shown if that is elsewhere."""
-        top = int(self.view.scroll_offset.y)
-        bottom = top + self.view.scrollable_content_region.height
-        if 0 <= self._change < len(rows) and top <= rows[self._change] < bottom:
-            return (self._change + step) % len(rows)
-        return (
-            bisect_left(rows, top) % len(rows)
-            if step > 0
-            else (bisect_right(rows, bottom - 1) - 1) % len(rows)
-        )
 
     def action_everything(self) -> None:
         """Show the whole text, or only what changed."""

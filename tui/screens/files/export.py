@@ -26,6 +26,8 @@ from ua_tui.tui.widgets.choice_list import LetterKeyList
 from ua_tui.tui.workers import start_job
 
 if TYPE_CHECKING:
+    from ua_tui.core.knowledge.place import KnowledgePlace
+    from ua_tui.core.settings.model import Settings
     from ua_tui.tui.export.formats import ExportFormat
 
 _NAME = 120
@@ -41,7 +43,7 @@ _FORMATS: Mapping[ExportFormat, str] = {
 async def save_csv(app: App[Any], name: str, text: Callable[[Stop], str], *, is_whole: bool = True) -> None:
     """Write a table into the saved reports, and say where it is, and whether the file of it has more rows."""
     settings = getattr(app, "settings", None) or load_settings({})
-    known = _learned(app)
+    known = learned_secrets(app)
 
     def write(stop: Stop) -> Written:
         masked = Redactor((*secrets(settings, os.environ), *known)).redact(text(stop))
@@ -79,7 +81,7 @@ def export_session(app: App[Any], folder: Path, report: str = "") -> None:
 
 async def _export(app: App[Any], folder: Path, report: str, form: ExportFormat) -> None:
     app.notify(f"Exporting {clean_line(folder.name, _NAME)}…", markup=False, timeout=3)
-    work = partial(_write, folder, report, form, getattr(app, "settings", None), _learned(app))
+    work = partial(_write, folder, report, form, getattr(app, "settings", None), learned_secrets(app))
     try:
         path, length = await in_thread(work)
     except UniversalAgentError as error:
@@ -91,7 +93,7 @@ async def _export(app: App[Any], folder: Path, report: str, form: ExportFormat) 
         app.notify(f"Exported to {path} ({size(length)}).", markup=False, timeout=10)
 
 
-def _learned(app: App[Any]) -> frozenset[str]:
+def learned_secrets(app: App[Any]) -> frozenset[str]:
     """The secrets that the session of this program has learned."""
     workspace = getattr(getattr(app, "session", None), "workspace", None)
     known: frozenset[str] = getattr(getattr(workspace, "redactor", None), "values", frozenset())
@@ -99,13 +101,29 @@ def _learned(app: App[Any]) -> frozenset[str]:
 
 
 def _write(
-    folder: Path, report: str, form: ExportFormat, settings: Any, known: frozenset[str], stop: Stop = NEVER
+    folder: Path,
+    report: str,
+    form: ExportFormat,
+    settings: Settings | None,
+    known: frozenset[str],
+    stop: Stop = NEVER,
 ) -> tuple[Path, int]:
     # Its parts are needed only here.
-    from ua_tui.core.knowledge.place import place_of
     from ua_tui.tui.export.formats import write_export
 
-    settings = settings if settings is not None else load_settings({"workspace_base": folder.parent.parent})
-    redactor = Redactor((*secrets(settings, os.environ), *known))
-    path = write_export(folder, redactor, form, report, knowledge=place_of(settings), stop=stop)
+    redactor, knowledge = reading_of(folder, settings, known)
+    path = write_export(folder, redactor, form, report, knowledge=knowledge, stop=stop)
     return path, path.stat().st_size
+
+
+def reading_of(
+    folder: Path, settings: Settings | None, known: frozenset[str]
+) -> tuple[Redactor, KnowledgePlace | None]:
+    """What a session in `folder` is read with: what masks secrets, also those `known`, and the knowledge base.
+
+    Without the `settings` of an application they are those of the folder.
+    """
+    from ua_tui.core.knowledge.place import place_of
+
+    settings = settings if settings is not None else load_settings({"workspace_base": folder.parent.parent})
+    return Redactor((*secrets(settings, os.environ), *known)), place_of(settings)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import ClassVar
@@ -13,6 +13,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
 from textual.content import Content
+from textual.message import Message
 from textual.widgets import Input, OptionList, Static
 
 from ua_tui.core.claims.ledger import Answer
@@ -82,6 +83,7 @@ class ViewerScreen(DocumentScreen[None]):
         key_binding("file.edit", "e", "edit", "edit in $VISUAL or $EDITOR"),
         key_binding("file.delete", "d", "delete", "delete (asks first)"),
         key_binding("file.compare", "v", "compare", "compare with another version"),
+        key_binding("file.ask_again", "Q", "ask_again", "ask the query of a report again (asks first)"),
         EXPORT,
         key_binding("file.headings", "t", "headings", "headings, to jump to one"),
         key_binding("claim.next", "right_square_bracket", "claim(1)", "next doubtful claim", CLAIM_DOUBTFUL),
@@ -99,6 +101,12 @@ class ViewerScreen(DocumentScreen[None]):
         key_binding("file.copy_path", "y", "copy_path", "copy the path", COPY_FILE),
         key_binding("file.copy_text", "Y", "copy_text", "copy the text", COPY_FILE),
     ]
+
+    @dataclass
+    class QueryRequested(Message):
+        """The query for which a report was written is to be asked again."""
+
+        report: Path
 
     def __init__(
         self,
@@ -443,7 +451,7 @@ class ViewerScreen(DocumentScreen[None]):
             if cursor_body is None and document.is_text:
                 keys.append(("v", "versions", "screen.compare"))
             if self.evidence.origin is not None:
-                keys.append(("X", "export", "screen.export"))
+                keys += [("X", "export", "screen.export"), ("Q", "ask again", "screen.ask_again")]
             keys.append(("o", "open", "screen.open_outside"))
             if document.is_text and document.packed is None and not self.read_only:
                 keys.append(("e", "edit", "screen.edit"))
@@ -613,6 +621,13 @@ class ViewerScreen(DocumentScreen[None]):
         from ua_tui.tui.screens.files.compare import CompareScreen
 
         self.app.push_screen(CompareScreen(self.path))
+
+    def action_ask_again(self) -> None:
+        """Ask the query for which a report was written again."""
+        if self.evidence.origin is None:
+            self.warn("Only the query of a report that a session wrote can be asked again.")
+        else:
+            self.post_message(self.QueryRequested(self.path))
 
     def action_delete(self) -> None:
         """Delete the file after a confirmation, then close."""

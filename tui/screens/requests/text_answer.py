@@ -114,9 +114,6 @@ class TextAnswer(Vertical):
     @on(Button.Pressed, "#submit")
     def _handle_end(self, event: Message) -> None:
         event.stop()
-        self._try_to_submit()
-
-    def _try_to_submit(self) -> None:
         text = self.query_one(Input).value.strip()
         if self._explain(text)[1]:
             self.post_message(self.Submitted(self, text))

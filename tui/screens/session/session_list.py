@@ -11,17 +11,20 @@ from textual.binding import BindingType
 
 from ua_tui.core.events.units import duration, money
 from ua_tui.core.history.headline import Summary
+from ua_tui.core.history.index import branch
 from ua_tui.tui.keys.places import key_binding
 from ua_tui.tui.widgets.column_list import Column, ColumnList
 
 MARKS = {
     "finished": ("✓", "finished"),
+    "stopped": ("⊘", "stopped"),
     "running": ("…", "running"),
     "crashed": ("⊘", "crashed"),
     "corrupt": ("✗", "corrupt"),
     "unknown": ("·", "unknown"),
 }
 _UNKNOWN = "–"
+_MARKED = "◆"
 _WHEN = 16
 
 
@@ -30,15 +33,30 @@ class SessionList(ColumnList[Summary]):
 
     Attributes:
         found: the line that a search has found in a session, by its name; none without a search.
+        depths: how deep a fork is below the first session of its family, by its name.
+        marked: the names of the marked sessions, at most two, in the order in which they were marked.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [key_binding("move.open", "enter", "open", "read the session")]
-    COMPONENT_CLASSES: ClassVar[set[str]] = {"sessions--running", "sessions--crashed", "sessions--corrupt"}
+    COMPONENT_CLASSES: ClassVar[set[str]] = {
+        "sessions--running",
+        "sessions--crashed",
+        "sessions--corrupt",
+        "sessions--marked",
+    }
 
     def __init__(self, *, zone: tzinfo | None = None, id: str | None = None) -> None:
         super().__init__(id=id)
         self._zone = zone
         self.found: Mapping[str, str] = {}
+        self.depths: Mapping[str, int] = {}
+        self.marked: tuple[str, ...] = ()
+
+    def toggle_mark(self, name: str) -> None:
+        """Mark a session, or no longer; a third mark removes the first."""
+        others = tuple(each for each in self.marked if each != name)
+        self.marked = others if len(others) < len(self.marked) else (*others, name)[-2:]
+        self.refresh()
 
     def name_of(self, row: Summary) -> str:
         """The name of the session."""
@@ -69,14 +87,16 @@ class SessionList(ColumnList[Summary]):
             Column(
                 "title or first query",
                 max(1, room - sum(column.width + column.gap for column in right)),
-                lambda row: row.line,
+                lambda row: branch(self.depths.get(row.name, 0)) + row.line,
                 lambda row: self.rich_style if row.heading else muted,
             ),
             *right,
         ]
 
     def mark(self, row: Summary) -> tuple[str, Style]:
-        """The sign of its state."""
+        """The sign of its state, or that it is marked."""
+        if row.name in self.marked:
+            return _MARKED, self.get_component_rich_style("sessions--marked")
         has_colour = row.state in {"running", "crashed", "corrupt"}
         style = self.get_component_rich_style(f"sessions--{row.state}") if has_colour else self.muted
         return MARKS[row.state][0], style

@@ -19,7 +19,7 @@ from textual.widgets import Input, Static
 from ua_tui.core.errors import JournalError, UniversalAgentError
 from ua_tui.core.events.units import quantity
 from ua_tui.core.history.headline import Summary
-from ua_tui.core.history.index import SessionIndex
+from ua_tui.core.history.index import SessionIndex, with_families
 from ua_tui.core.knowledge.records import Hit
 from ua_tui.core.text import clean_line, natural_key
 from ua_tui.tui.keys.keymap import keys_of
@@ -63,6 +63,7 @@ class SessionsScreen(Modal[Path | None]):
     Args:
         index: the index of the sessions.
         read: opens a session for reading; called with its folder.
+        replay: replays a session; called with its folder.
         current: the folder of the running session, which can be neither resumed nor deleted here.
         database: the knowledge base, in which the search finds passages; None if there is none.
         zone: the time zone of the times shown; by default that of this machine.
@@ -71,8 +72,16 @@ class SessionsScreen(Modal[Path | None]):
     PLACE: ClassVar[KeyPlace] = KeyPlace("In the sessions", parts=(SessionList,))
     BINDINGS: ClassVar[list[BindingType]] = [
         key_binding("sessions.resume", "r", "resume", "resume it"),
+        key_binding("sessions.replay", "p", "replay", "replay it"),
         key_binding("sessions.rename", "n", "rename", "give it a title"),
         key_binding("sessions.delete", "d,delete", "delete", "delete it (asks first)", REMOVE),
+        key_binding("sessions.mark", "space", "mark", "mark it, to compare two"),
+        key_binding(
+            "sessions.compare",
+            "c",
+            "compare",
+            "compare the marked ones, or it with the marked or current one",
+        ),
         key_binding("sessions.export", "X", "export", "write it into a file, with report and evidence"),
         key_binding("sessions.sort", "s", "sort", "change the order"),
         key_binding("find.search", "slash", "search", "search", SEARCH),
@@ -85,6 +94,7 @@ class SessionsScreen(Modal[Path | None]):
         self,
         index: SessionIndex,
         read: Callable[[Path], None],
+        replay: Callable[[Path], None],
         *,
         current: Path | None = None,
         database: KnowledgePlace | None = None,
@@ -93,6 +103,7 @@ class SessionsScreen(Modal[Path | None]):
         super().__init__()
         self._index = index
         self._read = read
+        self._replay = replay
         self._current = current.name if current is not None and current.parent == index.sessions else None
         self._all: dict[str, Summary] = {}
         self._found: set[str] | None = None
@@ -116,8 +127,10 @@ class SessionsScreen(Modal[Path | None]):
         yield KeyLine(
             ("Enter", "read", "focused.open"),
             ("r", "resume", "screen.resume"),
+            ("p", "replay", "screen.replay"),
             ("/", "search", "screen.search"),
             ("s", "sort", "screen.sort"),
+            ("c", "compare", "screen.compare"),
             ("n", "rename", "screen.rename"),
             ("X", "export", "screen.export"),
             ("d", "delete", "screen.delete"),
@@ -183,6 +196,7 @@ class SessionsScreen(Modal[Path | None]):
         found = self._found
         self._list.found = {name: line_of(hit) for name, hit in self._passages.items()}
         rows = [row for row in self._all.values() if found is None or row.name in found]
+        depths: dict[str, int] = {}
         match SORTS[self._sort]:
             case "longest":
                 rows.sort(key=lambda row: -(row.seconds or 0.0))
@@ -190,8 +204,13 @@ class SessionsScreen(Modal[Path | None]):
                 rows.sort(key=lambda row: -(row.cost or 0.0))
             case "by title":
                 rows.sort(key=lambda row: (not row.heading, natural_key(row.heading)))
+            case _ if found is None:
+                families = with_families(rows)
+                rows = [row for row, _ in families]
+                depths = {row.name: depth for row, depth in families}
             case _:
                 pass
+        self._list.depths = depths
         self._list.show(rows, at)
         self._show_title()
 
@@ -204,7 +223,8 @@ class SessionsScreen(Modal[Path | None]):
         if self._found is not None:
             search = f"filter: {tail_cut(clean_line(self._query, 200), _QUERY_CELLS)} · "
             search += f"{keys_of(self.app).shown('screen.leave')} clears"
-        parts = (search, self._activity, SORTS[self._sort], counted)
+        marked = f"{len(self._list.marked)} marked" if self._list.marked else ""
+        parts = (search, marked, self._activity, SORTS[self._sort], counted)
         facts = " · ".join(part for part in parts if part)
         title = self.query_one(TitleLine)
         title.show("Sessions", place=str(self._index.sessions), facts=facts)
@@ -223,6 +243,8 @@ class SessionsScreen(Modal[Path | None]):
         if chosen.demo:
             facts.append("demo")
         facts.append(chosen.name)
+        if chosen.forked_from:
+            facts.append(f"fork of {chosen.forked_from}")
         if chosen.artifacts is not None:
             facts.append(quantity(chosen.artifacts, "file"))
         below = Content(chosen.query if chosen.title else "")
@@ -246,9 +268,16 @@ class SessionsScreen(Modal[Path | None]):
 
     def on_column_list_opened(self) -> None:
         """Read the session under the cursor, then update its row."""
+        self._open(self._read)
+
+    def action_replay(self) -> None:
+        """Replay the session under the cursor, then update its row."""
+        self._open(self._replay)
+
+    def _open(self, show: Callable[[Path], None]) -> None:
         if (chosen := self._list.chosen) is not None:
             try:
-                self._read(self._index.folder(chosen.name))
+                show(self._index.folder(chosen.name))
             except JournalError as error:
                 # The short reason of the list, because a long path would be wrapped.
                 why = f"{chosen.name} cannot be opened: {chosen.why}."
@@ -280,6 +309,29 @@ class SessionsScreen(Modal[Path | None]):
             self.warn(f"This session can't be exported: {chosen.why}.")
         else:
             export_session(self.app, self._index.folder(chosen.name))
+
+    def action_mark(self) -> None:
+        """Mark the session under the cursor, or no longer; at most two are marked."""
+        if (chosen := self._list.chosen) is not None:
+            self._list.toggle_mark(chosen.name)
+            self._show_title()
+
+    def action_compare(self) -> None:
+        """Compare both marked sessions, or the one under the cursor with the marked one, else with the current one."""
+        from ua_tui.tui.screens.session.comparison import ComparisonScreen
+
+        chosen = self._list.chosen
+        marked = names = [name for name in self._list.marked if name in self._all]
+        if len(names) < 2 and chosen is not None:
+            other = next((name for name in (*marked, self._current) if name not in (None, chosen.name)), None)
+            names = [chosen.name, other] if other is not None else []
+        if len(names) < 2:
+            mark = keys_of(self.app).shown("sessions.mark")
+            self.warn(f"Mark another session with {mark} first: two are compared.")
+            return
+        # The older one is what the newer one is compared with.
+        a, b = sorted(map(self._index.folder, names), key=lambda folder: natural_key(folder.name))
+        self.app.push_screen(ComparisonScreen(a, b))
 
     def action_delete(self) -> None:
         """Delete the session under the cursor after a confirmation."""

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import heapq
+import re
 from array import array
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol, TypeVar
 
 from rich.cells import cell_len
 from textual.content import Content, Span
@@ -14,7 +17,6 @@ from ua_tui.core.concurrency.cancellation import NEVER, Stop
 from ua_tui.core.storage.csv_text import csv_text, spreadsheet_cell
 from ua_tui.tui.render.format import middle_cut, tail_cut
 from ua_tui.tui.render.markdown.renderer import MarkdownTheme
-from ua_tui.tui.viewers.bodies.table_sort import NUMBER, SortKey, checked, key_of, sorted_gently
 from ua_tui.tui.viewers.bodies.text import TextBody
 from ua_tui.tui.viewers.cursor_body import BackgroundWork, BodyCommand, CopyText, KeyHint, Outcome, SaveCsv
 from ua_tui.tui.viewers.document import Body, joined
@@ -394,3 +396,67 @@ def _characters(line: str, width: int) -> int:
         if used > width:
             return at
     return len(line)
+
+
+Item = TypeVar("Item")
+
+_RUN = 5_000
+_NUMBER_STARTS = frozenset("+-.$€£0123456789")
+NUMBER = re.compile(r"[-+]?[$€£]?\s?\d[\d,.]*(?:[eE][-+]?\d+)?\s?%?")
+_DIGITS = re.compile(r"[-+]?\d[\d,]*(?:\.\d+)?(?:[eE][-+]?\d+)?")
+
+SortKey = float | str | None
+"""The sort key of a cell: its number, or its text if it is not a number; None if it is empty."""
+
+
+def key_of(cell: str) -> SortKey:
+    """Return the sort key of a cell."""
+    if not cell:
+        return None
+    if cell[0] in _NUMBER_STARTS or not cell.isascii():
+        if cell[-1].isdigit() and cell.isascii():
+            try:
+                return float(cell)
+            except ValueError:
+                pass  # such as a date
+        if NUMBER.fullmatch(cell) and (found := _DIGITS.search(cell)):
+            sign = -1.0 if cell.startswith("-") and not found.group().startswith("-") else 1.0
+            with suppress(ValueError):
+                return sign * float(found.group().replace(",", ""))
+    return cell.casefold()
+
+
+def sorted_gently(
+    order: Sequence[int], keys: Sequence[SortKey], stop: Stop, *, descending: bool = False
+) -> array[int]:
+    """Sort record numbers by their keys in many small sorts, as one large sort would block all other threads.
+
+    Numbers come before texts; records without a key come last in both directions. The sort is stable.
+
+    Raises:
+        Stopped: the flag was set.
+    """
+    sorted_ones = array("q")
+    for kind in (str, float) if descending else (float, str):
+        places = [place for place in checked(range(len(keys)), stop) if type(keys[place]) is kind]
+        key: Any = keys.__getitem__
+        runs = [
+            sorted(places[at : at + _RUN], key=key, reverse=descending)
+            for at in checked(range(0, len(places), _RUN), stop)
+        ]
+        merged = heapq.merge(*runs, key=key, reverse=descending)
+        sorted_ones.extend(order[place] for place in checked(merged, stop))
+    sorted_ones.extend(order[place] for place in checked(range(len(keys)), stop) if keys[place] is None)
+    return sorted_ones
+
+
+def checked(items: Iterable[Item], stop: Stop) -> Iterator[Item]:
+    """Yield items until the flag is set.
+
+    Raises:
+        Stopped: the flag was set.
+    """
+    for place, item in enumerate(items):
+        if not place & 1023:
+            stop.check()
+        yield item

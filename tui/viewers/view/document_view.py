@@ -6,6 +6,7 @@ A body with a cursor (`CursorBody`) is folded, sorted and filtered with keys; an
 from __future__ import annotations
 
 import asyncio
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -73,7 +74,13 @@ _ACTIONS_OF: Mapping[str, tuple[str, ...]] = {
 
 
 class DocumentView(ScrollView, can_focus=True):
-    """Shows one body at a time; `show` replaces it, and nothing of an older body appears afterwards."""
+    """Shows one body at a time; `show` replaces it, and nothing of an older body appears afterwards.
+
+    Attributes:
+        body: the body shown.
+        cursor_body: the body shown, if it has a cursor.
+        wants_end: whether the reader asked for an end that was not available yet, and has not moved since.
+    """
 
     COMPONENT_CLASSES: ClassVar[set[str]] = (
         {f"document--{role}" for role in ROLES}
@@ -114,11 +121,11 @@ class DocumentView(ScrollView, can_focus=True):
     @property
     def idle_actions(self) -> tuple[str, ...]:
         """The beginnings of the names of actions that do nothing with what is shown, for the help."""
-        commands = {key.command for key in self._cursor_body.keys} if self._cursor_body is not None else set()
+        commands = {key.command for key in self.cursor_body.keys} if self.cursor_body is not None else set()
         idle = [name for command, names in _ACTIONS_OF.items() if command not in commands for name in names]
         if not commands & {"fold", "unfold"}:
             idle += ["move.fold", "move.unfold"]
-        return (*idle, *(() if isinstance(self._body, Drawable) else ("picture.",)))
+        return (*idle, *(() if isinstance(self.body, Drawable) else ("picture.",)))
 
     @dataclass
     class ViewMessage(Message):
@@ -170,8 +177,8 @@ class DocumentView(ScrollView, can_focus=True):
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
         super().__init__(id=id, classes=classes)
-        self._body: Body = TextBody("")
-        self._cursor_body: CursorBody | None = None
+        self.body: Body = TextBody("")
+        self.cursor_body: CursorBody | None = None
         self._laid_out: Body | None = None
         self._rows: Rows = ListRows()
         self._width = 0
@@ -184,7 +191,7 @@ class DocumentView(ScrollView, can_focus=True):
         self._place: float | None = None
         self._landmark: int | None = None
         self._line = 0
-        self._to_end = False
+        self.wants_end = False
         self._unfinished = False
         self._is_first = True
         self.full_width = False
@@ -192,16 +199,6 @@ class DocumentView(ScrollView, can_focus=True):
         self._pictures = DocumentPictures(self, self._redraw)
 
     # -- content ----------------------------------------------------------------------------------
-
-    @property
-    def cursor_body(self) -> CursorBody | None:
-        """The body shown, if it has a cursor."""
-        return self._cursor_body
-
-    @property
-    def body(self) -> Body:
-        """The body shown."""
-        return self._body
 
     @property
     def row_count(self) -> int:
@@ -212,11 +209,6 @@ class DocumentView(ScrollView, can_focus=True):
     def place(self) -> float:
         """How far the reader has scrolled, from 0 to 1."""
         return float(self.scroll_offset.y) / max(1, len(self._rows))
-
-    @property
-    def wants_end(self) -> bool:
-        """Whether the reader asked for an end that was not available yet, and has not moved since."""
-        return self._to_end
 
     @property
     def landmarks(self) -> Sequence[Landmark]:
@@ -234,6 +226,25 @@ class DocumentView(ScrollView, can_focus=True):
             self.go_to_row(landmarks[number].row)
             self._landmark = number
 
+    def step_landmark(self, step: int) -> int:
+        """Mark and scroll to the landmark after or before the marked one; returns its number, -1 without any.
+
+        If the marked one is not on the screen, it is the one after or before what is.
+        """
+        rows = [landmark.row for landmark in self.landmarks]
+        if not rows:
+            return -1
+        top = int(self.scroll_offset.y)
+        bottom = top + self.scrollable_content_region.height
+        if self._marked_row in rows and top <= self._marked_row < bottom:
+            number = rows.index(self._marked_row) + step
+        else:
+            number = bisect_left(rows, top) if step > 0 else bisect_right(rows, bottom - 1) - 1
+        number %= len(rows)
+        self.mark_row(rows[number])
+        self.go_to_row(rows[number], below=3)
+        return number
+
     def mark_row(self, row: int) -> None:
         """Mark a row by its first cell, instead of any other."""
         self._marked_row = row
@@ -248,7 +259,7 @@ class DocumentView(ScrollView, can_focus=True):
         self._command = None
         self.full_width = False
         # A request for the end that came before everything was available applies to what follows.
-        to_end = self._to_end and (self._is_first or self._unfinished)
+        to_end = self.wants_end and (self._is_first or self._unfinished)
         self._unfinished = unfinished
         self._laid_out = None
         self._rows = ListRows()
@@ -258,7 +269,7 @@ class DocumentView(ScrollView, can_focus=True):
         self._matches = RowMatches()
         self.virtual_size = Size(0, 0)
         self.scroll_to(0, 0, animate=False, force=True, immediate=True)
-        self._to_end, self._is_first = to_end, False
+        self.wants_end, self._is_first = to_end, False
         self._place, self._line, self._landmark = place or None, line, None
         self._start_layout()
         self.post_message(self.CursorMoved(self))
@@ -267,13 +278,13 @@ class DocumentView(ScrollView, can_focus=True):
         """Show a longer form of the body; the reader stays at the same row, or at the requested end."""
         self._set_body(body)
         self._unfinished = unfinished
-        if self._cursor_body is not None:
+        if self.cursor_body is not None:
             self._matches = RowMatches()
         self._start_layout()
 
     def _set_body(self, body: Body) -> None:
-        self._body = body
-        self._cursor_body = body if isinstance(body, CursorBody) else None
+        self.body = body
+        self.cursor_body = body if isinstance(body, CursorBody) else None
 
     def on_unmount(self) -> None:
         """Remove the pictures from the terminal."""
@@ -287,7 +298,7 @@ class DocumentView(ScrollView, can_focus=True):
     @property
     def has_picture(self) -> bool:
         """Whether the body is a picture."""
-        return isinstance(self._body, PictureBody)
+        return isinstance(self.body, PictureBody)
 
     def action_full_width(self) -> None:
         """Show pictures in the full width, or whole."""
@@ -297,16 +308,16 @@ class DocumentView(ScrollView, can_focus=True):
 
     def _fit(self) -> bool:
         """Fit pictures to the view; returns whether that changes their size."""
-        if not isinstance(self._body, Drawable):
+        if not isinstance(self.body, Drawable):
             return False
-        return self._body.fit_to(None if self.full_width else self.scrollable_content_region.height)
+        return self.body.fit_to(None if self.full_width else self.scrollable_content_region.height)
 
     def _start_layout(self) -> None:
         if self.is_mounted and self.size.width:
             start_job(self, self._lay_out, "layout")
 
     async def _lay_out(self) -> None:
-        body, width, theme = self._body, self._content_width(), self._read_theme()
+        body, width, theme = self.body, self._content_width(), self._read_theme()
         self._fit()
         self._width, self._theme = width, theme
         if isinstance(body, Progressive) and not len(self._rows) and self._place is None:
@@ -319,7 +330,7 @@ class DocumentView(ScrollView, can_focus=True):
         else:
             rows = await in_thread(partial(body.lay_out, width, theme))
         self._laid_out = body
-        to_end = self._to_end
+        to_end = self.wants_end
         current = self._matches.current
         self._set_rows(rows)
         if to_end:
@@ -343,18 +354,18 @@ class DocumentView(ScrollView, can_focus=True):
         self._rows = rows
         self._pictures.show(rows)
         self._strips.clear()
-        if self._cursor_body is None:
+        if self.cursor_body is None:
             self._matches = RowMatches()
         self.virtual_size = Size(self._width, len(rows))
         self.refresh()
-        if self._cursor_body is not None:
+        if self.cursor_body is not None:
             self._show_cursor()
             self.post_message(self.CursorMoved(self))
 
     def _on_resize(self, event: events.Resize) -> None:
         if self._content_width() != self._width or self._fit():
             self._lay_out_again()
-        elif self._laid_out is not self._body:
+        elif self._laid_out is not self.body:
             # A longer form of the body is being laid out: the reader stays at the same row.
             self._start_layout()
         # A smaller view may no longer contain the cursor.
@@ -393,8 +404,8 @@ class DocumentView(ScrollView, can_focus=True):
         if len(self._matches):
             if isinstance(self._matches, RowMatches):
                 self._matches.select_from(int(self.scroll_offset.y))
-            elif self._cursor_body is not None:
-                self._matches.select_from(self._cursor_body.cursor_place())
+            elif self.cursor_body is not None:
+                self._matches.select_from(self.cursor_body.cursor_place())
             self._show_match()
         self._redraw()
         return len(self._matches)
@@ -402,15 +413,15 @@ class DocumentView(ScrollView, can_focus=True):
     @property
     def is_laid_out(self) -> bool:
         """Whether the rows are those of the body."""
-        return self._laid_out is self._body
+        return self._laid_out is self.body
 
     async def show_passage(self, passage: Passage) -> bool:
         """Go to a passage, and highlight its word wherever it is; False if it is not in what is laid out."""
-        body = self._cursor_body
+        body = self.cursor_body
         if body is not None:
             if passage.word:
                 await self.search(passage.word)
-            if 0 < passage.row <= body.entries and body is self._cursor_body:
+            if 0 < passage.row <= body.entries and body is self.cursor_body:
                 body.reveal(passage.row - 1)
                 self._update_cursor()
             return True
@@ -445,10 +456,10 @@ class DocumentView(ScrollView, can_focus=True):
 
     async def _find(self, current: int = -1) -> None:
         """Find the needle again, and keep the current match."""
-        body, rows, needle = self._cursor_body, self._rows, self._needle
+        body, rows, needle = self.cursor_body, self._rows, self._needle
         if body is not None:
             places = await in_thread(partial(body.find_places, needle)) if needle else ()
-            if body is not self._cursor_body:
+            if body is not self.cursor_body:
                 return
             before = self._matches
             here = before.found[before.current] if before.current >= 0 else None
@@ -463,7 +474,7 @@ class DocumentView(ScrollView, can_focus=True):
 
     def _show_match(self) -> None:
         """Bring the current match into view."""
-        matches, body = self._matches, self._cursor_body
+        matches, body = self._matches, self.cursor_body
         if isinstance(matches, PlaceMatches):
             if body is not None:
                 body.reveal(matches.found[matches.current])
@@ -492,7 +503,7 @@ class DocumentView(ScrollView, can_focus=True):
 
     def run_command(self, command: BodyCommand) -> None:
         """Give the body a command, and show the result; one that comes before its rows waits for them."""
-        body = self._cursor_body
+        body = self.cursor_body
         if body is None:
             return
         self.release_anchor()
@@ -522,7 +533,7 @@ class DocumentView(ScrollView, can_focus=True):
             if self._work is work:
                 self._work = None
                 self.post_message(self.CursorMoved(self))
-        if body is not self._cursor_body:
+        if body is not self.cursor_body:
             return
         change()
         if self._needle:
@@ -535,7 +546,7 @@ class DocumentView(ScrollView, can_focus=True):
 
     def action_toggle_or_page(self) -> None:
         """Fold or unfold; page down if nothing folds."""
-        if self._cursor_body is not None and any(key.command == "fold" for key in self._cursor_body.keys):
+        if self.cursor_body is not None and any(key.command == "fold" for key in self.cursor_body.keys):
             self.run_command(BodyCommand("toggle"))
         else:
             self.action_page_down()
@@ -584,8 +595,8 @@ class DocumentView(ScrollView, can_focus=True):
 
     def action_scroll_home(self) -> None:
         """Go to the first entry, or to the top."""
-        if self._cursor_body is not None:
-            self._step(-self._cursor_body.entries)
+        if self.cursor_body is not None:
+            self._step(-self.cursor_body.entries)
             return
         self.release_anchor()
         self.scroll_home(animate=False, immediate=True)
@@ -597,8 +608,8 @@ class DocumentView(ScrollView, can_focus=True):
         self._go_to_end(immediate=True)
 
     def _go_to_end(self, *, immediate: bool = False) -> None:
-        if self._cursor_body is not None:
-            self._step(self._cursor_body.entries)
+        if self.cursor_body is not None:
+            self._step(self.cursor_body.entries)
             self._remember_end()
             return
         self._remember_end()
@@ -607,12 +618,12 @@ class DocumentView(ScrollView, can_focus=True):
         self.post_message(self.EdgeRequested(last=True))
 
     def _remember_end(self) -> None:
-        self._to_end = self._is_first or self._unfinished or self._laid_out is not self._body
+        self.wants_end = self._is_first or self._unfinished or self._laid_out is not self.body
 
     def release_anchor(self) -> None:
         """Forget a waiting command, a request for the end, and the place to return to: the reader moves elsewhere."""
         super().release_anchor()
-        self._to_end, self._place, self._command, self._landmark = False, None, None, None
+        self.wants_end, self._place, self._command, self._landmark = False, None, None, None
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         """Report that the reader comes near the end."""
@@ -622,7 +633,7 @@ class DocumentView(ScrollView, can_focus=True):
             self.post_message(self.NearEnd(self))
 
     def _page(self) -> int:
-        rows, body = self._cursor_rows(), self._cursor_body
+        rows, body = self._cursor_rows(), self.cursor_body
         if rows is None or body is None or not body.entries:
             return 1
         _, height = rows.span(min(body.cursor, body.entries - 1))
@@ -630,7 +641,7 @@ class DocumentView(ScrollView, can_focus=True):
 
     def _step(self, entries: int) -> bool:
         """Move the cursor; False if there is none."""
-        body = self._cursor_body
+        body = self.cursor_body
         if body is None:
             return False
         self.release_anchor()
@@ -644,7 +655,7 @@ class DocumentView(ScrollView, can_focus=True):
     # -- cursor -----------------------------------------------------------------------------------
 
     def _cursor_rows(self) -> CursorRows | None:
-        if self._cursor_body is None or self._laid_out is not self._body:
+        if self.cursor_body is None or self._laid_out is not self.body:
             return None
         return cast(CursorRows, self._rows)
 
@@ -657,13 +668,13 @@ class DocumentView(ScrollView, can_focus=True):
 
     def _report_move(self, before: int) -> None:
         self._show_cursor()
-        if self._cursor_body is not None and self._cursor_body.cursor != before:
+        if self.cursor_body is not None and self.cursor_body.cursor != before:
             self.refresh()
             self.post_message(self.CursorMoved(self))
 
     def _show_cursor(self) -> None:
         """Bring the cursor into view."""
-        body, rows = self._cursor_body, self._cursor_rows()
+        body, rows = self.cursor_body, self._cursor_rows()
         if body is None or rows is None:
             return
         body.cursor = max(0, min(body.cursor, body.entries - 1))
@@ -672,18 +683,18 @@ class DocumentView(ScrollView, can_focus=True):
         first, count = rows.span(body.cursor)
         top, height = int(self.scroll_offset.y), self.scrollable_content_region.height
         # The view scrolls here, not the reader.
-        to_end, place, command = self._to_end, self._place, self._command
+        to_end, place, command = self.wants_end, self._place, self._command
         if first - rows.head < top:
             self.scroll_to(y=first - rows.head, animate=False, force=True)
         elif first + count > top + height:
             self.scroll_to(y=first + count - height, animate=False, force=True)
-        self._to_end, self._place, self._command = to_end, place, command
+        self.wants_end, self._place, self._command = to_end, place, command
 
     # -- mouse ------------------------------------------------------------------------------------
 
     async def _on_click(self, event: events.Click) -> None:
         url = event.style.meta.get("url")
-        rows, body = self._cursor_rows(), self._cursor_body
+        rows, body = self._cursor_rows(), self.cursor_body
         offset = event.get_content_offset(self)
         if rows is not None and body is not None and offset is not None:
             event.prevent_default()
@@ -720,7 +731,7 @@ class DocumentView(ScrollView, can_focus=True):
             strip = self._strip(index)
             self._strips[index] = strip
         strip = strip.crop_extend(0, width, self.rich_style)
-        body, rows = self._cursor_body, self._cursor_rows()
+        body, rows = self.cursor_body, self._cursor_rows()
         if body is None or rows is None or index < rows.head or rows.entry_at(index) != body.cursor:
             return strip
         return self._with_cursor(strip)

@@ -1,0 +1,189 @@
+"""Going back to before a query: the choice of the query, and what would change."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar, Literal
+
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.content import Content
+from textual.widgets import OptionList, Static
+
+from ua_tui.core.events.units import money, quantity
+from ua_tui.core.session.rewinding import Prospect
+from ua_tui.core.text import clean_line
+from ua_tui.core.versions.restoring import Plan
+from ua_tui.core.view.records import Query
+from ua_tui.tui.keys.keymap import keys_of
+from ua_tui.tui.keys.places import KEEP, KeyPlace, key_binding
+from ua_tui.tui.ports import ScreenHost
+from ua_tui.tui.render.format import first_line, tail_cut
+from ua_tui.tui.widgets.choice_list import LetterKeyList
+from ua_tui.tui.widgets.dialog import QUIET_SECONDS, Box, Choice, Dialog, FactRows, Foot
+
+_FEW, _MOST_PATHS, _MOST_TOOLS = 3, 50, 6
+_KINDS = (("changed", "Changed"), ("deleted", "Deleted"), ("added", "Restored"))
+_REASONS = (
+    ("by_hand", "changed while no query ran"),
+    ("in_use", "open for writing in another program"),
+    ("not_kept", "content not kept: above a limit"),
+    ("in_the_way", "a link or a folder is in the way"),
+)
+
+Answer = Literal["stay", "conversation", "files"]
+
+
+def open_screen(app: ScreenHost) -> None:
+    """Choose the query to go back to."""
+    app.rewind.open()
+
+
+class RewindScreen(Dialog[Query | None]):
+    """Lists the queries of a session, the newest first; closes with the one to go back to, or with None.
+
+    Args:
+        queries: the queries that are not undone, in their order.
+    """
+
+    PLACE: ClassVar[KeyPlace] = KeyPlace("Going back to a query", fixed=(("Enter", "what would change"),))
+    BINDINGS: ClassVar[list[BindingType]] = [key_binding("screen.back", "escape,q", "close", "back")]
+
+    def __init__(self, queries: Sequence[Query]) -> None:
+        super().__init__(requested=True)
+        self._queries = list(reversed(queries))
+
+    def compose(self) -> ComposeResult:
+        """Create the list, and what came after the chosen query."""
+        with Box("Go back to before"):
+            yield LetterKeyList(id="rewind-queries")
+            yield Static(id="rewind-after", classes="facts")
+            yield Foot(hint=f"Enter show what would change   {keys_of(self.app).shown('screen.back')} close")
+
+    def on_mount(self) -> None:
+        """Show the queries."""
+        listed = self.query_one(LetterKeyList)
+        listed.show_rows(map(_row, self._queries), 0)
+        listed.focus()
+
+    def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
+        """Show what came after the query."""
+        event.stop()
+        undone = self._queries[: event.option_index + 1]
+        self.query_one("#rewind-after", Static).update(Content(f"Undoes {describe_work(undone)}."))
+
+    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
+        """Close with the query."""
+        event.stop()
+        self.dismiss(self._queries[event.option_index])
+
+
+def _row(query: Query) -> Content:
+    calls = f"  {quantity(query.calls, 'call')}" if query.calls else ""
+    return Content.assemble(
+        (f"{query.number:>3}  {query.at.astimezone():%H:%M}  ", "$text-on-rows"),
+        first_line(query.text),
+        (calls, "$text-on-rows"),
+    )
+
+
+def describe_work(queries: Sequence[Query]) -> str:
+    """Describe how much the queries did: their number, their calls, their cost."""
+    costs = [query.end.cost_usd for query in queries if query.end is not None and query.end.cost_usd]
+    calls = sum(query.calls for query in queries)
+    parts = (
+        quantity(len(queries), "query", "queries"),
+        quantity(calls, "call") if calls else "",
+        f"{money(sum(costs))} that stays spent" if costs else "",
+    )
+    return ", ".join(filter(None, parts))
+
+
+class ReturnScreen(Dialog[Answer]):
+    """Shows what going back to before a query would change, and asks; to stay has the focus.
+
+    Args:
+        query: the query.
+        undone: it and those after it.
+        prospect: what would change.
+        queued: the number of waiting queries.
+    """
+
+    PLACE: ClassVar[KeyPlace] = KeyPlace("Before a session goes back")
+    FIRST = "stay"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        key_binding("rewind.conversation", "c", "answer('conversation')", "the conversation; files stay"),
+        key_binding("rewind.files", "f", "answer('files')", "the conversation and the files"),
+        key_binding("rewind.stay", "n,escape,q", "answer('stay')", "stay", KEEP),
+    ]
+
+    def __init__(self, query: Query, undone: Sequence[Query], prospect: Prospect, queued: int = 0) -> None:
+        # A key that was held down must not be an answer.
+        super().__init__(requested=True, quiet=QUIET_SECONDS)
+        self._query = query
+        self._undone = undone
+        self._prospect = prospect
+        self._queued = queued
+
+    def compose(self) -> ComposeResult:
+        """Show what would change and what would stay."""
+        plan = self._prospect.plan
+        with Box(f"Go back to before query {self._query.number}", "-asks"):
+            yield Static(Content(tail_cut(first_line(self._query.text), 200)), classes="heading")
+            yield FactRows(self._rows(), "-wide")
+            yield Static(Content(_about_files(plan)), classes="advice")
+            yield FactRows(_file_rows(plan), "-wide")
+            changes = len(plan.changes) if plan is not None else 0
+            choices = [
+                Choice("n", "Stay", "stay", "answer('stay')"),
+                Choice("c", "Conversation", "conversation", "answer('conversation')"),
+            ]
+            if changes:
+                files = f"Conversation, {quantity(changes, 'file')}"
+                choices.append(Choice("f", files, "files", "answer('files')"))
+            yield Foot(*choices)
+
+    def action_answer(self, value: Answer) -> None:
+        """Close with the answer; without files to change there is none about them."""
+        if value != "files" or self.query("#files"):
+            super().action_answer(value)
+
+    def _rows(self) -> list[tuple[str, str]]:
+        outside = ", ".join(clean_line(each, 60) for each in self._prospect.outside[:_MOST_TOOLS])
+        more = len(self._prospect.outside) - _MOST_TOOLS
+        rows = [
+            ("Undone", f"{describe_work(self._undone)}. The agent forgets them."),
+            ("Kept", "All of it, as a session of its own."),
+            ("Not undone", f"{outside}{f' and {more} more' if more > 0 else ''}" if outside else ""),
+            (
+                "Queue",
+                f"{quantity(self._queued, 'query waits', 'queries wait')}, paused." if self._queued else "",
+            ),
+        ]
+        return [(label, text) for label, text in rows if text]
+
+
+def _about_files(plan: Plan | None) -> str:
+    if plan is None:
+        return "What the files were then is not known: they stay as they are."
+    if not plan.changes:
+        return "No file would change."
+    return "The files stay as they are, unless you choose that they go back, too:"
+
+
+def _file_rows(plan: Plan | None) -> list[tuple[str, str]]:
+    if plan is None:
+        return []
+    rows = [(label, _paths(plan.of(kind))) for kind, label in _KINDS]  # type: ignore[arg-type]
+    rows += [
+        ("Stays", f"{_paths(paths)} ({why})")
+        for reason, why in _REASONS
+        if (paths := plan.staying(reason))  # type: ignore[arg-type]
+    ]
+    return [(label, text) for label, text in rows if text]
+
+
+def _paths(paths: Sequence[str]) -> str:
+    shown = ", ".join(clean_line(path, 80) for path in paths[:_MOST_PATHS])
+    more = f" and {len(paths) - _MOST_PATHS:,} more" if len(paths) > _MOST_PATHS else ""
+    return f"{quantity(len(paths), 'file')}, {shown}{more}" if len(paths) > _FEW else shown
