@@ -18,12 +18,11 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from tests.waiting import PATIENCE, wait_until
-from ua_tui.core.demo.composio.sandbox import Mounts
-from ua_tui.core.demo.composio.server import ComposioServer
+from ua_tui.core.demo.composio.server import ComposioServer, Mounts
 from ua_tui.core.demo.composio.services import DemoRemoteSession, Services, ToolAnswer
 from ua_tui.core.demo.pace import Pace
 from ua_tui.core.demo.playbook import load_library
-from ua_tui.core.demo.press.articles import load_catalogue
+from ua_tui.core.demo.press import load_catalogue
 from ua_tui.core.settings.model import Settings
 
 KEY = "ak_standin0123456789abcdef"

@@ -20,6 +20,7 @@ from ua_tui.tui.keys.names import shown_key
 from ua_tui.tui.keys.places import bindings_of, distinct, sections_of
 from ua_tui.tui.layout.frame import Frame
 from ua_tui.tui.panes.spec import pane_specs
+from ua_tui.tui.replay.time_line import TimeLine
 from ua_tui.tui.screens.application.help import screen_places
 from ua_tui.tui.widgets.modal import Modal
 
@@ -55,7 +56,8 @@ def standard_keys() -> dict[str, str]:
 
 def every_place() -> list[type[DOMNode]]:
     """The classes with a section of the help, in its order."""
-    running: list[type[DOMNode]] = [MainScreen, Frame, *(spec.load() for spec in pane_specs()), UaTuiApp]
+    panes = (spec.load() for spec in pane_specs())
+    running: list[type[DOMNode]] = [MainScreen, Frame, *panes, TimeLine, UaTuiApp]
     return [each for each in (*running, *screen_places()) if hasattr(each, "PLACE")]
 
 

@@ -166,13 +166,15 @@ class Cluster:
             lock.unlink(missing_ok=True)
         self.start()
 
-    def make_database(self, template: str = "template1", name: str | None = None) -> Database:
-        """Make a database, a copy of `template`."""
+    def make_database(
+        self, template: str = "template1", name: str | None = None, options: str = ""
+    ) -> Database:
+        """Make a database, a copy of `template`; `options` are more words of `CREATE DATABASE`."""
         import psycopg
 
         name = name or f"t{uuid4().hex[:12]}"
         with psycopg.connect(self.url("postgres"), autocommit=True) as db:
-            db.execute(f'CREATE DATABASE "{name}" TEMPLATE "{template}"'.encode())
+            db.execute(f'CREATE DATABASE "{name}" TEMPLATE "{template}" {options}'.encode())
         return Database(name=name, url=self.url(name), tcp=self.tcp(name))
 
     def make_team_database(self) -> Database:

@@ -20,6 +20,7 @@ from tests.bench.journal import journal
 from tests.bench.knowledge.section import knowledge
 from tests.bench.large import large
 from tests.bench.living import on_screen
+from tests.bench.moments import moments
 from tests.bench.observing import cost
 from tests.bench.scale import scale
 from tests.bench.stalls import stalls
@@ -44,6 +45,7 @@ MEASUREMENTS: dict[str, Callable[[Path, int], Section]] = {
     "evidence": evidence,
     "fleet": fleet,
     "team": team,
+    "time": moments,
     "screen": on_screen,
 }
 

@@ -10,6 +10,9 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.running import environment
+from tests.moving_picture import FRAMES
+from tests.moving_picture import LARGEST as LARGEST_MOVING
+from tests.moving_picture import NAME as MOVING
 from tests.pictures import LARGEST, PICTURES, Picture, shown
 
 ROOT = Path(__file__).parents[2]
@@ -46,8 +49,18 @@ def test_the_pages_show_each_picture_once_and_no_other_is_kept() -> None:
         for page in pages
         for target in re.findall(r"!\[[^]]*\]\(([^)]*\.svg)\)", page.read_text(encoding="utf-8"))
     ]
-    assert sorted(shown_in_pages) == sorted(NAMES)
-    assert sorted(path.name for path in (ROOT / "docs").glob("*.svg")) == sorted(NAMES)
+    assert sorted(shown_in_pages) == sorted([*NAMES, MOVING])
+    assert sorted(path.name for path in (ROOT / "docs").glob("*.svg")) == sorted([*NAMES, MOVING])
+
+
+def test_the_moving_picture_is_small_and_fetches_nothing() -> None:
+    drawn = (ROOT / "docs" / MOVING).read_text(encoding="utf-8")
+    assert len(drawn.encode()) < LARGEST_MOVING
+    assert drawn.count('class="f"') == FRAMES
+    assert "Recorded demo session" in drawn
+    assert "<script" not in drawn
+    assert "/tmp" not in drawn
+    assert not re.findall(r'(?:href|src)="(?!#)', drawn)
 
 
 @pytest.mark.slow

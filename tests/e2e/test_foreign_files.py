@@ -70,7 +70,7 @@ def test_a_planted_session_is_not_resumed_before_it_is_adopted(tmp_path: Path) -
         model.bodies.clear()
         done = run(tmp_path, "resume", "--plain", session.name, "And dogs?", env=ours)
         assert (done.code, model.bodies) == (2, [])
-        assert "can be read, but not resumed" in done.stderr
+        assert "can be read, but neither resumed nor forked" in done.stderr
         assert QUERY in run(tmp_path, "sessions", "--json", env=ours).stdout
         asked = run(tmp_path, "trust", "adopt", str(session), env=ours)
         assert (asked.code, "1 waiting query" in asked.stdout) == (2, True)

@@ -49,6 +49,7 @@ from tests.journals import read_journal
 from tests.observers.knowledge.recorded import passages
 from ua_tui.core.events.types import QueryFinished, ToolCallFinished
 from ua_tui.core.knowledge.place import FILE
+from ua_tui.core.storage.workspace import VERSIONS
 
 TITLE, CLEARED = PAYLOADS["title"], PAYLOADS["clear"]
 CLICKABLE = re.compile(r"quit\[/\]|\[link=file:///x\]y|\[/foo\]|vscode://")
@@ -305,7 +306,7 @@ def test_no_payload_has_an_effect_in_a_file_or_on_a_stream(tmp_path: Path) -> No
         if path.is_file() and ".local" not in path.parts:
             text = path.read_text(encoding="utf-8", errors="replace")
             assert KEY not in text, path
-            if not {"work_products", "SAVED_REPORTS", FILE} & set(path.parts):
+            if not {"work_products", "SAVED_REPORTS", VERSIONS, FILE} & set(path.parts):
                 assert not UNSAFE.search(text.replace("\u200b", "")), path
     indexed = "".join(map("".join, passages(done.session.parent / FILE)))
     assert indexed

@@ -30,7 +30,7 @@ from ua_tui.core.connections.toolkit import ToolkitStart, toolkit_connection
 from ua_tui.core.events import types as ev
 from ua_tui.core.knowledge.access import open_store
 from ua_tui.core.knowledge.place import FILE as FILE_NAME
-from ua_tui.core.knowledge.records import Cursor, KnowledgeDocument
+from ua_tui.core.knowledge.records import Batch, Cursor, KnowledgeDocument
 from ua_tui.core.storage.folders import WORKSPACES
 from ua_tui.tui import compose
 
@@ -129,7 +129,7 @@ def know(base: Path) -> None:
     # What is known of a session without a folder is removed.
     (base / WORKSPACES / EARLIER).mkdir(parents=True)
     with open_store(base / WORKSPACES / FILE_NAME) as store:
-        assert store.apply(EARLIER, Cursor(), Cursor(1, 1), documents=documents)
+        assert store.apply(EARLIER, Cursor(), Batch(after=Cursor(1, 1), documents=documents))
 
 
 def _blocks(messages: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:

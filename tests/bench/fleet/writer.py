@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from collections import Counter
 
 import psycopg
 
@@ -17,7 +18,7 @@ BATCHES_A_SECOND = 10
 def main() -> None:
     """Write until the parent ends."""
     url, ids = sys.argv[1], sys.argv[2].split(",")
-    seq = 0
+    seq, written = 0, Counter[str]()
     with psycopg.connect(url, autocommit=True, options="-c search_path=ua_tui,public") as db:
         due = time.monotonic()
         while True:
@@ -25,9 +26,13 @@ def main() -> None:
                 lines = []
                 for number in range(LINES_A_SECOND // BATCHES_A_SECOND):
                     event = TextDelta(query_id="q1", message_id="m1", text=f"word {seq} {number} " * 4)
-                    lines.append((id_, seq + number + 1, encode_event(event).decode()))
+                    lines.append(encode_event(event) + b"\n")
+                data = b"".join(lines)
+                start, written[id_] = written[id_], written[id_] + len(data)
                 with db.transaction(), db.cursor() as cursor:
-                    cursor.executemany("INSERT INTO journal (session, seq, line) VALUES (%s, %s, %s)", lines)
+                    cursor.execute(
+                        "INSERT INTO piece VALUES (%s, 'journal.jsonl', %s, %s)", (id_, start, data)
+                    )
                     cursor.execute(
                         "UPDATE session SET activity = %s, cost_usd = %s, seen_at = now() WHERE id = %s",
                         (f"writes part {seq}", seq / 1_000, id_),

@@ -23,7 +23,7 @@ from pathlib import Path
 from tests.bench.table import Row
 from ua_tui.core.knowledge.access import open_search, open_store
 from ua_tui.core.knowledge.place import FILE, KnowledgePlace
-from ua_tui.core.knowledge.records import Cursor, KnowledgeDocument
+from ua_tui.core.knowledge.records import Batch, Cursor, KnowledgeDocument
 from ua_tui.core.postgres.address import Address
 
 VARIABLE = "UA_TUI_COLLECTIONS"
@@ -79,7 +79,7 @@ def store_collection(place: KnowledgePlace, collection: Collection) -> None:
             )
             for page in collection.pages
         )
-        assert store.apply(collection.name, Cursor(), Cursor(1, 1), documents=documents)
+        assert store.apply(collection.name, Cursor(), Batch(after=Cursor(1, 1), documents=documents))
 
 
 def ranked_by_search(place: KnowledgePlace, collection: Collection) -> Mapping[int, list[int]]:

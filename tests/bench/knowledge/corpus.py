@@ -10,7 +10,7 @@ from pathlib import Path
 from tests.bench.knowledge.prose import Prose
 from ua_tui.core.knowledge.index.chunks import split_chunks
 from ua_tui.core.knowledge.index.database import open_writer
-from ua_tui.core.knowledge.index.fingerprints import address_hash, body_hash
+from ua_tui.core.knowledge.index.preparing import body_hash
 from ua_tui.core.storage.sqlite import transaction
 
 CHUNKS = 100_000
@@ -27,10 +27,9 @@ DAY = 86_400.0
 
 _SESSION = "INSERT INTO session(id, folder, title) VALUES (?, ?, ?)"
 _CALL = "INSERT INTO call(id, session, tool_use_id, tool) VALUES (?, ?, ?, ?)"
-_SOURCE = "INSERT INTO source(id, url, site) VALUES (?, ?, ?)"
 _DOCUMENT = (
-    "INSERT INTO document(id, kind, session, call, source, hash, words, path, part, title, context, made_at,"
-    " trust) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'web')"
+    "INSERT INTO document(id, kind, session, call, url, site, hash, words, path, part, title, context, made_at,"
+    " trust) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'web')"
 )
 _CHUNK = 'INSERT INTO chunk(id, document, start, "end", text) VALUES (?, ?, ?, ?, ?)'
 
@@ -60,7 +59,7 @@ class _Corpus:
         self._random = random.Random(SEED)
         self._documents = 0
         self._sessions = 0
-        self._source = 0
+        self._source = "", ""
         self.chunks = 0
         self.text_bytes = 0
 
@@ -83,17 +82,15 @@ class _Corpus:
         number, title = self._documents, self._prose.title(topic, 7)
         site = f"site-{self._random.randrange(SITES)}.example"
         url = f"https://{site}/{topic}/{title[:30].replace(' ', '-')}-{number}"
-        path, source = f"search_results/found_{number // 20}.json", address_hash(url)
+        path = f"search_results/found_{number // 20}.json"
         if kind == "article":
             # A row that was found before led to it.
-            path, source = f"extracted_articles/page_{number}.json", self._source
-        else:
-            self._db.execute(_SOURCE, (source, url, site))
-        self._source = source
+            path, (url, site) = f"extracted_articles/page_{number}.json", self._source
+        self._source = url, site
         self._db.execute(
             _DOCUMENT,
-            (number, kind, self._sessions, self._sessions, source, body_hash(text)[0], len(text.split()), path, number,
-             title, query, made),
+            (number, kind, self._sessions, self._sessions, url, site, body_hash(text)[0], len(text.split()), path,
+             number, title, query, made),
         )  # fmt: skip
         self._db.executemany(_CHUNK, self._chunks(number, text))
         self.text_bytes += sum(len(part.encode()) for part in (text, title, query))

@@ -13,7 +13,7 @@ from ua_tui.core.knowledge.access import open_search
 from ua_tui.core.knowledge.status import read_status
 from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.core.storage.folders import WORKSPACES
-from ua_tui.observers.knowledge.catch_up import rebuild
+from ua_tui.observers.knowledge.catch_up import update
 
 SESSIONS, QUESTIONS = 200, 500
 FIRST = 5
@@ -29,7 +29,7 @@ def finding_rows(base: Path) -> tuple[list[Row], list[str]]:
         write_session(base, session)
     database = base / WORKSPACES / "knowledge.db"
     began, worked = time.perf_counter(), time.process_time()
-    problems = rebuild(database, base, Redactor())
+    problems = update(database, base, Redactor(), again=True)
     took, used = time.perf_counter() - began, time.process_time() - worked
     made = read_status(database)
     if not made.passages or problems:

@@ -11,13 +11,13 @@ from tests.bench.knowledge.queries import query_rows
 from tests.bench.table import Row
 from tests.postgres_server import Cluster, binaries, short_folder
 from ua_tui.core.knowledge.access import open_search, open_store
-from ua_tui.core.knowledge.records import Cursor, Facts, IndexedCall, KnowledgeDocument
+from ua_tui.core.knowledge.records import Batch, Cursor, Facts, IndexedCall, KnowledgeDocument
 from ua_tui.core.postgres.address import Address
 
 MEDIAN, P95 = 40.0, 80.0
 _DOCUMENTS = """
-SELECT d.id, d.kind, d.path, d.part, d.title, d.context, d.made_at, s.url FROM document d
-JOIN source s ON s.id = d.source WHERE d.session = ? ORDER BY d.id
+SELECT d.id, d.kind, d.path, d.part, d.title, d.context, d.made_at, d.url FROM document d
+WHERE d.session = ? ORDER BY d.id
 """
 
 
@@ -48,7 +48,9 @@ def _copy(file: Path, address: Address) -> None:
             call = IndexedCall(tool_use_id=f"t{number}", tool="mcp__composio__COMPOSIO_SEARCH_WEB")
             facts, documents = Facts(title=title), [*_documents(db, number)]
             name, ends = f"bench:/runs/{folder}", Cursor(1, 1)
-            assert store.apply(name, Cursor(), ends, facts=facts, calls=[call], documents=documents)
+            assert store.apply(
+                name, Cursor(), Batch(after=ends, facts=facts, calls=[call], documents=documents)
+            )
 
 
 def _documents(db: sqlite3.Connection, session: int) -> Iterator[KnowledgeDocument]:

@@ -250,8 +250,8 @@ def _fill(team: Desk, jobs: int) -> None:
         " FROM ua_tui.job WHERE state = 'done'"
     )
     team.execute(
-        "INSERT INTO ua_tui.journal (session, seq, line)"
-        " SELECT id, n, '{}' FROM ua_tui.session, generate_series(1, 6) n"
+        "INSERT INTO ua_tui.piece SELECT id, 'journal.jsonl', 3 * n, E'{}\\n'"
+        " FROM ua_tui.session, generate_series(0, 5) n"
     )
     team.execute("VACUUM ANALYZE")
 

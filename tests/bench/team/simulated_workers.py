@@ -16,12 +16,12 @@ from pathlib import Path
 import msgspec
 
 from tests.core.team.copied_session import CopiedSession
-from ua_tui.core.concurrency.race import until
 from ua_tui.core.events.types import QueryFinished, QueryReceived, ToolCallFinished, ToolCallStarted
 from ua_tui.core.observation import Observation
 from ua_tui.core.postgres.address import Address
 from ua_tui.core.postgres.connection import Connections
 from ua_tui.core.storage.workspace import Workspace
+from ua_tui.core.tasks import until
 from ua_tui.core.team.actions import PostgresActions
 from ua_tui.core.team.jobs.queue import QueueWorker
 from ua_tui.core.team.jobs.running import JobStop

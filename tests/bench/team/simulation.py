@@ -41,7 +41,8 @@ SELECT extract(epoch FROM clock_timestamp()), (SELECT count(*) FROM job WHERE st
     (SELECT sum(wal_bytes) FROM public.pg_stat_statements WHERE toplevel),
     (SELECT sum(pg_total_relation_size(oid)) FROM pg_class
         WHERE relnamespace = 'ua_tui'::regnamespace AND relkind = 'r'),
-    (SELECT count(*) FROM journal), (SELECT deadlocks FROM pg_stat_database WHERE datname = current_database())
+    (SELECT count(*) FROM piece, regexp_matches(convert_from(data, 'UTF8'), E'\\n', 'g') WHERE path = 'journal.jsonl'),
+    (SELECT deadlocks FROM pg_stat_database WHERE datname = current_database())
 """
 _CLAIM = """
 SELECT sum(calls), sum(total_exec_time), max(max_exec_time) FROM public.pg_stat_statements WHERE query LIKE %s

@@ -1,0 +1,105 @@
+"""How soon a replay shows any moment of a session, and how fast it plays: `FOLDER RESULT_FILE` measures one."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import math
+import random
+import sys
+import time
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from tests.bench.apart import report_of
+from tests.bench.forks import fork_row
+from tests.bench.large_journal import write_large_journal
+from tests.bench.table import Row, Section, median, spread
+from tests.waiting import until
+from ua_tui.core.settings.loading import load_settings
+from ua_tui.tui.app.app import UaTuiApp
+from ua_tui.tui.replay.player import Player
+from ua_tui.tui.replay.replay_source import ReplaySource
+
+SEEK, FASTEST = 200.0, 20_000.0
+QUERIES, SEEKS, RUNS = 34, 20, 3
+SIZE = (160, 45)
+SECONDS = 300.0
+
+
+def moments(base: Path, _runs: int) -> Section:
+    """What it takes to go to any moment of 10,000 events, and to play all of them as fast as possible."""
+    folder = base / "AGENT_RUN_WORKSPACES" / "session_20261121_060000"
+    write_large_journal(folder, queries=QUERIES)
+    found = report_of("tests.bench.moments", str(folder), base, seconds=SECONDS)
+    events = f"{found['events']:,} events"
+    seeks, whole, played = found["seeks"], found["whole"], found["played"]
+    rate = found["events"] / median(played)
+    cpu = f"{found['events'] / median(found['cpu']):,.0f} a second of processor time"
+    return Section(
+        [
+            Row(
+                "seek in a replay",
+                max(seeks) * 1_000,
+                "ms",
+                SEEK,
+                f"the slowest of {spread(seeks)}, {events}",
+            ),
+            Row("seek until everything before it is there", median(whole) * 1_000, "ms", None, spread(whole)),
+            Row(
+                "replay at max, per event",
+                1e6 / rate,
+                "µs",
+                1e6 / FASTEST,
+                f"{rate:,.0f} events a second; {cpu}",
+            ),
+            fork_row(base / "fork"),
+        ]
+    )
+
+
+async def measured(folder: Path) -> dict[str, Any]:
+    """Seek and play; times in seconds."""
+    source = ReplaySource(folder, speed=math.inf)
+    app = UaTuiApp(load_settings({"workspace_base": folder.parent.parent}), source)
+    seeks: list[float] = []
+    whole: list[float] = []
+    played: list[float] = []
+    cpu: list[float] = []
+    chance = random.Random(4)
+    async with app.run_test(size=SIZE):
+        async with asyncio.timeout(SECONDS):
+            await source.opened.wait()
+            player = source.player
+            assert player is not None
+            for _ in range(RUNS):
+                await _settle(player)
+                player.seek(0)
+                await _settle(player)
+                began, processor = time.perf_counter(), time.process_time()
+                player.play(playing=True)
+                await until(lambda: player.is_at_end and not player.is_playing, SECONDS)
+                played.append(time.perf_counter() - began)
+                cpu.append(time.process_time() - processor)
+            for _ in range(SEEKS):
+                position = chance.randrange(len(player.recording))
+                began = time.perf_counter()
+                player.seek(position)
+                await until(partial(_is_at, player, position), SECONDS)
+                seeks.append(time.perf_counter() - began)
+                await _settle(player)
+                whole.append(time.perf_counter() - began)
+    return {"events": len(player.recording), "seeks": seeks, "whole": whole, "played": played, "cpu": cpu}
+
+
+def _is_at(player: Player, position: int) -> bool:
+    return player.position == position
+
+
+async def _settle(player: Player) -> None:
+    await until(lambda: player.is_settled, SECONDS)
+
+
+if __name__ == "__main__":
+    Path(sys.argv[2]).write_text(json.dumps(asyncio.run(measured(Path(sys.argv[1])))), encoding="utf-8")
