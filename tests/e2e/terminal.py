@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import termios
 import time
 from collections.abc import Callable, Iterator
@@ -50,6 +51,11 @@ class Terminal:
                 for line in map(buffer.__getitem__, range(self._screen.lines))
             )
         return self._text
+
+    @property
+    def output(self) -> str:
+        """All that was written until now; a character of which only a part has come is left out."""
+        return codecs.getincrementaldecoder("utf-8")().decode(self.written)
 
     def read(self, wait: float = 0.1) -> bool:
         """Read all that the program has written; False once it has ended."""

@@ -63,7 +63,7 @@ def test_a_kitty_terminal_is_sent_the_picture_and_its_cells(tmp_path: Path) -> N
         assert max(high for _, high in difference.getextrema()) < 8  # type: ignore[misc]
         number = int(first["i"])
         cell = rf"\x1b\[38;5;{number & 0xFFFFFF}(?:;[0-9;]+)?m{PLACEHOLDER}"
-        assert re.search(cell, screen.written.decode()) is not None
+        assert re.search(cell, screen.output) is not None
         cells = int(first["c"]) * int(first["r"])
         screen.wait_for(lambda text: text.count(PLACEHOLDER) == cells)
     assert FULL.search(screen.written)

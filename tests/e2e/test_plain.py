@@ -131,7 +131,7 @@ def test_ctrl_c_stops_the_query_and_twice_the_program(tmp_path: Path) -> None:
             screen.wait_for(lambda text: "again to quit." in text.partition("What is half")[2])
             screen.type("\x03")
             assert screen.end() == 130
-            written = screen.written.decode()
+            written = screen.output
         never.set()
     assert_plain(written)
     assert "\a" not in written
@@ -148,7 +148,7 @@ def test_an_end_at_once_leaves_the_interrupt_key_of_the_terminal(tmp_path: Path)
         screen.wait_for("You: ")
         screen.type("\x03\x03\x03")
         screen.wait_until(lambda: not screen.read())
-        assert "ended before everything was saved" in screen.written.decode()
+        assert "ended before everything was saved" in screen.output
         assert termios.tcgetattr(screen.child.child_fd)[6][termios.VINTR] == b"\x03"
         assert screen.end() == 130
 
@@ -156,7 +156,7 @@ def test_an_end_at_once_leaves_the_interrupt_key_of_the_terminal(tmp_path: Path)
 def test_a_dumb_terminal_gets_no_full_screen_but_one_line_that_says_how(tmp_path: Path) -> None:
     with terminal(tmp_path, "--demo", columns=200, env=environment(tmp_path, TERM="dumb")) as screen:
         assert screen.end() == 1
-        written = screen.written.decode()
+        written = screen.output
         assert_plain(written)
         assert written.count("\n") == 1
         assert "TERM is dumb" in written
