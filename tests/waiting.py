@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable
 from typing import TypeVar
 
-PATIENCE = 60.0
+PATIENCE = 120.0
 """Seconds after which what is waited for counts as never to come, also on a busy machine."""
 PAUSE = 0.01
 """Seconds between two checks."""

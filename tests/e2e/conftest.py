@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.e2e.running import MCP_TIMEOUT
+
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -23,4 +25,5 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The folder of the test, which is the home of the sessions that run in its process."""
     monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("MCP_TIMEOUT", MCP_TIMEOUT)
     return tmp_path

@@ -8,14 +8,12 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-import pytest
-
-from tests.e2e.running import MCP_TIMEOUT
 from tests.waiting import until
 from ua_tui.core.events.types import Event, McpServer, QueryFinished, ToolCallFinished
 from ua_tui.core.session.session import Session
 from ua_tui.core.settings.loading import load_settings
 from ua_tui.core.settings.model import Settings
+from ua_tui.core.settings.places import Places
 from ua_tui.tui import compose
 
 
@@ -63,25 +61,23 @@ async def live(
 ) -> AsyncIterator[Live]:
     """Start a session, wait until these servers are connected, and close it at the end."""
     events: list[Event] = []
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("MCP_TIMEOUT", MCP_TIMEOUT)
-        session = await compose.compose_session(
-            settings, interactive=interactive, subscribers=(events.append,), **more
-        )
-        try:
-            await session.start()
-            here = Live(session, events)
-            for name in connected:
-                await here.comes_to(name, "connected")
-            yield here
-        finally:
-            await session.close("finished")
+    session = await compose.compose_session(
+        settings, interactive=interactive, subscribers=(events.append,), **more
+    )
+    try:
+        await session.start()
+        here = Live(session, events)
+        for name in connected:
+            await here.comes_to(name, "connected")
+        yield here
+    finally:
+        await session.close("finished")
 
 
 def demo_settings(base: Path, **more: Any) -> Settings:
     """The settings of a session of the demo, which does not dawdle."""
     given = {"demo": True, "workspace_base": base, "demo_pace": 0.0, **more}
-    return load_settings(given, environ={}, cwd=base)
+    return load_settings(given, Places.of(environ={}, cwd=base))
 
 
 def of(events: Sequence[Event], *kinds: type[Event]) -> list[Any]:

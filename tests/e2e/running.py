@@ -18,6 +18,7 @@ from tests.journals import read_journal
 from ua_tui.core.events.types import Event
 from ua_tui.core.settings.loading import load_settings
 from ua_tui.core.settings.model import Settings
+from ua_tui.core.settings.places import Places
 from ua_tui.core.trust.state import Answer
 from ua_tui.tui.cli import main
 
@@ -84,7 +85,7 @@ def model_settings(
 ) -> Settings:
     """The settings of a session below `base` whose model is the one at `url`, which is asked for answers only."""
     given = {"workspace_base": base, "base_url": url, "api_key": MODEL_KEY, "classifier": "off"}
-    return load_settings(given | more, trust=trust, by_name=by_name)
+    return load_settings(given | more, Places.of(trust=trust), by_name=by_name)
 
 
 def program() -> str:

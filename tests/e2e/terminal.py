@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import codecs
+import os
+import signal
 import termios
 import time
 from collections.abc import Callable, Iterator
@@ -84,7 +86,7 @@ class Terminal:
             if all(each(text) if callable(each) else each in text for each in wanted):
                 return text
             assert alive, f"the program ended; the last screen was\n{text}"
-        raise AssertionError(f"{wanted!r} did not come; the screen is\n{self.text}")
+        raise AssertionError(f"{wanted!r} did not come; the screen is\n{self.text}\n{self._stacks()}")
 
     def wait_until(self, holds: Callable[[], bool], within: float = PATIENCE) -> None:
         """Read until something holds that is not on the screen."""
@@ -109,13 +111,13 @@ class Terminal:
                     return
                 if wanted is None and self.restored:
                     return
-        raise AssertionError(f"{key!r} was not taken; the screen is\n{self.text}")
+        raise AssertionError(f"{key!r} was not taken; the screen is\n{self.text}\n{self._stacks()}")
 
     def type(self, keys: str) -> None:
         """Send keys as a terminal would."""
         self.child.send(keys.encode())
 
-    def settle(self, within: float = 5.0) -> None:
+    def settle(self, within: float = 20.0) -> None:
         """Read until the program has nothing left to do, which on a busy machine may take it a while.
 
         It wrote nothing, hardly computed and does not wait for a core; one that always moves is left at last.
@@ -156,6 +158,18 @@ class Terminal:
         modes: int = termios.tcgetattr(self.child.child_fd)[3]
         return modes & cooked == cooked
 
+    def _stacks(self) -> str:
+        """End the program of a failed test; returns its state and what each of its threads was doing."""
+        before, state = len(self.written), ""
+        with suppress(OSError):
+            state = Path(f"/proc/{self._pid}/status").read_text().partition("State:")[2].partition("\n")[0]
+            os.kill(self._pid, signal.SIGABRT)
+        # One that is stopped says nothing.
+        for _ in range(20):
+            if not self.read(0.5):
+                break
+        return f"{state}\n{self.written[before:].decode(errors='replace')}"
+
     def _last_is(self, sequence: bytes) -> bool:
         opposite = sequence[:-1] + (b"h" if sequence.endswith(b"l") else b"l")
         return self.written.rfind(sequence) > self.written.rfind(opposite)
@@ -192,7 +206,8 @@ def terminal(
         command or program(),
         list(args),
         cwd=str(base),
-        env=env or environment(base),
+        # A program that is aborted says what its threads were doing.
+        env={**(env or environment(base)), "PYTHONFAULTHANDLER": "1"},
         dimensions=(rows, columns),
         timeout=PATIENCE,
     )

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.running import Finished, model_environment, run
+from tests.e2e.running import DEADLINE, Finished, model_environment, run
 from tests.e2e.scripted_model import Block, Text, Use, last_query, scripted_model
 from tests.e2e.terminal import terminal
 from tests.journals import read_journal
@@ -187,9 +187,9 @@ def test_no_rule_is_broken_by_sub_agents_that_the_limit_ends(tmp_path: Path) -> 
             return blocks
         if "has not been saved" in json.dumps(body["messages"]):
             # Whoever is sent back does not get on with it before it is stopped.
-            never.wait(60)
+            never.wait(DEADLINE)
         else:
-            both.wait(60)
+            both.wait(DEADLINE)
         return (Text(model.shown_text),)
 
     with scripted_model(reply) as url:
@@ -209,8 +209,12 @@ def test_the_limit_is_raised_on_the_screen_and_what_waited_runs(tmp_path: Path) 
     model, may_answer = Spender(), threading.Event()
 
     def reply(body: dict[str, Any], results: int) -> tuple[Block, ...]:
-        may_answer.wait(60)
+        may_answer.wait(DEADLINE)
         return model(body, results)
+
+    def events_of(kind: type[Any]) -> list[Any]:
+        (session,) = (tmp_path / "AGENT_RUN_WORKSPACES").glob("session_*")
+        return [each for each in read_journal(session / "journal.jsonl").events if isinstance(each, kind)]
 
     with scripted_model(reply) as url:
         options = ("--model", MODEL, "--allow", LIST, "--max-cost", "0.000001", "--workspace", str(tmp_path))
@@ -229,9 +233,10 @@ def test_the_limit_is_raised_on_the_screen_and_what_waited_runs(tmp_path: Path) 
             screen.press_until("r", lambda text: "in US dollars" in text)
             screen.type("\x15")
             screen.type("1\r")
-            screen.wait_for("The folder is empty.", "ready", lambda text: "/$1.00" in text)
+            # It is ready for a moment after each of the three queries.
+            screen.wait_until(lambda: len(events_of(ev.QueryFinished)) == 3)
+            screen.wait_for("The folder is empty.", "● ready", "/$1.00")
+            screen.settle()
             screen.quit()
-    (session,) = (tmp_path / "AGENT_RUN_WORKSPACES").glob("session_*")
-    events = read_journal(session / "journal.jsonl").events
-    spent = [each for each in events if isinstance(each, ev.BudgetReached) and each.level == "spent"]
+    spent = [each for each in events_of(ev.BudgetReached) if each.level == "spent"]
     assert [each.refused for each in spent] == [False, True, True]

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.running import model_environment
+from tests.e2e.running import DEADLINE, model_environment
 from tests.e2e.scripted_model import Block, Text, scripted_model
 from tests.e2e.terminal import terminal
 from tests.e2e.test_terminal import session_of
@@ -32,7 +32,7 @@ class Model:
         asked = str(body["messages"])
         self.sent.append(asked)
         if SECOND in asked:
-            self.may_answer.wait(100)
+            self.may_answer.wait(DEADLINE)
             return [Text("It is a second answer.")]
         return [Text("It is a first answer.")]
 

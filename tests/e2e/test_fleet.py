@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from tests.e2e.jobs_at_work import SEND, add_outbox
-from tests.e2e.running import command, environment, model_environment, program
+from tests.e2e.running import DEADLINE, command, environment, model_environment, program
 from tests.e2e.scripted_model import Block, Text, Use, scripted_model
 from tests.e2e.terminal import terminal
 from tests.waiting import until
@@ -42,7 +42,7 @@ def batch(home: Path, surroundings: dict[str, str], *options: str) -> Iterator[s
             yield process
         finally:
             process.send_signal(signal.SIGTERM)
-            process.wait(60)
+            process.wait(DEADLINE)
 
 
 @pytest.mark.slow
@@ -58,14 +58,15 @@ def test_a_question_of_a_batch_is_answered_on_the_screen(tmp_path: Path) -> None
         ):
             screen.wait_for("1 needs you", QUERY, "send_message")
             screen.type("\r")
-            screen.wait_for("Opening the session")
+            # It is over as soon as the session is there.
+            screen.wait_until(lambda: "Opening the session" in screen.output)
             screen.type("never\x1bx")
             screen.wait_for("Allow", "ann@example.com")
             assert not outbox.exists()
             screen.press_until("a", lambda text: "Allow once" not in text)
             screen.wait_for("It was sent to Ann.", "The session has ended.", "Esc back")
             assert outbox.read_text() == SENT
-            assert running.wait(60) == 0
+            assert running.wait(DEADLINE) == 0
             screen.press_until("\x1b", lambda text: "1 done" in text)
             # Keys from before the session was there are neither shown nor given to it.
             assert b"never" not in screen.written

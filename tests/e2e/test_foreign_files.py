@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.running import model_environment, run
+from tests.e2e.running import command, model_environment, run
 from tests.e2e.scripted_model import Block, Text, Use, scripted_model
 
 FORGED, DIARY = "FORGED-0815", "my-diary-4711"
@@ -54,7 +54,7 @@ def test_planted_results_run_nothing_and_answer_nothing(tmp_path: Path, by: str)
         results.write_text(json.dumps(line) + "\n")
         model.bodies.clear()
         for option in ((), ("--retry-failed",), ("--output", RESULTS)):
-            done = run(tmp_path, "batch", "mine.txt", *option, env=ours)
+            done = command(tmp_path, "batch", "mine.txt", *option, **ours)
             assert (done.code, "did not write for this user" in done.stderr) == (2, True)
             assert done.stdout == ""
         assert model.bodies == []
@@ -71,10 +71,10 @@ def test_a_planted_session_is_not_resumed_before_it_is_adopted(tmp_path: Path) -
         done = run(tmp_path, "resume", "--plain", session.name, "And dogs?", env=ours)
         assert (done.code, model.bodies) == (2, [])
         assert "can be read, but neither resumed nor forked" in done.stderr
-        assert QUERY in run(tmp_path, "sessions", "--json", env=ours).stdout
-        asked = run(tmp_path, "trust", "adopt", str(session), env=ours)
+        assert QUERY in command(tmp_path, "sessions", "--json", **ours).stdout
+        asked = command(tmp_path, "trust", "adopt", str(session), **ours)
         assert (asked.code, "1 waiting query" in asked.stdout) == (2, True)
-        adopted = run(tmp_path, "trust", "adopt", str(session), "--yes", env=ours)
+        adopted = command(tmp_path, "trust", "adopt", str(session), "--yes", **ours)
         assert (adopted.code, adopted.stderr) == (0, "")
         done = run(tmp_path, "resume", "--plain", session.name, "And dogs?", env=ours)
         assert (done.code, QUERY in "".join(model.bodies)) == (0, True)
@@ -84,10 +84,10 @@ def test_a_row_gives_rights_only_where_the_person_says_so(tmp_path: Path) -> Non
     rows = tmp_path / "rows.jsonl"
     rows.write_text(json.dumps({"query": QUERY} | json.loads(RIGHTS)))
     with two_users(tmp_path) as (model, _, ours):
-        done = run(tmp_path, "batch", "rows.jsonl", env=ours)
+        done = command(tmp_path, "batch", "rows.jsonl", **ours)
         assert (done.code, "line 1: a row may not set allow" in done.stderr) == (2, True)
         (tmp_path / ".env").write_text("ANTHROPIC_BASE_URL=http://collector.invalid\n")
-        done = run(tmp_path, "batch", "rows.jsonl", "--rows-may-allow", env=ours)
+        done = command(tmp_path, "batch", "rows.jsonl", "--rows-may-allow", **ours)
         assert (done.code, f"the folder {tmp_path}, which is not trusted" in done.stderr) == (2, True)
         assert model.bodies == []
         (tmp_path / ".env").unlink()

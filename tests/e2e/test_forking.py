@@ -16,6 +16,7 @@ from tests.journals import read_journal
 from ua_tui.core.events import types as ev
 
 COMMAND = {"command": "touch sent.txt"}
+HOME, END, ESCAPE, QUIT = "\x1b[H", "\x1b[F", "\x1b", "\x11"
 
 
 class Acting(Model):
@@ -83,4 +84,34 @@ def test_the_agent_of_a_fork_knows_what_was_said_up_to_there_and_nothing_after(t
             screen.quit()
         rows = json.loads(command(tmp_path, "sessions", "--json").stdout)
         assert [row["forked_from"] for row in rows] == [original.name] * 3 + [None]
+        assert content_of(original) == before
+
+
+@pytest.mark.slow
+def test_a_replay_from_the_list_goes_to_a_query_and_forks_there(tmp_path: Path) -> None:
+    with scripted_model(Model()) as url:
+        env = model_environment(tmp_path, url)
+        first = run(tmp_path, "run", "--allow", LIST, FIRST, env=env)
+        assert run(tmp_path, "run", "--resume", "latest", "--allow", LIST, SECOND, env=env).code == 0
+        (original,) = first.sessions
+        before = content_of(original)
+        with terminal(tmp_path, "sessions", env=env) as screen:
+            screen.wait_for("p replay", FIRST)
+            screen.type("p")
+            screen.wait_for("REPLAY", "Space p")
+            screen.type(END)
+            screen.wait_for("■", "ended", SECOND)
+            screen.type(HOME)
+            screen.wait_for("‖", "Nothing has happened yet.")
+            screen.type("}}")
+            screen.wait_for(FIRST, SECOND, lambda text: "Answer 3." not in text)
+            screen.type("f")
+            screen.wait_for("Fork before", SECOND)
+            screen.press_until("y", lambda text: "session is a fork" in text)
+            # Only the prompt has the query.
+            screen.wait_for("● ready", FIRST, SECOND)
+            screen.type(QUIT)
+            screen.wait_for("p replay", "2 sessions")
+            screen.type(ESCAPE)
+            assert screen.end() == 0
         assert content_of(original) == before

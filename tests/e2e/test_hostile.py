@@ -42,7 +42,7 @@ from tests.e2e.hostile import (
     press,
     real_server,
 )
-from tests.e2e.running import NOWHERE, run
+from tests.e2e.running import DEADLINE, NOWHERE, run
 from tests.e2e.scripted_model import Block, Text, Thinking, Use, scripted_model
 from tests.e2e.terminal import CONVERSATION, OBSERVERS, TRACE, WORKSPACE, Terminal, terminal
 from tests.journals import read_journal
@@ -116,7 +116,7 @@ class Enemy:
             case ["LINKS"]:
                 return (Text(f"{LINKS}\nIt ends here"),)
             case ["PERMISSION"] if '"tool_result"' not in messages[-1]:
-                self.may_answer.wait(60)
+                self.may_answer.wait(DEADLINE)
                 return (Use("WebFetch", {"url": "https://a.example/x", "prompt": NASTY}),)
             case ["PERMISSION"]:
                 return (Text(f"[the [/x] link](vscode://x/{TITLE}) is over"),)
@@ -170,8 +170,7 @@ def conversation(place: Place) -> None:
 
 def trace_of_subagents(place: Place) -> None:
     place.screen.type(TRACE)
-    seen = place.screen.wait_for("the sub-agent speaks", "Look [/d]")
-    assert "evil [/n]" in seen
+    place.screen.wait_for("the sub-agent speaks", "Look [/d]", "evil [/n]")
     press(place.screen, "]", HOME)
     # The whole of every row: what was said, calls and sub-agents.
     assert place.open_rows(DOWN, 10, END + "m") >= 5
@@ -253,8 +252,8 @@ def links(place: Place) -> None:
     for number in range(len(REFUSED)):
         click(f"link {number}")
         place.screen.wait_for("not a web link")
-        press(place.screen, "o", ESC)
-        place.screen.wait_for(lambda text: "not a web link" not in text)
+        press(place.screen, "o")
+        place.screen.press_until(ESC, lambda text: "not a web link" not in text)
     assert not place.opened.exists()
     click(f"link {len(REFUSED)}")
     # It is opened only after its host is seen.

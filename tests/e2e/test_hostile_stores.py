@@ -37,6 +37,7 @@ from tests.observers.check.sessions import ReadSession
 from tests.observers.knowledge.recorded import Recorded, database_of
 from ua_tui.core.claims.files import check_path
 from ua_tui.core.storage.folders import WORKSPACES
+from ua_tui.observers.check import figure_claims, link_claims
 
 PAGE = "https://cats.example/power"
 TEXT = "Data centres in Croatia used 41 percent of the power in 2025, said the operator in Zagreb on Monday."
@@ -74,7 +75,13 @@ def hostile_session(base: Path) -> ReadSession:
 
 
 @pytest.mark.slow
-def test_hostile_reports_are_checked_and_change_nothing(tmp_path: Path) -> None:
+def test_hostile_reports_are_checked_and_change_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Each of them takes a while, and the reports have many times as many.
+    monkeypatch.setattr(figure_claims, "_MOST", 500)
+    monkeypatch.setattr(figure_claims, "_MOST_CLOSE", 30)
+    monkeypatch.setattr(link_claims, "_MOST", 300)
     session = hostile_session(tmp_path)
     folder = session.folder / "work_products"
     evil = f"{REPORT} {ESCAPES} {MARKUP} <p>He said “{ESCAPES} all of it {MARKUP}” and {KEY} was 12 percent."
@@ -101,7 +108,8 @@ def test_hostile_reports_are_checked_and_change_nothing(tmp_path: Path) -> None:
         done = ran(tmp_path, "check", str(folder / name))
         assert done.code in {0, 1}, (name, done.stderr)
         assert "Compared with" in done.stdout
-        assert len(done.stdout) < 10_000_000
+        is_cut = name in {"line.txt", "figures.md", "links.md"}
+        assert ("Only the first " in done.stdout) == is_cut, name
     for name in ("pipe.md", "loop.md", "folder.md", "missing.md"):
         done = ran(tmp_path, "check", str(folder / name))
         assert (done.code, done.stdout, done.stderr.count("\n")) == (2, "", 1)

@@ -141,6 +141,16 @@ class Desk(Live):
         assert observation is not None
         return str(observation.error or observation.output)
 
+    async def use_connected(self, server: str, tool: str) -> str:
+        """Have the model call a tool of a server that died before.
+
+        The command line starts it for a call, and the session once it has noticed: a call in between finds none.
+        """
+        async with asyncio.timeout(PATIENCE):
+            while "not connected" in (answer := await self.use(server, tool)):
+                pass
+        return answer
+
 
 @asynccontextmanager
 async def started(base: Path, *, interactive: bool = False) -> AsyncIterator[Desk]:
@@ -324,14 +334,14 @@ async def test_a_server_of_each_transport_is_called_and_connected_again_when_it_
             assert f"noted milk by {first}" not in answer
             # One that cannot be started is not forgotten.
             program.rename(tmp_path / "away.py")
-            assert await desk.use("notes", "crash") == "Connection closed"
+            assert await desk.use_connected("notes", "crash") == "Connection closed"
             await until(lambda: "failed" in desk.status("notes"))
             (tmp_path / "away.py").rename(program)
             await desk.comes_to("notes", "connected")
             assert "noted milk" in await desk.use("notes")
 
             # What is too large for the command line is reported as that.
-            assert await desk.use("notes", "flood") == "Connection closed"
+            assert await desk.use_connected("notes", "flood") == "Connection closed"
             await until(lambda: desk.reported("notes", "it sent more than 16 MB in one message"))
 
             # A remote one is missed while nobody calls it, and taken up again.

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.running import environment, model_environment, run
+from tests.e2e.running import DEADLINE, environment, model_environment, run
 from tests.e2e.scripted_model import Block, Text, Use, scripted_model
 from tests.e2e.terminal import terminal
 from tests.journals import read_journal
@@ -109,7 +109,7 @@ def test_ctrl_c_stops_the_query_and_twice_the_program(tmp_path: Path) -> None:
         if FRANCE in json.dumps(body["messages"]):
             return [Text("It is Paris.")]
         if results:
-            never.wait(60)
+            never.wait(DEADLINE)
         return [Use(LIST, {"path": ""})]
 
     with scripted_model(reply) as url:

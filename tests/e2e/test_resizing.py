@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from tests.e2e.running import environment
 from tests.e2e.scripted_model import PIECES, Block, Text, scripted_model
-from tests.e2e.terminal import CONVERSATION, terminal
+from tests.e2e.terminal import CONVERSATION, Terminal, terminal
 
 WORDS = [f"word-{number:03}" for number in range(240)]
 SIZES = [(60, 20), (200, 50), (20, 5), (1, 1), (3, 30), (1, 1), (120, 40)]
@@ -18,6 +19,10 @@ PAGE_DOWN, HOME = "\x1b[6~", "\x1b[H"
 
 def long_answer(body: dict[str, Any], results: int) -> Sequence[Block]:
     return [Text("\n".join(f"- {word} and what there is to say of it" for word in WORDS) + "\n\nThe end.")]
+
+
+def differs(screen: Terminal, shown: str) -> bool:
+    return screen.text != shown
 
 
 def test_an_answer_is_whole_whatever_size_it_came_in(tmp_path: Path) -> None:
@@ -44,12 +49,12 @@ def test_an_answer_is_whole_whatever_size_it_came_in(tmp_path: Path) -> None:
             screen.type(CONVERSATION + HOME)
             screen.wait_for(WORDS[0], lambda text: "The end." not in text)
             screen.settle()
-            seen = screen.text
-            for _ in WORDS:
-                if "The end." in screen.text:
-                    break
+            seen = shown = screen.text
+            while "The end." not in shown:
                 screen.type(PAGE_DOWN)
+                screen.wait_until(partial(differs, screen, shown))
                 screen.settle()
-                seen += screen.text
+                shown = screen.text
+                seen += shown
             assert [word for word in WORDS if word not in seen] == []
             screen.quit()

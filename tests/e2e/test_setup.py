@@ -36,7 +36,7 @@ def test_from_no_key_at_all_to_an_answered_question(tmp_path: Path) -> None:
             screen.type("\r")
             screen.wait_for("Nothing is listening at http://127.0.0.1:1")
             screen.type("\r")
-            screen.wait_for("127.0.0.1:1", "•" * len(KEY))
+            screen.wait_for("127.0.0.1:1", "•" * len(KEY), lambda text: "Nothing is listening" not in text)
             screen.type("\x15" + url + "\r")
             screen.wait_for("The model works", "Saved in", "Start")
             assert tomllib.loads((tmp_path / CONFIG).read_text()) == {

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.e2e.live import Live, agent_of, live
-from tests.e2e.running import model_settings
+from tests.e2e.running import DEADLINE, model_settings
 from tests.e2e.scripted_model import Block, Text, Use, scripted_model
 from tests.waiting import PATIENCE, until
 from ua_tui.core.events import types as ev
@@ -168,7 +168,7 @@ class TwoTasks:
             return Text("I write."), Use(WRITE, {"path": "work_products/a.txt", "content": "a"})
         if "SECOND TASK" in first:
             self.works.set()
-            self.may_end.wait(60)
+            self.may_end.wait(DEADLINE)
             return (Text("The second is done."),)
         self.last_request = json.dumps(body["messages"])
         if results:

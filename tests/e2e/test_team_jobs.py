@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import AsyncIterator, Awaitable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from io import StringIO
 from pathlib import Path
@@ -214,7 +214,7 @@ async def test_people_answer_and_interrupt_sessions_of_one_worker(
         )
         assert sorted(each.accepted for each in both) == [False, True]
         assert Answered(accepted=True) in both
-        await until(waiting.is_set, DEADLINE)
+        await began(waiting.is_set, jobs[1])
         await bob.send("s2", Command(kind="interrupt"))
         done, cancelled = [await ended(job, team_database) for job in jobs]
     assert (done.state, done.answer) == ("done", "It was sent once."), done
@@ -237,7 +237,7 @@ async def test_a_question_that_nobody_answers_gives_the_place_back_and_its_answe
     with scripted_model(model) as url:
         settings = model_settings(home, url)
         running = asyncio.create_task(run(first, settings, mailbox=PostgresMailbox(address), address=address))
-        await until_in_thread(lambda: team_database.execute("SELECT 1 FROM question"), DEADLINE)
+        await began(lambda: team_database.execute("SELECT 1 FROM question"), running)
         monkeypatch.setattr(job_session, "QUESTION_SECONDS", 0.0)
         parked = await ended(running, team_database)
         assert parked.later == "parked"
@@ -258,6 +258,12 @@ async def test_a_question_that_nobody_answers_gives_the_place_back_and_its_answe
     assert await ann.questions() == []
     answered = "SELECT answered_by::text, answer FROM question ORDER BY attempt"
     assert team_database.execute(answered) == [("owner", ""), ("owner", "")]
+
+
+async def began(holds: Callable[[], object], job: asyncio.Task[Outcome]) -> None:
+    """Wait until something holds while a job runs; how the job ended says why it never will."""
+    await until_in_thread(lambda: holds() or job.done(), DEADLINE)
+    assert not job.done(), job.result()
 
 
 async def ended(job: Awaitable[Outcome], database: Database) -> Outcome:
@@ -292,7 +298,7 @@ async def test_a_lost_job_ends_at_once_and_the_next_worker_continues(home: Path)
         settings = model_settings(home, url)
         stop, store = JobStop(), NoteStore()
         running = asyncio.create_task(run(first, settings, store=store, stop=stop))
-        await until(held.is_set, DEADLINE)
+        await began(held.is_set, running)
         stop.set()
         with pytest.raises(JobLost):
             await asyncio.wait_for(running, DEADLINE)
@@ -343,7 +349,7 @@ async def test_a_worker_that_is_cut_off_ends_its_session_before_others_may_have_
                 stop=stop,
             )
         )
-        await until(held.is_set, DEADLINE)
+        await began(held.is_set, running)
         proxy.pause()
         # A statement waits for its answer.
         await until(lambda: proxy.swallowed)
@@ -372,7 +378,7 @@ async def test_what_happens_while_the_database_is_away_is_copied_when_it_is_back
     with TcpProxy("127.0.0.1", cluster.port) as proxy, scripted_model(reply) as url:
         address = Address.parse(proxy.url(team_database.tcp))
         running = asyncio.create_task(run(claim, model_settings(home, url), address=address))
-        await until(held.is_set, DEADLINE)
+        await began(held.is_set, running)
         await until_in_thread(lambda: team_database.execute("SELECT 1 FROM piece"))
         proxy.cut(refuse=True)
         answers.set()
@@ -400,7 +406,7 @@ async def test_without_its_conversation_a_job_begins_again_and_repeats_no_action
         settings = model_settings(home, url, allow=(ALLOWED,))
         store = NoteStore(holds_costs=True)
         running = asyncio.create_task(run(first, settings, store=store))
-        await until(model.asked.is_set, DEADLINE)
+        await began(model.asked.is_set, running)
         # When the cost is noted, the job is another worker's.
         store.is_mine = False
         store.decided.set()

@@ -43,7 +43,6 @@ def test_a_narrow_terminal_has_tabs_the_same_keys_and_questions(tmp_path: Path) 
         # Pressed before the session is ready: it may not be lost.
         screen.wait_for("DEMO", "› Research the latest AI chip news")
         screen.type("\r")
-        screen.wait_for("Research the latest AI chip news", "full agent")
         screen.wait_for("AI chips", "Ctrl+O", "ready")
         screen.type(TRACE)
         screen.wait_for("SEARCH_WEB", "DEMO")
@@ -56,10 +55,9 @@ def test_a_narrow_terminal_has_tabs_the_same_keys_and_questions(tmp_path: Path) 
         screen.type("\x1b")
         screen.wait_for("Ask anything")
         screen.type("Email the report to the team\r" + BLUR)
-        screen.wait_for("Connect an account", "Done", lambda _: NOTIFICATION in screen.written)
+        waits = NOTIFICATION + b"an account needs to be connected: Email the report to the team\x07"
+        screen.wait_for("Connect an account", "Done", lambda _: waits in screen.written)
         assert b"\x1b[?1004h" in screen.written
-        waits = b"an account needs to be connected: Email the report to the team\x07"
-        assert NOTIFICATION + waits in screen.written
         screen.type(FOCUS)
         screen.press_until("\r", lambda text: "Connect an account" not in text)
         # Who took a slow machine's time to look may have been told of the end of the query, too.
@@ -68,9 +66,10 @@ def test_a_narrow_terminal_has_tabs_the_same_keys_and_questions(tmp_path: Path) 
         screen.press_until("\x1b", lambda text: "was denied" in text)
         screen.wait_for("● ready")
         assert screen.written.count(NOTIFICATION) == told
-        assert screen.written.count(NOTIFICATION + waits) == 1
+        assert screen.written.count(waits) == 1
         screen.quit()
     journal = (session_of(tmp_path) / "journal.jsonl").read_text(encoding="utf-8")
+    assert '"decision":"COMPLEX"' in journal
     assert '"decision":"deny"' in journal
     assert '"status":"denied"' in journal
 

@@ -21,6 +21,7 @@ from types import TracebackType
 from typing import Any
 
 from tests.paths import PROJECT
+from tests.waiting import PATIENCE
 
 SLOW_TO_IMPORT = (
     "ua_tui.tui.cli.full_screen",
@@ -61,7 +62,7 @@ class Starter:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         # Closes both pipes; the end of its input ends it.
-        self._process.communicate(timeout=30)
+        self._process.communicate(timeout=PATIENCE)
 
     def start(
         self, *args: str, cwd: Path, env: Mapping[str, str], terminal: str = "", output: str = ""

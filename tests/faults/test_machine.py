@@ -15,12 +15,12 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.running import model_environment, program, run
+from tests.e2e.running import DEADLINE, model_environment, program, run
 from tests.e2e.scripted_model import scripted_model
 from tests.faults.conftest import Report
 from tests.faults.evidence import ALLOWED, CALLS, Busy, Left, index_rest, indexed_differently, session_of
 from tests.faults.starter import Starter
-from tests.waiting import PATIENCE, wait_until
+from tests.waiting import wait_until
 from ua_tui.core.events.types import ErrorRaised, QueryFinished, SessionFinished, ToolCallFinished
 from ua_tui.core.storage.folders import SAVED_REPORTS, WORKSPACES
 
@@ -112,7 +112,7 @@ def test_a_limit_of_the_machine(
         wait_until(lambda: len(Left(folder).written()) >= CALLS // 2)
         size = (folder / "journal.jsonl").stat().st_size
         resource.prlimit(process.pid, limit, before)
-        _, messages = process.communicate(timeout=PATIENCE)
+        _, messages = process.communicate(timeout=DEADLINE)
         assert process.returncode == 0, messages
     assert "Traceback" not in messages
     left = Left(folder)
@@ -143,7 +143,7 @@ def test_a_disk_that_stays_full(tmp_path: Path, report: Report) -> None:
         allowed = more_bytes(process.pid, folder)
         resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (allowed, allowed))
         model.at, model.may_answer = CALLS, True
-        _, messages = process.communicate(timeout=PATIENCE)
+        _, messages = process.communicate(timeout=DEADLINE)
     assert process.returncode == 1
     assert "Traceback" not in messages
     said = messages.strip().splitlines()[-1]
@@ -167,7 +167,7 @@ def test_a_folder_that_becomes_read_only(tmp_path: Path, report: Report) -> None
         wait_until(lambda: len(results_in(folder)) >= CALLS // 2)
         for each in folders:
             each.chmod(0o700)
-        _, messages = process.communicate(timeout=PATIENCE)
+        _, messages = process.communicate(timeout=DEADLINE)
         assert process.returncode == 0, messages
     assert "Traceback" not in messages
     left = Left(folder)
@@ -232,9 +232,10 @@ def test_a_clock_that_is_set(step: int, tmp_path: Path, starter: Starter, report
     lasted = [
         event.duration_ms for event in left.events if isinstance(event, QueryFinished | ToolCallFinished)
     ]
-    assert all(0 <= each < PATIENCE * 1_000 for each in lasted)
+    # On a busy machine they may take minutes.
+    assert all(0 <= each < abs(step) * 100 for each in lasted)
     trace = json.loads((left.folder / "trace.json").read_text())
-    assert 0 <= trace["total_duration_seconds"] < PATIENCE
+    assert 0 <= trace["total_duration_seconds"] < abs(step) / 10
     assert len(list((tmp_path / SAVED_REPORTS).glob("r*.md"))) == CALLS
     report(f"the clock is set by {step / 3_600:+.0f} hours", "durations are right, every report is saved")
 
@@ -250,7 +251,7 @@ def test_two_programs(tmp_path: Path, report: Report) -> None:
         assert "runs in another program" in rebuilt.stderr
         model.may_answer = True
         for process in (first, second):
-            _, messages = process.communicate(timeout=PATIENCE)
+            _, messages = process.communicate(timeout=DEADLINE)
             assert process.returncode == 0, messages
     for session in (tmp_path / WORKSPACES).glob("session_*"):
         left = Left(session)

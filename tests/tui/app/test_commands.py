@@ -55,6 +55,15 @@ async def test_what_keys_do_is_there_by_name_and_the_agent_is_stopped(tmp_path: 
         await until(lambda: session.interrupts == 1)
 
 
+async def test_what_is_used_most_comes_first(tmp_path: Path) -> None:
+    async with opened(tmp_path, WIDE) as (_, app, _pilot):
+        names = [command.name for command in commands_of(app)]
+    assert " ".join(names).startswith(
+        "report find sessions model mode budget queue rewind context connections permissions agents fleet status setup "
+        "blacklist export replay"
+    )
+
+
 async def test_the_trace_is_led_to_by_name_and_by_its_mark_in_the_status_line(tmp_path: Path) -> None:
     session = make_session(tmp_path)
     session.trace = Trace("0f3a")

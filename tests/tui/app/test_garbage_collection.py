@@ -12,7 +12,7 @@ from tests.tui.app_host import settled
 from tests.tui.fakes import make_app, make_session
 from ua_tui.core.events.types import TextDelta
 from ua_tui.tui.panes.conversation.pane import ConversationPane
-from ua_tui.tui.virtual_list.cache import MOST_LINES
+from ua_tui.tui.virtual_list.source import MOST_LINES
 
 OLDEST = 2
 PARAGRAPH = "The makers of chips told **what they make**, and `when`.\n\n- one\n- two\n\n"
@@ -48,4 +48,4 @@ async def test_a_long_answer_streams_without_a_full_collection(tmp_path: Path) -
         pane = app.frame.query_one("#conversation", ConversationPane)
         assert pane.heights.total > 2 * MOST_LINES
         assert full == []
-        assert pane._cache._lines <= MOST_LINES
+        assert pane._cache.lines <= MOST_LINES

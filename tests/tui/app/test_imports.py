@@ -47,7 +47,7 @@ FIRST_FRAME = """
 import sys
 from ua_tui.core.settings.loading import load_settings
 from ua_tui.tui.app.app import UaTuiApp
-from ua_tui.tui.cli.full_screen import run_screen
+from ua_tui.tui.cli.full_screen import NextSession, run_screen
 
 seen = []
 run = UaTuiApp.run
@@ -58,7 +58,7 @@ async def watch(app):
 
 UaTuiApp._after_first_frame = watch
 UaTuiApp.run = lambda app: run(app, headless=True)
-run_screen(load_settings({"demo": True}))
+run_screen(NextSession(load_settings({"demo": True})))
 assert "textual.app" in seen
 print("\\n".join(seen))
 """

@@ -9,7 +9,7 @@ import pytest
 from msgspec.structs import replace
 from textual.widgets import Static
 
-from tests.tui.app_host import ASKED, ask, at_work, failed, listen, opened, settled, shown
+from tests.tui.app_host import ASKED, answerable, ask, at_work, failed, opened, settled, shown
 from tests.tui.fakes import FakeSession, make_app, make_session
 from tests.tui.fixture_types import Patch
 from tests.waiting import PATIENCE, run_ready, until
@@ -110,7 +110,7 @@ async def test_permissions_are_asked_one_after_another_and_answered(tmp_path: Pa
             assert screen.event.request_id == f"r{number}"
             assert app.status.facts.waiting
             assert f"{5 - number} more waiting" in str(screen.query_one(".box").border_subtitle)
-            listen(app)
+            await answerable(app)
             await pilot.press(*keys)
             await shown(app, pilot)
             assert session.answers[number:] == [(f"r{number}", *answer)]
@@ -128,7 +128,7 @@ async def test_permissions_are_asked_one_after_another_and_answered(tmp_path: Pa
         await shown(app, pilot)
         assert isinstance(app.screen, AuthScreen)
         assert app.status.facts.waiting
-        listen(app)
+        await answerable(app)
         await pilot.press("enter")
         await shown(app, pilot)
         assert session.outcomes == ["completed"]
@@ -155,7 +155,7 @@ async def test_unsent_queries_are_reported_after_a_restart(
         session.waiting[:], session.queue_paused = held, True
         await shown(app, pilot)
         assert isinstance(app.screen, ErrorScreen)
-        listen(app)
+        await answerable(app)
         await pilot.press("r")
         await settled(app, pilot)
         (note,) = [note.message for note in app._notifications]
@@ -170,7 +170,7 @@ async def test_a_start_that_fails_can_be_tried_again(tmp_path: Path) -> None:
     async with app.run_test() as pilot:
         await settled(app, pilot)
         assert isinstance(app.screen, ErrorScreen)
-        listen(app)
+        await answerable(app)
         await pilot.press("r")
         await settled(app, pilot)
         assert session.restarts == 1
@@ -192,7 +192,7 @@ async def test_a_failure_says_why_what_to_do_and_that_restarting_did_not_help(tm
             assert "1 query is waiting" in reported
             assert str(session.workspace.path / "run.log") in reported
             assert not app.notice.display
-            listen(app)
+            await answerable(app)
             if times == 1:
                 await pilot.press("r")
             else:
@@ -232,7 +232,7 @@ async def test_a_session_that_cannot_be_built_is_built_again_on_restart(
         words = [str(each.render()) for each in app.screen.query(".text").results(Static)]
         assert words == ["OSError: gone", "Restart tries to start the agent again."]
         assert (app.status.state, app.status.hint) == ("failed", "")
-        listen(app)
+        await answerable(app)
         await pilot.press("r")
         await settled(app, pilot)
         assert (tries, app.status.hint) == (["compiling (usually first start only)…", ""], "")
@@ -248,7 +248,7 @@ async def test_without_credentials_it_explains_and_offers_the_demo(tmp_path: Pat
     async with app.run_test() as pilot:
         await failed(app, pilot)
         assert isinstance(app.screen, SetupScreen)
-        listen(app)
+        await answerable(app)
         await pilot.press("d")
         await pilot.pause()
     assert app.return_value == DEMO
@@ -334,7 +334,7 @@ async def test_quitting_asks_while_work_runs_and_can_wait_for_it(tmp_path: Path)
             await pilot.press("ctrl+q")
             await shown(app, pilot)
             assert isinstance(app.screen, QuitScreen)
-            listen(app)
+            await answerable(app)
             await pilot.press(key)
             await shown(app, pilot)
 
@@ -360,7 +360,7 @@ async def test_quitting_does_not_wait_for_who_says_yes(tmp_path: Path) -> None:
         assert session.submitted == ["go"]
         await pilot.press("ctrl+q")
         await pilot.pause()
-        listen(app)
+        await answerable(app)
         await pilot.press("y")
         await pilot.pause()
     assert session.closed == ["quit"]

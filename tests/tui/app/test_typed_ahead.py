@@ -9,6 +9,7 @@ import pytest
 from textual import events
 from textual.app import App
 from textual.keys import _character_to_key
+from textual.pilot import Pilot
 
 from tests.tui.app_host import ASKED, answerable, ask, at_work, listen, opened, shown
 from tests.waiting import until
@@ -16,6 +17,7 @@ from ua_tui.core.events.types import AuthRequired, BudgetReached, ErrorRaised, E
 from ua_tui.tui.app.app import UaTuiApp
 from ua_tui.tui.screens.application.error import ErrorScreen
 from ua_tui.tui.screens.requests.permission import PermissionScreen
+from ua_tui.tui.screens.requests.text_answer import TextAnswer
 from ua_tui.tui.screens.session.budget import BudgetScreen
 from ua_tui.tui.screens.session.confirm import QuitScreen
 from ua_tui.tui.widgets.dialog import QUIET_SECONDS, TYPING_SECONDS, ActiveClock, Dialog
@@ -24,12 +26,25 @@ AUTH = AuthRequired(toolkit="gmail", url="https://connect.example/link/lk_1")
 SPENT = BudgetReached(spent_usd=2.0, limit_usd=1.0, level="spent")
 DIED = ErrorRaised(where="agent", message="the agent died")
 NAMED = {"\x7f": "backspace", "\r": "enter", "\x1b": "escape"}
+LATE = 60.0
+"""Seconds: a long pause between two keys."""
 
 
-def type_at_once(app: App[str], keys: str) -> None:
-    """Have all of the keys come in one read."""
+@pytest.fixture(autouse=True)
+def clock_of_dialogs_stands_still(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A dialog becomes neither quiet nor ready by itself, however long a busy machine takes for a step of a test."""
+    monkeypatch.setattr(Dialog, "_awake", staticmethod(lambda: 10.0))
+    # A key that opens a dialog may take long, too; the keys behind it wait.
+    monkeypatch.setattr("ua_tui.tui.keys.ordering._LONGEST_SECONDS", LATE)
+
+
+def type_at_once(app: App[str], keys: str, late: float = 0.0) -> None:
+    """Have all of the keys come in one read, at the same time."""
+    time = events.Event().time + late
     for key in keys:
-        app.post_message(events.Key(NAMED.get(key) or _character_to_key(key), key))
+        event = events.Key(NAMED.get(key) or _character_to_key(key), key)
+        event.time = time
+        app.post_message(event)
 
 
 def _holds(app: UaTuiApp, text: str) -> bool:
@@ -37,22 +52,31 @@ def _holds(app: UaTuiApp, text: str) -> bool:
     return app.frame.prompt.value == text
 
 
-def keep_typing(app: UaTuiApp) -> None:
-    """Let the last key count as typed just now, however long a busy machine takes to ask."""
-    app.typed_at = float("inf")
+async def press(app: UaTuiApp, pilot: Pilot[str], *keys: str) -> None:
+    """Press keys, and wait until they took effect: the pilot does not wait for a process that gets no processor."""
+    await pilot.press(*keys)
+    await pilot.pause()
+    await until(lambda: not app.key_queue._waiting_for)
+    await pilot.pause()
+
+
+async def died(app: UaTuiApp) -> ErrorScreen:
+    """Wait for the dialog that tells that the agent died."""
+    await until(lambda: isinstance(app.screen, ErrorScreen) and app.screen.is_drawn)
+    assert isinstance(app.screen, ErrorScreen)
+    return app.screen
 
 
 @pytest.mark.parametrize("question", [ASKED, AUTH, SPENT, DIED], ids=lambda event: type(event).__name__)
 async def test_typing_continues_as_a_dialog_opens_by_itself(tmp_path: Path, question: Event) -> None:
     async with at_work(tmp_path) as (session, app, pilot):
-        await pilot.press(*"and then ")
-        keep_typing(app)
+        await press(app, pilot, *"and then ")
         if question is DIED:
             session.state = "failed"
         session.bus.publish(question)
         type_at_once(app, "add")
         await shown(app, pilot)
-        assert isinstance(app.screen, Dialog)
+        await until(lambda: isinstance(app.screen, Dialog) and app.screen.is_drawn)
         type_at_once(app, " a day\x7f\x7f\x7fsad")
         app.post_message(events.Paste(" pasted"))
         type_at_once(app, "\r!")
@@ -76,7 +100,7 @@ async def test_a_program_that_stood_still_takes_no_answer_from_somebody_who_type
         # Neither painted nor read anything for longer than the dialog is quiet.
         now += 2 * QUIET_SECONDS
         type_at_once(app, "ad")
-        await pilot.pause()
+        await until(lambda: _holds(app, "ad"))
         assert session.answers == []
         while awake() < dialog._quiet_until:
             now += 0.05
@@ -86,11 +110,11 @@ async def test_a_program_that_stood_still_takes_no_answer_from_somebody_who_type
 
 async def test_somebody_who_paused_in_a_text_continues_it_as_a_dialog_opens(tmp_path: Path) -> None:
     async with at_work(tmp_path) as (session, app, pilot):
-        await pilot.press(*"and then ")
+        await press(app, pilot, *"and then ")
         app.typed_at = float("-inf")
         await ask(session, app, pilot)
         dialog = await answerable(app)
-        # However long it took to get here, the first quiet time is over only now.
+        # The first quiet time is over.
         assert dialog._quiet == TYPING_SECONDS
         dialog._quiet_until = dialog._awake() + TYPING_SECONDS - QUIET_SECONDS
         type_at_once(app, "add")
@@ -128,7 +152,7 @@ async def test_keys_that_command_do_nothing_until_the_question_can_be_read(tmp_p
         assert dialog.has_class("-quiet")
         await pilot.press("a")
         await until(lambda: app.frame.prompt.value == "a")
-        await pilot.press("escape", "tab", "f2")
+        await press(app, pilot, "escape", "tab", "f2")
         assert (session.interrupts, session.answers) == (0, [])
         assert isinstance(app.screen, PermissionScreen)
         listen(app)
@@ -140,18 +164,16 @@ async def test_keys_that_command_do_nothing_until_the_question_can_be_read(tmp_p
         assert dialog.has_class("-quiet"), "the text may continue"
         listen(app)
         await pilot.press("a")
-        await shown(app, pilot)
-        assert session.answers == [("r1", True, "once")]
+        await until(lambda: session.answers == [("r1", True, "once")] and len(app.screen_stack) == 1)
         assert app.frame.prompt.value == "ab"
         await pilot.press("ctrl+q")
-        await pilot.pause()
-        assert isinstance(app.screen, QuitScreen)
-        await pilot.press("z")
-        await pilot.pause()
+        await until(lambda: isinstance(app.screen, QuitScreen) and app.screen.is_drawn)
+        await press(app, pilot, "z")
         assert app.frame.prompt.value == "ab", "a dialog that the person opened takes its first keys"
         listen(app)
-        await pilot.press("z", "y")
-        await until(lambda: app.frame.prompt.value == "abzy")
+        await pilot.press("z")
+        await until(lambda: "answer with" in str(app.screen.query_one(".box").border_subtitle))
+        assert app.frame.prompt.value == "ab"
         assert isinstance(app.screen, QuitScreen)
 
 
@@ -159,11 +181,8 @@ async def test_somebody_who_begins_to_type_slowly_as_the_agent_dies_gives_no_ans
     async with at_work(tmp_path) as (session, app, pilot):
         now = 0.0
         session.fail("the agent died")
-        await shown(app, pilot)
-        dialog = app.screen
-        assert isinstance(dialog, ErrorScreen)
+        dialog = await died(app)
         dialog.__dict__["_awake"] = lambda: now
-        await until(lambda: dialog._beat is not None)
         dialog._quiet_until = QUIET_SECONDS
         for count, letter in enumerate("quit or restart", 1):
             # Slower than the quiet time of somebody who does not type.
@@ -182,15 +201,13 @@ async def test_somebody_who_begins_to_type_slowly_as_the_agent_dies_gives_no_ans
 async def test_typing_a_search_continues_as_the_agent_dies(tmp_path: Path, pane: str) -> None:
     async with at_work(tmp_path) as (session, app, pilot):
         app.frame.show(pane)
-        await pilot.pause()
-        await pilot.press("slash", "a")
-        session.fail("the agent died")
-        await shown(app, pilot)
-        dialog = app.screen
-        assert isinstance(dialog, ErrorScreen)
-        type_at_once(app, "rqx\x7f")
-        field = app.screen_stack[0].focused
+        await press(app, pilot, "slash", "a")
+        field = app.focused
         query = field.search.query if pane == "conversation" else field.tree_rows.filter.query  # type: ignore[union-attr]
+        await until(lambda: query.text == "a")
+        session.fail("the agent died")
+        dialog = await died(app)
+        type_at_once(app, "rqx\x7f")
         await until(lambda: query.text == "arq")
         await until(lambda: "typing goes to the field below" in str(dialog.query_one(".box").border_subtitle))
         assert app.screen is dialog
@@ -199,15 +216,14 @@ async def test_typing_a_search_continues_as_the_agent_dies(tmp_path: Path, pane:
 
 async def test_a_reason_that_is_being_typed_as_the_agent_dies_returns_to_the_prompt(tmp_path: Path) -> None:
     async with at_work(tmp_path) as (session, app, pilot):
-        await pilot.press(*"next")
+        await press(app, pilot, *"next")
         await ask(session, app, pilot)
-        listen(app)
-        await pilot.press("r", *"not that")
+        asked = await answerable(app)
+        await press(app, pilot, "r", *"not that")
+        await until(lambda: asked.query_one("#reasoning", TextAnswer).draft == "not that")
         session.fail("the agent died")
         session.bus.publish(PermissionAnswered(request_id="r1", tool_name="Bash", decision="deny"))
-        await shown(app, pilot)
-        dialog = app.screen
-        assert isinstance(dialog, ErrorScreen)
+        dialog = await died(app)
         type_at_once(app, " repo")
         await until(lambda: app.frame.prompt.value == "next\nnot that repo")
         assert app.screen is dialog
@@ -229,7 +245,7 @@ async def test_text_that_is_no_key_of_a_pane_goes_to_the_prompt_with_what_follow
             type_at_once(app, "!")
             await until(lambda: _holds(app, "so What does it cost? no\nd!"))
         app.frame.prompt.put("")
-        await pilot.press("f3")
+        await press(app, pilot, "f3")
         # Its first letter opens the help.
         type_at_once(app, "?who knows")
         await until(lambda: _holds(app, "?who knows"))
@@ -238,19 +254,18 @@ async def test_text_that_is_no_key_of_a_pane_goes_to_the_prompt_with_what_follow
 
 async def test_letters_before_it_that_are_keys_come_along_without_a_pause(tmp_path: Path) -> None:
     async with opened(tmp_path, (80, 24)) as (_, app, pilot):
-        await pilot.press("f3")
+        await press(app, pilot, "f3")
         type_at_once(app, "hello there")
         await until(lambda: _holds(app, "hello there"))
         app.frame.prompt.put("")
-        for breaks in (events.Key("down", None), events.Key("l", "l")):
-            breaks.time += 60
-            await pilot.press("f3")
+        for breaks, expected in (("down", "o"), ("l", "lo")):
+            await press(app, pilot, "f3")
             type_at_once(app, "hl")
-            app.post_message(breaks)
-            late = events.Key("o", "o")
-            late.time += 60
-            app.post_message(late)
-            expected = (breaks.character or "") + "o"
+            if breaks == "down":
+                app.post_message(events.Key("down", None))
+                type_at_once(app, expected)
+            else:
+                type_at_once(app, expected, LATE)
             await until(partial(_holds, app, expected))
             app.frame.prompt.put("")
 
@@ -258,8 +273,10 @@ async def test_letters_before_it_that_are_keys_come_along_without_a_pause(tmp_pa
 async def test_i_leads_to_the_prompt_from_panes_and_from_full_screen_views(tmp_path: Path) -> None:
     async with opened(tmp_path, (80, 24)) as (_, app, pilot):
         for pane in ("f2", "f3", "f4", "f5"):
-            await pilot.press(pane, "i")
-            assert app.frame.prompt.has_focus
+            await press(app, pilot, pane)
+            assert not app.frame.prompt.has_focus
+            await pilot.press("i")
+            await until(lambda: app.frame.prompt.has_focus)
         for command in ("agents", "connections", "permissions", "sessions"):
             next(each for each in app.commands() if each.name == command).run()
             await until(lambda: len(app.screen_stack) == 2)
@@ -293,13 +310,11 @@ async def test_a_dialog_that_a_key_opened_leaves_a_sentence_to_the_prompt(tmp_pa
             await until(lambda: len(app.screen_stack) == 1)
             app.frame.prompt.put("")
         assert session.limits == []
-        # After a pause the dialog stays.
+        # After a pause the dialog stays, and what is no answer shows which keys are.
         type_at_once(app, "/budget\r")
         await until(lambda: isinstance(app.screen, BudgetScreen) and app.screen._quiet_until is not None)
-        late = events.Key("x", "x")
-        late.time += 60
-        app.post_message(late)
-        await until(partial(_holds, app, "x"))
-        listen(app)
+        type_at_once(app, "x", LATE)
+        await until(lambda: "answer with" in str(app.screen.query_one(".box").border_subtitle))
+        assert app.frame.prompt.value == ""
         await pilot.press("r", "5", "enter")
         await until(lambda: session.limits == [5.0])

@@ -77,6 +77,8 @@ class Stage(App[None]):
         dialog.clock = self.clock
         self.push_screen(dialog, self.answers.append)
         await pilot.pause()
+        # Its quiet time begins only then.
+        await until(lambda: dialog.is_drawn)
         self.now += wait
 
     def open_url(self, url: str, *, new_tab: bool = True) -> None:
