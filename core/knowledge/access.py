@@ -6,7 +6,7 @@ What needs the packages of a team is imported only for the address of a database
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ua_tui.core.errors import KnowledgeError, advise
 from ua_tui.core.knowledge.place import KnowledgePlace, Origin
@@ -14,7 +14,6 @@ from ua_tui.core.postgres.address import Address
 
 if TYPE_CHECKING:
     from ua_tui.core.knowledge.index.store import KnowledgeStore
-    from ua_tui.core.knowledge.search.embeddings import Embedder
     from ua_tui.core.knowledge.search.search import KnowledgeSearch
 
 
@@ -29,42 +28,22 @@ def open_store(
         KnowledgeError: it cannot be opened, or the packages for a team's database are missing.
     """
     if isinstance(place, Address):
-        check_packages()
-        from ua_tui.core.knowledge.postgres.store import PostgresStore
-
+        try:
+            from ua_tui.core.knowledge.postgres.store import PostgresStore
+        except ImportError as error:
+            raise KnowledgeError(advise("extra.missing", extra="team", what="working in a team")) from error
         return PostgresStore(place, origins, read_only=read_only)
     from ua_tui.core.knowledge.index.sqlite_store import SqliteStore
 
     return SqliteStore(place, read_only=read_only)
 
 
-def open_search(
-    place: KnowledgePlace, *, budget: float | None = None, embedder: Embedder | None = None
-) -> KnowledgeSearch:
-    """Open what answers queries; nothing is read before the first one.
-
-    Args:
-        place: where the knowledge base is.
-        budget: the seconds after which a search answers with what it has, if not the usual ones.
-        embedder: makes the vector of a query; None for no search by meaning.
+def open_search(place: KnowledgePlace, **options: Any) -> KnowledgeSearch:
+    """Open what answers queries, with the options of `KnowledgeSearch`; nothing is read before the first one.
 
     Raises:
         KnowledgeError: the packages for a team's database are missing.
     """
-    from ua_tui.core.knowledge.search.search import BUDGET, KnowledgeSearch
+    from ua_tui.core.knowledge.search.search import KnowledgeSearch
 
-    return KnowledgeSearch(
-        open_store(place, read_only=True), budget=BUDGET if budget is None else budget, embedder=embedder
-    )
-
-
-def check_packages() -> None:
-    """Check that the packages of a team are installed.
-
-    Raises:
-        KnowledgeError: they are not.
-    """
-    try:
-        import psycopg  # noqa: F401
-    except ImportError as error:
-        raise KnowledgeError(advise("extra.missing", extra="team", what="working in a team")) from error
+    return KnowledgeSearch(open_store(place, read_only=True), **options)

@@ -118,6 +118,8 @@ class Hit(msgspec.Struct, frozen=True, kw_only=True):
         newer: what a newer copy says instead, if that was not found: "now $9,700 on 10 Nov".
         score: the rank; a higher one is better.
         full: whether the best passage, with its title, has all words of the query.
+        figure: a number near the words with its currency or unit, as it is written, if figures were asked for.
+        place: where that is in the passage, in characters.
     """
 
     id: int
@@ -145,27 +147,24 @@ class Hit(msgspec.Struct, frozen=True, kw_only=True):
     newer: str = ""
     score: float = 0.0
     full: bool = False
+    figure: str = ""
+    place: tuple[int, int] = (0, 0)
 
 
 class FoundDocument(Hit, frozen=True, kw_only=True):
-    """One document with its text, without a passage; if it is `partial`, only the beginning of the text is there."""
-
-    text: str
-    partial: bool = False
-
-
-class FoundPage(Hit, frozen=True, kw_only=True):
-    """One copy of a page that a session fetched, without a passage.
+    """One document without a passage.
 
     Attributes:
         hash: the hash of its text, in hexadecimal digits; equal texts have equal ones.
         words: how many words the text has.
         partial: whether only the beginning of the text is in the knowledge base.
+        text: the text, if the document was asked for by its number.
     """
 
     hash: str
     words: int
     partial: bool = False
+    text: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""SQLite files of the program: private, opened by one program at a time, recognised as the user's own.
+"""SQLite files of the program: private, opened by one program at a time, set aside when they are damaged.
 
 An existing file is never opened here but by SQLite: when a program closes any descriptor of a file, the system drops
 all locks that the program has on it, also those of SQLite.
@@ -13,14 +13,11 @@ import sqlite3
 import stat
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
-from functools import cache
 from pathlib import Path
-from secrets import token_hex
 
 from ua_tui.core.errors import Advice, advice_code, advise
-from ua_tui.core.storage.ownership import is_sealed, seal
 from ua_tui.core.text import clean_line
 
 BUSY_SECONDS = 5.0
@@ -29,11 +26,9 @@ PAUSE_SECONDS = 0.01
 """How long to leave between two transactions, so that other programs can write."""
 DAMAGED = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
 """Codes of SQLite for a file that is damaged."""
-CACHE_KIB = 16 << 10
+_CACHE_KIB = 16 << 10
 """The memory that a connection may use for pages of its file."""
 _LARGEST_LOG = 16 << 20
-MARK = "CREATE TABLE IF NOT EXISTS mark(id TEXT NOT NULL, seal TEXT NOT NULL)"
-"""The table by which the file is recognised; it is a part of the schema of each such file."""
 _SIDECARS = ("-wal", "-shm", "-journal")
 _FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 _FILE_FLAGS = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -91,7 +86,10 @@ def check_regular(path: Path) -> None:
         with suppress(FileNotFoundError):
             mode = os.lstat(each).st_mode
             if not stat.S_ISREG(mode):
-                raise _not_regular(each, mode)
+                code = (
+                    errno.ELOOP if stat.S_ISLNK(mode) else errno.EISDIR if stat.S_ISDIR(mode) else errno.ENXIO
+                )
+                raise OSError(code, os.strerror(code), str(each))
 
 
 @contextmanager
@@ -158,11 +156,7 @@ def set_aside(path: Path) -> Path:
     Raises:
         OSError: it cannot be renamed.
     """
-    stamp = f"{path.name}.corrupt-{datetime.now(UTC):%Y%m%d-%H%M%S}"
-    number, aside = 1, path.with_name(stamp)
-    while os.path.lexists(aside):
-        number += 1
-        aside = path.with_name(f"{stamp}-{number}")
+    aside = path.with_name(f"{path.name}.corrupt-{datetime.now(UTC):%Y%m%d-%H%M%S-%f}")
     os.rename(path, aside)
     log, memory, journal = sidecars(path)
     for beside, suffix in ((log, "-wal"), (journal, "-journal")):
@@ -216,25 +210,17 @@ def is_network_type(name: str) -> bool:
     return name.lower().removeprefix("fuse.") in _ON_NETWORK
 
 
-def _not_regular(path: Path, mode: int) -> OSError:
-    code = errno.ELOOP if stat.S_ISLNK(mode) else errno.EISDIR if stat.S_ISDIR(mode) else errno.ENXIO
-    return OSError(code, os.strerror(code), str(path))
-
-
 def primary_code(error: sqlite3.Error) -> int:
     """The code of SQLite without its details; 0 if it has none."""
     return int(getattr(error, "sqlite_errorcode", None) or 0) & 0xFF
 
 
-def connect(path: Path, mode: str, seconds: float | None = None) -> sqlite3.Connection:
-    """Open a connection as it is, in a mode of SQLite: `ro`, `rw` or `rwc`; any one thread at a time may use it.
-
-    A statement waits `seconds` for other programs, by default `BUSY_SECONDS`.
-    """
+def connect(path: Path, mode: str) -> sqlite3.Connection:
+    """Open a connection as it is, in a mode of SQLite: `ro` or `rw`; any one thread at a time may use it."""
     return sqlite3.connect(
         f"{path.absolute().as_uri()}?mode={mode}",
         uri=True,
-        timeout=BUSY_SECONDS if seconds is None else seconds,
+        timeout=BUSY_SECONDS,
         isolation_level=None,
         check_same_thread=False,
     )
@@ -249,50 +235,38 @@ def connect_reader(path: Path, check: Callable[[sqlite3.Connection], object]) ->
     """
     # A pipe would be waited for.
     check_regular(path)
-    try:
-        return _checked(connect(path, "ro"), check)
-    except sqlite3.OperationalError:
-        # Without a file for shared memory, which cannot be made here, only a file without a log can be read.
-        log, _, journal = sidecars(path)
-        if os.access(path.parent, os.W_OK) or any(map(_has_bytes, (log, journal))):
-            raise
-        return _checked(connect(path, "ro&immutable=1"), check)
-
-
-def _checked(
-    connection: sqlite3.Connection, check: Callable[[sqlite3.Connection], object]
-) -> sqlite3.Connection:
-    try:
-        check(connection)
-    except BaseException:
-        connection.close()
-        raise
+    logs = [each for each in sidecars(path)[::2] if os.path.lexists(each) and os.lstat(each).st_size]
+    for mode in ("ro", "ro&immutable=1"):
+        connection = connect(path, mode)
+        try:
+            check(connection)
+            break
+        except BaseException as error:
+            connection.close()
+            # Without a file for shared memory, which cannot be made here, only a file without a log can be read.
+            is_complete = not (logs or os.access(path.parent, os.W_OK))
+            if mode != "ro" or not is_complete or not isinstance(error, sqlite3.OperationalError):
+                raise
     return connection
 
 
-def _has_bytes(path: Path) -> bool:
-    try:
-        return os.lstat(path).st_size > 0
-    except FileNotFoundError:
-        return False
-
-
-def configure(connection: sqlite3.Connection, path: Path, *, durable: bool = False) -> None:
-    """Prepare a connection that writes; `durable` if not even a power failure may undo what was committed."""
+def configure(connection: sqlite3.Connection, path: Path) -> None:
+    """Prepare a connection that writes."""
     wanted = "DELETE" if is_on_network(path) else "WAL"
     (mode,) = connection.execute(f"PRAGMA journal_mode = {wanted}").fetchone()
     if mode != "wal" and wanted == "WAL":
         (mode,) = connection.execute("PRAGMA journal_mode = DELETE").fetchone()
     # Without a write-ahead log less would not be safe when the power fails.
-    connection.execute(f"PRAGMA synchronous = {'NORMAL' if mode == 'wal' and not durable else 'FULL'}")
+    connection.execute(f"PRAGMA synchronous = {'NORMAL' if mode == 'wal' else 'FULL'}")
     connection.execute(f"PRAGMA journal_size_limit = {_LARGEST_LOG}")
-    connection.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
+    connection.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
     connection.execute("PRAGMA foreign_keys = ON")
     connection.execute("PRAGMA secure_delete = ON")
 
 
-def begin(connection: sqlite3.Connection) -> None:
-    """Begin a transaction that may write; other programs are waited for.
+@contextmanager
+def transaction(connection: sqlite3.Connection) -> Iterator[None]:
+    """Run the block in one transaction that may write; an exception undoes it. Other programs are waited for.
 
     SQLite itself tries too seldom to find the moment between two transactions of a busy program: leave at least
     `PAUSE_SECONDS` between two of yours.
@@ -308,15 +282,9 @@ def begin(connection: sqlite3.Connection) -> None:
                     raise
                 time.sleep(PAUSE_SECONDS / 4)
             else:
-                return
+                break
     finally:
         connection.execute(f"PRAGMA busy_timeout = {round(BUSY_SECONDS * 1000)}")
-
-
-@contextmanager
-def transaction(connection: sqlite3.Connection) -> Iterator[None]:
-    """Run the block in one transaction that may write; an exception undoes it."""
-    begin(connection)
     try:
         yield
         connection.execute("COMMIT")
@@ -324,67 +292,6 @@ def transaction(connection: sqlite3.Connection) -> Iterator[None]:
         if connection.in_transaction:
             connection.execute("ROLLBACK")
         raise
-
-
-def mark_own(db: sqlite3.Connection, kind: str, path: Path) -> None:
-    """Make a file the user's own, within a transaction of the caller."""
-    db.execute(MARK)
-    db.execute("DELETE FROM mark")
-    number = token_hex(16)
-    db.execute("INSERT INTO mark(id, seal) VALUES (?, ?)", (number, seal(kind, path.parent, number)))
-
-
-def is_own(db: sqlite3.Connection, kind: str, path: Path) -> bool:
-    """Whether this user's program made, or adopted, a file."""
-    if not db.execute("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'mark'").fetchone():
-        return False
-    return any(
-        is_sealed(code, kind, path.parent, number) for number, code in db.execute("SELECT id, seal FROM mark")
-    )
-
-
-def foreign_objects(db: sqlite3.Connection, *statements: str) -> list[str]:
-    """What these statements of the program do not make in a file: triggers, views and other tables or indexes.
-
-    Somebody else's statements would run with those of the program, and could change what it stores.
-    """
-    made = _made_by((*statements, MARK))
-    found = db.execute("SELECT type, name, sql FROM sqlite_master ORDER BY name").fetchall()
-    return [
-        str(name)
-        for kind, name, sql in found
-        # Those of SQLite itself: statistics, and the indexes of keys.
-        if (kind, name, sql) not in made
-        and not (kind in ("table", "index") and str(name).startswith("sqlite_"))
-    ]
-
-
-def is_own_file(path: Path, kind: str, check: Callable[[sqlite3.Connection], object]) -> bool:
-    """Whether a file, which is only read, is the user's own, or nobody's; `check` looks at it first.
-
-    Raises:
-        sqlite3.Error: it cannot be read.
-    """
-    if not path.exists():
-        return True
-    with closing(connect(path, "ro")) as db:
-        try:
-            check(db)
-            is_empty = db.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone() is None
-            return is_empty or is_own(db, kind, path)
-        except sqlite3.OperationalError as error:
-            # To finish what a killed program began would be to write.
-            if primary_code(error) == sqlite3.SQLITE_READONLY:
-                return False
-            raise
-
-
-@cache
-def _made_by(statements: tuple[str, ...]) -> frozenset[tuple[str, str, str | None]]:
-    with closing(sqlite3.connect(":memory:")) as db:
-        for statement in statements:
-            db.execute(statement)
-        return frozenset(map(tuple, db.execute("SELECT type, name, sql FROM sqlite_master")))
 
 
 def file_advice(error: OSError | sqlite3.Error, *, again: str, elsewhere: str = "") -> Advice:

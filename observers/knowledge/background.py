@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import TypeVar
 
 import msgspec
@@ -57,7 +57,7 @@ class Background:
         later: str,
     ) -> None:
         self.schedule = Schedule(name)
-        self.publish = in_loop(self._publish_all)
+        self._publish = in_loop(self._publish_unless_over)
         self.is_over = False
         self._redactor = redactor
         self._publish_event = publish
@@ -100,9 +100,9 @@ class Background:
         is_lasting = self._failures > 1 or isinstance(error, KnowledgeEmptied | KnowledgeForeign)
         if is_lasting and not self._is_reported and not isinstance(error, JournalError):
             self._is_reported = True
-            self.publish([error_raised(KNOWLEDGE, KnowledgeError(f"{error}; {self._later}"), self._redactor)])
+            self._publish(error_raised(KNOWLEDGE, KnowledgeError(f"{error}; {self._later}"), self._redactor))
 
-    def _publish_all(self, events: Iterable[Event]) -> None:
+    def _publish_unless_over(self, event: Event) -> None:
         # No event may follow the end of a session.
-        for event in () if self.is_over else events:
+        if not self.is_over:
             self._publish_event(event)

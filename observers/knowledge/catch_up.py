@@ -7,7 +7,7 @@ import logging
 import os
 import stat
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 import msgspec
@@ -16,7 +16,7 @@ from ua_tui.core.errors import JournalError, KnowledgeError
 from ua_tui.core.history.lookup import named_entries
 from ua_tui.core.knowledge.access import open_store
 from ua_tui.core.knowledge.index.database import emptied
-from ua_tui.core.knowledge.index.store import KnowledgeStore
+from ua_tui.core.knowledge.index.store import KnowledgeStore, Overtaken
 from ua_tui.core.knowledge.place import KnowledgePlace, folder_key, folder_path, is_session
 from ua_tui.core.knowledge.records import Cursor
 from ua_tui.core.postgres.address import Address
@@ -33,48 +33,40 @@ class UnreadableSession(KnowledgeError):
     """What is in one session keeps it from being indexed, and no other."""
 
 
-class Piece(msgspec.Struct, frozen=True):
-    """Whether the journal has more to read.
-
-    If another program indexes the session at that moment, it is `busy`, and nothing was done.
-    """
-
-    more: bool = False
-    busy: bool = False
-
-
-def index_piece(store: KnowledgeStore, folder: Path, redactor: Redactor) -> Piece:
+def index_piece(store: KnowledgeStore, folder: Path, redactor: Redactor) -> bool:
     """Read the next part of a session's journal into the store; a session that is gone is removed from a file.
 
+    Returns:
+        Whether the journal has more to read.
+
     Raises:
+        Overtaken: another program indexes it at this moment.
         KnowledgeError: the store cannot be written.
         JournalError: the journal cannot be read.
     """
     key = folder_key(store.path, folder)
-    with _claimed(folder) as is_ours:
-        if not is_ours:
-            return Piece(busy=True)
+    more = False
+    with _claimed(folder):
         try:
             before = store.cursor(key)
             batch = read_batch(folder, before, redactor)
             if batch.restarted:
                 store.remove_session(key)
-                return Piece(more=True)
-            # Another program may be faster: then it is read again from where that ended.
+                return True
             found = with_searches(batch.documents, lambda: store.found_pages(key))
             batch = msgspec.structs.replace(batch, documents=found)
-            stored = batch.after == before or store.apply(key, before, batch)
-            piece = Piece(batch.more or not stored)
+            if batch.after != before and not store.apply(key, before, batch):
+                raise Overtaken
+            more = batch.more
         except JournalError:
             if _is_folder(folder):
                 raise
-            piece = Piece()
         # It may have been deleted while it was read.
-        if not _is_folder(folder):
-            if store.follows_folders:
-                store.remove_session(key)
-            return Piece()
-        return piece
+        if _is_folder(folder):
+            return more
+        if store.follows_folders:
+            store.remove_session(key)
+        return False
 
 
 def catch_up(
@@ -86,12 +78,12 @@ def catch_up(
     oldest_first: bool = False,
     on_progress: Callable[[int, int], None] = lambda _done, _all: None,
     on_problem: Callable[[str], object] = _log.info,
-) -> Iterator[Piece]:
+) -> Iterator[None]:
     """Index what is missing of the sessions below `base`, newest first, and remove those that are gone from a file.
 
-    It ends when everything is there, except for the sessions that other programs index at that moment. The session
-    `besides` is left out. `on_progress` is given how many sessions are done and how many there are, and `on_problem` a
-    sentence for each that cannot be read.
+    It gives way after each piece, and ends when everything is there, except for the sessions that other programs index
+    at that moment. The session `besides` is left out. `on_progress` is given how many sessions are done and how many
+    there are, and `on_problem` a sentence for each that cannot be read.
 
     Raises:
         KnowledgeError: the store cannot be written.
@@ -110,7 +102,7 @@ def catch_up(
         folder = folder_path(store.path, key)
         if folder.parent == sessions and not _is_folder(folder):
             store.remove_session(key)
-            yield Piece()
+            yield
     # Those that are elsewhere have not been read since the file was emptied.
     unread = [folder_path(store.path, key) for key, cursor in known.items() if cursor == Cursor()]
     elsewhere = [folder for folder in unread if folder.parent != sessions and is_session(folder)]
@@ -165,50 +157,48 @@ def update(
         )
         for _piece in pieces:
             pass
+        if again:
+            # The parts of the index that were merged meanwhile have left free space, which does no harm.
+            with suppress(KnowledgeError):
+                store.compact()
     return problems
 
 
-def index_session(store: KnowledgeStore, folder: Path, redactor: Redactor) -> Iterator[Piece]:
-    """Read the rest of a session's journal into the store.
+def index_session(store: KnowledgeStore, folder: Path, redactor: Redactor) -> Iterator[None]:
+    """Read the rest of a session's journal into the store, unless another program does it at this moment.
 
     Raises:
         UnreadableSession: the session cannot be read.
         KnowledgeError: the store cannot be written.
     """
-    piece = Piece(more=True)
-    while piece.more:
+    more = True
+    while more:
         try:
-            piece = index_piece(store, folder, redactor)
+            more = index_piece(store, folder, redactor)
+        except Overtaken:
+            return
         except KnowledgeError:
             raise
         except Exception as error:
             known = str(error) if isinstance(error, JournalError) else ""
             reason = f"The session {folder.name} cannot be read: {clean_line(str(error), 300)}"
             raise UnreadableSession(known or reason) from error
-        yield piece
+        yield
 
 
 @contextmanager
-def _claimed(folder: Path) -> Iterator[bool]:
-    """Keep other programs from indexing a session meanwhile; gives False if one does."""
-    try:
-        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
-    except OSError:
-        # What is wrong with it is found when it is read.
-        yield True
-        return
-    is_ours = True
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        is_ours = False
-    except OSError as error:
-        # Without locks the store sees that another program was faster.
-        _log.debug("a folder cannot be locked: %s", error)
-    try:
-        yield is_ours
-    finally:
-        os.close(descriptor)
+def _claimed(folder: Path) -> Iterator[None]:
+    """Keep other programs from indexing a session meanwhile; without locks the store sees that one was faster."""
+    with ExitStack() as stack:
+        # What is wrong with a folder is found when it is read.
+        with suppress(OSError):
+            descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+            stack.callback(os.close, descriptor)
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError as error:
+                raise Overtaken from error
+        yield
 
 
 def _is_folder(folder: Path) -> bool:

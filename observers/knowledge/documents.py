@@ -5,7 +5,6 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Callable, Iterator
 
-import msgspec
 from msgspec.structs import replace
 
 from ua_tui.core.errors import UniversalAgentError
@@ -58,13 +57,6 @@ _REPORTS = "work_products/"
 _HTML = (".html", ".htm", ".xhtml")
 _JSON, _JSON_LINES = (".json", ".geojson"), (".jsonl", ".ndjson")
 _JOINED = frozenset({"item", "row", "code"})
-
-
-class _Read(msgspec.Struct):
-    """What is read in a file: its text, and its title if it states one."""
-
-    text: str
-    title: str = ""
 
 
 def documents_of(root: Root, file: SavedFile, cleaner: Cleaner) -> Iterator[KnowledgeDocument]:
@@ -157,33 +149,33 @@ def _text(file: SavedFile, content: Content, cleaner: Cleaner) -> KnowledgeDocum
     is_own = file.kind in ("work_product", "written")
     is_report = file.kind == "work_product" or (is_own and file.path.startswith(_REPORTS))
     path = file.path.removesuffix(SUFFIX)
-    read = _read(path, content.text, cleaner)
+    text, title = _read(path, content.text, cleaner)
     name = posixpath.basename(path)
     return file.document(
         "report" if is_report else "note",
         "own" if is_own else "tool",
-        title=short_title(read.title) or clean_title(name),
-        text=clean_text(read.text),
+        title=short_title(title) or clean_title(name),
+        text=clean_text(text),
         context=address_words(posixpath.splitext(name)[0]),
-        partial=content.is_cut or len(read.text) > LONGEST_TEXT or len(content.text) > _LONGEST_HTML,
+        partial=content.is_cut or len(text) > LONGEST_TEXT or len(content.text) > _LONGEST_HTML,
     )
 
 
-def _read(path: str, source: str, cleaner: Cleaner) -> _Read:
-    """Read a text by the ending of its path, and mask its secrets."""
+def _read(path: str, source: str, cleaner: Cleaner) -> tuple[str, str]:
+    """Read a text by the ending of its path, without its secrets, and its title if it states one."""
     ending = posixpath.splitext(path)[1].lower()
     if ending in _HTML:
-        page = _page(whole_words(source, _LONGEST_HTML))
-        return _Read(cleaner.masked(page.text), cleaner.masked(page.title))
+        text, title = _page(whole_words(source, _LONGEST_HTML))
+        return cleaner.masked(text), cleaner.masked(title)
     masked = cleaner.masked(source)
     if ending in (*_JSON, *_JSON_LINES) and len(source) <= LONGEST_TEXT:
         parts = masked.split("\n") if ending in _JSON_LINES else [masked]
-        return _Read("\n".join(map(readable, parts)))
-    return _Read(masked, title_in(masked))
+        return "\n".join(map(readable, parts)), ""
+    return masked, title_in(masked)
 
 
-def _page(source: str) -> _Read:
-    """What a person sees of a page: headings begin with the mark of Markdown."""
+def _page(source: str) -> tuple[str, str]:
+    """What a person sees of a page, where headings begin with the mark of Markdown, and its title."""
     from ua_tui.observers.check.reading import read_document
 
     page = read_document(source, "text/html")
@@ -193,4 +185,4 @@ def _page(source: str) -> _Read:
         is_joined = block.kind in _JOINED and block.kind == before
         parts += ["\n" if is_joined else "\n\n", "# " if block.kind == "heading" else "", block.text]
         before = block.kind
-    return _Read("".join(parts), page.title)
+    return "".join(parts), page.title

@@ -30,7 +30,6 @@ from ua_tui.observers.knowledge.background import Background, Pace
 
 if TYPE_CHECKING:
     from ua_tui.core.knowledge.index.store import KnowledgeStore
-    from ua_tui.observers.knowledge.catch_up import Piece
 
 T = TypeVar("T")
 
@@ -73,7 +72,7 @@ class KnowledgeFeed:
         self._schedule = self._thread.schedule
         self._store: KnowledgeStore | None = None
         self._file: tuple[int, int] | None = None
-        self._others: Iterator[Piece] | None = None
+        self._others: Iterator[None] | None = None
         self._has_started = self._was_woken = False
 
     # -- in the event loop --------------------------------------------------------------------------
@@ -126,22 +125,22 @@ class KnowledgeFeed:
     # -- in the thread ------------------------------------------------------------------------------
 
     def _index(self) -> None:
-        piece = self._try(self._index_piece, self._index)
-        if piece is not None and (piece.more or piece.busy):
-            self._schedule.plan(self._index, self._pace.wake if piece.busy else self._pace.pause)
+        if self._try(self._index_piece, self._index):
+            self._schedule.plan(self._index, self._pace.pause)
 
-    def _index_piece(self, store: KnowledgeStore) -> Piece:
+    def _index_piece(self, store: KnowledgeStore) -> bool:
+        from ua_tui.core.knowledge.index.store import Overtaken
         from ua_tui.observers.knowledge.catch_up import index_piece
 
-        return index_piece(store, self._folder, self._redactor)
+        try:
+            return index_piece(store, self._folder, self._redactor)
+        except Overtaken:
+            time.sleep(self._pace.pause)
+            return True
 
     def _index_rest(self, until: float) -> None:
-        more = True
-        while more and time.monotonic() < until:
-            piece = self._try(self._index_piece)
-            more = piece is not None and (piece.more or piece.busy)
-            if piece is not None and piece.busy:
-                time.sleep(self._pace.pause)
+        while time.monotonic() < until and self._try(self._index_piece):
+            pass
 
     def _end(self, until: float) -> None:
         if self._was_woken and not self._thread.is_failing:
@@ -150,23 +149,24 @@ class KnowledgeFeed:
 
     def _catch_up(self) -> None:
         begun = time.monotonic()
-        piece = self._try(self._next_of_others, self._catch_up)
+        more = self._try(self._next_of_others, self._catch_up)
         took = time.monotonic() - begun
-        if piece is not None:
+        if more:
             self._schedule.plan(self._catch_up, max(self._pace.pause, took))
         else:
             # A check of very many sessions takes time, and is made less often.
             self._schedule.plan(self._catch_up, max(self._pace.check, 500 * took))
 
-    def _next_of_others(self, store: KnowledgeStore) -> Piece | None:
+    def _next_of_others(self, store: KnowledgeStore) -> bool:
+        """Index a piece of other sessions; returns whether there was one."""
         if self._others is None:
             from ua_tui.observers.knowledge.catch_up import catch_up
 
             self._others = catch_up(store, self._base, self._redactor, besides=self._folder)
-        piece = next(self._others, None)
-        if piece is None:
-            self._others = None
-        return piece
+        for _ in self._others:
+            return True
+        self._others = None
+        return False
 
     def _try(self, work: Callable[[KnowledgeStore], T], again: Task | None = None) -> T | None:
         """Do some work; None if that failed: then the task `again` repeats it later."""

@@ -6,6 +6,7 @@ brought in a later one.
 
 from __future__ import annotations
 
+import os.path
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing
 from pathlib import Path
@@ -45,6 +46,7 @@ MOST_FILES = 32
 
 _LARGEST_SEQ = (1 << 63) - 1
 """What the database can store; an event with another number is no event of a session."""
+_FORKED = b'{"event":"session_forked"'
 _LONGEST_NAME = 200
 _MOST_INNER = 8
 _MOST_LED = 3
@@ -52,6 +54,8 @@ _MOST_LED = 3
 
 def read_batch(folder: Path, cursor: Cursor, redactor: Redactor) -> Batch:
     """Read the next part of a session's journal, at most some hundred events and some thirty files; blocks.
+
+    What a fork has of a session that is there, too, is read in that one.
 
     Raises:
         JournalError: there is no journal, it cannot be read, or the folder is a link.
@@ -65,8 +69,9 @@ def read_batch(folder: Path, cursor: Cursor, redactor: Redactor) -> Batch:
     with closing(PastJournal(folder / JOURNAL)) as journal:
         if cursor != Cursor() and _seq_before(journal, cursor.place) != cursor.seq:
             return Batch(after=Cursor(), restarted=True)
-        place, events = journal.more(cursor.place)
-        if place == cursor.place:
+        start = cursor.place or _begin_of_own(journal)
+        place, events = journal.more(start)
+        if place == start:
             return Batch(after=cursor)
         for event in events:
             if not 0 <= event.seq <= _LARGEST_SEQ:
@@ -95,28 +100,44 @@ def read_batch(folder: Path, cursor: Cursor, redactor: Redactor) -> Batch:
                     call = _name(event.tool_use_id, cleaner) or None
                     files[event.path] = replace(files[event.path], tool_use_id=call)
     documents = _documents(folder, texts, files.values(), asked, cleaner)
+    if not is_own_session(folder):
+        # What somebody else's journal says about who wrote a text does not count.
+        documents = (replace(document, trust="unknown") for document in documents)
     return Batch(
         after=after,
         facts=_facts(folder, redactor),
         calls=tuple(calls),
-        documents=documents if is_own_session(folder) else _as_of_others(documents),
+        documents=documents,
         replaced=tuple(files),
         more=more,
     )
 
 
+def _begin_of_own(journal: PastJournal) -> int:
+    """The place in the journal of a fork behind what it has of sessions that are beside it; 0 if there are none."""
+    sessions, begin = journal.path.parent.parent, 0
+    for line, end in journal.lines(_FORKED):
+        name = _decoded(line).session
+        if name and os.path.exists(sessions / name / JOURNAL):
+            begin = end
+    return begin
+
+
 class _Line(msgspec.Struct):
     seq: Annotated[int, msgspec.Meta(ge=0, le=_LARGEST_SEQ)] = 0
+    session: str = ""
+
+
+def _decoded(line: bytes) -> _Line:
+    try:
+        return msgspec.json.decode(line, type=_Line)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return _Line()
 
 
 def _seq_before(journal: PastJournal, place: int) -> int:
     """The `seq` of the line that ends at a place; 0 if it is no event, -1 if there is no such place."""
-    if place > journal.size:
-        return -1
-    try:
-        return msgspec.json.decode(journal.line_before(place), type=_Line).seq
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return 0
+    return _decoded(journal.line_before(place)).seq if place <= journal.size else -1
 
 
 def _documents(
@@ -162,11 +183,6 @@ def with_searches(
             ]
             document = replace(document, context="\n".join([*led[:_MOST_LED], document.context]))  # noqa: PLW2901
         yield document
-
-
-def _as_of_others(documents: Iterable[KnowledgeDocument]) -> Iterator[KnowledgeDocument]:
-    """What somebody else's journal says about who wrote a text does not count."""
-    return (replace(document, trust="unknown") for document in documents)
 
 
 def _files_of(event: Event, cleaner: Cleaner) -> Iterator[SavedFile]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 
 from ua_tui.core.events.types import (
     ArtifactChanged,
@@ -17,7 +18,7 @@ from ua_tui.core.events.types import (
     SessionStarted,
 )
 from ua_tui.core.knowledge.access import open_store
-from ua_tui.core.knowledge.index.store import KnowledgeStore, Passage
+from ua_tui.core.knowledge.index.store import Passage
 from ua_tui.core.knowledge.place import KnowledgePlace, is_made
 from ua_tui.core.knowledge.search.embeddings import Embedder, TextsRefused
 from ua_tui.core.redaction.redactor import Redactor
@@ -25,17 +26,9 @@ from ua_tui.observers.knowledge.background import Background, Pace
 
 _BATCH, _MOST = 16, 128
 """Passages of a request, and of a look for missing vectors, which sorts all that have none."""
+_PACE = Pace(wake=2.0, check=120.0, pause=0.2, retry=10.0)
 _WAKING = (ArtifactChanged, ArtifactSaved, QueryFinished)
 _LATER = "until then only words are searched, and it is tried again later"
-
-
-class VectorPace(Pace, frozen=True, kw_only=True):
-    """How long the thread waits, in seconds; `wake` also from the start of the session."""
-
-    wake: float = 2.0
-    check: float = 120.0
-    pause: float = 0.2
-    retry: float = 10.0
 
 
 class VectorFeed:
@@ -51,7 +44,7 @@ class VectorFeed:
         embedder: Embedder,
         redactor: Redactor,
         publish: Callable[[Event], object],
-        pace: Pace = VectorPace(),  # noqa: B008 - it is frozen
+        pace: Pace = _PACE,
     ) -> None:
         self._database = database
         self._embedder = embedder
@@ -80,23 +73,21 @@ class VectorFeed:
 
     def _fill(self) -> None:
         self._schedule.plan(self._fill, self._pace.check, again=True)
-        self._thread.attempt(self._fill_all, self._fill)
+        self._thread.attempt(self._fill_missing, self._fill)
 
-    def _fill_all(self) -> None:
-        if is_made(self._database):
-            with open_store(self._database) as store:
-                self._fill_missing(store)
-
-    def _fill_missing(self, store: KnowledgeStore) -> None:
+    def _fill_missing(self) -> None:
+        if not is_made(self._database):
+            return
         model = self._embedder.model
-        while missing := store.passages_without(model, limit=_MOST):
-            for at in range(0, len(missing), _BATCH):
-                if self._schedule.is_stopped:
-                    return
-                begun = time.monotonic()
-                passages = missing[at : at + _BATCH]
-                store.put_vectors(model, passages, self._vectors(passages))
-                time.sleep(min(max(self._pace.pause, time.monotonic() - begun), self._pace.check))
+        with open_store(self._database) as store:
+            while missing := store.passages_without(model, limit=_MOST):
+                for at in range(0, len(missing), _BATCH):
+                    if self._schedule.is_stopped:
+                        return
+                    begun = time.monotonic()
+                    passages = missing[at : at + _BATCH]
+                    store.put_vectors(model, passages, self._vectors(passages))
+                    time.sleep(min(max(self._pace.pause, time.monotonic() - begun), self._pace.check))
 
     def _vectors(self, passages: Sequence[Passage]) -> list[bytes]:
         """The vectors of passages; an empty one for a text that the server refuses alone."""
@@ -104,14 +95,11 @@ class VectorFeed:
         try:
             return self._embedder.embed(texts)
         except TextsRefused:
-            vectors = [self._vector(text) for text in texts]
+            vectors = [b""] * len(texts)
+            for number, text in enumerate(texts):
+                with suppress(TextsRefused):
+                    vectors[number] = self._embedder.embed([text])[0]
             # If it refuses all of them, the texts are not the reason.
             if not any(vectors):
                 raise
             return vectors
-
-    def _vector(self, text: str) -> bytes:
-        try:
-            return self._embedder.embed([text])[0]
-        except TextsRefused:
-            return b""

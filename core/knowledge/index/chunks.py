@@ -39,7 +39,7 @@ def split_chunks(text: str) -> Iterator[Chunk]:
             yield Chunk(start, start + len(whole), whole)
         return
     start = end = words = 0
-    for unit in _paragraphs(text):
+    for unit in _parts(text, 0, len(text), 0):
         if words >= _SECTION and _HEADING.match(text, unit[0]):
             yield Chunk(start, end, text[start:end])
             words = 0
@@ -66,10 +66,6 @@ def split_chunks(text: str) -> Iterator[Chunk]:
 def _size(text: str) -> int:
     """The words of a unit; what has no spaces counts by its characters."""
     return max(len(indexed(text).split()), -(-len(text) * MOST // LONGEST))
-
-
-def _paragraphs(text: str) -> Iterator[tuple[int, int]]:
-    return _parts(text, 0, len(text), 0)
 
 
 def _parts(text: str, start: int, end: int, level: int) -> Iterator[tuple[int, int]]:

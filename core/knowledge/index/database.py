@@ -6,7 +6,9 @@ import os
 import sqlite3
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
+from functools import cache
 from pathlib import Path
+from secrets import token_hex
 
 import msgspec
 
@@ -15,12 +17,14 @@ from ua_tui.core.knowledge.index.schema import APPLICATION, STATEMENTS, VERSION
 from ua_tui.core.knowledge.index.segments import indexed
 from ua_tui.core.knowledge.place import FILE
 from ua_tui.core.storage import sqlite
-from ua_tui.core.storage.ownership import not_own
+from ua_tui.core.storage.ownership import is_sealed, not_own, seal
 from ua_tui.core.storage.sqlite import DAMAGED, file_advice, identity, opening, primary_code, transaction
 from ua_tui.core.text import clean_line
 
-KIND = "knowledge"
+_KIND = "knowledge"
 """The kind of file, for its seal."""
+_MARK = "CREATE TABLE IF NOT EXISTS mark(id TEXT NOT NULL, seal TEXT NOT NULL)"
+"""The table by which the file is recognised."""
 OLDEST = (3, 37, 0)
 """The oldest version of SQLite that has what the tables need."""
 _PAGE = 16384
@@ -92,8 +96,6 @@ def open_writer(path: Path) -> sqlite3.Connection:
                     raise KnowledgeEmptied(
                         f"the knowledge base {_shown(path)} was of an earlier version of ua-tui: {_FILLED}"
                     )
-                connection.execute(f"PRAGMA page_size = {_PAGE}")
-                sqlite.configure(connection, path)
                 _make_tables(connection, path)
             except sqlite3.DatabaseError as error:
                 connection.close()
@@ -117,7 +119,7 @@ def adopt_knowledge(path: Path) -> None:
         with closing(connect(path, "rw")) as connection:
             _check_writable(connection, path)
             with transaction(connection):
-                sqlite.mark_own(connection, KIND, path)
+                _mark_own(connection, path)
 
 
 def remove_damaged(
@@ -192,7 +194,9 @@ def _add_functions(connection: sqlite3.Connection) -> None:
 
 
 def _make_tables(connection: sqlite3.Connection, path: Path) -> None:
-    """Make the tables in an empty file, in one transaction."""
+    """Prepare a connection that writes, and make the tables in an empty file, in one transaction."""
+    connection.execute(f"PRAGMA page_size = {_PAGE}")
+    sqlite.configure(connection, path)
     if _version(connection):
         return
     with transaction(connection):
@@ -202,7 +206,7 @@ def _make_tables(connection: sqlite3.Connection, path: Path) -> None:
                 connection.execute(statement)
             connection.execute(f"PRAGMA application_id = {APPLICATION}")
             connection.execute(f"PRAGMA user_version = {VERSION}")
-            sqlite.mark_own(connection, KIND, path)
+            _mark_own(connection, path)
 
 
 def _make_again(connection: sqlite3.Connection, path: Path) -> None:
@@ -217,12 +221,35 @@ def _make_again(connection: sqlite3.Connection, path: Path) -> None:
     sqlite.remove_file(path)
     sqlite.make_private(path)
     with closing(connect(path, "rw")) as new:
-        new.execute(f"PRAGMA page_size = {_PAGE}")
-        sqlite.configure(new, path)
         _make_tables(new, path)
         elsewhere = [row for row in folders if os.path.isabs(row[0])]
         new.executemany("INSERT INTO session(folder) VALUES (?)", elsewhere)
         new.execute("INSERT INTO sqlite_sequence(name, seq) VALUES ('document', ?)", (last + _LATER_NUMBERS,))
+
+
+def _mark_own(db: sqlite3.Connection, path: Path) -> None:
+    """Make a file the user's own, within a transaction of the caller."""
+    db.execute(_MARK)
+    db.execute("DELETE FROM mark")
+    number = token_hex(16)
+    db.execute("INSERT INTO mark(id, seal) VALUES (?, ?)", (number, seal(_KIND, path.parent, number)))
+
+
+def is_own(db: sqlite3.Connection, path: Path) -> bool:
+    """Whether this user's program made, or adopted, a file."""
+    if not db.execute("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'mark'").fetchone():
+        return False
+    marks = db.execute("SELECT id, seal FROM mark")
+    return any(is_sealed(code, _KIND, path.parent, number) for number, code in marks)
+
+
+@cache
+def _objects() -> frozenset[tuple[str, str, str | None]]:
+    """The kind, name and statement of everything that the program makes in a file."""
+    with closing(sqlite3.connect(":memory:")) as db:
+        for statement in (*STATEMENTS, _MARK):
+            db.execute(statement)
+        return frozenset(map(tuple, db.execute("SELECT type, name, sql FROM sqlite_master")))
 
 
 def _check_sqlite() -> None:
@@ -235,14 +262,22 @@ def _check_sqlite() -> None:
 
 
 def _checked_version(connection: sqlite3.Connection, path: Path) -> int:
-    """The version of the tables of a file, which must be ours and have nothing of somebody else."""
+    """The version of the tables of a file, which must be ours and have nothing of somebody else.
+
+    The statements of somebody else would run with those of the program, and could change what it stores.
+    """
     version, application = _version(connection), connection.execute("PRAGMA application_id").fetchone()[0]
-    is_empty = not connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
-    if application != APPLICATION and not is_empty:
+    found = {*connection.execute("SELECT type, name, sql FROM sqlite_master")}
+    if application != APPLICATION and found:
         raise KnowledgeError(
             f"{_shown(path)} is a database of another program: set `knowledge` to another path"
         )
-    if version in (0, VERSION) and sqlite.foreign_objects(connection, *STATEMENTS):
+    # SQLite itself makes statistics, and the indexes of keys.
+    others = [
+        each for each in found - _objects()
+        if each[0] not in ("table", "index") or not str(each[1]).startswith("sqlite_")
+    ]  # fmt: skip
+    if version in (0, VERSION) and others:
         raise KnowledgeError(
             f"the knowledge base {_shown(path)} has triggers, views or tables that ua-tui did not make: remove it, "
             "and run `ua-tui knowledge rebuild`"
@@ -260,15 +295,21 @@ def _check_writable(connection: sqlite3.Connection, path: Path) -> None:
 
 
 def _check_own(path: Path) -> None:
+    """Check that a file is the user's own, or nobody's, before anything can be written to it."""
     try:
-        own = sqlite.is_own_file(path, KIND, lambda connection: _check_writable(connection, path))
+        with closing(connect(path, "ro")) as db:
+            _check_writable(db, path)
+            is_empty = db.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone() is None
+            if is_empty or is_own(db, path):
+                return
     except sqlite3.DatabaseError as error:
-        if primary_code(error) not in DAMAGED:
+        if primary_code(error) in DAMAGED:
+            # It is set aside when it is opened.
+            return
+        # To finish what a killed program began would be to write.
+        if primary_code(error) != sqlite3.SQLITE_READONLY:
             raise
-        # It is set aside when it is opened.
-        return
-    if not own:
-        raise KnowledgeForeign(not_own(path, "it can be searched, but nothing is added to it"))
+    raise KnowledgeForeign(not_own(path, "it can be searched, but nothing is added to it"))
 
 
 def _version(connection: sqlite3.Connection) -> int:

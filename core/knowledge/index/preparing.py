@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
+from typing import Any
 from urllib.parse import urlsplit
 
 import msgspec
@@ -61,18 +62,12 @@ def _prepare(document: KnowledgeDocument) -> Prepared:
     chunks = [*split_chunks(document.text)] or [Chunk(0, 0, "")]
     url, site = _address(document.url)
     digest, words = body_hash(document.text)
+    facts = msgspec.structs.asdict(document) | {"text": "", "url": url}
+    stored: dict[str, Any] = {
+        name: storable(fact) if isinstance(fact, str) else fact for name, fact in facts.items()
+    }
     return Prepared(
-        msgspec.structs.replace(
-            document,
-            path=storable(document.path),
-            title=storable(document.title),
-            text="",
-            context=storable(document.context),
-            author=storable(document.author),
-            date=storable(document.date),
-            url=url,
-            tool_use_id=document.tool_use_id and storable(document.tool_use_id),
-        ),
+        KnowledgeDocument(**stored),
         site,
         digest,
         words,

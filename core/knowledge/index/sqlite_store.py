@@ -13,7 +13,14 @@ from typing import Any
 import msgspec
 
 from ua_tui.core.errors import KnowledgeError
-from ua_tui.core.knowledge.index.database import KIND, explain, open_reader, open_writer, remove_damaged, run
+from ua_tui.core.knowledge.index.database import (
+    explain,
+    is_own,
+    open_reader,
+    open_writer,
+    remove_damaged,
+    run,
+)
 from ua_tui.core.knowledge.index.preparing import Prepared
 from ua_tui.core.knowledge.index.schema import VERSION
 from ua_tui.core.knowledge.index.store import KnowledgeStore, Overtaken
@@ -30,7 +37,7 @@ from ua_tui.core.knowledge.search.database import (
 from ua_tui.core.knowledge.search.tokens import expression
 from ua_tui.core.storage import sqlite
 from ua_tui.core.storage.ownership import not_own
-from ua_tui.core.storage.sqlite import DAMAGED, PAUSE_SECONDS, identity, is_own, primary_code, transaction
+from ua_tui.core.storage.sqlite import DAMAGED, PAUSE_SECONDS, identity, primary_code, transaction
 
 BATCH_SECONDS = 0.15
 """After this time a transaction ends as soon as it can: other programs shall wait for at most 0.2 s."""
@@ -180,7 +187,7 @@ class SqliteStore(KnowledgeStore):
         if self._opened is None and found is not None:
             self._opened = open_reader(self.path)
             self._identity = found
-            self.is_own = is_own(self._opened, KIND, self.path)
+            self.is_own = is_own(self._opened, self.path)
             self._opened.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
             self._opened.execute(f"PRAGMA mmap_size = {1 << 30}")
         return self._opened

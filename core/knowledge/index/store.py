@@ -93,9 +93,9 @@ class KnowledgeStore(Database):
     def _transaction(self) -> AbstractContextManager[None]:
         """Run the block in one transaction that may write; an exception undoes it."""
 
-    @abstractmethod
     def _is_due(self) -> bool:
         """Whether the transaction has to end soon, because other programs may wait for it."""
+        return False
 
     @abstractmethod
     def _session(self, folder: str, before: Cursor, *, is_new: bool) -> int:
@@ -176,14 +176,6 @@ class KnowledgeStore(Database):
         with self._reporting("written"):
             self._run(self._session_removed(folder))
 
-    def remove_deleted(self, folder: str) -> bool:
-        """Remove everything of a session whose folder was deleted; returns False for one of a team, which stays."""
-        with self._reporting("written"):
-            if self.rows("is_shared", folder=folder):
-                return False
-            self._run(self._session_removed(folder))
-        return True
-
     def add_forgotten(self, entry: ForgottenEntry) -> None:
         """Put something on the list of what was forgotten; `finish_forgetting` removes it."""
         with self._reporting("written"):
@@ -201,6 +193,11 @@ class KnowledgeStore(Database):
             for entry in pending:
                 self._forgotten_of().append(ForgottenEntry(id=entry.id, done=True))
         return True
+
+    def compact(self) -> None:
+        """Leave no free space in the file; other programs wait meanwhile, as when something is forgotten."""
+        with self._reporting("written"):
+            self._scrub()
 
     # -- vectors
 

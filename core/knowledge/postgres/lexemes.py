@@ -5,59 +5,30 @@ PostgreSQL is given finished words: its own parser and dictionaries are never us
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 
-from ua_tui.core.knowledge.index.segments import indexed
 from ua_tui.core.knowledge.search.database import Term
 from ua_tui.core.knowledge.search.tokens import Tokenizer
 
-# ASCII characters that are neither letters nor digits separate words for the tokenizer, too.
-_PIECE = re.compile(r"[0-9A-Za-z\x80-\U0010ffff]+")
-_MOST_PIECES = 200_000
-_LONGEST_PIECE = 64
 _LONGEST_WORD = 500
 """Characters: a word of PostgreSQL has at most 2 KiB."""
 _GAP = 10
 """Places between title, text and context, which no phrase crosses."""
 
 
-class Lexemes:
-    """Splits texts into words, and remembers what it has split; use it in one thread at a time."""
-
-    def __init__(self) -> None:
-        self._tokenizer = Tokenizer()
-        self._known: dict[str, tuple[str, ...]] = {}
-
-    def close(self) -> None:
-        """Release the memory."""
-        self._tokenizer.close()
-        self._known.clear()
-
-    def vectors(self, fields: Sequence[tuple[str, str, str]]) -> Iterator[tuple[str, int]]:
-        """Give the `tsvector` of each title, text and context, as a text, and how many words it has."""
-        pieces = [[_PIECE.findall(indexed(text)) for text in each] for each in fields]
-        known = self._known
-        if len(known) > _MOST_PIECES:
-            known.clear()
-        new = [*{piece for each in pieces for found in each for piece in found}.difference(known)]
-        known.update(zip(new, map(_cut, self._tokenizer.words(new)), strict=True) if new else ())
-        for each in pieces:
-            yield _vector([[word for piece in found for word in known[piece]] for found in each])
-        for piece in new:
-            if len(piece) > _LONGEST_PIECE:
-                del known[piece]
-
-
-def _vector(fields: Sequence[Sequence[str]]) -> tuple[str, int]:
-    places: dict[str, list[str]] = {}
-    at = 0
-    for words, weight in zip(fields, ("A", "", "B"), strict=True):
-        for word in words:
-            at += 1
-            places.setdefault(word, []).append(f"{min(at, 16_383)}{weight}")
-        at += _GAP
-    return " ".join([f"'{word}':{','.join(found)}" for word, found in places.items()]), sum(map(len, fields))
+def vectors_of(fields: Sequence[tuple[str, str, str]], tokenizer: Tokenizer) -> Iterator[tuple[str, int]]:
+    """Give the `tsvector` of each title, text and context, as a text, and how many words it has."""
+    words = iter(tokenizer.words([text for each in fields for text in each]))
+    for each in zip(words, words, words, strict=True):
+        places: dict[str, list[str]] = {}
+        at = 0
+        for found, weight in zip(each, ("A", "", "B"), strict=True):
+            for word in _cut(found):
+                at += 1
+                places.setdefault(word, []).append(f"{min(at, 16_383)}{weight}")
+            at += _GAP
+        vector = " ".join([f"'{word}':{','.join(found)}" for word, found in places.items()])
+        yield vector, sum(map(len, each))
 
 
 def phrase(words: Sequence[str], *, prefix: bool = False) -> str:
@@ -73,5 +44,5 @@ def term_query(term: Term) -> str:
     )
 
 
-def _cut(words: Sequence[str]) -> tuple[str, ...]:
-    return tuple(word[:_LONGEST_WORD] for word in words)
+def _cut(words: Sequence[str]) -> list[str]:
+    return [word[:_LONGEST_WORD] for word in words]

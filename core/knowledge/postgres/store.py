@@ -25,10 +25,11 @@ from ua_tui.core.knowledge.index.preparing import Prepared
 from ua_tui.core.knowledge.index.store import KnowledgeStore, Overtaken
 from ua_tui.core.knowledge.place import Origin
 from ua_tui.core.knowledge.postgres.connection import Connection, Link, cancelled_when, reporting, run
-from ua_tui.core.knowledge.postgres.lexemes import Lexemes, phrase, term_query
+from ua_tui.core.knowledge.postgres.lexemes import phrase, term_query, vectors_of
 from ua_tui.core.knowledge.records import Chunk, Cursor
 from ua_tui.core.knowledge.removal.forgotten import ForgottenEntry, Tombstones
 from ua_tui.core.knowledge.search.database import Ask, Deadline, Filters, Found, Term, read_statements
+from ua_tui.core.knowledge.search.tokens import Tokenizer
 from ua_tui.core.postgres.address import Address
 
 _STATEMENTS = read_statements(str(Path(__file__).with_name("postgres.toml")))
@@ -94,12 +95,12 @@ class PostgresStore(KnowledgeStore):
     def close(self) -> None:
         """Close the connection."""
         self._link.close()
-        if "_lexemes" in vars(self):
-            self._lexemes.close()
+        if "_tokenizer" in vars(self):
+            self._tokenizer.close()
 
     @cached_property
-    def _lexemes(self) -> Lexemes:
-        return Lexemes()
+    def _tokenizer(self) -> Tokenizer:
+        return Tokenizer()
 
     # -- reading
 
@@ -144,7 +145,10 @@ class PostgresStore(KnowledgeStore):
         every = {term_query(term): math.log1p(ask.total / (term.passages + 0.5)) for term in words}
         few = sum(total <= _MOST_MATCHES for total in accumulate(term.passages for term in words))
         # A phrase is looked for in passages that have its words, as that takes longer.
-        all_words = [_all_words(term) for term in ask.all_of]
+        all_words = [
+            f"({' | '.join(' & '.join(phrase([word], prefix=start) for word, start in each) for each in term.words())})"
+            for term in ask.all_of
+        ]
         required = " & ".join([*all_words, *(f"!({term_query(term)})" for term in ask.lacks)])
         chosen = {
             (f"({query}) & {required}" if required else query): rarity
@@ -210,9 +214,6 @@ class PostgresStore(KnowledgeStore):
             finally:
                 self._writing = None
 
-    def _is_due(self) -> bool:
-        return False
-
     def _session(self, folder: str, before: Cursor, *, is_new: bool) -> int:
         origin = self._origins.get(folder)
         team = None if origin is None else origin.id
@@ -250,7 +251,7 @@ class PostgresStore(KnowledgeStore):
 
     def _put_chunks(self, chunks: Sequence[tuple[int, Prepared, Chunk]]) -> None:
         fields = [(each.document.title, chunk.text, each.document.context) for _, each, chunk in chunks]
-        vectors, lengths = zip(*self._lexemes.vectors(fields), strict=True)
+        vectors, lengths = zip(*vectors_of(fields, self._tokenizer), strict=True)
         self.rows(
             "put_chunks",
             documents=[number for number, *_ in chunks],
@@ -309,12 +310,6 @@ class ForgottenRows:
         with self._link.using() as db:
             _rows(db, "forget", {"entry": msgspec.json.encode(entry).decode()})
         self.refresh()
-
-
-def _all_words(term: Term) -> str:
-    """The text of a `tsquery` for all words of one of the choices of a term, wherever they are."""
-    choices = (" & ".join(phrase([word], prefix=start) for word, start in choice) for choice in term.words())
-    return f"({' | '.join(choices)})"
 
 
 def _foreign(folder: str) -> KnowledgeError:

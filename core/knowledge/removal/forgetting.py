@@ -23,7 +23,7 @@ from ua_tui.core.knowledge.removal.forgotten import (
     title_tombstone,
 )
 from ua_tui.core.knowledge.search.database import Ask, Choice, Database, Term
-from ua_tui.core.knowledge.search.query import SearchQuery, Typed, filters_of, parse_query
+from ua_tui.core.knowledge.search.query import SearchQuery, Typed, conditions, parse_query
 from ua_tui.core.knowledge.search.tokens import Tokenizer
 from ua_tui.core.net.urls import canonical_url
 from ua_tui.core.postgres.address import Address
@@ -99,7 +99,7 @@ def forget(
         ask = Ask(
             all_of=_terms(query.terms),
             without=_terms(query.without),
-            filters=filters_of(query, session=session, source=canonical_url(source) if source else ""),
+            filters=[*query.filters, *conditions(session=session, source=source and canonical_url(source))],
         )
         found = [_Chosen(*row) for row in database.rows("documents_with", ids=database.matching(ask))]
         named = _titled(database, found, ask.all_of)
@@ -134,7 +134,8 @@ def forget_deleted(place: KnowledgePlace, folder: Path) -> None:
     key = folder_key(place, folder)
     with open_store(place) as store:
         if isinstance(place, Address):
-            store.remove_deleted(key)
+            if not store.rows("is_shared", folder=key):
+                store.remove_session(key)
             return
         store.add_forgotten(ForgottenEntry(tombstones=(session_tombstone(key),)))
         store.remove_session(key)
@@ -196,7 +197,7 @@ def _read_query(text: str) -> SearchQuery:
             f"nothing is forgotten, because the query is not clear: {' '.join(query.notices)}"
         )
     words = [term.choices[0].words for term in _terms((*query.terms, *query.without))]
-    if not all(words) or not (query.terms or filters_of(query)):
+    if not all(words) or not (query.terms or query.filters):
         raise KnowledgeError("nothing is forgotten, because the query has no words, or parts without letters")
     return query
 

@@ -18,7 +18,7 @@ from typing import Any
 
 import msgspec
 
-from ua_tui.core.knowledge.records import FoundDocument, FoundPage, Hit
+from ua_tui.core.knowledge.records import FoundDocument, Hit
 
 MOST_CANDIDATES = 120
 """The most passages that a database gives for a query: the best ones by its own order."""
@@ -240,9 +240,9 @@ class Database(ABC):
             return FoundDocument(**row, text="".join(parts))
         return None
 
-    def sources(self, url: str) -> list[FoundPage]:
+    def sources(self, url: str) -> list[FoundDocument]:
         """The copies of a page that sessions fetched, the newest first, at most 200; `url` is canonical."""
-        return [FoundPage(**row) for row in self._records("copies", url=url)]
+        return [FoundDocument(**row) for row in self._records("copies", url=url)]
 
     def matching(self, ask: Ask) -> list[int]:
         """The numbers of all documents that have everything that an `Ask` wants."""

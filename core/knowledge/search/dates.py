@@ -11,12 +11,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
 AGO = re.compile(r"(\d{1,4})(h|d|w|mo|y)", re.IGNORECASE)
 """A time ago, such as 30d or 3mo."""
 _HOURS = {"h": 1, "d": 24, "w": 7 * 24}
 _DAY = re.compile(r"(\d{4})(?:-(\d{1,2})(?:-(\d{1,2}))?)?")
+_YEAR = re.compile(r"[12][0-9]{3}")
 _LAST = re.compile(r"(?:last|past) (?:(\d{1,3}) )?(day|week|month|year)s?")
 
 
@@ -53,16 +52,12 @@ def _before(now: datetime, count: int, unit: str) -> datetime:
     return _months_on(now, -count * (12 if unit == "y" else 1))
 
 
-class TimeWords(msgspec.Struct, frozen=True):
-    """Words for a time: which of the query they are, and its first and last moment, in seconds since the epoch."""
+def time_words(words: Sequence[str], now: datetime) -> tuple[slice, float, float | None] | None:
+    """Find the first words for a time that has begun.
 
-    place: slice
-    since: float
-    until: float | None
-
-
-def time_words(words: Sequence[str], now: datetime) -> TimeWords | None:
-    """Find the first words for a time; the time is one that has begun."""
+    Returns:
+        Which words they are, and the first and the last moment of the time, in seconds since the epoch.
+    """
     cleaned = [word.lower().strip(".,;:?!") for word in words]
     for place in range(len(cleaned)):
         for count in (3, 2, 1):
@@ -71,7 +66,7 @@ def time_words(words: Sequence[str], now: datetime) -> TimeWords | None:
             if found is not None:
                 first, after = found
                 until = None if after is None else after.timestamp() - 1
-                return TimeWords(slice(place, place + count), first.timestamp(), until)
+                return slice(place, place + count), first.timestamp(), until
     return None
 
 
@@ -98,15 +93,11 @@ def _range(text: str, now: datetime) -> tuple[datetime, datetime | None] | None:
         leading, rest = "in", [leading, *rest] if rest else []
     name, *years = rest or [""]
     number = next((number for number, names in enumerate(data["months"], 1) if name in names), 0)
-    if not number or not all(map(_is_year, years)) or len(years) > 1:
+    if not number or not all(map(_YEAR.fullmatch, years)) or len(years) > 1:
         return None
     year = int(years[0]) if years else today.year - (number > today.month)
     first = today.replace(day=1, month=number, year=year)
     return first, _months_on(first, 1) if leading in data["in"] else None
-
-
-def _is_year(text: str) -> bool:
-    return text.isascii() and text.isdigit() and len(text) == 4 and text[0] in "12"
 
 
 def _months_on(day: datetime, count: int) -> datetime:

@@ -7,18 +7,17 @@ from __future__ import annotations
 
 import math
 import operator
-import sys
-import threading
-import time
 from array import array
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
+from functools import partial
+from time import monotonic
 from urllib.parse import urlsplit
 
 import msgspec
 
-from ua_tui.core.concurrency.threads import in_context
+from ua_tui.core.concurrency.threads import begin_apart
 from ua_tui.core.errors import KnowledgeError
 from ua_tui.core.settings.model import Settings
 from ua_tui.core.telemetry.http import reporting_request
@@ -31,7 +30,6 @@ _MOST_CHARACTERS = 2_000
 """Of a text; models read no more than a few hundred words well, and some servers refuse longer ones."""
 _MOST_BYTES = 32 << 20
 _OF_TEXTS = (400, 413, 422)
-_REMEDY = "check the settings embeddings_url, embeddings_model and embeddings_key"
 
 # Python has it from 3.12 on, and it is several times quicker.
 _product: Callable[[array[float], array[float]], float] = getattr(
@@ -54,7 +52,7 @@ class _Answer(msgspec.Struct):
 
 @dataclass(frozen=True, slots=True)
 class Embedder:
-    """Makes vectors: numbers of four bytes, little-endian, of length 1 as a whole. Its methods block.
+    """Makes vectors: numbers of four bytes, of length 1 as a whole. Its methods block.
 
     Attributes:
         url: the address to which `/embeddings` is added, such as http://127.0.0.1:11434/v1.
@@ -79,7 +77,15 @@ class Embedder:
             KnowledgeError: there is no answer in the time, or a wrong one.
         """
         texts = [text[:_MOST_CHARACTERS] for text in texts]
-        return _vectors(self._post(texts, seconds), len(texts), self.host)
+        try:
+            rows = msgspec.json.decode(self._post(texts, seconds), type=_Answer).data
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+            rows = []
+        rows.sort(key=lambda row: row.index)
+        lengths = {len(row.embedding) for row in rows}
+        if [row.index for row in rows] != [*range(len(texts))] or len(lengths) != 1 or not min(lengths):
+            raise self._failed("its answer has no usable vectors")
+        return [_packed(row.embedding) for row in rows]
 
     def embed_query(self, text: str) -> bytes:
         """Make the vector of a query within `QUERY_SECONDS`.
@@ -89,30 +95,17 @@ class Embedder:
         """
         import httpx  # noqa: F401 -- it takes longer than the request, and the time is for that
 
-        answers: list[bytes | KnowledgeError] = []
-
-        def ask() -> None:
-            try:
-                answers.extend(self.embed([text], QUERY_SECONDS))
-            except KnowledgeError as error:
-                answers.append(error)
-            except Exception as error:
-                answers.append(self._failed(type(error).__name__))
-
         # To look up a name may take much longer, and cannot be stopped.
-        thread = threading.Thread(target=in_context(ask), name="knowledge-query", daemon=True)
-        thread.start()
-        thread.join(QUERY_SECONDS)
-        if not answers:
-            raise KnowledgeError(f"the embeddings server {self.host} did not answer in {QUERY_SECONDS:g} s")
-        if isinstance(answers[0], KnowledgeError):
-            raise answers[0]
-        return answers[0]
+        answer = begin_apart(partial(self.embed, [text], QUERY_SECONDS))
+        try:
+            return answer.result(QUERY_SECONDS)[0]
+        except TimeoutError as error:
+            raise self._failed(f"no answer in {QUERY_SECONDS:g} s") from error
 
     def _post(self, texts: Sequence[str], seconds: float) -> bytes:
         import httpx
 
-        until = time.monotonic() + seconds
+        until = monotonic() + seconds
         address = f"{self.url}/embeddings"
         headers = {"authorization": f"Bearer {self.key}"} if self.key else {}
         body = {"model": self.model, "input": texts}
@@ -124,27 +117,28 @@ class Embedder:
                 client.stream("POST", address, headers=headers, json=body) as response,
             ):
                 set_status(response.status_code)
+                # The timeout of the client is that of one read.
                 for piece in response.iter_bytes():
                     read += piece
-                    if time.monotonic() > until or len(read) > _MOST_BYTES:
+                    if monotonic() > until or len(read) > _MOST_BYTES:
                         raise self._failed("its answer is too long or takes too long")
-                status = response.status_code
         except httpx.TimeoutException as error:
             raise self._failed(f"no answer in {seconds:g} s") from error
         except (httpx.HTTPError, httpx.InvalidURL, UnicodeError, OSError) as error:
             # Their texts may have parts of the request.
             raise self._failed(f"it cannot be reached ({type(error).__name__})") from None
+        status = response.status_code
         if status != httpx.codes.OK:
             # What a server answers may have the texts in it, or the key.
-            reason = f"it answered with status {status}"
-            raise TextsRefused(self._message(reason)) if status in _OF_TEXTS else self._failed(reason)
+            kind = TextsRefused if status in _OF_TEXTS else KnowledgeError
+            raise self._failed(f"it answered with status {status}", kind)
         return bytes(read)
 
-    def _failed(self, reason: str) -> KnowledgeError:
-        return KnowledgeError(self._message(reason))
-
-    def _message(self, reason: str) -> str:
-        return f"the embeddings server {self.host} failed: {reason}; {_REMEDY}"
+    def _failed(self, reason: str, kind: type[KnowledgeError] = KnowledgeError) -> KnowledgeError:
+        return kind(
+            f"the embeddings server {self.host} failed: {reason}; "
+            "check the settings embeddings_url, embeddings_model and embeddings_key"
+        )
 
 
 def embedder_of(settings: Settings) -> Embedder | None:
@@ -156,40 +150,10 @@ def embedder_of(settings: Settings) -> Embedder | None:
 
 def similarities(vector: bytes, others: Sequence[bytes]) -> list[float]:
     """How near vectors are to one: 1 for the same direction, 0 for no likeness or another number of dimensions."""
-    numbers = _unpacked(vector)
-    return [_product(numbers, _unpacked(other)) if len(other) == len(vector) else 0.0 for other in others]
-
-
-def _vectors(answer: bytes, count: int, host: str) -> list[bytes]:
-    try:
-        rows = sorted(msgspec.json.decode(answer, type=_Answer).data, key=lambda row: row.index)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        rows = []
-    lengths = {len(row.embedding) for row in rows}
-    if [row.index for row in rows] != list(range(count)) or len(lengths) != 1:
-        raise KnowledgeError(
-            f"the embeddings server {host} failed: its answer has no such vectors; {_REMEDY}"
-        )
-    if not 0 < lengths.pop() <= 16_384:
-        raise KnowledgeError(
-            f"the embeddings server {host} failed: its vectors have no usable length; {_REMEDY}"
-        )
-    return [_packed(row.embedding) for row in rows]
+    numbers = array("f", vector)
+    return [_product(numbers, array("f", other)) if len(other) == len(vector) else 0.0 for other in others]
 
 
 def _packed(numbers: Sequence[float]) -> bytes:
-    largest = max(map(abs, numbers)) or 1.0
-    scaled = [number / largest for number in numbers]
-    length = math.hypot(*scaled) or 1.0
-    packed = array("f", [number / length for number in scaled])
-    if sys.byteorder == "big":
-        packed.byteswap()
-    return packed.tobytes()
-
-
-def _unpacked(vector: bytes) -> array[float]:
-    numbers = array("f")
-    numbers.frombytes(vector)
-    if sys.byteorder == "big":
-        numbers.byteswap()
-    return numbers
+    length = math.hypot(*numbers) or 1.0
+    return array("f", [number / length for number in numbers]).tobytes()

@@ -10,12 +10,12 @@ from typing import Any
 
 import msgspec
 
-from ua_tui.core.knowledge.records import Hit
+from ua_tui.core.knowledge.records import Hit, Results
 from ua_tui.core.knowledge.search.copies import FIGURE
 from ua_tui.core.knowledge.search.database import Found
 from ua_tui.core.knowledge.search.passages import on_one_line
 from ua_tui.core.knowledge.search.ranking import Places
-from ua_tui.core.knowledge.search.search import PATIENT, KnowledgeSearch
+from ua_tui.core.knowledge.search.search import KnowledgeSearch
 
 _SENTENCE_END = re.compile(r"[.!?…](?=\s)|[。！？]|\n")
 _LONGEST = 400
@@ -25,47 +25,17 @@ _NO_FIGURE = re.compile(r"\b(?:19|20)\d\d(?:-\d\d){0,2}(?![\w.,]?\d)|\b\d{1,2}:\
 _DAY = re.compile(r"[12]\d{3}-\d\d(?:-\d\d)?")
 
 
-class NearFigure(msgspec.Struct, frozen=True, kw_only=True):
-    """A figure in a sentence that has words of the query.
-
-    Attributes:
-        figure: the number with its currency or unit, as it is written.
-        passage: the sentence.
-        place: where the figure is in the passage, in characters.
-        marks: where the words are in it.
-        start: where the passage begins in the document's text.
-        hit: the document.
-    """
-
-    figure: str
-    passage: str
-    place: tuple[int, int]
-    marks: tuple[tuple[int, int], ...]
-    start: int
-    hit: Hit
-
-    @property
-    def day(self) -> str:
-        """The day of publication, if the source states it; otherwise that on which it was found."""
-        if _DAY.match(self.hit.date):
-            return self.hit.date[:10]
-        return f"{datetime.fromtimestamp(self.hit.made_at).astimezone():%Y-%m-%d}"
+def day_of_figure(hit: Hit) -> str:
+    """The day of publication, if the source states it; otherwise that on which it was found."""
+    if _DAY.match(hit.date):
+        return hit.date[:10]
+    return f"{datetime.fromtimestamp(hit.made_at).astimezone():%Y-%m-%d}"
 
 
-class FoundFigures(msgspec.Struct, frozen=True, kw_only=True):
-    """Figures, those of sources before those of the agent, with what `Results` says of a search."""
-
-    figures: tuple[NearFigure, ...] = ()
-    notices: tuple[str, ...] = ()
-    partial: bool = False
-
-
-def figures_near(
-    search: KnowledgeSearch, text: str, *, limit: int = 20, budget: float = PATIENT, **filters: Any
-) -> FoundFigures:
+def figures_near(search: KnowledgeSearch, text: str, *, limit: int = 20, **filters: Any) -> Results:
     """List figures in sentences with the words of a query: those of sources, then what agent and person wrote.
 
-    Each are listed the newest first.
+    Each are listed the newest first, as hits with the sentence as their passage.
 
     A sentence must have one of the words, and together with its title as many as any other has: at least half of them.
     A notice says that none has all. Of equal sentences only the first is listed.
@@ -73,8 +43,8 @@ def figures_near(
     Raises:
         KnowledgeError: the knowledge base cannot be read.
     """
-    answer, passages = search.passages(text, budget=budget, **filters)
-    found: list[tuple[int, NearFigure]] = []
+    answer, passages = search.passages(text, **filters)
+    found: list[tuple[int, Hit]] = []
     for passage, in_text, in_title in passages:
         if passage.hit.kind != "query":
             found += _figures(passage, in_text, {number for number, places in enumerate(in_title) if places})
@@ -85,16 +55,15 @@ def figures_near(
         notices = (*notices, "No sentence with a figure has all of the words: these have some of them.")
     ordered = sorted(
         (each for words, each in found if words == most),
-        key=lambda each: (each.hit.trust != "own", each.day, each.hit.made_at),
+        key=lambda each: (each.trust != "own", day_of_figure(each), each.made_at),
         reverse=True,
     )
     unique = {(each.figure, each.passage): each for each in reversed(ordered)}
-    return FoundFigures(
-        figures=tuple([*unique.values()][::-1][:limit]), notices=notices, partial=answer.partial
-    )
+    hits = tuple([*unique.values()][::-1][:limit])
+    return Results(hits=hits, notices=notices, partial=answer.partial)
 
 
-def _figures(found: Found, words: Places, named: set[int]) -> Iterator[tuple[int, NearFigure]]:
+def _figures(found: Found, words: Places, named: set[int]) -> Iterator[tuple[int, Hit]]:
     """The figures of a passage, and how many words of the query are in the sentence of each or in the title."""
     text = found.text
     ends = [0, *(match.end() for match in _SENTENCE_END.finditer(text)), len(text)]
@@ -119,7 +88,7 @@ def _figures(found: Found, words: Places, named: set[int]) -> Iterator[tuple[int
             passage, (place, *marks) = on_one_line(
                 text[start:end].rstrip(), [(a - start, b - start) for a, b in places]
             )
-            yield len(known | named), NearFigure(
-                figure=figure, passage=passage, place=place, marks=tuple(sorted(marks)), start=found.start + start,
-                hit=found.hit,
+            yield len(known | named), msgspec.structs.replace(
+                found.hit, figure=figure, passage=passage, place=place, marks=tuple(sorted(marks)),
+                start=found.start + start,
             )  # fmt: skip

@@ -6,6 +6,7 @@ import re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from itertools import accumulate
 
 WORDS = 40
 """Words of a passage; two Chinese or Japanese characters count as one."""
@@ -63,38 +64,31 @@ def _best_window(starts: list[int], text: str, places: Places) -> int:
 
 def on_one_line(text: str, places: Places) -> tuple[str, tuple[tuple[int, int], ...]]:
     """Replace white space by single spaces, and move the places with their words."""
-    ends, removed, total = [], [], 0
-    for found in _SPACES.finditer(text):
-        total += len(found[0]) - 1
-        ends.append(found.end())
-        removed.append(total)
-
-    def moved(place: int) -> int:
-        number = bisect_right(ends, place)
-        return place - (removed[number - 1] if number else 0)
-
-    return _SPACES.sub(" ", text), tuple((moved(a), moved(b - 1) + 1) for a, b in places if a < b)
+    surplus = [(found.start() + 1, found.end()) for found in _SPACES.finditer(text)]
+    line, moved = _without(text, surplus, places)
+    return _SPACES.sub(" ", line), moved
 
 
 def plain_passage(text: str, marks: Places) -> tuple[str, tuple[tuple[int, int], ...]]:
     """Return the passage without marks of headings, emphasis, code and links, and the ranges that match in it."""
-    removed = _joined(_removed(text))
+    return _without(text, _joined(_removed(text)), sorted(marks))
+
+
+def _without(
+    text: str, removed: Sequence[tuple[int, int]], places: Places
+) -> tuple[str, tuple[tuple[int, int], ...]]:
+    """The text without ranges, which are in order, and what is left of places in it."""
     ends = [end for _, end in removed]
-    lengths = [0]
-    for start, end in removed:
-        lengths.append(lengths[-1] + end - start)
+    lengths = [0, *accumulate(end - start for start, end in removed)]
 
     def moved(place: int) -> int:
         number = bisect_right(ends, place)
         inside = max(place - removed[number][0], 0) if number < len(removed) else 0
         return place - lengths[number] - inside
 
-    parts, at = [], 0
-    for start, end in removed:
-        parts.append(text[at:start])
-        at = end
-    places = ((moved(start), moved(end)) for start, end in sorted(marks))
-    return "".join([*parts, text[at:]]), tuple((start, end) for start, end in places if start < end)
+    left = "".join(text[a:b] for a, (b, _) in zip([0, *ends], [*removed, (len(text), 0)], strict=True))
+    spans = ((moved(start), moved(end)) for start, end in places)
+    return left, tuple((start, end) for start, end in spans if start < end)
 
 
 def _removed(text: str) -> Iterable[tuple[int, int]]:

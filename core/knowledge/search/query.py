@@ -6,7 +6,7 @@ Every text is a valid query. A filter with a value that cannot be read is left o
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
@@ -59,9 +59,7 @@ class SearchQuery:
     Attributes:
         terms: the words and phrases, in their order.
         without: words and phrases that a document must not have.
-        kinds, sites, sessions, tools: filters; a document must match one value of each that is not empty.
-        since, until: the first and the last moment at which it was found or made, in seconds since the epoch.
-        published: ranges of days in which the source says that it was published, as `2026-10-01`; empty for no limit.
+        filters: the conditions that a document must meet.
         is_timed: whether the time was given by words.
         unfinished: whether the text ends in a word or an open phrase that the person may still be typing.
         notices: sentences about parts that were left out.
@@ -69,13 +67,7 @@ class SearchQuery:
 
     terms: tuple[Typed, ...] = ()
     without: tuple[Typed, ...] = ()
-    kinds: tuple[Kind, ...] = ()
-    sites: tuple[str, ...] = ()
-    sessions: tuple[str, ...] = ()
-    tools: tuple[str, ...] = ()
-    since: float | None = None
-    until: float | None = None
-    published: tuple[tuple[str, str], ...] = ()
+    filters: Filters = ()
     is_timed: bool = False
     unfinished: bool = False
     notices: tuple[str, ...] = ()
@@ -119,17 +111,29 @@ class _Reading:
             self.notices.append(f"Only the first {MOST_VALUES} values of “{name}:” are used.")
         return found[:MOST_VALUES]
 
-    def kinds(self) -> tuple[Kind, ...]:
-        found: list[Kind] = []
-        for value in self.values("kind"):
-            kind = _kind(value)
-            if kind is None:
-                self.notices.append(f"There is no kind “{value}”. The kinds are {', '.join(KINDS)}.")
-            else:
-                found.append(kind)
-        return tuple(dict.fromkeys(found))
+    def conditions(self) -> Filters:
+        """What the filters ask of a document."""
+        pairs: list[tuple[str, Iterable[object]]] = [
+            ("kind", self._kinds()),
+            ("site", map(_site, self.values("site"))),
+            ("session_like", map(_containing, self.values("session"))),
+            ("tool_like", map(_containing, self.values("tool"))),
+            ("since", self._moment("since")),
+            ("until", self._moment("until")),
+        ]
+        for value in self.filters.get("published", []):
+            pairs += self._published(value)
+        return _given(pairs)
 
-    def moment(self, name: str) -> float | None:
+    def _kinds(self) -> Iterator[Kind]:
+        for value in self.values("kind"):
+            if (kind := _kind(value)) is not None:
+                yield kind
+            else:
+                self.notices.append(f"There is no kind “{value}”. The kinds are {', '.join(KINDS)}.")
+
+    def _moment(self, name: str) -> list[float]:
+        """The moment of the last filter with this name, if it can be read."""
         found = None
         for value in self.filters.get(name, []):
             found = parse_date(value, self.now, end=name == "until")
@@ -137,27 +141,24 @@ class _Reading:
                 self.notices.append(
                     f"“{name}:{value}” is not a date. Examples: {self.now:%Y-%m-%d}, 30d, 2w, 3mo, today."
                 )
-        return found
+        return [] if found is None else [found]
 
-    def published(self) -> tuple[tuple[str, str], ...]:
-        """The ranges of days of `published:`, as two days with two full stops between them, or one of both."""
-        ranges = []
-        for value in self.filters.get("published", []):
-            first, dots, last = value.partition("..")
-            if not dots and not AGO.fullmatch(first):
-                last = first
-            moments = [parse_date(first, self.now), parse_date(last, self.now, end=True)]
-            if moments[0] is not None and moments[1] is not None and moments[0] > moments[1]:
-                # The later day was written first.
-                moments = [parse_date(last, self.now), parse_date(first, self.now, end=True)]
-            if [moment is not None for moment in moments] == [bool(first), bool(last)] != [False, False]:
-                days = [moment and _day(moment, self.now) for moment in moments]
-                ranges.append((days[0] or "", days[1] or ""))
-            else:
-                self.notices.append(
-                    f"“published:{value}” is no range of days. Examples: {self.now:%Y-%m}.., 2025..2026-03, 30d."
-                )
-        return tuple(ranges)
+    def _published(self, value: str) -> list[tuple[str, list[str]]]:
+        """The range of days of `published:`: two days with two full stops between them, or one of both."""
+        first, dots, last = value.partition("..")
+        if not dots and not AGO.fullmatch(first):
+            last = first
+        moments = [parse_date(first, self.now), parse_date(last, self.now, end=True)]
+        if moments[0] is not None and moments[1] is not None and moments[0] > moments[1]:
+            # The later day was written first.
+            moments = [parse_date(last, self.now), parse_date(first, self.now, end=True)]
+        if [moment is not None for moment in moments] == [bool(first), bool(last)] != [False, False]:
+            days = [moment and _day(moment, self.now) for moment in moments]
+            return [("published_since", [days[0] or ""]), ("published_until", [days[1] or "9"])]
+        self.notices.append(
+            f"“published:{value}” is no range of days. Examples: {self.now:%Y-%m}.., 2025..2026-03, 30d."
+        )
+        return []
 
 
 def timed(query: SearchQuery, now: datetime) -> SearchQuery | None:
@@ -165,20 +166,22 @@ def timed(query: SearchQuery, now: datetime) -> SearchQuery | None:
 
     A notice says what was understood. Words in quotation marks stay words, as all do if there is a filter for the time.
     """
-    if query.since is not None or query.until is not None:
+    if any(name in ("since", "until") for name, _ in query.filters):
         return None
     found = time_words(["" if each.phrase else each.text for each in query.terms], now)
     if found is None:
         return None
-    words = " ".join(each.text for each in query.terms[found.place])
-    last = f"to {_day(found.until, now)} " if found.until else ""
+    place, since, until = found
+    words = " ".join(each.text for each in query.terms[place])
+    last = f"to {_day(until, now)} " if until else ""
     notice = (
-        f"Only what was found from {_day(found.since, now)} {last}is shown: put “{words}” in quotation marks to search "
+        f"Only what was found from {_day(since, now)} {last}is shown: put “{words}” in quotation marks to search "
         "for the words."
     )
-    terms = (*query.terms[: found.place.start], *query.terms[found.place.stop :])
+    terms = (*query.terms[: place.start], *query.terms[place.stop :])
     return replace(
-        query, terms=terms, since=found.since, until=found.until, is_timed=True, notices=(*query.notices, notice),
+        query, terms=terms, is_timed=True, notices=(*query.notices, notice),
+        filters=_given([*query.filters, ("since", [since]), ("until", [until] * bool(until))]),
         unfinished=query.unfinished and terms[-1:] == query.terms[-1:],
     )  # fmt: skip
 
@@ -207,13 +210,7 @@ def parse_query(text: str, now: datetime) -> SearchQuery:
     return SearchQuery(
         terms=terms[:MOST_TERMS],
         without=tuple(reading.without[:MOST_VALUES]),
-        kinds=reading.kinds(),
-        sites=tuple(reading.values("site")),
-        sessions=tuple(reading.values("session")),
-        tools=tuple(reading.values("tool")),
-        since=reading.moment("since"),
-        until=reading.moment("until"),
-        published=reading.published(),
+        filters=reading.conditions(),
         unfinished=0 < len(terms) <= MOST_TERMS and text.endswith(terms[-1].text),
         notices=tuple(dict.fromkeys(reading.notices)),
     )
@@ -231,8 +228,7 @@ def _kind(value: str) -> Kind | None:
     return None
 
 
-def filters_of(
-    query: SearchQuery,
+def conditions(
     *,
     kinds: Sequence[Kind] = (),
     sites: Sequence[str] = (),
@@ -242,24 +238,31 @@ def filters_of(
     since: float | None = None,
     source: str = "",
 ) -> Filters:
-    """Give the filters of a query together with those of its caller; `source` is a canonical address."""
-    pairs: list[tuple[str, Iterable[object]]] = [
-        ("kind", query.kinds),
+    """Give the conditions on documents that do not come from a query.
+
+    Args:
+        kinds: only these kinds.
+        sites: only these sites.
+        session: only the session with this folder.
+        without_session: all sessions but the one with this folder.
+        demo: only what sessions of the demo found, or only what others found; None for everything.
+        since: only what was found or made at this time or later, in seconds since the epoch.
+        source: only the page with this canonical address.
+    """
+    return _given([
         ("kind", kinds),
-        ("site", map(_site, query.sites)),
         ("site", map(_site, sites)),
-        ("session_like", map(_containing, query.sessions)),
-        ("tool_like", map(_containing, query.tools)),
         ("session", [storable(session)] * bool(session)),
         ("without_session", [storable(without_session)] * bool(without_session)),
         ("demo", [] if demo is None else [demo]),
+        ("since", [] if since is None else [since]),
         ("source", [storable(source)] * bool(source)),
-        *(("since", [moment]) for moment in (query.since, since) if moment is not None),
-        *(("until", [moment]) for moment in [query.until] if moment is not None),
-    ]
-    for first, last in query.published:
-        pairs += [("published_since", [first]), ("published_until", [last or "9"])]
-    return [(name, values) for name, choices in pairs if (values := [*choices])]
+    ])  # fmt: skip
+
+
+def _given(pairs: Iterable[tuple[str, Iterable[object]]]) -> Filters:
+    """The conditions that have any value."""
+    return [(name, values) for name, choices in pairs if (values := [*dict.fromkeys(choices)])]
 
 
 def _site(text: str) -> str:

@@ -9,30 +9,37 @@ from __future__ import annotations
 import heapq
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
 import msgspec
 
 from ua_tui.core.errors import KnowledgeError
-from ua_tui.core.knowledge.records import NO_WORDS, FoundDocument, FoundPage, Hit, Kind, Results
+from ua_tui.core.knowledge.records import NO_WORDS, FoundDocument, Hit, Results
 from ua_tui.core.knowledge.search.copies import Page, pages_of
-from ua_tui.core.knowledge.search.database import MOST_CANDIDATES, Ask, Database, Deadline, Found, Term
+from ua_tui.core.knowledge.search.database import (
+    MOST_CANDIDATES,
+    Ask,
+    Database,
+    Deadline,
+    Filters,
+    Found,
+    Term,
+)
 from ua_tui.core.knowledge.search.embeddings import Embedder, similarities
 from ua_tui.core.knowledge.search.passages import cut_passage
-from ua_tui.core.knowledge.search.query import SearchQuery, filters_of, parse_query, timed
+from ua_tui.core.knowledge.search.query import SearchQuery, conditions, parse_query, timed
 from ua_tui.core.knowledge.search.ranking import Matches, Places, Ranked, fused, rank
 from ua_tui.core.knowledge.search.terms import Terms, corrected, make_terms, rarest
 from ua_tui.core.knowledge.search.tokens import Tokenizer
 from ua_tui.core.net.urls import canonical_url
 from ua_tui.core.text import without_surrogates
 
-BUDGET = 0.04
+BUDGET = 1.0
 """Seconds after which a search answers with what it has."""
-
-PATIENT = 1.0
-"""The same where nobody types: a complete answer is worth more than a quick one."""
+TYPING_BUDGET = 0.04
+"""The same while a person types: a quick answer is worth more than a complete one."""
 MOST_WORDS = 12
 """Words of a query for which candidates are looked for: the rarest. All words count in the ranking."""
 _MOST_PASSAGES = 15_000
@@ -43,13 +50,6 @@ _FREQUENT = 5_000
 """Passages with an excluded word; if more have it, it excludes passages and not documents, which is faster."""
 
 
-class Meaning(NamedTuple):
-    """The vector of a query, and the model that made it."""
-
-    model: str
-    data: bytes
-
-
 class Passages(NamedTuple):
     """Passages, the best first, with what `Results` says of a search; `terms` are those that were searched."""
 
@@ -57,13 +57,6 @@ class Passages(NamedTuple):
     terms: Terms
     notices: tuple[str, ...]
     partial: bool
-
-
-class _Limits(NamedTuple):
-    """How long a search may take, and whether anybody still waits for it."""
-
-    budget: float
-    stopped: Callable[[], bool] = lambda: False
 
 
 class KnowledgeSearch:
@@ -94,46 +87,35 @@ class KnowledgeSearch:
         self._lock = threading.Lock()
         self._tokenizer: Tokenizer | None = None
 
-    def search(  # noqa: PLR0913 -- all but one are optional filters
+    def search(
         self,
         text: str,
         *,
         limit: int = 20,
-        demo: bool | None = None,
-        kinds: Sequence[Kind] = (),
-        sites: Sequence[str] = (),
-        session: str = "",
-        without_session: str = "",
-        since: float | None = None,
         typing: bool = False,
         budget: float | None = None,
         stopped: Callable[[], bool] = lambda: False,
+        **scope: Any,
     ) -> Results:
         """Find documents; any text is a query, and one without words finds the newest documents.
 
         Args:
             text: words, "phrases", -exclusions and filters, as in `ua_tui.core.knowledge.search.query`.
             limit: the most hits.
-            demo: only what sessions of the demo found, or only what others found; None for everything.
-            kinds: only these kinds.
-            sites: only these sites.
-            session: only the session with this folder.
-            without_session: all sessions but the one with this folder.
-            since: only what was found or made at this time or later, in seconds since the epoch.
             typing: whether the last word may be incomplete, if no space follows it.
             budget: the seconds for this search, if it has others.
             stopped: asked often meanwhile; once it returns True the search ends with an empty, partial answer.
+            scope: what else must hold for a document, as `ua_tui.core.knowledge.search.query.conditions` takes it.
         """
         began = time.perf_counter()
-        scope = {"kinds": kinds, "sites": sites, "session": session, "without_session": without_session, "demo": demo,
-                 "since": since}  # fmt: skip
-        limits = _Limits(self._budget if budget is None else budget, stopped)
+        within = conditions(**scope)
+        begin = self._deadlines(self._budget if budget is None else budget, stopped)
         with self._lock, self._database.reading() as notices:
             if notices is None:
                 return Results(notices=(*parse_query(text, _now()).notices, _MISSING))
-            answer = self._answer(text, scope, limits, typing=typing)
+            answer = self._answer(text, within, begin, typing=typing)
             pages = pages_of(answer.ranked)
-            hits = self._hits(pages[: max(limit, 0)], answer.terms.words, scope)
+            hits = self._hits(pages[: max(limit, 0)], answer.terms.words, within)
         if stopped():
             return Results(partial=True)
         terms = answer.terms
@@ -147,14 +129,12 @@ class KnowledgeSearch:
             ms=(time.perf_counter() - began) * 1_000,
         )
 
-    def passages(
-        self, text: str, *, budget: float = PATIENT, **scope: Any
-    ) -> tuple[Passages, list[tuple[Found, Places, Places]]]:
+    def passages(self, text: str, **scope: Any) -> tuple[Passages, list[tuple[Found, Places, Places]]]:
         """Find passages, and where each has each term in its text and title; the filters are those of `search`."""
         with self._lock, self._database.reading() as notices:
             if notices is None:
                 return Passages([], Terms(), (_MISSING,), partial=False), []
-            answer = self._answer(text, scope, _Limits(budget), typing=False)
+            answer = self._answer(text, conditions(**scope), self._deadlines(self._budget), typing=False)
             found = [each.found for each in answer.ranked]
             matches = Matches(answer.terms.words, self._words())
             places = (
@@ -169,7 +149,7 @@ class KnowledgeSearch:
         with self._lock, self._database.reading() as notices:
             return None if notices is None else self._database.document(number)
 
-    def sources(self, url: str) -> list[FoundPage]:
+    def sources(self, url: str) -> list[FoundDocument]:
         """List the copies of a page that sessions fetched, the newest first."""
         with self._lock, self._database.reading() as notices:
             return (
@@ -189,41 +169,30 @@ class KnowledgeSearch:
                 self._tokenizer.close()
                 self._tokenizer = None
 
-    def _meaning(self, query: SearchQuery) -> tuple[Meaning | None, list[str]]:
-        """The vector of the words of a query, and notices about why there is none."""
-        if self._embedder is None:
-            return None, []
-        try:
-            text = " ".join(each.text for each in query.terms)
-            return Meaning(self._embedder.model, self._embedder.embed_query(text)), []
-        except KnowledgeError as error:
-            return None, [f"Only the words were searched, not the meaning: {error}."]
-
-    def _answer(self, text: str, scope: Mapping[str, Any], limits: _Limits, *, typing: bool) -> Passages:
+    def _answer(self, text: str, within: Filters, begin: Callable[[], Deadline], *, typing: bool) -> Passages:
         """Find passages for a text: of the time that its words mean, or of all times if there are none."""
         now = _now()
         query = parse_query(text, now)
         only = timed(query, now)
-        answer = self._ranked(only or query, scope, limits, typing=typing)
+        answer = self._ranked(only or query, within, begin, typing=typing)
         if only is None or answer.ranked or answer.partial:
             return answer
-        answer = self._ranked(query, scope, limits, typing=typing)
+        answer = self._ranked(query, within, begin, typing=typing)
         return answer._replace(notices=(*answer.notices, _NONE_THEN))
 
     def _ranked(
-        self, query: SearchQuery, scope: Mapping[str, Any], limits: _Limits, *, typing: bool
+        self, query: SearchQuery, within: Filters, begin: Callable[[], Deadline], *, typing: bool
     ) -> Passages:
         terms = make_terms(query, self._words(), typing=typing)
         if terms.is_empty:
             return Passages([], terms, (*query.notices, NO_WORDS), partial=False)
-        vector, problems = self._meaning(query) if terms.words else (None, [])
-        deadline = Deadline(self._clock() + limits.budget, self._clock, limits.stopped)
+        deadline = begin()
         total, counted = self._database.counted([*terms.words, *terms.without])
         excluded = counted[len(terms.words) :] if terms.words else terms.without
         ask = Ask(
             without=tuple(term for term in excluded if term.passages <= _FREQUENT),
             lacks=tuple(term for term in excluded if term.passages > _FREQUENT),
-            filters=filters_of(query, **scope),
+            filters=[*query.filters, *within],
             total=total,
         )
         if not terms.words:
@@ -239,10 +208,21 @@ class KnowledgeSearch:
         if chosen:
             found, partial = self._database.candidates(msgspec.structs.replace(ask, any_of=chosen), deadline)
         ranked = rank(found, words, total, self._words(), time.time())
-        if vector:
-            near, is_late = self._near(vector, ask, deadline)
-            ranked, partial = fused(ranked, near), partial or is_late
-        return Passages(ranked, terms, (*query.notices, *problems, *corrections), partial=partial)
+        if self._embedder is not None:
+            try:
+                vector = self._embedder.embed_query(" ".join(each.text for each in query.terms))
+            except KnowledgeError as error:
+                corrections.append(f"Only the words were searched, not the meaning: {error}.")
+            else:
+                near, is_late = self._near(self._embedder.model, vector, ask, begin())
+                ranked, partial = fused(ranked, near), partial or is_late
+        return Passages(ranked, terms, (*query.notices, *corrections), partial=partial)
+
+    def _deadlines(
+        self, budget: float, stopped: Callable[[], bool] = lambda: False
+    ) -> Callable[[], Deadline]:
+        """Give what begins a time of so many seconds."""
+        return lambda: Deadline(self._clock() + budget, self._clock, stopped)
 
     def _corrected(self, terms: Sequence[Term]) -> tuple[tuple[Term, ...], list[str]]:
         """The terms; for a word that no passage has, one that is spelt like it."""
@@ -255,28 +235,24 @@ class KnowledgeSearch:
             words.append(term if other is None else self._database.counted([other])[1][0])
         return tuple(words), notices
 
-    def _near(self, vector: Meaning, ask: Ask, deadline: Deadline) -> tuple[list[Found], bool]:
+    def _near(self, model: str, vector: bytes, ask: Ask, deadline: Deadline) -> tuple[list[Found], bool]:
         """The passages whose meaning is nearest, the nearest first; of the newest ones, if the time is too short."""
         near: list[tuple[float, int]] = []
         is_late = False
-        for batch in self._database.vectors(vector.model, ask):
-            values = similarities(vector.data, [data for _, data in batch])
-            near = heapq.nlargest(
-                MOST_CANDIDATES, [*near, *zip(values, (chunk for chunk, _ in batch), strict=True)]
-            )
-            is_late = deadline.is_over()
-            if is_late:
+        for batch in self._database.vectors(model, ask):
+            values = similarities(vector, [data for _, data in batch])
+            near += zip(values, (chunk for chunk, _ in batch), strict=True)
+            near = heapq.nlargest(MOST_CANDIDATES, near)
+            if is_late := deadline.is_over():
                 break
         order = {chunk: place for place, (_, chunk) in enumerate(near)}
         return sorted(self._database.passages([*order]), key=lambda each: order[each.chunk]), is_late
 
-    def _hits(
-        self, pages: Sequence[Page], terms: Sequence[Term], scope: Mapping[str, Any]
-    ) -> tuple[Hit, ...]:
+    def _hits(self, pages: Sequence[Page], terms: Sequence[Term], within: Filters) -> tuple[Hit, ...]:
         """The hits of pages, each with its best passage, and what newer versions of a page say."""
         chosen = [page.first.found for page in pages]
         ids = [found.hit.id for found in chosen if found.hit.kind == "article" and found.hit.url]
-        later = self._database.later_versions(ids, filters_of(SearchQuery(), **scope)) if ids else []
+        later = self._database.later_versions(ids, within) if ids else []
         places = Matches(terms, self._words()).marks([found.text for found in chosen])
         hits = []
         for page, found, marked in zip(pages, chosen, places, strict=True):

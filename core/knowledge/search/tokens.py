@@ -8,18 +8,15 @@ from collections.abc import Sequence
 from ua_tui.core.knowledge.index.segments import TOKENIZER, indexed
 from ua_tui.core.knowledge.search.database import Term
 
-
-def quoted(text: str) -> str:
-    """Write a text as a string of the query language of FTS5, in which nothing has a special meaning."""
-    return '"{}"'.format(indexed(text).replace('"', " ").replace("\0", " "))
+_SPECIAL = str.maketrans('"\0', "  ")
 
 
 def expression(terms: Sequence[Term], operator: str) -> str:
-    """Write terms in the query language of FTS5, with an operator between them."""
+    """Write terms as strings of the query language of FTS5, with an operator between them."""
     return operator.join(
         "({})".format(
             " OR ".join(
-                quoted(choice.text) + " *" * (term.prefix and not number)
+                f'"{indexed(choice.text).translate(_SPECIAL)}"' + " *" * (term.prefix and not number)
                 for number, choice in enumerate(term.choices)
             )
         )

@@ -18,7 +18,7 @@ from ua_tui.core.storage.workspace import JOURNAL, Workspace
 from ua_tui.core.toolkit.articles import Article, Reference, count_words, decode_article
 
 if TYPE_CHECKING:
-    from ua_tui.core.knowledge.records import FoundDocument, FoundPage
+    from ua_tui.core.knowledge.records import FoundDocument
     from ua_tui.core.toolkit.knowledge.knowledge_base import KnowledgeBase
 
 _LARGEST = 32 << 20
@@ -37,7 +37,7 @@ class _ArticleFile(msgspec.Struct, rename={"text": "content", "site": "source"})
 
 def earlier_copy(
     base: KnowledgeBase, url: str, now: datetime, max_age: float
-) -> tuple[FoundPage, Article] | None:
+) -> tuple[FoundDocument, Article] | None:
     """Return the newest copy of a page that an earlier session read at most `max_age` seconds ago; blocks.
 
     The article is that of the session's file, opened without following links, unless the file was changed after it was
@@ -58,7 +58,8 @@ def earlier_copy(
         if known is None or known.trust != "web":
             continue
         article = _decoded(data) if data else None
-        if article is None or folder is None or not _is_as_indexed(article, page, folder, data or b""):
+        is_as_indexed = article is not None and body_hash(article.text)[0].hex() == page.hash
+        if folder is None or not is_as_indexed or not _is_as_saved(folder, page.path, data or b""):
             article = None if page.partial else _of_document(known)
         if article is not None and article.text:
             moment = datetime.fromtimestamp(page.made_at, UTC).isoformat(timespec="seconds")
@@ -87,11 +88,6 @@ def _of_document(known: FoundDocument) -> Article:
         date=known.date or None,
         text=known.text,
     )
-
-
-def _is_as_indexed(article: Article, page: FoundPage, folder: Path, data: bytes) -> bool:
-    """Whether a file has the text that was indexed, and nothing in it was changed since it was saved."""
-    return body_hash(article.text)[0].hex() == page.hash and _is_as_saved(folder, page.path, data)
 
 
 def _is_as_saved(folder: Path, path: str, data: bytes) -> bool:

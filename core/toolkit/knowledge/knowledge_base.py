@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ua_tui.core.knowledge.place import folder_key, folder_path, is_here
-from ua_tui.core.knowledge.records import FoundDocument, FoundPage, Results
+from ua_tui.core.knowledge.records import FoundDocument, Results
 from ua_tui.core.postgres.address import Address
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ class KnowledgeBase:
             document = file.document(number)
             return document if document is not None and self._is_earlier(document) else None
 
-    def pages(self, url: str) -> list[FoundPage]:
+    def pages(self, url: str) -> list[FoundDocument]:
         """List the copies of a page that earlier sessions read, the newest first."""
         with self._used() as file:
             return [page for page in file.sources(url) if self._is_earlier(page)]
@@ -89,9 +89,8 @@ class KnowledgeBase:
     @cached_property
     def _file(self) -> KnowledgeSearch:
         from ua_tui.core.knowledge.access import open_search
-        from ua_tui.core.knowledge.search.search import PATIENT
 
-        return open_search(self._path, budget=PATIENT, embedder=self._embedder())
+        return open_search(self._path, embedder=self._embedder())
 
     def _embedder(self) -> Embedder | None:
         if self._embeddings_file is None:
@@ -110,5 +109,5 @@ class KnowledgeBase:
             self._add_secret(embedder.key)
         return embedder
 
-    def _is_earlier(self, found: FoundDocument | FoundPage) -> bool:
+    def _is_earlier(self, found: FoundDocument) -> bool:
         return found.demo == self._demo and found.session != self._session

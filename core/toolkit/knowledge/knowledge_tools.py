@@ -11,7 +11,7 @@ from msgspec import Meta
 
 from ua_tui.core.errors import KnowledgeError
 from ua_tui.core.events.units import quantity
-from ua_tui.core.knowledge.records import FoundDocument, Hit, Kind
+from ua_tui.core.knowledge.records import Hit, Kind
 from ua_tui.core.text import clean, clean_line
 from ua_tui.core.toolkit.context import ToolContext
 
@@ -173,7 +173,7 @@ def _row(hit: Hit, now: datetime) -> dict[str, Any]:
     return {**facts, "fresh": fresh, **versions, "start": hit.start, "passage": passage}
 
 
-def _facts(hit: Hit | FoundDocument, now: datetime) -> dict[str, Any]:
+def _facts(hit: Hit, now: datetime) -> dict[str, Any]:
     return {
         "id": hit.id,
         "kind": hit.kind,

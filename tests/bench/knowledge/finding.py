@@ -10,6 +10,7 @@ from tests.bench.knowledge.questions import ask
 from tests.bench.knowledge.sessions import Session, invent_sessions, write_session
 from tests.bench.table import Row
 from ua_tui.core.knowledge.access import open_search
+from ua_tui.core.knowledge.search.search import TYPING_BUDGET
 from ua_tui.core.knowledge.status import read_status
 from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.core.storage.folders import WORKSPACES
@@ -49,7 +50,7 @@ def finding_rows(base: Path) -> tuple[list[Row], list[str]]:
 def _ask(database: Path, sessions: Sequence[Session]) -> tuple[Row, list[str]]:
     asked: dict[str, list[bool]] = {}
     lines = []
-    search = open_search(database)
+    search = open_search(database, budget=TYPING_BUDGET)
     try:
         for question in ask(sessions, QUESTIONS):
             hits = search.search(question.text, limit=FIRST).hits

@@ -12,6 +12,7 @@ from tests.bench.table import Row
 from tests.postgres_server import Cluster, binaries, short_folder
 from ua_tui.core.knowledge.access import open_search, open_store
 from ua_tui.core.knowledge.records import Batch, Cursor, Facts, IndexedCall, KnowledgeDocument
+from ua_tui.core.knowledge.search.search import TYPING_BUDGET
 from ua_tui.core.postgres.address import Address
 
 MEDIAN, P95 = 40.0, 80.0
@@ -34,7 +35,7 @@ def team_rows(file: Path) -> tuple[list[Row], list[str]]:
         with psycopg.connect(address.url, autocommit=True) as db:
             # As autovacuum does within a minute.
             db.execute("VACUUM ANALYZE")
-        with closing(open_search(address)) as search:
+        with closing(open_search(address, budget=TYPING_BUDGET)) as search:
             return query_rows(file, search, "on PostgreSQL, ", (MEDIAN, P95)), []
     finally:
         cluster.remove()

@@ -8,6 +8,7 @@ import threading
 from array import array
 from collections.abc import Iterator
 from contextlib import closing
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -172,6 +173,19 @@ def test_refused_texts_are_told_from_other_failures(embedder: Embedder, server: 
     with pytest.raises(KnowledgeError) as raised:
         embedder.embed(["a"])
     assert not isinstance(raised.value, TextsRefused)
+
+
+def test_an_answer_that_is_too_long_or_takes_too_long_is_not_read_on(
+    embedder: Embedder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(embeddings, "_MOST_BYTES", 10)
+        with pytest.raises(KnowledgeError, match="too long"):
+            embedder.embed(["a"])
+    # Each look at the clock is 61 seconds after the one before.
+    monkeypatch.setattr(embeddings, "monotonic", count(step=61).__next__)
+    with pytest.raises(KnowledgeError, match="takes too long"):
+        embedder.embed(["a"])
 
 
 def test_it_is_off_unless_a_server_and_a_model_are_set_and_in_the_demo() -> None:

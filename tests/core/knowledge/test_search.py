@@ -288,24 +288,24 @@ def test_figures_near_words_are_listed_the_newest_first(
         ),
         document("Copper mines", "The mines are 12, and 5% more than a year ago.", path="mines"),
     )
-    found = figures_near(search, "price of copper").figures
-    assert [(each.figure, each.hit.path, each.day[:4]) for each in found][:1] == [("$9,870", "new", "2030")]
+    found = figures_near(search, "price of copper").hits
+    assert [(each.figure, each.path, each.date[:4]) for each in found][:1] == [("$9,870", "new", "2030")]
     assert [each.figure for each in found] == ["$9,870", "$9,450"]
     for each in found:
         assert each.passage[slice(*each.place)] == each.figure
         assert [each.passage[a:b] for a, b in each.marks] == ["price", "copper"]
-        document_ = search.document(each.hit.id)
+        document_ = search.document(each.id)
         assert document_ is not None
         assert document_.text[each.start :].startswith("The price of copper")
-    assert [each.figure for each in figures_near(search, "copper mines").figures] == ["12", "5%"]
-    assert figures_near(search, "wombat").figures == ()
+    assert [each.figure for each in figures_near(search, "copper mines").hits] == ["12", "5%"]
+    assert figures_near(search, "wombat").hits == ()
     # Fewer than half of the words are about something else, and fewer than all of them are told.
-    assert figures_near(search, "price of wombat futures in Perth").figures == ()
+    assert figures_near(search, "price of wombat futures in Perth").hits == ()
     some = figures_near(search, "price of wombats")
-    assert [each.figure for each in some.figures] == ["$9,870", "$9,450"]
+    assert [each.figure for each in some.hits] == ["$9,870", "$9,450"]
     assert "some of them" in some.notices[0]
     fill(place, document("Draft", "The price of copper was $8.", path="report", kind="report", trust="own"))
-    found = figures_near(search, "price of copper").figures
+    found = figures_near(search, "price of copper").hits
     assert [each.figure for each in found] == ["$9,870", "$9,450", "$8"], "the source is before the report"
 
 

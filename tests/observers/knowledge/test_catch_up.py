@@ -8,11 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from tests.observers.knowledge.recorded import Recorded, database_of, passages, sessions
+from tests.core.session.test_fork import Recorded as Forkable
+from tests.observers.knowledge.recorded import NOON, Recorded, database_of, passages, sessions
 from ua_tui.core.errors import KnowledgeError
+from ua_tui.core.events import types as ev
+from ua_tui.core.events.codec import encode_event
 from ua_tui.core.knowledge.access import open_store
 from ua_tui.core.knowledge.index.database import adopt_knowledge
 from ua_tui.core.redaction.redactor import Redactor
+from ua_tui.core.storage.files import Root
 from ua_tui.core.storage.folders import WORKSPACES
 from ua_tui.core.storage.workspace import JOURNAL
 from ua_tui.observers.knowledge.catch_up import catch_up, index_piece
@@ -131,9 +135,9 @@ def test_a_session_that_is_deleted_while_it_is_indexed_leaves_nothing(tmp_path: 
     for number in range(100):
         recorded.write_report(f"quokka{number}", f"Quokka {number} smiles.")
     with open_store(database_of(tmp_path)) as store:
-        assert index_piece(store, recorded.folder, Redactor()).more
+        assert index_piece(store, recorded.folder, Redactor())
         shutil.rmtree(recorded.folder)
-        assert not index_piece(store, recorded.folder, Redactor()).more
+        assert not index_piece(store, recorded.folder, Redactor())
     assert sessions(database_of(tmp_path)) == set()
     assert passages(database_of(tmp_path)) == []
 
@@ -146,3 +150,29 @@ def test_a_journal_that_cannot_be_read_does_not_keep_others_from_being_indexed(t
     (tmp_path / WORKSPACES / MIDDLE / JOURNAL).write_bytes(b"\0no event\n" * 100)
     index(tmp_path)
     assert [folder for folder, _, _ in passages(database_of(tmp_path), "quokka")] == [OLD]
+
+
+def test_what_a_fork_has_of_another_session_is_read_once(tmp_path: Path) -> None:
+    one = Forkable(tmp_path)
+    fork = one.fork("q3")
+    assert set(index(tmp_path)) == {one.folder.name, fork.name}
+    found = passages(database_of(tmp_path))
+    assert {folder for folder, _, _ in found} == {one.folder.name}
+    assert sum("Report" in text for _, _, text in found) == 3
+    # Also of a fork of it. What each says itself is its own.
+    one.folder = fork
+    again = one.fork()
+    for folder in (fork, again):
+        query = ev.QueryReceived(query_id="q9", text=f"Only {folder.name}", seq=1_000, at=NOON)
+        Root(folder).append_lines(JOURNAL, [encode_event(query)])
+    index(tmp_path)
+    own = [each for each in passages(database_of(tmp_path)) if each[0] != found[0][0]]
+    assert [text for _, _, text in own] == [f"Only {folder.name}" for folder in (fork, again)]
+    # If the other session is gone, it is read in the fork.
+    shutil.rmtree(tmp_path / WORKSPACES / found[0][0])
+    with open_store(database_of(tmp_path)) as store:
+        store.remove_session(fork.name)
+    index(tmp_path)
+    assert {folder for folder, _, text in passages(database_of(tmp_path)) if "Report 1" in text} == {
+        fork.name
+    }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
 import threading
@@ -15,11 +16,14 @@ import pytest
 from tests.observers.knowledge.recorded import Recorded, database_of, passages
 from ua_tui.core.errors import KnowledgeError
 from ua_tui.core.knowledge.access import open_search, open_store
+from ua_tui.core.knowledge.index.database import open_reader
+from ua_tui.core.knowledge.index.store import Overtaken
 from ua_tui.core.knowledge.removal.forgetting import forget
 from ua_tui.core.knowledge.status import read_status
 from ua_tui.core.redaction.redactor import Redactor
+from ua_tui.core.storage import sqlite
 from ua_tui.core.storage.workspace import JOURNAL
-from ua_tui.observers.knowledge.catch_up import Piece, catch_up, index_piece, update
+from ua_tui.observers.knowledge.catch_up import catch_up, index_piece, update
 
 ROOT = Path(__file__).parents[3]
 IN_STEPS = """
@@ -130,7 +134,7 @@ def test_a_session_of_another_folder_is_not_lost_when_it_is_stopped(base: Path, 
     other = Recorded(tmp_path / "other", "session_20260401_120000")
     other.answer("The zebra of another folder.")
     with open_store(database) as store:
-        while index_piece(store, other.folder, Redactor()).more:
+        while index_piece(store, other.folder, Redactor()):
             pass
     before = passages(database)
 
@@ -158,6 +162,33 @@ def test_numbers_of_documents_are_not_used_a_second_time(base: Path) -> None:
         assert search.search("quokka1").hits[0].id > number
 
 
+def test_the_new_file_has_no_free_space(base: Path) -> None:
+    database = database_of(base)
+    recorded = Recorded(base, "session_20260401_120000")
+    for number in range(40):
+        # Words that nothing else has: the parts of the index with them are merged.
+        recorded.write_report(f"long{number}", " ".join(f"w{number}x{each}" for each in range(3_000)))
+    update(database, base, Redactor(), again=True)
+    with closing(open_reader(database)) as db:
+        assert db.execute("PRAGMA freelist_count").fetchone() == (0,)
+
+
+def test_free_space_that_another_program_keeps_is_no_failure(
+    base: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    database = database_of(base)
+    before = passages(database)
+    with closing(sqlite3.connect(database, isolation_level=None)) as other:
+
+        def write(done: int, total: int) -> None:
+            if done == total:
+                monkeypatch.setattr(sqlite, "BUSY_SECONDS", 0.05)
+                other.execute("BEGIN IMMEDIATE")
+
+        assert update(database, base, Redactor(), write, again=True) == []
+    assert passages(database) == before
+
+
 def test_other_programs_lose_nothing(base: Path) -> None:
     """A session grows, and its program indexes it, while the file is made again."""
     database = database_of(base)
@@ -167,12 +198,14 @@ def test_other_programs_lose_nothing(base: Path) -> None:
         with open_store(database) as store:
             for number in range(60):
                 recorded.write_report(f"live{number}", f"# Live {number}\n\nnumbat{number} text")
-                with suppress(KnowledgeError):
+                with suppress(KnowledgeError, Overtaken):
                     index_piece(store, recorded.folder, Redactor())
-            piece = Piece(more=True)
-            while piece.more or piece.busy:
+            more = True
+            while more:
                 try:
-                    piece = index_piece(store, recorded.folder, Redactor())
+                    more = index_piece(store, recorded.folder, Redactor())
+                except Overtaken:
+                    continue
                 except KnowledgeError:
                     # The file is another one now, which a rebuild fills.
                     return

@@ -46,7 +46,7 @@ def article(session: Recorded, title: str = "Cats") -> None:
 def contexts(session: Recorded) -> list[str]:
     base = session.folder.parent.parent
     with open_store(database_of(base)) as store:
-        while index_piece(store, session.folder, Redactor([SECRET])).more:
+        while index_piece(store, session.folder, Redactor([SECRET])):
             pass
     with closing(open_reader(database_of(base))) as db:
         return [text for (text,) in db.execute("SELECT context FROM document WHERE kind = 'article'")]

@@ -6,6 +6,7 @@ import argparse
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,9 +14,9 @@ import msgspec
 
 from ua_tui.core.errors import KnowledgeError
 from ua_tui.core.knowledge.place import folder_path, is_here
-from ua_tui.core.knowledge.records import KINDS, Results
+from ua_tui.core.knowledge.records import Results
 from ua_tui.core.text import clean_line
-from ua_tui.tui.cli.arguments import WrongUsage, add_sessions_folder, whole_number, workspace_settings
+from ua_tui.tui.cli.arguments import WrongUsage, settings_of
 from ua_tui.tui.cli.output import complain, page_width, print_json, print_line, print_table, wrapped
 from ua_tui.tui.render.format import tail_cut
 from ua_tui.tui.screens.knowledge.hit_text import KIND_NAMES, day_of, notes_of, pieces_of, title_of
@@ -24,58 +25,8 @@ from ua_tui.tui.terminal.exit_codes import EXIT_FAILED, EXIT_USAGE
 if TYPE_CHECKING:
     from ua_tui.core.knowledge.place import KnowledgePlace
     from ua_tui.core.knowledge.records import Hit
-    from ua_tui.core.knowledge.search.figures import FoundFigures, NearFigure
 
 _INDENT = "    "
-EXAMPLES = """\
-The words can also have "phrases" in quotes, -word for what must not be there, a time in words such as last week, and
-site: kind: session: tool: since: until: (when it was found) and published:2026-10 or published:2026-10..2026-11 (the
-day that the source states; either end may be missing, as in published:2026-10..). Quote them for the shell.
-
-examples:
-  ua-tui find AI chips
-  ua-tui find '"export controls" -china since:30d'
-  ua-tui find AI chips --kind article --site reuters.com --limit 5
-  ua-tui find AI chips --json | jq -r '.hits[].url'
-  ua-tui find --figures "price of copper published:2026-10.."
-"""
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of the command to the parser."""
-    parser.add_argument(
-        "words", nargs="*", metavar="WORDS", help="what to find; without words the newest are shown"
-    )
-    parser.add_argument(
-        "--figures",
-        action="store_true",
-        help="list the figures near the words, with date and source, newest first",
-    )
-    parser.add_argument(
-        "--kind",
-        action="append",
-        default=[],
-        metavar="KIND",
-        help=f"only such documents: {', '.join(KINDS[:-1])} or {KINDS[-1]} (repeatable)",
-    )
-    parser.add_argument(
-        "--site", action="append", default=[], metavar="HOST", help="only from this site (repeatable)"
-    )
-    parser.add_argument(
-        "--session", metavar="SESSION", help="only from this session: its name, folder, or latest"
-    )
-    parser.add_argument("--tool", metavar="NAME", help="only what this tool brought")
-    parser.add_argument(
-        "--since",
-        metavar="TIME",
-        help="only what was found since: 2026-11-21, 2026-11, 12h, 30d, 2w, 3mo, 1y, today",
-    )
-    parser.add_argument("--until", metavar="TIME", help="only what was found until then")
-    parser.add_argument(
-        "--limit", type=whole_number(1, 1000), default=10, metavar="N", help="at most N hits (default: 10)"
-    )
-    add_sessions_folder(parser)
-    parser.add_argument("--json", action="store_true", help="print JSON")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -88,7 +39,6 @@ def run(args: argparse.Namespace) -> int:
     from ua_tui.core.knowledge.access import open_search
     from ua_tui.core.knowledge.search.embeddings import embedder_of
     from ua_tui.core.knowledge.search.figures import figures_near
-    from ua_tui.core.knowledge.search.search import PATIENT
     from ua_tui.tui.cli.knowledge.place import find_database, session_key, team_advice, unread_sessions
 
     words = " ".join(args.words)
@@ -96,19 +46,14 @@ def run(args: argparse.Namespace) -> int:
         raise WrongUsage("the query is empty")
     # Before the words, which may have a quotation mark too few.
     query = f"{_filters(args)} {words}"
-    settings = workspace_settings(args)
+    settings = settings_of(args)
     place = find_database(settings)
     try:
         session = session_key(place, settings.workspace_base, args.session) if args.session else ""
-        with closing(open_search(place, budget=PATIENT, embedder=embedder_of(settings))) as search:
-            found: Results | FoundFigures
-            if args.figures:
-                found = figures_near(search, query, limit=args.limit, session=session)
-                shown = [_figure_fields(each, place) for each in found.figures]
-            else:
-                found = search.search(query, limit=args.limit, session=session)
-                shown = [_hit_fields(hit, place) for hit in found.hits]
-            unread = "" if shown else unread_sessions(place, settings.workspace_base)
+        with closing(open_search(place, embedder=embedder_of(settings))) as search:
+            find = partial(figures_near, search) if args.figures else search.search
+            found = find(query, limit=args.limit, session=session)
+            unread = "" if found.hits else unread_sessions(place, settings.workspace_base)
     except KnowledgeError as error:
         return complain(str(error), EXIT_USAGE)
     notices = [*found.notices]
@@ -117,25 +62,23 @@ def run(args: argparse.Namespace) -> int:
     if unread:
         notices.append(unread)
     if args.json:
-        print_json(_fields(words, found, shown, notices))
+        print_json(_fields(words, found, notices, place, of_figures=args.figures))
     else:
         _print(found, notices, place)
-    return 0 if shown else EXIT_FAILED
+    return 0 if found.hits else EXIT_FAILED
 
 
-def _print(found: Results | FoundFigures, notices: Sequence[str], place: KnowledgePlace) -> None:
+def _print(found: Results, notices: Sequence[str], place: KnowledgePlace) -> None:
     """Print what was found, and on standard error why there is nothing, or not everything."""
-    relaxed = False
-    if isinstance(found, Results):
-        relaxed, is_empty = found.relaxed, not found.hits
+    if any(hit.figure for hit in found.hits):
+        print_figures(found.hits, page_width(200))
+    else:
         for number, hit in enumerate(found.hits):
             for line in (*([""] if number else []), *hit_lines(hit, place, page_width(100))):
                 print_line(line)
-    elif not (is_empty := not found.figures):
-        print_figures(found.figures, page_width(200))
     facts = {
-        "no document has all of the words: these have some of them": relaxed,
-        "nothing was found": is_empty,
+        "no document has all of the words: these have some of them": found.relaxed,
+        "nothing was found": not found.hits,
         "the search was stopped early, so there may be more": found.partial,
     }
     for notice in (*(fact for fact, is_so in facts.items() if is_so), *notices):
@@ -189,13 +132,15 @@ def _shown_file(hit: Hit, place: KnowledgePlace) -> str:
         return str(path)
 
 
-def print_figures(figures: Sequence[NearFigure], width: int | None) -> None:
+def print_figures(figures: Sequence[Hit], width: int | None) -> None:
     """Print a table of figures; for a terminal of `width` cells the sentences are cut around the figures."""
+    from ua_tui.core.knowledge.search.figures import day_of_figure
+
     rows = [
         (
-            clean_line(each.day, 10),
+            clean_line(day_of_figure(each), 10),
             clean_line(each.figure, 40),
-            clean_line(each.hit.site or each.hit.session_title or each.hit.session, 40),
+            clean_line(each.site or each.session_title or each.session, 40),
         )
         for each in figures
     ]
@@ -212,25 +157,22 @@ def print_figures(figures: Sequence[NearFigure], width: int | None) -> None:
 
 
 def _fields(
-    query: str, found: Results | FoundFigures, shown: list[dict[str, Any]], notices: list[str]
+    query: str, found: Results, notices: list[str], place: KnowledgePlace, *, of_figures: bool
 ) -> dict[str, Any]:
     fields = {"query": query, "partial": found.partial, "notices": notices}
-    if not isinstance(found, Results):
-        return {**fields, "figures": shown}
-    return {**fields, "hits": shown, "relaxed": found.relaxed, "ms": round(found.ms, 1)}
+    if of_figures:
+        return {**fields, "figures": [_figure_fields(hit, place) for hit in found.hits]}
+    hits = [_hit_fields(hit, place) for hit in found.hits]
+    return {**fields, "hits": hits, "relaxed": found.relaxed, "ms": round(found.ms, 1)}
 
 
-def _figure_fields(each: NearFigure, place: KnowledgePlace) -> dict[str, Any]:
-    hidden = ("passage", "marks", "start", "copies", "same_address", "older", "newer", "score")
-    return {
-        "figure": each.figure,
-        "day": each.day,
-        "passage": each.passage,
-        "place": list(each.place),
-        "marks": [list(mark) for mark in each.marks],
-        "start": each.start,
-        **{name: value for name, value in _hit_fields(each.hit, place).items() if name not in hidden},
-    }
+def _figure_fields(hit: Hit, place: KnowledgePlace) -> dict[str, Any]:
+    from ua_tui.core.knowledge.search.figures import day_of_figure
+
+    fields = _hit_fields(hit, place)
+    for name in ("copies", "same_address", "older", "newer", "score"):
+        del fields[name]
+    return {"figure": hit.figure, "day": day_of_figure(hit), "place": list(hit.place), **fields}
 
 
 def _hit_fields(hit: Hit, place: KnowledgePlace) -> dict[str, Any]:
@@ -238,7 +180,7 @@ def _hit_fields(hit: Hit, place: KnowledgePlace) -> dict[str, Any]:
     is_local = is_here(place, hit.session)
     folder = folder_path(place, hit.session) if is_local else None
     fields = msgspec.structs.asdict(hit)
-    for name in ("more", "full", "path"):
+    for name in ("more", "full", "path", "figure", "place"):
         del fields[name]
     return {
         **fields,

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from ua_tui.core.errors import KnowledgeError
 from ua_tui.core.text import clean_line
-from ua_tui.tui.cli.arguments import WrongUsage, add_sessions_folder, redactor_of, workspace_settings
+from ua_tui.tui.cli.arguments import WrongUsage, redactor_of, settings_of
 from ua_tui.tui.cli.output import agrees, complain, local_time, print_json, print_line
 from ua_tui.tui.terminal.exit_codes import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_USAGE
 
@@ -28,32 +28,6 @@ _MOST_NAMES = 20
 _SHOWN = (
     "exists", "version", "sessions", "passages", "sources", "journal_mode", "forgotten", "notes", "problems",
 )  # fmt: skip
-EXAMPLES = """\
-examples:
-  ua-tui knowledge
-  ua-tui knowledge forget --source https://news.example/leak --dry-run
-  ua-tui knowledge forget --match '"project falcon"'
-  ua-tui knowledge rebuild --workspace ~/research
-"""
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of the command to the parser."""
-    parser.add_argument(
-        "action",
-        nargs="?",
-        default="show",
-        choices=["show", "update", "rebuild", "forget"],
-        help="show its size and content (default); update adds what sessions found since; rebuild makes it again from "
-        "the files of the sessions; forget removes something from it for good",
-    )
-    parser.add_argument("--session", metavar="SESSION", help="with forget: what is from this session")
-    parser.add_argument("--source", metavar="URL", help="with forget: what is from this address")
-    parser.add_argument("--match", metavar="WORDS", help="with forget: what this query finds")
-    parser.add_argument("--dry-run", action="store_true", help="with forget: only show what would be removed")
-    parser.add_argument("--yes", action="store_true", help="with forget: do not ask")
-    add_sessions_folder(parser)
-    parser.add_argument("--json", action="store_true", help="print JSON")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -69,7 +43,7 @@ def run(args: argparse.Namespace) -> int:
             if getattr(args, name):
                 raise WrongUsage(f"--{name.replace('_', '-')} goes with forget")
 
-    settings = workspace_settings(args)
+    settings = settings_of(args)
     if args.action in ("update", "rebuild") and not settings.workspace_base.is_dir():
         raise WrongUsage(f"there is no folder {clean_line(str(settings.workspace_base), 1000)}")
     match args.action:
@@ -81,7 +55,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _show(settings: Settings, *, as_json: bool) -> int:
-    from ua_tui.core.knowledge.place import place_of
+    from ua_tui.core.knowledge.place import place_of, shown_place
     from ua_tui.core.knowledge.search.embeddings import embedder_of
     from ua_tui.core.knowledge.status import read_status
 
@@ -94,8 +68,9 @@ def _show(settings: Settings, *, as_json: bool) -> int:
     if as_json:
         print_json(_fields(status, embedder))
     else:
-        for line in _lines(status, embedder):
-            print_line(line)
+        print_line(clean_line(shown_place(status.path), 1000))
+        for name, value in _rows(status, embedder):
+            print_line(f"  {name:<13}{clean_line(value, 2000)}")
     return EXIT_FAILED if status.problems else 0
 
 
@@ -114,14 +89,6 @@ def _fields(status: Status, embedder: Embedder | None) -> dict[str, Any]:
         "lagging": [{"session": name, "missing_bytes": size} for name, size in status.lagging.items()],
         "set_aside": [str(path) for path in status.set_aside],
     }
-
-
-def _lines(status: Status, embedder: Embedder | None) -> Iterator[str]:
-    from ua_tui.core.knowledge.place import shown_place
-
-    yield clean_line(shown_place(status.path), 1000)
-    for name, value in _rows(status, embedder):
-        yield f"  {name:<13}{clean_line(value, 2000)}"
 
 
 def _rows(status: Status, embedder: Embedder | None) -> Iterator[tuple[str, str]]:

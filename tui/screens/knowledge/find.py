@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Callable, Sequence
-from datetime import tzinfo
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Literal
 
@@ -19,7 +18,6 @@ from ua_tui.core.events.tool_names import tool_name
 from ua_tui.core.events.units import quantity
 from ua_tui.core.text import clean_line
 from ua_tui.tui.keys.places import LINK, SEARCH, TO_PROMPT, KeyPlace, key_binding, moving
-from ua_tui.tui.ports import ScreenHost
 from ua_tui.tui.render.format import tail_cut
 from ua_tui.tui.screens.files.link import follow_link
 from ua_tui.tui.screens.knowledge.hit_list import HitList
@@ -43,16 +41,6 @@ _PLACEHOLDER = 'words, "a phrase", -without, last week, site: kind: session: too
 _EMPTY = "There is nothing yet. What sessions find or write appears here as it is saved."
 _UNFINISHED = "Nothing has the last word. Type on to find words that begin with it."
 _NARROW = Binding.Group("only this kind, site, session; again: all")
-
-
-def open_screen(app: ScreenHost) -> None:
-    """Open the search."""
-    app.open_find()
-
-
-def choose(app: ScreenHost, words: str) -> None:
-    """Open the search with these words."""
-    app.open_find(words)
 
 
 def show_find(
@@ -92,7 +80,6 @@ class FindScreen(Modal[None]):
         database: the file; None if the settings turn the knowledge base off.
         sessions: how sessions are opened.
         words: what to search for first.
-        zone: the time zone of the times shown; by default that of this machine.
     """
 
     PLACE: ClassVar[KeyPlace] = KeyPlace("In what sessions found", parts=(HitList,))
@@ -118,24 +105,16 @@ class FindScreen(Modal[None]):
     ]
     AUTO_FOCUS = "#find-line"
 
-    def __init__(
-        self,
-        database: KnowledgePlace | None,
-        sessions: SessionAccess,
-        words: str = "",
-        *,
-        zone: tzinfo | None = None,
-    ) -> None:
+    def __init__(self, database: KnowledgePlace | None, sessions: SessionAccess, words: str = "") -> None:
         super().__init__()
         self._reader = KnowledgeReader(database)
         self._opener = HitOpener(self, database, self._reader, sessions) if database is not None else None
-        self._zone = zone
         self._answer = SearchAnswer()
         self._asked = ""
         self._waits = False
         self._opens_first = False
         self._words = clean_line(words, _LONGEST)
-        self._list = HitList(zone=zone, id="find-hits")
+        self._list = HitList(id="find-hits")
 
     def compose(self) -> ComposeResult:
         """Create the title, the line, the hits, the details and the keys."""
@@ -276,7 +255,7 @@ class FindScreen(Modal[None]):
         name = hit.session.rpartition("/")[2]
         title = hit.session_title or name
         facts = (
-            f"{verb} {moment(hit.made_at, self._zone)}",
+            f"{verb} {moment(hit.made_at)}",
             f"by {clean_line(hit.author, 60)}" if hit.author else "",
             clean_line(tool_name(hit.tool).short, 60) if hit.tool else "",
             f"session: {clean_line(title, 120)}" if title else "",

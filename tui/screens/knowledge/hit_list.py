@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, tzinfo
+from datetime import UTC, datetime
 from typing import ClassVar
 
 from rich.segment import Segment
@@ -46,11 +46,10 @@ class FoundHit:
 class _Hits(RowSource[FoundHit]):
     """Draws hits in two columns: the kind at the left, the title and the passage at the right."""
 
-    def __init__(self, zone: tzinfo | None) -> None:
+    def __init__(self) -> None:
         super().__init__()
         self.message: Sequence[str] = ()
         self.now = datetime.now(UTC)
-        self._zone = zone
         self._palette: Mapping[str, Style] = {}
 
     def restyle(self, palette: Mapping[str, Style]) -> None:
@@ -85,7 +84,7 @@ class _Hits(RowSource[FoundHit]):
 
     def _head(self, hit: Hit, width: int) -> Line:
         muted = self._style("lines--muted")
-        date = f"  {tail_cut(day_of(hit, self._zone, self.now), DAY_CELLS):>{DAY_CELLS}}"
+        date = f"  {tail_cut(day_of(hit, self.now), DAY_CELLS):>{DAY_CELLS}}"
         room = max(1, width - _KIND_CELLS - 2 - len(date))
         title = tail_cut(title_of(hit), room)
         # The site gets what the title leaves.
@@ -128,8 +127,8 @@ class HitList(VirtualList[FoundHit]):
     class Opened(Message):
         """A hit is opened."""
 
-    def __init__(self, *, zone: tzinfo | None = None, id: str | None = None) -> None:
-        self._hits = _Hits(zone)
+    def __init__(self, *, id: str | None = None) -> None:
+        self._hits = _Hits()
         super().__init__(self._hits, id=id)
         self._revision = 0
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from datetime import UTC, datetime, tzinfo
+from datetime import UTC, datetime
 
 from ua_tui.core.events.units import quantity
 from ua_tui.core.knowledge.records import Hit
@@ -75,20 +75,20 @@ def notes_of(hit: Hit) -> Iterator[str]:
         yield f"+{hit.more:,} more from this page"
 
 
-def day_of(hit: Hit, zone: tzinfo | None = None, now: datetime | None = None) -> str:
+def day_of(hit: Hit, now: datetime | None = None) -> str:
     """Return the date of publication, or else when the text was found: the time if that is the day of `now`."""
     if hit.date:
         # A source may state the time, too, or a date in words.
         return clean_line(hit.date[:DAY_CELLS] if hit.date[4:5] == "-" else hit.date, 40)
-    shown = moment(hit.made_at, zone)
-    is_today = now is not None and shown.startswith(moment(now.timestamp(), zone)[:DAY_CELLS])
+    shown = moment(hit.made_at)
+    is_today = now is not None and shown.startswith(moment(now.timestamp())[:DAY_CELLS])
     return shown[DAY_CELLS + 1 :] if is_today else shown[:DAY_CELLS]
 
 
-def moment(seconds: float, zone: tzinfo | None = None) -> str:
+def moment(seconds: float) -> str:
     """Return a time as `2026-11-21 14:02`; nothing if it has none."""
     try:
-        return f"{datetime.fromtimestamp(seconds, UTC).astimezone(zone):%Y-%m-%d %H:%M}"
+        return f"{datetime.fromtimestamp(seconds, UTC).astimezone():%Y-%m-%d %H:%M}"
     except (OverflowError, ValueError, OSError):
         return ""
 

@@ -70,11 +70,11 @@ class KnowledgeReader:
             return SearchAnswer(problem=_OFF)
 
         def find(search: KnowledgeSearch, stop: Stop) -> Results | None:
-            from ua_tui.core.knowledge.search.search import BUDGET, PATIENT
+            from ua_tui.core.knowledge.search.search import TYPING_BUDGET
 
             if not is_made(place):
                 return None
-            budget = PATIENT if patient else BUDGET
+            budget = None if patient else TYPING_BUDGET
             return search.search(text, limit=limit, typing=True, budget=budget, stopped=lambda: stop.is_set)
 
         try:
