@@ -8,7 +8,7 @@ import os
 import socket
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ua_tui.core.errors import TeamError, UniversalAgentError
 from ua_tui.core.postgres.address import Address
@@ -27,12 +27,15 @@ OLDEST = 130000
 """The oldest version of the server, as `server_version_num` has it: 13."""
 _ANSWER_MS = 10_000
 """How long the network may be silent before a connection counts as lost, in milliseconds."""
+ANSWER_S = 20.0
+"""After so many seconds without an answer to a short statement its connection counts as lost."""
 _LENDING_S = 10.0
 """How long a request waits for a connection that is free, in seconds."""
 _PAUSE, _LONGEST_PAUSE = 0.2, 5.0
 CHANNEL = "ua_tui"
 """The channel on which changes are announced: `session ID`, `question ID`, `answer ID`, `command ID` and `job ID`, with
 the id of a session or a job, and `queue` when a job can be claimed."""
+Connection: TypeAlias = "psycopg.AsyncConnection[Any]"
 _OF_ENVIRONMENT = {"connect_timeout": "PGCONNECT_TIMEOUT", "application_name": "PGAPPNAME"}
 """Parameters for which a variable of libpq counts more than a default of this program."""
 
@@ -87,7 +90,7 @@ def connect(address: Address) -> psycopg.Connection[Any]:
     return connection
 
 
-async def connect_async(address: Address, *, any_version: bool = False) -> psycopg.AsyncConnection[Any]:
+async def connect_async(address: Address, *, any_version: bool = False) -> Connection:
     """Connect, for use in an event loop; `any_version` also connects to a server that is too old.
 
     Raises:
@@ -97,9 +100,7 @@ async def connect_async(address: Address, *, any_version: bool = False) -> psyco
     import psycopg
 
     with reporting(address):
-        connection: psycopg.AsyncConnection[Any] = await psycopg.AsyncConnection.connect(
-            **parameters, autocommit=True
-        )
+        connection: Connection = await psycopg.AsyncConnection.connect(**parameters, autocommit=True)
     if not any_version and (problem := _too_old(connection.info.server_version, address)):
         await connection.close()
         raise problem
@@ -159,7 +160,7 @@ class Connections:
         return bool(self._pool.get_stats().get("requests_waiting"))
 
     @asynccontextmanager
-    async def borrowed(self) -> AsyncIterator[psycopg.AsyncConnection[Any]]:
+    async def borrowed(self) -> AsyncIterator[Connection]:
         """A connection of the pool for some statements.
 
         Raises:
@@ -174,9 +175,7 @@ class Connections:
 
 
 @asynccontextmanager
-async def connected(
-    address: Address, within: float | None = None
-) -> AsyncIterator[psycopg.AsyncConnection[Any]]:
+async def connected(address: Address, within: float | None = None) -> AsyncIterator[Connection]:
     """A connection for some statements: one that the program shares, or else one of its own.
 
     Raises:
@@ -199,19 +198,19 @@ async def fetch(
     statement: str,
     values: Sequence[Any] | Mapping[str, Any] | None = None,
     *,
-    within: float = 20.0,
+    within: float | None = None,
 ) -> list[Any]:
     """Run a statement over a connection for it; returns its rows, which have names.
 
     Raises:
-        TeamError: the database cannot be used, or did not answer within so many seconds.
+        TeamError: the database cannot be used, or did not answer within so many seconds, by default `ANSWER_S`.
     """
-    async with connected(address, within) as db:
+    async with connected(address, within or ANSWER_S) as db:
         return await rows_of(db, statement, values)
 
 
 async def rows_of(
-    db: psycopg.AsyncConnection[Any], statement: str, values: Sequence[Any] | Mapping[str, Any] | None = None
+    db: Connection, statement: str, values: Sequence[Any] | Mapping[str, Any] | None = None
 ) -> list[Any]:
     """The rows of a statement, which have names."""
     from psycopg.rows import namedtuple_row
@@ -256,7 +255,7 @@ class Listener:
             heard(payload)
 
     async def _run(self) -> None:
-        async def hear(db: psycopg.AsyncConnection[Any]) -> None:
+        async def hear(db: Connection) -> None:
             self._tell("")
             async for notice in db.notifies():
                 self._tell(notice.payload)
@@ -268,7 +267,7 @@ class Listener:
 
 async def listen(
     address: Address,
-    work: Callable[[psycopg.AsyncConnection[Any]], Awaitable[None]],
+    work: Callable[[Connection], Awaitable[None]],
     lost: Callable[[Exception], object],
 ) -> None:
     """Work with a connection that hears what is announced, and again with a new one when it is lost.
@@ -295,7 +294,7 @@ async def listen(
         seconds = _PAUSE if lasted > _LONGEST_PAUSE else min(2 * seconds, _LONGEST_PAUSE)
 
 
-async def _check(connection: psycopg.AsyncConnection[Any]) -> None:
+async def _check(connection: Connection) -> None:
     """Raise an error if the connection is lost, also one to a network that swallows everything."""
     from psycopg_pool import AsyncConnectionPool
 
@@ -304,7 +303,7 @@ async def _check(connection: psycopg.AsyncConnection[Any]) -> None:
 
 
 @contextmanager
-def answering_within(connection: psycopg.AsyncConnection[Any], seconds: float) -> Iterator[None]:
+def answering_within(connection: Connection, seconds: float) -> Iterator[None]:
     """End the connection if what is in the block takes longer: a network that swallows everything is noticed.
 
     The statement that waits fails as it does when the server ends the connection. To cancel it instead would ask the
@@ -317,7 +316,7 @@ def answering_within(connection: psycopg.AsyncConnection[Any], seconds: float) -
         timer.cancel()
 
 
-def shut_down(connection: psycopg.AsyncConnection[Any]) -> None:
+def shut_down(connection: Connection) -> None:
     """End a connection at once, without a word to the server; what waits for it fails."""
     # Without a connection there is no descriptor; another end may have come first.
     with suppress(Exception), socket.socket(fileno=os.dup(connection.fileno())) as same:

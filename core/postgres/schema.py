@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ua_tui.core.errors import TeamError
 from ua_tui.core.postgres.address import Address
-from ua_tui.core.postgres.connection import CHANNEL, SCHEMA, connect, rows_of
+from ua_tui.core.postgres.connection import CHANNEL, SCHEMA, Connection, connect, rows_of
 from ua_tui.core.postgres.problems import reporting
 from ua_tui.core.text import clean_line
 
@@ -24,7 +24,7 @@ def migrations() -> list[tuple[int, str]]:
     return [(int(name[:4]), (folder / name).read_text()) for name in names]
 
 
-LATEST = 8
+LATEST = 9
 """The version of the tables that this program needs."""
 OLDEST_VERSION = 4
 """The oldest version whose tables can be brought to `LATEST`."""
@@ -68,7 +68,7 @@ def check_version(found: int | None, address: Address) -> None:
     )
 
 
-async def check_tables(db: psycopg.AsyncConnection[Any], address: Address) -> None:
+async def check_tables(db: Connection, address: Address) -> None:
     """Check that the tables have the version of this program.
 
     Raises:
@@ -103,7 +103,7 @@ def migrate(address: Address) -> list[str]:
         with db.transaction():
             # One program at a time; whoever waited finds what the other one did.
             db.execute("LOCK TABLE migration IN SHARE ROW EXCLUSIVE MODE")
-            found = _found_version(db)
+            found = next((version for (version,) in db.execute(VERSION_QUERY.encode())), None)
             if found is not None and not OLDEST_VERSION <= found <= LATEST:
                 check_version(found, address)
             for version, statements in migrations():
@@ -119,11 +119,6 @@ def migrate(address: Address) -> list[str]:
                 "the knowledge base is empty: `ua-tui knowledge rebuild`, on each machine, fills it again"
             )
     return done
-
-
-def _found_version(db: psycopg.Connection[Any]) -> int | None:
-    row = db.execute(VERSION_QUERY).fetchone()
-    return row[0] if row else None
 
 
 def _become_owner(db: psycopg.Connection[Any]) -> None:
@@ -251,19 +246,15 @@ def _run_for(db: psycopg.Connection[Any], user: str, statements: Sequence[str]) 
 def _let_in_members_only(db: psycopg.Connection[Any]) -> None:
     """Close the database to others: new tables are the owner's alone, and whoever restores a dump opens it to all."""
     db.execute("LOCK TABLE migration IN SHARE ROW EXCLUSIVE MODE")
-    _run_for(db, "", _CLOSE)
-    for user in _members(db):
-        _run_for(db, user, _GRANTS)
-
-
-def _members(db: psycopg.Connection[Any]) -> list[str]:
-    """The roles that were granted access."""
-    rows = db.execute(
+    # Whoever may connect could announce anything to the workers. It does nothing unless this role owns the database.
+    _run_for(db, "", ["REVOKE CONNECT ON DATABASE {database} FROM PUBLIC"])
+    members = db.execute(
         "SELECT DISTINCT pg_get_userbyid(a.grantee) FROM pg_namespace n, aclexplode(n.nspacl) a"
         " WHERE n.nspname = %s AND a.grantee NOT IN (0, n.nspowner)",
         (SCHEMA,),
     )
-    return [name for (name,) in rows]
+    for (user,) in members.fetchall():
+        _run_for(db, user, _GRANTS)
 
 
 _MAY_MIGRATE = """\
@@ -271,10 +262,6 @@ SELECT coalesce(pg_has_role(current_user, n.nspowner, 'MEMBER'),
     has_database_privilege(current_database(), 'CREATE'))
 FROM (VALUES (1)) AS one LEFT JOIN pg_namespace n ON n.nspname = %s
 """
-_CLOSE = (
-    # Whoever may connect could announce anything to the workers. It does nothing unless this role owns the database.
-    "REVOKE CONNECT ON DATABASE {database} FROM PUBLIC",
-)
 _GRANTS = (
     "GRANT CONNECT ON DATABASE {database} TO {user}",
     "GRANT USAGE ON SCHEMA {schema} TO {user}",

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
-from ua_tui.core.postgres.connection import SCHEMA, rows_of
+from ua_tui.core.postgres.connection import SCHEMA, Connection, rows_of
 from ua_tui.core.postgres.schema import VERSION_QUERY
-
-if TYPE_CHECKING:
-    import psycopg
 
 ALIVE_SECONDS = 30.0
 """For so long a worker may be silent, by the server's clock, before its jobs are another's."""
@@ -30,27 +27,14 @@ Rights = Literal["owner", "worker", "member", "none"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class WorkerState:
-    """A worker: its name, the version of its program, how many jobs it runs at once, and how long it is silent.
-
-    Attributes:
-        silent_seconds: since its last heartbeat, by the server's clock.
-    """
-
-    name: str
-    version: str
-    parallel: int
-    silent_seconds: float
-
-
-@dataclass(frozen=True, kw_only=True)
 class WorkState:
     """How much work there is.
 
     Attributes:
         jobs: how many jobs are in which state; those that run are `lost` if nobody heard of their worker for
             `ALIVE_SECONDS`.
-        workers: those that the team knows, the one that was seen last first.
+        workers: those that the team knows, the one that was seen last first: name, version, how many jobs they run at
+            once (`parallel`), and how long ago their last heartbeat was (`silent_seconds`).
         oldest_seconds: how long the oldest batch waits of which a job waits; None if none does.
         held_seconds: how long nobody claims a job, as the provider refuses requests; 0 if they do.
         schedules: the batches that are submitted again and again, the next one first, with the fields of
@@ -59,7 +43,7 @@ class WorkState:
     """
 
     jobs: Mapping[str, int]
-    workers: tuple[WorkerState, ...]
+    workers: tuple[Mapping[str, Any], ...]
     oldest_seconds: float | None = None
     held_seconds: float = 0.0
     schedules: tuple[Mapping[str, Any], ...] = ()
@@ -67,10 +51,10 @@ class WorkState:
     @property
     def alive(self) -> int:
         """How many workers are alive."""
-        return sum(worker.silent_seconds <= ALIVE_SECONDS for worker in self.workers)
+        return sum(worker["silent_seconds"] <= ALIVE_SECONDS for worker in self.workers)
 
 
-async def read_version(db: psycopg.AsyncConnection[Any]) -> int | None:
+async def read_version(db: Connection) -> int | None:
     """The version of the tables; None if there are none, or none that this role sees."""
     from psycopg.errors import InsufficientPrivilege, UndefinedTable
 
@@ -81,30 +65,22 @@ async def read_version(db: psycopg.AsyncConnection[Any]) -> int | None:
     return rows[0][0] if rows else None
 
 
-async def read_rights(db: psycopg.AsyncConnection[Any]) -> Rights:
+async def read_rights(db: Connection) -> Rights:
     """What the role of the connection may do with the tables, if there are any."""
-    ((owner, worker, usage),) = await rows_of(
+    rows = await rows_of(
         db,
-        "SELECT pg_get_userbyid(nspowner) = current_user, pg_has_role(current_user, nspowner, 'USAGE'),"
-        " has_schema_privilege(oid, 'USAGE') FROM pg_namespace WHERE nspname = %s"
-        " UNION ALL SELECT false, false, false LIMIT 1",
+        "SELECT CASE WHEN pg_get_userbyid(nspowner) = current_user THEN 'owner'"
+        " WHEN pg_has_role(current_user, nspowner, 'USAGE') THEN 'worker'"
+        " WHEN has_schema_privilege(n.oid, 'USAGE') AND has_table_privilege(c.oid, 'SELECT')"
+        " AND has_any_column_privilege(c.oid, 'INSERT') THEN 'member' ELSE 'none' END"
+        " FROM pg_namespace n LEFT JOIN pg_class c ON c.relnamespace = n.oid AND c.relname = 'job'"
+        " WHERE n.nspname = %s",
         (SCHEMA,),
     )
-    if owner or worker:
-        return "owner" if owner else "worker"
-    if not usage:
-        return "none"
-    table = f"{SCHEMA}.job"
-    ((is_member,),) = await rows_of(
-        db,
-        "SELECT coalesce(has_table_privilege(to_regclass(%s), 'SELECT'), false)"
-        " AND coalesce(has_any_column_privilege(to_regclass(%s), 'INSERT'), false)",
-        (table, table),
-    )
-    return "member" if is_member else "none"
+    return rows[0][0] if rows else "none"
 
 
-async def read_work(db: psycopg.AsyncConnection[Any]) -> WorkState:
+async def read_work(db: Connection) -> WorkState:
     """How much work there is, as far as this role sees it."""
     workers = await rows_of(
         db,
@@ -119,7 +95,7 @@ async def read_work(db: psycopg.AsyncConnection[Any]) -> WorkState:
     )
     return WorkState(
         jobs={state: jobs for state, jobs in await rows_of(db, _JOBS, (ALIVE_SECONDS,)) if jobs},
-        workers=tuple(WorkerState(**row._asdict()) for row in workers),
+        workers=tuple(row._asdict() for row in workers),
         oldest_seconds=oldest,
         held_seconds=held,
         schedules=tuple(row._asdict() for row in await rows_of(db, _SCHEDULE_STATES)),
@@ -143,7 +119,7 @@ FROM ({SCHEDULES}) AS s LEFT JOIN batch b ON b.id = s.last_batch ORDER BY s.next
 """  # noqa: S608 -- made of constants
 
 
-async def read_capacity(db: psycopg.AsyncConnection[Any]) -> tuple[int, int]:
+async def read_capacity(db: Connection) -> tuple[int, int]:
     """How many connections the server accepts from an ordinary role, and how many are open."""
     ((most, used),) = await rows_of(
         db,

@@ -41,7 +41,6 @@ T = TypeVar("T")
 WAIT_SECONDS = 60.0
 """How long an action waits for a database that cannot be reached."""
 _PAUSES = (0.1, 0.2, 0.5, 1.0)
-_ANSWER_S = 20.0
 _MOST = 200
 _LEAVING = "This was not run: the program is ending. It is asked again when the session is resumed."
 
@@ -62,14 +61,13 @@ WITH mine AS (
 SELECT EXISTS (SELECT FROM mine), tool, state, result
 FROM (VALUES (1)) AS once LEFT JOIN earlier ON true
 """
-_EARLIER = (
-    "SELECT DISTINCT ON (key) tool, state, coalesce(result, '') FROM action"
-    " WHERE session = %(session)s AND key = ANY(%(keys)s) AND attempt < %(attempt)s ORDER BY key, attempt DESC"
-)
-_ALL_EARLIER = (
-    "SELECT tool, state, coalesce(result, '') FROM action"
-    " WHERE session = %(session)s AND attempt < %(attempt)s ORDER BY started_at LIMIT %(most)s"
-)
+_EARLIER = """
+SELECT tool, state, result FROM (
+    SELECT DISTINCT ON (key) tool, state, coalesce(result, '') AS result, started_at FROM action
+    WHERE session = %(session)s AND attempt < %(attempt)s AND coalesce(key = ANY(%(keys)s::text[]), true)
+    ORDER BY key, attempt DESC
+) AS newest ORDER BY started_at LIMIT %(most)s
+"""
 # Without a look at the attempt: the row is of this one, and how the call ended is known here alone.
 _FINISH = (
     "UPDATE action SET state = %(state)s, result = %(result)s, finished_at = now()"
@@ -226,9 +224,7 @@ class PostgresActions(SessionActions):
         return is_temporary(error)
 
     async def _earlier(self, keys: list[str] | None) -> Sequence[EarlierAction]:
-        if keys is None:
-            return _actions(await self._run(_ALL_EARLIER, most=_MOST))
-        return _actions(await self._run(_EARLIER, keys=keys))
+        return _actions(await self._run(_EARLIER, keys=keys, most=_MOST))
 
     async def _begin(self, actions: dict[str, str]) -> tuple[bool, Sequence[EarlierAction]]:
         rows = await self._run(_BEGIN, keys=list(actions), tools=list(actions.values()))
@@ -239,7 +235,7 @@ class PostgresActions(SessionActions):
 
     async def _run(self, statement: str, **values: Any) -> list[tuple[Any, ...]]:
         given = {"session": self._session.id, "attempt": self._session.attempt, **values}
-        return await fetch(self._address, statement, given, within=_ANSWER_S)
+        return await fetch(self._address, statement, given)
 
 
 class FolderActions(SessionActions):
@@ -271,11 +267,9 @@ class FolderActions(SessionActions):
         return True
 
     async def _earlier(self, keys: list[str] | None) -> Sequence[EarlierAction]:
-        earlier = [row for row in self._rows if row.attempt < self._session.attempt]
-        if keys is not None:
-            newest = {row.key: row for row in earlier}
-            earlier = [newest[key] for key in keys if key in newest]
-        return _actions((row.tool, row.state, row.result) for row in earlier[:_MOST])
+        earlier = (row for row in self._rows if row.attempt < self._session.attempt)
+        newest = {row.key: row for row in earlier if keys is None or row.key in keys}
+        return _actions((row.tool, row.state, row.result) for row in [*newest.values()][:_MOST])
 
     async def _begin(self, actions: dict[str, str]) -> tuple[bool, Sequence[EarlierAction]]:
         if found := await self._earlier(list(actions)):

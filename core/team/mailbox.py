@@ -13,26 +13,22 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 from msgspec.structs import replace
 
 from ua_tui.core.errors import TeamError
 from ua_tui.core.postgres.address import Address
-from ua_tui.core.postgres.connection import CHANNEL, Listener, connected, fetch
+from ua_tui.core.postgres.connection import ANSWER_S, CHANNEL, Connection, Listener, connected, fetch
 from ua_tui.core.tasks import end_tasks, pause
 from ua_tui.core.team.letters import command_text, encode_answer, read_answer, read_command
 from ua_tui.core.team.local_mailbox import LocalMailbox
 from ua_tui.core.team.records import Answer, Answered, Command, Question, Received, SessionId
 
-if TYPE_CHECKING:
-    import psycopg
-
 log = logging.getLogger(__name__)
 
 POLL_SECONDS = 2.0
-_ANSWER_S = 20.0
 _LAST_S = 2.0
 _MOST = 1_000
 TAKEN_OVER = "another worker continues this session"
@@ -169,7 +165,7 @@ class PostgresMailbox:
         """Ask the team; a question that was asked before waits again."""
         if inbox := self._inboxes.get(session.id):
             # Its answer may have been taken, and did not fit.
-            async with connected(self._address, _ANSWER_S) as db:
+            async with connected(self._address, ANSWER_S) as db:
                 await _mark(db, inbox)
         rows = await self._run(
             _ASK,
@@ -239,7 +235,7 @@ class PostgresMailbox:
             with suppress(TeamError, TimeoutError):
                 async with asyncio.timeout(_LAST_S):
                     if inbox.taken:
-                        async with connected(self._address, _ANSWER_S) as db:
+                        async with connected(self._address, ANSWER_S) as db:
                             await _mark(db, inbox)
             if not self._inboxes and self._receiving is not None:
                 receiving, self._receiving = self._receiving, None
@@ -268,7 +264,7 @@ class PostgresMailbox:
             while True:
                 self._wake.clear()
                 try:
-                    async with connected(self._address, _ANSWER_S) as db:
+                    async with connected(self._address, ANSWER_S) as db:
                         await self._fetch(db, list(self._inboxes.values()))
                 except TeamError as error:
                     log.warning("answers and commands of the team are late: %s", error)
@@ -278,7 +274,7 @@ class PostgresMailbox:
         finally:
             end_listening()
 
-    async def _fetch(self, connection: psycopg.AsyncConnection[Any], inboxes: list[_Inbox]) -> None:
+    async def _fetch(self, connection: Connection, inboxes: list[_Inbox]) -> None:
         """Read what is new for these sessions."""
         if not inboxes:
             return
@@ -303,7 +299,7 @@ class PostgresMailbox:
             by_id[session].add(number, read_command(kind, body, by))
 
     async def _run(self, statement: str, **values: Any) -> list[tuple[Any, ...]]:
-        return await fetch(self._address, statement, {"channel": CHANNEL, **values}, within=_ANSWER_S)
+        return await fetch(self._address, statement, {"channel": CHANNEL, **values})
 
 
 def _is_same(before: str, now: str) -> bool:
@@ -317,7 +313,7 @@ def _is_same(before: str, now: str) -> bool:
     return [first.get(name) for name in _ASKED] == [second.get(name) for name in _ASKED]
 
 
-async def _mark(db: psycopg.AsyncConnection[Any], inbox: _Inbox) -> None:
+async def _mark(db: Connection, inbox: _Inbox) -> None:
     """Mark as read what the session has; what cannot be marked now is marked later."""
     for key in list(inbox.taken):
         if isinstance(key, tuple):

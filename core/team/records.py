@@ -31,6 +31,11 @@ class SessionId(msgspec.Struct, frozen=True, kw_only=True):
     owner: str | None = None
     shared: bool = True
 
+    @property
+    def key(self) -> tuple[str, int]:
+        """Which attempt at which session it is: whose it is and who sees it may be changed meanwhile."""
+        return self.id, self.attempt
+
 
 class Job(msgspec.Struct, frozen=True, kw_only=True):
     """One query of a batch.
@@ -56,7 +61,6 @@ class JobBatch(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     id: str
-    title: str = ""
     name: str = ""
     run: int = 1
     max_cost_usd: float | None = None

@@ -1,4 +1,7 @@
-"""Copies a session to PostgreSQL while it runs: journal, transcripts, files, and the row that shows its state."""
+"""Copies a session to PostgreSQL while it runs: journal, transcripts, files, and the row that shows its state.
+
+Start with `open_replica`.
+"""
 
 from __future__ import annotations
 
@@ -12,39 +15,93 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ua_tui.core.bus import Bus
 from ua_tui.core.concurrency.threads import apart
-from ua_tui.core.errors import TeamError, UniversalAgentError, WorkspaceError
-from ua_tui.core.events.types import Event
+from ua_tui.core.errors import SettingsError, TeamError, UniversalAgentError, WorkspaceError
+from ua_tui.core.events.continuation import is_own
+from ua_tui.core.events.types import ErrorRaised, Event
+from ua_tui.core.events.units import quantity
 from ua_tui.core.postgres.address import Address
-from ua_tui.core.postgres.connection import answering_within, connected, shut_down
-from ua_tui.core.postgres.problems import explain, is_temporary
+from ua_tui.core.postgres.connection import Connection, answering_within, connected, shut_down
+from ua_tui.core.postgres.problems import explain, is_temporary, needing_extra
 from ua_tui.core.postgres.schema import check_tables
-from ua_tui.core.session.resume import PreviousState
+from ua_tui.core.redaction.redactor import Redactor, error_raised
+from ua_tui.core.settings.model import Settings
 from ua_tui.core.storage.workspace import Workspace
 from ua_tui.core.tasks import end_tasks, pause
 from ua_tui.core.team.records import SessionId
 from ua_tui.core.team.replication import rows
-from ua_tui.core.team.replication.folder_copy import FolderCopy, new_identity, store_identity
+from ua_tui.core.team.replication.folder_copy import (
+    FolderCopy,
+    new_identity,
+    next_identity,
+    store_identity,
+)
 from ua_tui.core.team.replication.large_files import LARGE, open_place
-from ua_tui.core.team.replication.live_state import LiveState, StateRow
 from ua_tui.core.team.replication.rows import Superseded
+from ua_tui.core.text import clean_line
+from ua_tui.core.version import VERSION
+from ua_tui.core.view.activity import Activity
+from ua_tui.core.view.records import Query
+from ua_tui.core.view.session import SessionView
 
 if TYPE_CHECKING:
-    import psycopg
-
-    Connection = psycopg.AsyncConnection[Any]
+    from ua_tui.core.session.session import Session
 
 log = logging.getLogger(__name__)
 
+_CLOSE_S = 3.0
+"""How long the end of a session waits for its copy, in seconds."""
+_LAST_LINE_S = 0.5
+_LATER_S = 600.0
+"""How long a worker goes on with the copy of a job that has ended."""
+_ending: set[asyncio.Task[None]] = set()
 _PAUSE_S, _SHARED_PAUSE_S = 0.1, 0.5
 """Between two writes, so that a change is announced at most so often; the latter for a worker, with many sessions."""
 _POLL_S = 0.5
 """How often the folder is looked at while nothing happens."""
 _ANSWER_S = 12.0
 _LONGEST_PAUSE_S = 5.0
+_TITLE = 200
+
+
+async def open_replica(
+    settings: Settings,
+    workspace: Workspace,
+    bus: Bus,
+    *,
+    resumed: bool = False,
+    identity: SessionId | None = None,
+    address: Address | None = None,
+) -> SessionReplica:
+    """Prepare the copy of a session as its settings say; it begins with `start`.
+
+    `identity` says which session of the team it is; without one it is the one that its folder names, or a new one.
+    `address` is that of the setting, with connections to share.
+
+    Raises:
+        TeamError: the packages for a team are not installed.
+        SettingsError: there is no usable address.
+    """
+    with needing_extra():
+        await asyncio.to_thread(import_module, "psycopg")
+    if address is None:
+        if settings.team is None:
+            raise SettingsError("a session of the team needs the address of its database: set `team`")
+        address = Address.parse(settings.team)
+    claimed = identity is not None
+    if identity is None:
+        identity = await asyncio.to_thread(next_identity, workspace)
+    else:
+        await asyncio.to_thread(store_identity, workspace, identity)
+    place = settings.team_artifacts
+    replica = SessionReplica(address, identity, workspace, bus, claimed=claimed, place=place, resumed=resumed)
+    bus.subscribe(replica.handle_event)
+    return replica
 
 
 @dataclass(frozen=True)
@@ -70,13 +127,12 @@ class SessionReplica:
         address: the database.
         identity: which session it is there.
         workspace: the session's folder.
+        bus: is told when the database cannot be used, and again only after it could be; and when another worker
+            continues the session.
         claimed: whether whoever gave the identity also gave its attempt, as for a job. Otherwise the session gets a new
             identity if another program continues the one it had.
         place: where files above 5 MB go, as in the setting `team_artifacts`; without one they are only listed.
-        previous: the state of a session that is resumed; without it, what earlier attempts stored is replaced.
-        ended: whether the session is over, and only what could not be copied before is copied.
-        report: called once when the database cannot be used, and again only after it could be.
-        on_superseded: called when another worker continues the session; nothing is written after that.
+        resumed: whether the folder has an earlier attempt; without it, what earlier attempts stored is replaced.
         clock: gives the seconds by which the database is asked again.
     """
 
@@ -85,13 +141,11 @@ class SessionReplica:
         address: Address,
         identity: SessionId,
         workspace: Workspace,
+        bus: Bus,
         *,
         claimed: bool = True,
         place: Path | str | None = None,
-        previous: PreviousState | None = None,
-        ended: bool = False,
-        report: Callable[[Exception], object] = lambda _error: None,
-        on_superseded: Callable[[], object] = lambda: None,
+        resumed: bool = False,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.identity = identity
@@ -100,13 +154,18 @@ class SessionReplica:
         self._address = address
         self._workspace = workspace
         self._claimed = claimed
-        self._begins = claimed and previous is None and identity.attempt > 1 and not ended
+        self._interactive = False
+        self._begins = claimed and not resumed and identity.attempt > 1
         self._place = place
-        self._report = report
-        self._on_superseded = on_superseded
-        self._state = LiveState(workspace.redactor, previous=previous)
+        self._bus = bus
+        self._is_reporting = True
+        self._session: Session | None = None
+        self._left_s = _CLOSE_S
+        self._stopping: asyncio.Task[None] | None = None
+        self._view = SessionView()
+        self._activity = Activity(state="starting")
         self._folder = FolderCopy(workspace)
-        self._row = StateRow()
+        self._row: dict[str, Any] = {}
         self._wake, self._hurry, self._idle = asyncio.Event(), asyncio.Event(), asyncio.Event()
         self._is_finishing = self._is_registered = False
         self._clock = clock
@@ -124,15 +183,26 @@ class SessionReplica:
     def handle_event(self, event: Event) -> None:
         """Follow an event of the session; subscribe it to the bus."""
         # What it changes is copied with the line of the journal.
-        self._state.handle_event(event)
+        self._activity = self._activity.after(event)
 
-    def handle_line(self, _line: bytes) -> None:
-        """A line of the journal was written: copy it."""
-        self._idle.clear()
-        self._wake.set()
+    def line_handler(self, on_line: Callable[[bytes], None] | None = None) -> Callable[[bytes], None]:
+        """What the journal calls with every line, which is copied; it calls `on_line`, if there is one."""
 
-    def start(self) -> None:
-        """Begin to copy, in a task of the running event loop."""
+        def handle_line(line: bytes) -> None:
+            self._idle.clear()
+            self._wake.set()
+            if on_line is not None:
+                on_line(line)
+
+        return handle_line
+
+    def start(self, view: SessionView, session: Session | None = None, *, interactive: bool = False) -> None:
+        """Begin to copy, in a task of the running event loop; `view` has all events of the session.
+
+        If another worker continues it, a job ends. A session that a person sees is only interrupted.
+        """
+        self._view, self._session = view, session
+        self._interactive = interactive and not self._claimed
         self._task = asyncio.create_task(self._keep_copying(), name="team: copy")
 
     async def flush(self, timeout: float) -> bool:
@@ -161,10 +231,46 @@ class SessionReplica:
             await end_tasks(self._task, *([self._storing] if self._storing is not None else []))
         return await asyncio.to_thread(self.describe_rest)
 
-    @property
-    def is_failing(self) -> bool:
-        """Whether the database could not be used when it was tried last."""
-        return bool(self._failing)
+    async def finish(self) -> None:
+        """Copy what there is before the last event of the session, and report what could not be copied."""
+        begun = time.monotonic()
+        limit = 1.0 if self._failing else _CLOSE_S - _LAST_LINE_S
+        if not await self.flush(limit) and not self.is_superseded:
+            rest = await asyncio.to_thread(self.describe_rest)
+            self._report(
+                f"{rest or 'The end of the session'} could not be copied to the team's database; the session's folder "
+                "has everything, and it is copied when the session is resumed"
+            )
+        self._is_reporting = False
+        self._left_s = max(_CLOSE_S - (time.monotonic() - begun), _LAST_LINE_S)
+
+    async def close(self) -> None:
+        """Copy the last event, and stop; what is left of a job then is copied in the background."""
+        self._is_reporting = False
+        if not self._claimed:
+            await self._end(self._left_s)
+            return
+        if self._task is not None and self.is_over and not self.is_superseded:
+            # What stopped it may be mended by now, and nobody resumes a job that is done.
+            self._stopped = False
+            self._task = asyncio.create_task(self._keep_copying(), name="team: copy")
+        # Nothing is reported any more, and many jobs may end while the database is away.
+        self._session, self._bus = None, Bus()
+        ending = asyncio.create_task(self._end(_LATER_S), name="team: rest")
+        _ending.add(ending)
+        ending.add_done_callback(_ending.discard)
+        if not (await asyncio.wait([ending], timeout=self._left_s))[0]:
+            # Nobody waits for it any more: a database that is away is not asked all the time.
+            self._hurry.clear()
+
+    async def _end(self, within: float) -> None:
+        rest = await self.drain(within)
+        if rest and not self.is_superseded:
+            log.warning("%s could not be copied to the team's database", rest)
+
+    def _report(self, message: str) -> None:
+        if self._is_reporting:
+            self._bus.publish(ErrorRaised(where="team", message=message))
 
     @property
     def is_over(self) -> bool:
@@ -174,9 +280,8 @@ class SessionReplica:
     def describe_rest(self) -> str:
         """What is not copied, such as `12 events and 1 file`; it reads the journal: call it in a thread."""
         lines, files = self._folder.waiting_lines(), len(self._folder.files)
-        parts = [f"{lines:,} events" if lines > 1 else "1 event"] if lines else []
-        parts += [f"{files:,} files" if files > 1 else "1 file"] if files else []
-        return " and ".join(parts)
+        counts = (("event", lines), ("file", files))
+        return " and ".join(quantity(count, what) for what, count in counts if count)
 
     # -- the loop -----------------------------------------------------------------------------------
 
@@ -256,7 +361,8 @@ class SessionReplica:
         if not self._failing:
             shown = error if isinstance(error, UniversalAgentError) else explain(error, self._address)
             log.warning("the session is not copied to the team's database now: %s", shown)
-            self._report(shown)
+            if self._is_reporting:
+                self._bus.publish(error_raised("team", shown, self._workspace.redactor))
         self._failing.add(what)
         return again
 
@@ -277,10 +383,10 @@ class SessionReplica:
         if not self.is_superseded:
             self.is_superseded = True
             self._stop()
-            log.warning(
-                "another worker continues this session: nothing more is copied to the team's database"
-            )
-            self._on_superseded()
+            self._report("another program continues this session: this one stops, and is no longer copied")
+            if (session := self._session) is not None:
+                stop = session.interrupt() if self._interactive else session.close("superseded")
+                self._stopping = asyncio.create_task(stop, name="team: stop")
 
     async def _register(self, db: Connection) -> None:
         """Make the row of the session, and find out what is stored.
@@ -288,11 +394,17 @@ class SessionReplica:
         A server that crashed may have lost what it had confirmed, if its `synchronous_commit` is off.
         """
         host = socket.gethostname()
-        names = {"name": self._workspace.session_id, "host": host, "worker": f"{host}:{os.getpid()}"}
+        here = {
+            "name": self._workspace.session_id,
+            "host": host,
+            "worker": f"{host}:{os.getpid()}",
+            "version": VERSION,
+            "claimed": self._claimed,
+        }
         with answering_within(db, _ANSWER_S):
             await check_tables(db, self._address)
             try:
-                await rows.register(db, self.identity, claimed=self._claimed, **names)
+                await rows.change(db, rows.REGISTER, self.identity, **here)
             except Superseded:
                 if self._claimed or self._is_registered:
                     raise
@@ -300,27 +412,34 @@ class SessionReplica:
                 self.identity = new_identity()
                 await asyncio.to_thread(store_identity, self._workspace, self.identity)
                 self._folder = FolderCopy(self._workspace)
-                await rows.register(db, self.identity, claimed=False, **names)
+                await rows.change(db, rows.REGISTER, self.identity, **here)
             if self._begins and not self._is_registered:
                 # A worker was lost before its session had begun: what it wrote is of another folder.
-                await rows.clear(db, self.identity)
+                await rows.change(db, rows.CLEAR, self.identity)
             self._stored = await rows.known_artifacts(db, self.identity.id)
             stored = await rows.last_pieces(db, self.identity.id)
         while anew := await asyncio.to_thread(self._folder.begin, stored):
             with answering_within(db, _ANSWER_S):
-                await rows.remove_pieces(db, self.identity, anew)
+                await rows.change(db, rows.REMOVE, self.identity, paths=[*anew], starts=[*anew.values()])
                 stored = await rows.last_pieces(db, self.identity.id)
-        self._row = StateRow(state="unknown")
+        self._row = {}
         self._is_registered = True
 
     async def _copy_some(self, db: Connection) -> bool:
         """Copy some of what is new; returns whether there may be more."""
         pieces = await asyncio.to_thread(self._folder.read)
-        self._state.set_title(self._folder.title)
-        row = self._state.row
+        row = state_row(self._view, self._activity, self._workspace.redactor, self._folder.title)
         if pieces or row != self._row or self._clock() - self._last_write >= 10.0:
             with answering_within(db, _ANSWER_S):
-                await rows.write(db, self.identity, row, pieces)
+                await rows.change(
+                    db,
+                    rows.WRITE,
+                    self.identity,
+                    **row,
+                    paths=[each.path for each in pieces],
+                    starts=[each.start for each in pieces],
+                    data=[each.data for each in pieces],
+                )
             self._last_write = self._clock()
             self._row = row
         await asyncio.to_thread(self._folder.advance, pieces)
@@ -364,7 +483,7 @@ class SessionReplica:
     async def _add_file(self, db: Connection, file: _File) -> None:
         columns = {name: getattr(file, name) for name in ("path", "sha256", "size", "place", "data")}
         with answering_within(db, 60.0):
-            await rows.add_artifact(db, self.identity, **columns)
+            await rows.change(db, rows.ARTIFACT, self.identity, **columns)
         self._stored[file.path] = file.sha256
         # It may have been saved again meanwhile.
         if self._folder.files.get(file.name) == file.announced:
@@ -393,3 +512,22 @@ class SessionReplica:
         with self._workspace.root.opened(file.path) as content:
             place.store(file.sha256, content, file.size)
         return place.url(file.sha256)
+
+
+def state_row(view: SessionView, activity: Activity, redactor: Redactor, named: str = "") -> dict[str, Any]:
+    """The columns of a session's row that change while it runs; without secrets.
+
+    An earlier title has precedence over `title` unless the session was `named` by a person.
+    """
+    queries = (entry.text for entry in view.entries.values() if isinstance(entry, Query))
+    title = named or next((text for text in queries if not is_own(text)), "")
+    return {
+        "state": "needs_you" if activity.needs_person else activity.state,
+        # Cut first: a query may have a megabyte.
+        "title": clean_line(redactor.redact(clean_line(title, 4 * _TITLE)), _TITLE),
+        "titled": bool(named),
+        "activity": activity.text(redactor.redact_value),
+        "calls": view.call_count,
+        "cost_usd": view.costs.total,
+        "conversation": view.setup.conversation,
+    }

@@ -5,17 +5,16 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import logging
-import re
 import time
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, nullcontext, suppress
-from datetime import UTC, datetime, timedelta
+from contextlib import AsyncExitStack, nullcontext, suppress
+from datetime import datetime, timedelta
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 from ua_tui.core.errors import TeamError, WorkspaceError
+from ua_tui.core.history.headline import time_in
 from ua_tui.core.postgres.address import Address
-from ua_tui.core.postgres.connection import connected, listen, shut_down
+from ua_tui.core.postgres.connection import Connection, connected, listen, shut_down
 from ua_tui.core.postgres.problems import is_temporary
 from ua_tui.core.storage.names import numbered, safe_name
 from ua_tui.core.storage.ownership import seal_session
@@ -25,18 +24,10 @@ from ua_tui.core.team.records import SessionId
 from ua_tui.core.team.replication import pulling
 from ua_tui.core.team.replication.folder_copy import store_identity
 from ua_tui.core.team.replication.large_files import FilePlace, open_place
-from ua_tui.core.team.replication.pulling import PulledFile, SessionRow
-
-if TYPE_CHECKING:
-    import psycopg
-
-    from ua_tui.core.team.replication.pulling import Borrow
-
-    Connection = psycopg.AsyncConnection[Any]
+from ua_tui.core.team.replication.pulling import Borrow, PulledFile, SessionRow
 
 log = logging.getLogger(__name__)
 
-_NAME = re.compile(r"session_(\d{8}_\d{6})(?:-\d+)?")
 _POLL_S = 2.0
 _LATE = timedelta(minutes=2)
 _OVER = ("done", "failed")
@@ -56,9 +47,14 @@ async def restore_session(
         WorkspaceError: the folder cannot be written.
     """
     place = await asyncio.to_thread(open_place, artifacts)
-    async with _connection(address) as connection:
+    async with AsyncExitStack() as stack:
+        connection: Borrow = partial(connected, address)
+        if address.connections is None:
+            # To connect for each file takes much longer than to read it.
+            connection = _only(await stack.enter_async_context(connected(address)))
         session = await pulling.read_session(connection, session_id, address)
-        workspace = await asyncio.to_thread(Workspace.create, base, _time_of(session.name))
+        began = time_in(session.name) or datetime.now().astimezone()
+        workspace = await asyncio.to_thread(Workspace.create, base, began)
         try:
             await _fill(connection, session, workspace, place)
         except BaseException:
@@ -67,16 +63,6 @@ async def restore_session(
             raise
         await asyncio.to_thread(workspace.close)
     return workspace.path
-
-
-@asynccontextmanager
-async def _connection(address: Address) -> AsyncIterator[Borrow]:
-    """Connections that the program shares, one for each statement, as others wait for them; or one of its own."""
-    if address.connections is not None:
-        yield address.connections.borrowed
-        return
-    async with connected(address) as db:
-        yield lambda: nullcontext(db)
 
 
 async def _fill(
@@ -124,10 +110,10 @@ class SessionMirror:
         """
         self._closed = False
         try:
-            async with _connection(self._address) as connection:
-                session = await pulling.read_session(connection, self._session_id, self._address)
+            async with connected(self._address) as db:
+                session = await pulling.read_session(_only(db), self._session_id, self._address)
                 workspace = self._workspace = await asyncio.to_thread(self._open_folder)
-                await pulling.pull_pieces(connection, session, workspace, JOURNAL)
+                await pulling.pull_pieces(_only(db), session, workspace, JOURNAL)
                 if session.state in _OVER:
                     workspace.close()
         except BaseException:
@@ -157,7 +143,7 @@ class SessionMirror:
     async def _follow(self, db: Connection) -> None:
         """Bring what is new until the mirror is closed or the connection is lost."""
         self._connection = db
-        connection: Borrow = lambda: nullcontext(db)  # noqa: E731
+        connection = _only(db)
         while not self._closed:
             session = await pulling.read_session(connection, self._session_id, self._address)
             assert self._workspace is not None
@@ -202,6 +188,11 @@ class SessionMirror:
         raise WorkspaceError(f"cannot make a folder in {base}: remove some there")
 
 
+def _only(db: Connection) -> Borrow:
+    """The same connection for every statement."""
+    return lambda: nullcontext(db)
+
+
 def _has(workspace: Workspace, file: PulledFile) -> bool:
     """Whether the folder has a file already, as from an earlier time."""
     try:
@@ -211,12 +202,3 @@ def _has(workspace: Workspace, file: PulledFile) -> bool:
             return hashlib.file_digest(found, "sha256").hexdigest() == file.sha256
     except WorkspaceError:
         return False
-
-
-def _time_of(name: str) -> datetime:
-    """When a session began, by its name; now if the name says nothing."""
-    found = _NAME.fullmatch(name)
-    with suppress(ValueError):
-        if found is not None:
-            return datetime.strptime(found[1], "%Y%m%d_%H%M%S").replace(tzinfo=UTC)
-    return datetime.now().astimezone()

@@ -39,12 +39,10 @@ class BatchRun:
     Attributes:
         store: where the jobs are.
         reporter: gets the progress.
-        results: the jobs that are over.
     """
 
     store: PostgresJobs
     reporter: Reporter
-    results: dict[str, JobResult] = field(default_factory=dict, init=False)
     _workers_checked: float = field(default=-math.inf, init=False)
     _lacks_workers: bool = field(default=False, init=False)
     _is_away: bool = field(default=False, init=False)
@@ -91,9 +89,8 @@ class BatchRun:
                 counts, ended, took = await self._ask(partial(self._progress, batch, since))
                 for result in ended:
                     assert result.finished is not None
-                    if result.job.id not in self.results and result.finished > began:
+                    if result.job.id not in output.results and result.finished > began:
                         self.reporter.finished(result, counts)
-                    self.results[result.job.id] = result
                     output.show(result)
                     # Another one may have begun to be recorded before the last end.
                     since = max(since, result.finished - 60.0)

@@ -26,7 +26,7 @@ from ua_tui.core.errors import (
     UniversalAgentError,
 )
 from ua_tui.core.events.continuation import is_own, resumption
-from ua_tui.core.events.types import ErrorRaised, Event
+from ua_tui.core.events.types import Event
 from ua_tui.core.events.units import duration
 from ua_tui.core.history.session import runs_elsewhere
 from ua_tui.core.postgres.address import Address
@@ -161,7 +161,6 @@ class _JobRun:
     parked: str = ""
     _progress: JobProgress = field(default_factory=JobProgress)
     _changed: asyncio.Event = field(default_factory=asyncio.Event)
-    _was_away: bool = False
     _unknown: tuple[str, ...] = ()
     _noted: tuple[str, float | None, str] | None = None
     _folder: str = ""
@@ -273,14 +272,8 @@ class _JobRun:
     async def _compose(self, settings: Settings, interactive: bool, resume: Resume | None) -> Session:
         from ua_tui.tui.compose import compose_session
 
-        more: dict[str, Any] = {}
-        if self._address is not None:
-            more = {
-                "team": self._claim.session,
-                "team_address": self._address,
-                "files_elsewhere": self._settings.allow,
-            }
-        subscribers: list[Callable[[Event], None]] = [self._progress.handle_event, self._handle_failure]
+        of_team = self._address is not None
+        subscribers: list[Callable[[Event], None]] = [self._progress.handle_event]
         if interactive:
             subscribers.append(self._relay.handle_event)
         return await compose_session(
@@ -289,32 +282,10 @@ class _JobRun:
             subscribers=subscribers,
             resume=resume,
             ledger=self.ledger,
-            **more,
+            team=self._claim.session if of_team else None,
+            team_address=self._address,
+            files_elsewhere=self._settings.allow if of_team else None,
         )
-
-    def _handle_failure(self, event: Event) -> None:
-        if isinstance(event, ErrorRaised) and event.where == "team":
-            self._was_away = True
-
-    async def _copy_rest(self, folder: Path) -> None:
-        """Copy what the database could not be given while the session ran, as soon as it is back."""
-        from ua_tui.core.team.session_copy import copy_rest
-
-        assert self._address is not None
-        try:
-            done = await copy_rest(
-                self._address,
-                self._claim.session,
-                folder,
-                redactor=Redactor(secrets(self._settings, os.environ)),
-                place=self._settings.team_artifacts,
-                within=600.0,
-            )
-        except (UniversalAgentError, OSError) as error:
-            log.warning("the rest of the session %s is not copied: %s", folder.name, error)
-        else:
-            if not done:
-                log.warning("the rest of the session %s could not be copied", folder.name)
 
     # -- an earlier attempt -----------------------------------------------------------------------
 
@@ -421,10 +392,6 @@ class _JobRun:
             await self._close(session, reason)
             if tasks:
                 await asyncio.wait(tasks, timeout=2.5)
-            if reason == "finished" and self._was_away and self._address is not None:
-                copying = asyncio.create_task(self._copy_rest(session.workspace.path))
-                _closing.add(copying)
-                copying.add_done_callback(_closing.discard)
 
     async def _ask(self, session: Session, text: str) -> Outcome:
         from ua_tui.tui.widgets.command import problem_of_query

@@ -6,7 +6,6 @@ import asyncio
 import socket
 import time
 from collections import deque
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -56,14 +55,13 @@ class _Running:
 
 @dataclass(kw_only=True)
 class LocalBatch:
-    """Runs the jobs of a batch that are not over; `results` has those that are.
+    """Runs the jobs of a batch that are not over.
 
     Args:
         name: what people call it.
         settings: those of every session; a job has some of its own.
-        jobs: the rows of the file; equal ones run once.
         file: knows what was done before, and which sessions were begun.
-        output: gets each result.
+        output: has the rows of the file, of which equal ones run once, and gets each result.
         reporter: gets the progress.
         parallel: how many run at a time.
         max_cost_usd: what all may cost; None for no limit.
@@ -74,7 +72,6 @@ class LocalBatch:
 
     name: str
     settings: Settings
-    jobs: Sequence[Job]
     file: ResultsFile
     output: ResultOutput
     reporter: Reporter
@@ -83,7 +80,6 @@ class LocalBatch:
     grace: float
     retry_failed: bool
     run: RunJob | None = None
-    results: dict[str, JobResult] = field(default_factory=dict, init=False)
     total: int = field(default=0, init=False)
     _waiting: deque[Job] = field(default_factory=deque, init=False)
     _running: dict[str, _Running] = field(default_factory=dict, init=False)
@@ -95,7 +91,7 @@ class LocalBatch:
     def plan(self) -> str:
         """Find out what is to be done; returns it in words."""
         unique: dict[str, Job] = {}
-        for job in self.jobs:
+        for job in self.output.jobs:
             unique.setdefault(job.id, job)
         self.total = len(unique)
         again = 0
@@ -106,13 +102,13 @@ class LocalBatch:
                 again += known is not None
                 self._waiting.append(job)
             else:
-                self.results[job.id] = known
+                self.output.results[job.id] = known
         # Sessions that were interrupted come first.
         self._waiting = deque(sorted(self._waiting, key=lambda job: job.id not in self.file.begun))
-        known_jobs = len(self.results) + again
+        known_jobs = len(self.output.results) + again
         submitted = Submitted(new=self.total - known_jobs, known=known_jobs, reopened=again)
         resumed = sum(job.id in self.file.begun for job in self._waiting)
-        return submitted_line(submitted, len(self.jobs), resumed=resumed)
+        return submitted_line(submitted, len(self.output.jobs), resumed=resumed)
 
     async def work(self) -> list[int]:
         """Run the jobs; returns the signals that stopped it, none if all are over.
@@ -124,7 +120,7 @@ class LocalBatch:
         demo = all(job.settings.get("demo") is True for job in self._waiting)
         if self.run is None and not demo and not self.settings.has_credentials():
             raise CredentialsError
-        for result in self.results.values():
+        for result in list(self.output.results.values()):
             self.output.show(result)
         self._shown = RunningBatch(self.settings.workspace_base / WORKSPACES, self.name)
         tasks: set[asyncio.Task[None]] = set()
@@ -156,7 +152,7 @@ class LocalBatch:
         counts = self.counts()
         self.reporter.counts(counts)
         folders = [each.folder for each in self.file.begun.values()]
-        folders += [each.folder for each in self.results.values()]
+        folders += [each.folder for each in self.output.results.values()]
         self._shown.show(counts, {Path(folder).name for folder in folders if folder})
 
     def stop(self) -> None:
@@ -172,10 +168,10 @@ class LocalBatch:
 
     def counts(self) -> Counts:
         """How many jobs are in each state."""
-        states = [result.state for result in self.results.values()] + [
+        states = [result.state for result in self.output.results.values()] + [
             each.state for each in self._running.values()
         ]
-        costs = [each.cost_usd for each in self.results.values()]
+        costs = [each.cost_usd for each in self.output.results.values()]
         costs += [each.cost_usd for each in self._running.values()]
         return Counts(
             waiting=self.total - len(states),
@@ -234,7 +230,7 @@ class LocalBatch:
         most = self.max_cost_usd
         limit = f"{most:.2f}" if most >= _LEAST_USD else f"{most:.6f}".rstrip("0")
         why = f"{NO_MONEY} (${limit}) is reached"
-        self.results[job.id] = JobResult(job=job, state="failed", error=why)
+        self.output.results[job.id] = JobResult(job=job, state="failed", error=why)
 
     async def _run_one(self, running: _Running) -> None:
         claim = running.claim
@@ -250,7 +246,6 @@ class LocalBatch:
             await self._wait(claim.job, outcome.error)
         elif outcome is not None:
             result = _result_of(claim, outcome, started)
-            self.results[claim.job.id] = result
             self.output.show(result)
             self.reporter.finished(result, self.counts())
         elif not self._leaving.is_set():

@@ -75,7 +75,7 @@ class TerminalReporter(Reporter):
         """Write a line above."""
         shown = self._shown
         self._show("")
-        sys.stderr.write(f"{clean_line(text, 500)}\n")
+        super().line(text)
         self._show(shown)
 
     def close(self) -> None:

@@ -144,8 +144,8 @@ class ResultOutput:
         write: writes to standard output.
         target: a file or folder for people and other programs.
 
-    `file` is the file of JSON lines, if there is one. `since` is when the command began, in seconds since the epoch by
-    the clock of the results: those that are older came before it.
+    `results` has the jobs that are over, and `file` is the file of JSON lines, if there is one. `since` is when the
+    command began, in seconds since the epoch by the clock of the results: those that are older came before it.
     """
 
     def __init__(
@@ -156,7 +156,8 @@ class ResultOutput:
         write: Callable[[str], None],
         target: Target | None = None,
     ) -> None:
-        self._jobs = jobs
+        self.jobs = jobs
+        self.results: dict[str, JobResult] = {}
         self.since = time.time()
         self._as_json = as_json
         self._write = write
@@ -170,6 +171,7 @@ class ResultOutput:
 
     def show(self, result: JobResult) -> None:
         """Give out a job that is over, once."""
+        self.results[result.job.id] = result
         rows = [row for row in self._rows.get(result.job.id, ()) if row.number not in self._shown]
         if rows and self.file is not None and result.attempt:
             known = self.file.known.get(result.job.id)
@@ -185,28 +187,27 @@ class ResultOutput:
             if self._target is not None:
                 self._target.add(fields)
 
-    def has_all(self, results: Mapping[str, JobResult]) -> bool:
-        """Whether every row has a result."""
-        return self._rows.keys() <= results.keys()
+    @property
+    def left(self) -> int:
+        """How many jobs have no result."""
+        return len(self._rows.keys() - self.results.keys())
 
-    def finish(self, results: Mapping[str, JobResult]) -> None:
+    def finish(self) -> None:
         """Write all results that there are in the order of the file."""
-        for job in self._jobs:
-            if (result := results.get(job.id)) is not None:
-                self.show(result)
-                if not self._as_json:
-                    self._write(result_text(result, job.number))
+        found = [(job, self.results[job.id]) for job in self.jobs if job.id in self.results]
+        for job, result in found:
+            self.show(result)
+            if not self._as_json:
+                self._write(result_text(result, job.number))
         if self.file is not None:
-            self.file.rewrite(self._jobs, results)
+            self.file.rewrite(self.jobs, self.results)
         # A run without a result leaves what others wrote.
-        if self._target is not None and results:
-            found = ((job, results.get(job.id)) for job in self._jobs)
-            self._target.rewrite(
-                [fields_of(result, job, since=self.since) for job, result in found if result is not None]
-            )
+        if self._target is not None and found:
+            self._target.rewrite([fields_of(result, job, since=self.since) for job, result in found])
 
-    def summary(self, results: Mapping[str, JobResult], where: str) -> str:
+    def summary(self, where: str) -> str:
         """What came of the batch, in a line: how many ended how, since when, time, cost, and where the files are."""
+        results = self.results
         states = [result.state for result in results.values()]
         parts = [
             ", ".join(f"{states.count(state):,} {state}" for state in OVER if state in states)

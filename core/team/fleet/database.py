@@ -7,14 +7,22 @@ import logging
 import math
 import time
 from collections.abc import Callable, Collection, Iterator
-from typing import TYPE_CHECKING, Any
+from datetime import datetime, tzinfo
+from typing import Any
 
 import msgspec
 
 from ua_tui.core.errors import TeamError
 from ua_tui.core.events.units import live_duration, quantity
 from ua_tui.core.postgres.address import Address
-from ua_tui.core.postgres.connection import answering_within, connect_async, fetch, listen, rows_of
+from ua_tui.core.postgres.connection import (
+    Connection,
+    answering_within,
+    connect_async,
+    fetch,
+    listen,
+    rows_of,
+)
 from ua_tui.core.postgres.problems import is_temporary, reporting
 from ua_tui.core.postgres.schema import check_tables
 from ua_tui.core.postgres.state import ALIVE_SECONDS
@@ -22,9 +30,6 @@ from ua_tui.core.team.fleet.rows import MOST_FINISHED, FleetBatch, FleetRow, Fle
 from ua_tui.core.team.letters import read_question
 from ua_tui.core.text import clean_line
 from ua_tui.core.view.activity import describe_question
-
-if TYPE_CHECKING:
-    import psycopg
 
 log = logging.getLogger(__name__)
 
@@ -40,10 +45,7 @@ _LONGEST = 300
 _MOST_BATCHES, _MOST_WORKERS, _MOST_WAITING = 200, 200, 100
 """How many batches and workers are listed, and how many of the jobs of a batch that wait."""
 
-_NAME = (
-    "coalesce(nullif(b.name, '') || CASE WHEN b.run > 1 THEN ' ' || b.run ELSE '' END,"
-    " nullif(b.title, ''), left(b.id, 8))"
-)
+_NAME = "coalesce(nullif(b.name, '') || CASE WHEN b.run > 1 THEN ' ' || b.run ELSE '' END, left(b.id, 8))"
 _JOB_STATE = "CASE WHEN b.paused AND j.state = 'waiting' THEN 'held' ELSE j.state END"
 _SESSIONS = f"""
 SELECT s.id, coalesce(s.job, '') AS job, s.name, s.host, s.worker AS where, s.owner::text, NOT s.shared AS private,
@@ -98,11 +100,14 @@ class DatabaseSessions:
     Args:
         address: the team's database.
         changed: called after each change.
+        zone: the time zone of times in messages; by default that of this machine.
     """
 
-    def __init__(self, address: Address, changed: Callable[[], None]) -> None:
+    def __init__(self, address: Address, changed: Callable[[], None], zone: tzinfo | None = None) -> None:
         self._address = address
         self._changed = changed
+        self._zone = zone
+        self._lost_at = 0.0
         self._seen: dict[str, tuple[FleetRow, float]] = {}
         """The sessions, each with when its worker was heard of last, by the server's clock."""
         self._waiting: tuple[FleetRow, ...] = ()
@@ -111,12 +116,8 @@ class DatabaseSessions:
         self._counted_at = 0.0
         self.batches: tuple[FleetBatch, ...] = ()
         self.workers: tuple[FleetWorker, ...] = ()
-        self.problem = ""
+        self.notice = ""
         """Why the rows are old; empty if they are not."""
-        self.lost_at: float | None = None
-        """When the database was reached last, if it is not reached now; in seconds since the epoch."""
-        self.is_reachable = True
-        """Whether the database answers, although it cannot be used."""
         self.is_read = asyncio.Event()
         """Set once all was read, or could not be read for the first time."""
 
@@ -125,7 +126,7 @@ class DatabaseSessions:
         now = time.monotonic() + self._ahead
         for row, seen in self._seen.values():
             # While the database is away nobody is heard of.
-            yield row if self.problem else _with_silence(row, now - seen, seen)
+            yield row if self.notice else _with_silence(row, now - seen, seen)
         yield from self._waiting
 
     def _silent(self) -> set[str]:
@@ -147,7 +148,7 @@ class DatabaseSessions:
     async def run(self) -> None:
         """Keep everything up to date until it is cancelled, over one connection after the other."""
 
-        async def work(connection: psycopg.AsyncConnection[Any]) -> None:
+        async def work(connection: Connection) -> None:
             while True:
                 await self._read_all(connection)
                 await self._follow(connection, time.monotonic() + 60.0)
@@ -157,17 +158,19 @@ class DatabaseSessions:
     def _lost(self, error: Exception) -> None:
         text = str(error) if isinstance(error, TeamError) else "the server does not answer"
         reason = text.removeprefix(f"the team's database {self._address}: ")
-        self.is_reachable = isinstance(error, TeamError) and not is_temporary(error)
-        if not self.problem:
+        if not self.notice:
             log.warning("the sessions of the team are not up to date: %s", reason)
-            self.lost_at = time.time()
-        self.problem = reason
+            self._lost_at = time.time()
+        self.notice = reason[:1].upper() + reason[1:]
+        if not isinstance(error, TeamError) or is_temporary(error):
+            since = datetime.fromtimestamp(self._lost_at, self._zone)
+            self.notice = f"The team's database cannot be reached since {since:%H:%M}: {reason}"
         self.is_read.set()
         self._changed()
 
     # -- reading ------------------------------------------------------------------------------------
 
-    async def _follow(self, connection: psycopg.AsyncConnection[Any], until: float) -> None:
+    async def _follow(self, connection: Connection, until: float) -> None:
         """Read what changes until then."""
         poll_at = time.monotonic() + POLL_SECONDS
         ids: set[str] = set()
@@ -200,18 +203,18 @@ class DatabaseSessions:
                 continue
             ids, jobs, read_at = set(), set(), time.monotonic()
 
-    async def _read_all(self, connection: psycopg.AsyncConnection[Any]) -> None:
+    async def _read_all(self, connection: Connection) -> None:
         await check_tables(connection, self._address)
         rows = await _fetch(connection, _NEWEST, most=MOST_FINISHED)
         self._seen = {row["id"]: (_row_of(row), row["seen"]) for row in rows}
         await self._read_queue(connection)
-        self.problem, self.lost_at = "", None
+        self.notice = ""
         self.is_read.set()
         self._changed()
 
     async def _read_changed(
         self,
-        connection: psycopg.AsyncConnection[Any],
+        connection: Connection,
         ids: Collection[str],
         jobs: Collection[str],
         since: float = math.inf,
@@ -223,7 +226,7 @@ class DatabaseSessions:
         if before != {id_: row for id_, (row, _) in self._seen.items()}:
             self._changed()
 
-    async def _read_queue(self, connection: psycopg.AsyncConnection[Any]) -> None:
+    async def _read_queue(self, connection: Connection) -> None:
         """Read the batches with their numbers, the first jobs that wait, and the workers."""
         before = self.batches, self.workers, self._waiting
         batches = await _fetch(connection, _BATCHES, most=_MOST_BATCHES)
@@ -242,20 +245,23 @@ class DatabaseSessions:
             self._changed()
 
 
-async def find_session(address: Address, id_: str) -> FleetRow:
-    """Read one session of a team.
+async def find_session(address: Address, id_: str = "", *, job: str = "") -> FleetRow:
+    """Read one session of a team, by its id or else by that of its job.
+
+    Never by either: others of the team may give a session of theirs the id of a job.
 
     Raises:
         TeamError: the database cannot be used, or has no such session.
     """
-    values = {"ids": [id_], "jobs": [], "since": math.inf}
+    values = {"ids": [id_] if id_ else [], "jobs": [] if id_ else [job], "since": math.inf}
     rows = await fetch(address, _CHANGED, values, within=ANSWER_SECONDS)
     if not rows:
-        raise TeamError(f"the team's database {address} has no session {clean_line(id_, 60)!r}")
+        what = f"session {clean_line(id_, 60)!r}" if id_ else f"session of the job {clean_line(job, 60)!r}"
+        raise TeamError(f"the team's database {address} has no {what}")
     return _row_of(rows[0]._asdict())
 
 
-async def _fetch(connection: psycopg.AsyncConnection[Any], statement: str, **values: Any) -> list[_Row]:
+async def _fetch(connection: Connection, statement: str, **values: Any) -> list[_Row]:
     with answering_within(connection, ANSWER_SECONDS):
         return [row._asdict() for row in await rows_of(connection, statement, values)]
 

@@ -6,7 +6,7 @@ import asyncio
 import socket
 import time
 from collections.abc import AsyncIterator
-from datetime import datetime, tzinfo
+from datetime import tzinfo
 
 import msgspec
 
@@ -46,9 +46,8 @@ class FleetSource:
         self.address = address
         self.local = LocalSessions(index)
         self._host = socket.gethostname() if host is None else host
-        self._zone = zone
         self._news = asyncio.Event()
-        self.team = DatabaseSessions(address, self._news.set) if address is not None else None
+        self.team = DatabaseSessions(address, self._news.set, zone) if address is not None else None
 
     async def read(self) -> Fleet:
         """Read everything once.
@@ -98,7 +97,7 @@ class FleetSource:
                 else:
                     del rows[mine.id]
                     rows[row.id] = _merged(row, mine)
-            notices.append(self._notice(self.team))
+            notices.append(self.team.notice)
         return Fleet(
             rows=arrange(rows.values()),
             batches=(*self.local.batches, *(self.team.batches if self.team is not None else ())),
@@ -106,14 +105,6 @@ class FleetSource:
             is_reading=self.team is not None and not self.team.is_read.is_set(),
             notice="; ".join(filter(None, notices)),
         )
-
-    def _notice(self, team: DatabaseSessions) -> str:
-        if not team.problem:
-            return ""
-        if team.is_reachable or team.lost_at is None:
-            return team.problem[:1].upper() + team.problem[1:]
-        since = datetime.fromtimestamp(team.lost_at, self._zone)
-        return f"The team's database cannot be reached since {since:%H:%M}: {team.problem}"
 
     async def _follow_local(self) -> None:
         await asyncio.to_thread(self.local.refresh, first=True)

@@ -130,7 +130,6 @@ def read_jobs(
 def batch_of(
     jobs: Iterable[Job],
     *,
-    title: str,
     max_cost_usd: float | None,
     owner: str | None = None,
     run: tuple[str, int] = ("", 1),
@@ -143,9 +142,7 @@ def batch_of(
     for job in jobs:
         digest.update(f"\n{job.number} {job.id}".encode())
     id_, (name, number) = digest.hexdigest()[:32], run
-    return JobBatch(
-        id=id_, title=title, name=name, run=number, max_cost_usd=max_cost_usd, shared=owner is None
-    )
+    return JobBatch(id=id_, name=name, run=number, max_cost_usd=max_cost_usd, shared=owner is None)
 
 
 def job_id(query: str, settings: Mapping[str, Any], owner: str | None, run: tuple[str, int]) -> str:

@@ -8,16 +8,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Literal
 
 from ua_tui.core.errors import TeamError
 from ua_tui.core.postgres.address import Address
-from ua_tui.core.postgres.connection import CHANNEL, connected, fetch, rows_of
+from ua_tui.core.postgres.connection import CHANNEL, Connection, connected, fetch, rows_of
 from ua_tui.core.postgres.state import ALIVE_SECONDS, SCHEDULES
 from ua_tui.core.text import clean_line
-
-if TYPE_CHECKING:
-    import psycopg
 
 Operation = Literal["cancel", "pause", "resume", "retry"]
 """`cancel` ends jobs, `pause` and `resume` hold those that wait, `retry` runs jobs again that did not succeed."""
@@ -76,7 +73,7 @@ class Operations:
                 count += waiting
         return count
 
-    async def _find(self, db: psycopg.AsyncConnection[Any], name: str) -> tuple[list[str], list[str]]:
+    async def _find(self, db: Connection, name: str) -> tuple[list[str], list[str]]:
         seen = await rows_of(db, _FIND, {"name": name})
         rows = [row for *row, may_change in seen if may_change]
         if seen and not rows:

@@ -6,7 +6,7 @@ import json
 from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import msgspec
 from msgspec.structs import replace
@@ -14,6 +14,8 @@ from msgspec.structs import replace
 from ua_tui.core.errors import TeamError
 from ua_tui.core.postgres.address import Address
 from ua_tui.core.postgres.connection import (
+    ANSWER_S,
+    Connection,
     Connections,
     Listener,
     connect_async,
@@ -38,11 +40,6 @@ from ua_tui.core.team.records import (
     Submitted,
 )
 
-if TYPE_CHECKING:
-    import psycopg
-
-_ANSWER_S = 20.0
-"""After so many seconds without an answer to a short statement its connection counts as lost."""
 _CHUNK = 5000
 _PAGE = 500
 
@@ -63,14 +60,14 @@ class Beat:
 
     Attributes:
         version: that of the tables.
-        known: the jobs that it runs as the database knows it: their session and attempt by their id.
+        known: the sessions of the jobs that it runs, as the database knows it.
         freed: how many jobs of lost workers wait again.
         failed: how many failed, as their workers were lost too often.
         draining: whether somebody wants the worker to end when its jobs are over.
     """
 
     version: int | None
-    known: dict[str, tuple[str, int]]
+    known: set[SessionId]
     freed: int
     failed: int
     draining: bool
@@ -127,7 +124,7 @@ class PostgresJobs:
 
     async def submit_within(
         self,
-        db: psycopg.AsyncConnection[Any],
+        db: Connection,
         batch: JobBatch,
         jobs: Sequence[Job],
         *,
@@ -139,9 +136,9 @@ class PostgresJobs:
         unique = [job for job in jobs if first[job.id] is job]
         new = reopened = 0
         await db.execute(
-            "INSERT INTO batch (id, owner, title, max_cost_usd, shared, name, run)"
-            " VALUES (%s, coalesce(%s, current_user), %s, %s, %s, %s, %s) ON CONFLICT DO NOTHING",
-            (batch.id, owner, batch.title, batch.max_cost_usd, batch.shared, batch.name, batch.run),
+            "INSERT INTO batch (id, owner, max_cost_usd, shared, name, run)"
+            " VALUES (%s, coalesce(%s, current_user), %s, %s, %s, %s) ON CONFLICT DO NOTHING",
+            (batch.id, owner, batch.max_cost_usd, batch.shared, batch.name, batch.run),
         )
         # Jobs are locked before their batches everywhere.
         await db.execute(_LOCK_ENDED, ([job.id for job in unique],))
@@ -268,14 +265,15 @@ class PostgresJobs:
             (beat,) = await rows_of(db, _BEAT, (worker_id, name, version, parallel, running))
             known = await rows_of(
                 db,
-                "SELECT id, session, attempt FROM job WHERE worker_id = %s AND state IN ('running', 'needs_you')",
+                "SELECT session AS id, attempt, id AS job, owner::text, shared FROM job"
+                " WHERE worker_id = %s AND state IN ('running', 'needs_you')",
                 (worker_id,),
             )
             freed = await rows_of(db, "SELECT free_jobs(%s, %s, %s)", (lost_after, MOST_LOST, _LOST))
         states = [state for (state,) in freed]
         return Beat(
             version=beat.version,
-            known={id_: (session, attempt) for id_, session, attempt in known},
+            known={SessionId(**row._asdict()) for row in known},
             freed=states.count("waiting"),
             failed=states.count("failed"),
             draining=beat.draining,
@@ -345,11 +343,11 @@ class PostgresJobs:
         return bool(recorded)
 
     async def _fetch(self, statement: str, *values: Any) -> list[Any]:
-        return await fetch(self._address, statement, values, within=_ANSWER_S)
+        return await fetch(self._address, statement, values)
 
-    def connection(self) -> AbstractAsyncContextManager[psycopg.AsyncConnection[Any]]:
+    def connection(self) -> AbstractAsyncContextManager[Connection]:
         """A connection for statements that are answered soon."""
-        return connected(self._address, _ANSWER_S)
+        return connected(self._address, ANSWER_S)
 
 
 _BEAT = f"""\
@@ -383,8 +381,9 @@ SELECT count(*) FROM unnest(%(ids)s::text[], %(queries)s::text[], %(settings)s::
 WHERE job.query = given.query AND job.settings - %(loose)s::text[] = given.settings::jsonb - %(loose)s::text[]
 """
 _RESULTS = """\
-SELECT number, job.*, extract(epoch FROM started_at)::float8 AS started,
-    extract(epoch FROM finished_at)::float8 AS finished,
+SELECT number, id, query, settings, state, attempt, coalesce(worker, '') AS worker, coalesce(session, '') AS session,
+    coalesce(answer, '') AS answer, coalesce(error, '') AS error, cost_usd, folder, tokens, model, files,
+    extract(epoch FROM started_at)::float8 AS started, extract(epoch FROM finished_at)::float8 AS finished,
     ARRAY(SELECT tool FROM action WHERE action.session = job.session AND action.state = 'running'
         AND checked_by IS NULL AND (action.attempt < job.attempt OR job.finished_at IS NOT NULL)) AS unknown
 FROM batch_job JOIN job ON job.id = batch_job.job WHERE batch_job.batch = %s AND number > %s
@@ -406,12 +405,7 @@ def _columns(jobs: Sequence[Job]) -> dict[str, Any]:
 
 def _result(row: Any) -> JobResult:
     job = Job(id=row.id, query=row.query, settings=row.settings, number=row.number)
-    given = {name: "" if value is None else value for name, value in row._asdict().items() if name in _TEXTS}
-    return msgspec.convert(row._asdict() | given | {"job": job}, JobResult)
-
-
-_TEXTS = ("worker", "session", "answer", "error")
-"""The fields of a result that are NULL in the database while there is nothing."""
+    return msgspec.convert(row._asdict() | {"job": job}, JobResult)
 
 
 def _chunks(jobs: Sequence[Job]) -> Iterable[Sequence[Job]]:

@@ -10,7 +10,7 @@ import logging
 import os
 import socket
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 from contextlib import suppress
 from dataclasses import dataclass, field
 
@@ -75,12 +75,6 @@ class _Running:
     over: asyncio.Event = field(default_factory=asyncio.Event)
     missing: int = 0
 
-    @property
-    def key(self) -> tuple[str, str, int]:
-        """Which attempt at which job it is."""
-        session = self.claim.session
-        return self.claim.job.id, session.id, session.attempt
-
 
 class QueueWorker:
     """Runs jobs of a team until it is stopped, some at a time.
@@ -120,8 +114,8 @@ class QueueWorker:
         self._timing = timing or Timing()
         self._name = name or worker_name()
         self._id = 0
-        self._running: dict[tuple[str, str, int], _Running] = {}
-        self._strange: set[tuple[str, str, int]] = set()
+        self._running: dict[tuple[str, int], _Running] = {}
+        self._strange: list[SessionId] = []
         self._tasks: set[asyncio.Task[None]] = set()
         self._stopping = asyncio.Event()
         self._is_stopped = False
@@ -216,7 +210,7 @@ class QueueWorker:
                 if claim is None:
                     break
                 running = _Running(claim)
-                self._running[running.key] = running
+                self._running[claim.session.key] = running
                 task = asyncio.create_task(self._run(running))
                 self._tasks.add(task)
                 task.add_done_callback(self._tasks.discard)
@@ -259,7 +253,7 @@ class QueueWorker:
             elif not await self._persist(lambda: self._jobs.finish(claim, outcome)):
                 log.warning("job %s is another worker's by now: its end was not recorded", claim.job.id)
         finally:
-            del self._running[running.key]
+            del self._running[claim.session.key]
             running.over.set()
             self._wake.set()
 
@@ -290,7 +284,7 @@ class QueueWorker:
             )
 
     async def _beat(self) -> None:
-        unknown: set[tuple[str, str, int]] = set()
+        unknown: set[tuple[str, int]] = set()
         while True:
             sent = self._clock()
             try:
@@ -329,11 +323,11 @@ class QueueWorker:
                 self._report(
                     f"{quantity(beat.failed, 'job')} failed: their workers were lost again and again"
                 )
-            known = {(job_id, *each) for job_id, each in beat.known.items()}
+            known = {each.key: each for each in beat.known}
             self._stop_superseded(known)
             # Twice: one that was claimed just now is not yet in `_running`.
-            strange = known - self._running.keys()
-            self._strange = strange & unknown
+            strange = known.keys() - self._running.keys()
+            self._strange = [known[key] for key in strange & unknown]
             unknown = strange
             await pause(self._timing.beat)
 
@@ -341,9 +335,8 @@ class QueueWorker:
         """Hand back what was claimed by a statement whose answer was lost, and submit what schedules have due."""
         while True:
             with suppress(TeamError, OSError, TimeoutError):
-                for job_id, session, attempt in self._strange:
-                    own = SessionId(id=session, attempt=attempt, job=job_id)
-                    await self._jobs.release(JobClaim(job=Job(id=job_id, query=""), session=own))
+                for each in self._strange:
+                    await self._jobs.release(JobClaim(job=Job(id=each.job or "", query=""), session=each))
                 await self._report_later_formats()
                 while not (self._stopping.is_set() or self._out_of_contact):
                     if (line := await run_due(self._jobs, self._address)) is None:
@@ -362,12 +355,12 @@ class QueueWorker:
                         each.stop.set()
             await pause(self._timing.beat / 10)
 
-    def _stop_superseded(self, known: set[tuple[str, str, int]]) -> None:
+    def _stop_superseded(self, known: Collection[tuple[str, int]]) -> None:
         for key, running in list(self._running.items()):
             # Once it may have been asked for before it was claimed.
             running.missing = 0 if key in known else running.missing + 1
             if running.missing > 1 and not running.stop.is_set():
-                self._report(f"job {key[0][:8]} is stopped: another worker has taken it over")
+                self._report(f"job {running.claim.job.id[:8]} is stopped: another worker has taken it over")
                 running.stop.set()
 
     async def _report_later_formats(self) -> None:

@@ -127,11 +127,10 @@ class ResultsFile:
             os.fsync(self._lock)
         self.begun[job_id] = begun
 
-    def rewrite(self, jobs: Iterable[Job], results: Mapping[str, JobResult]) -> int:
+    def rewrite(self, jobs: Iterable[Job], results: Mapping[str, JobResult]) -> None:
         """Write the results in the order of the rows, one for each row, and behind them those of other rows.
 
-        What is known of a row stays, also if it is to run again and has no result of that. Returns how many others
-        there are.
+        What is known of a row stays, also if it is to run again and has no result of that.
         """
         rows = list(jobs)
         begun = {job_id: result for job_id, result in results.items() if result.attempt}
@@ -140,7 +139,6 @@ class ResultsFile:
         ours = {row.id for row in rows}
         others = [line for job_id, line in self._lines.items() if job_id not in ours]
         self._root.write_chunks(self.path.name, (line + b"\n" for line in (*lines, *others)))
-        return len(others)
 
     def close(self) -> None:
         """Let other programs use it."""

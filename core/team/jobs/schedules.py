@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from ua_tui.core.errors import SettingsError, TeamError
-from ua_tui.core.postgres.connection import rows_of
+from ua_tui.core.postgres.connection import Connection, rows_of
 from ua_tui.core.postgres.problems import is_temporary, reporting
 from ua_tui.core.postgres.state import LATE_SECONDS
 from ua_tui.core.team.jobs.batch_file import batch_of, job_id
@@ -19,8 +19,6 @@ from ua_tui.core.team.records import Job, JobBatch
 from ua_tui.core.text import clean_line
 
 if TYPE_CHECKING:
-    import psycopg
-
     from ua_tui.core.postgres.address import Address
     from ua_tui.core.team.jobs.postgres_jobs import PostgresJobs
 
@@ -93,9 +91,7 @@ async def run_due(store: PostgresJobs, address: Address) -> str | None:
     return f"{shown}: it did not run: {why}" if why else f"{shown}: its next run is submitted"
 
 
-async def _submit(
-    store: PostgresJobs, db: psycopg.AsyncConnection[Any], address: Address, owner: str, name: str
-) -> str:
+async def _submit(store: PostgresJobs, db: Connection, address: Address, owner: str, name: str) -> str:
     """Submit the next run with the ceilings of its owner; returns the id of the batch.
 
     Raises:
@@ -111,7 +107,7 @@ async def _submit(
         Job(id=job_id(each.query, each.settings, private, run), **msgspec.structs.asdict(each))
         for each in msgspec.convert(stored, list[_StoredJob])
     ]
-    batch = batch_of(jobs, title=name, max_cost_usd=most, owner=private, run=run)
+    batch = batch_of(jobs, max_cost_usd=most, owner=private, run=run)
     with reporting(address):
         async with db.transaction():
             await db.execute("SET LOCAL ua_tui.for_owner = 'on'")

@@ -7,32 +7,26 @@ import logging
 import re
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import NamedTuple
 
 from ua_tui.core.errors import TeamError, UniversalAgentError, WorkspaceError
 from ua_tui.core.postgres.address import Address
-from ua_tui.core.postgres.connection import answering_within
+from ua_tui.core.postgres.connection import Connection, answering_within, rows_of
 from ua_tui.core.postgres.schema import check_tables
 from ua_tui.core.storage.files import Root
 from ua_tui.core.storage.workspace import CONVERSATION, JOURNAL, Workspace, is_record
 from ua_tui.core.team.replication.large_files import FilePlace, verified
 from ua_tui.core.text import clean_line
 
-if TYPE_CHECKING:
-    import psycopg
-
-    Connection = psycopg.AsyncConnection[Any]
-    Borrow = Callable[[], AbstractAsyncContextManager[Connection]]
-    """Gives a connection for one statement: while what it has brought is written, others may use it."""
-
 log = logging.getLogger(__name__)
 
+Borrow = Callable[[], AbstractAsyncContextManager[Connection]]
+"""Gives a connection for one statement: while what it has brought is written, others may use it."""
 _ANSWER_S = 30.0
 _TRANSCRIPT = re.compile(rf"{re.escape(CONVERSATION)}/[0-9A-Za-z][0-9A-Za-z-]{{0,99}}(/[^/.][^/]*)*\.jsonl")
 # Not too much at once: many long pieces must not fill the memory. How long one is, the server knows without reading it.
-_PIECES = b"""
+_PIECES = """
 SELECT start, data, stored FROM (
     SELECT *, sum(octet_length(data)) OVER (ORDER BY start) - octet_length(data) AS before FROM (
         SELECT start, data, (SELECT start + octet_length(data) FROM piece
@@ -45,8 +39,7 @@ SELECT start, data, stored FROM (
 """
 
 
-@dataclass(frozen=True, kw_only=True)
-class SessionRow:
+class SessionRow(NamedTuple):
     """What the database says of a session; `state` is that of its last attempt."""
 
     id: str
@@ -56,15 +49,14 @@ class SessionRow:
     attempt: int
 
 
-@dataclass(frozen=True, kw_only=True)
-class PulledFile:
+class PulledFile(NamedTuple):
     """A file of a session, and when it was stored; `is_large` says that its content is not in the database."""
 
     path: str
     sha256: str
     size: int
-    is_large: bool
     saved: datetime
+    is_large: bool
 
 
 @asynccontextmanager
@@ -82,15 +74,14 @@ async def read_session(connection: Borrow, session: str, address: Address) -> Se
     """
     async with _asking(connection) as db:
         await check_tables(db, address)
-        found = await db.execute(
-            "SELECT id, owner::text, name, state, attempt FROM session WHERE id = %s", (session,)
+        rows = await rows_of(
+            db, "SELECT id, owner::text, name, state, attempt FROM session WHERE id = %s", (session,)
         )
-        row = await found.fetchone()
-    if row is None:
+    if not rows:
         raise TeamError(
             f"the team's database {address} has no session {clean_line(session, 60)!r} for this user"
         )
-    return SessionRow(id=row[0], owner=row[1], name=row[2], state=row[3], attempt=row[4])
+    return SessionRow(*rows[0])
 
 
 async def pull_pieces(connection: Borrow, session: SessionRow, workspace: Workspace, path: str) -> None:
@@ -105,8 +96,8 @@ async def pull_pieces(connection: Borrow, session: SessionRow, workspace: Worksp
     while True:
         async with _asking(connection) as db:
             # First with the piece before the end, which shows whether the file is still that of the session.
-            found = await db.execute(_PIECES, {"session": session.id, "path": path, "at": at - bool(known)})
-            rows = await found.fetchall()
+            given = {"session": session.id, "path": path, "at": at - bool(known)}
+            rows = await rows_of(db, _PIECES, given)
         if known and (not rows or not await asyncio.to_thread(_agrees, root, path, at, rows[0])):
             await asyncio.to_thread(root.remove, path)
             at = known = 0
@@ -129,11 +120,10 @@ async def pull_pieces(connection: Borrow, session: SessionRow, workspace: Worksp
 async def pull_transcripts(connection: Borrow, session: SessionRow, workspace: Workspace) -> None:
     """Write the transcripts of the session's conversations; a name that leads elsewhere is skipped."""
     async with _asking(connection) as db:
-        found = await db.execute(
-            "SELECT DISTINCT path FROM piece WHERE session = %s AND path <> %s", (session.id, JOURNAL)
+        paths = await rows_of(
+            db, "SELECT DISTINCT path FROM piece WHERE session = %s AND path <> %s", (session.id, JOURNAL)
         )
-        paths = [path for (path,) in await found.fetchall()]
-    for path in paths:
+    for (path,) in paths:
         if _TRANSCRIPT.fullmatch(path) is None:
             log.warning("%s of the session is skipped: it is no transcript", clean_line(path, 100))
             continue
@@ -148,43 +138,35 @@ async def pull_files(
 ) -> list[PulledFile]:
     """The files of a session that may be written to its folder, those stored first first; only those stored `since`."""
     async with _asking(connection) as db:
-        found = await db.execute(
+        rows = await rows_of(
+            db,
             # Only content of the session's owner: whoever knows the digest of a private file may have recorded it.
             "SELECT a.path, a.sha256, a.size, a.saved_at,"
-            " NOT EXISTS (SELECT FROM blob b WHERE b.sha256 = a.sha256 AND b.owner = %s)"
+            " NOT EXISTS (SELECT FROM blob b WHERE b.sha256 = a.sha256 AND b.owner = %s) AS is_large"
             " FROM artifact a WHERE a.session = %s AND a.saved_at >= coalesce(%s, a.saved_at)"
             " ORDER BY a.saved_at, a.path",
             (session.owner, session.id, since),
         )
-        rows = await found.fetchall()
-    files = []
-    for path, sha256, size, saved, is_large in rows:
-        # The session itself writes its records; those of another one could bring it to do anything.
-        if is_record(path):
-            log.warning("a file of the session is skipped: %s is a record", clean_line(path, 100))
-            continue
-        files.append(PulledFile(path=path, sha256=sha256, size=size, is_large=is_large, saved=saved))
-    return files
+    files = [PulledFile(*row) for row in rows]
+    # The session itself writes its records; those of another one could bring it to do anything.
+    for file in (each for each in files if is_record(each.path)):
+        log.warning("a file of the session is skipped: %s is a record", clean_line(file.path, 100))
+    return [each for each in files if not is_record(each.path)]
 
 
 async def pull_file(
     connection: Borrow, session: SessionRow, file: PulledFile, workspace: Workspace, place: FilePlace | None
 ) -> bool:
     """Write a file of a session; returns whether that was possible: its content may be missing, or its path refused."""
-    row = None
+    content = []
     # Where the database fails, the file is not missing.
     if not file.is_large:
         async with _asking(connection) as db:
-            found = await db.execute(
-                "SELECT data FROM blob WHERE sha256 = %s AND owner = %s",
-                (file.sha256, session.owner),
-            )
-            row = await found.fetchone()
+            statement = "SELECT data FROM blob WHERE sha256 = %s AND owner = %s"
+            content = await rows_of(db, statement, (file.sha256, session.owner))
     try:
-        if is_record(file.path):
-            raise TeamError("it is a record of the session")
         if not file.is_large:
-            pieces = [bytes(row[0])] if row is not None else []
+            pieces = [bytes(data) for (data,) in content]
             await asyncio.to_thread(workspace.root.write_chunks, file.path, verified(pieces, file.sha256))
         elif place is not None:
             # Where the row says it is does not matter: it could name any file of this machine.

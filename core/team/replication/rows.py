@@ -2,120 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
 from ua_tui.core.errors import TeamError
-from ua_tui.core.postgres.connection import CHANNEL
+from ua_tui.core.postgres.connection import CHANNEL, Connection, rows_of
 from ua_tui.core.team.records import SessionId
-from ua_tui.core.team.replication.folder_copy import Piece, StoredPiece
-from ua_tui.core.team.replication.live_state import StateRow
-from ua_tui.core.version import VERSION
-
-if TYPE_CHECKING:
-    import psycopg
-
-    Connection = psycopg.AsyncConnection[Any]
+from ua_tui.core.team.replication.folder_copy import StoredPiece
 
 
 class Superseded(TeamError):
     """Another worker continues the session: whoever raised this may write no more of it."""
 
 
-async def register(
-    db: Connection, identity: SessionId, *, name: str, host: str, worker: str, claimed: bool
-) -> None:
-    """Make the session's row, or make it that of this attempt.
-
-    A session that was `claimed`, as a job is, has its attempt from whoever gave the claim. Otherwise two programs may
-    have resumed copies of one folder: the first one has the attempt.
+async def change(db: Connection, statement: str, identity: SessionId, **values: Any) -> None:
+    """Run one of the statements below, and announce what is new.
 
     Raises:
         Superseded: another worker continues the session.
     """
-    here = {"name": name, "host": host, "worker": worker, "claimed": claimed, "version": VERSION}
-    await _fetch_ours(db, _REGISTER, identity, here)
-
-
-async def write(db: Connection, identity: SessionId, row: StateRow, pieces: Sequence[Piece]) -> None:
-    """Write pieces of files and the state, and announce them, in one round trip.
-
-    Raises:
-        Superseded: another worker continues the session.
-    """
-    new = {
-        "paths": [each.path for each in pieces],
-        "starts": [each.start for each in pieces],
-        "data": [each.data for each in pieces],
-    }
-    await _fetch_ours(db, _WRITE, identity, asdict(row) | new)
-
-
-async def add_artifact(
-    db: Connection,
-    identity: SessionId,
-    *,
-    path: str,
-    sha256: str,
-    size: int,
-    place: str | None,
-    data: bytes | None,
-) -> None:
-    """Record a file of the session, with its content if it is small, and announce it.
-
-    Raises:
-        Superseded: another worker continues the session.
-    """
-    file = {"path": path, "sha256": sha256, "size": size, "place": place, "data": data}
-    await _fetch_ours(db, _ARTIFACT, identity, file)
-
-
-async def clear(db: Connection, identity: SessionId) -> None:
-    """Remove the files of earlier attempts, as the session begins again.
-
-    Raises:
-        Superseded: another worker continues the session.
-    """
-    await _fetch_ours(db, _CLEAR, identity, {})
-
-
-async def remove_pieces(db: Connection, identity: SessionId, starts: dict[str, int]) -> None:
-    """Remove what is stored of these files from there on, which is copied anew.
-
-    Raises:
-        Superseded: another worker continues the session.
-    """
-    await _fetch_ours(db, _REMOVE, identity, {"paths": [*starts], "starts": [*starts.values()]})
+    given = msgspec.structs.asdict(identity) | {"channel": CHANNEL} | values
+    if not await rows_of(db, statement, given):
+        raise Superseded("another worker continues this session")
 
 
 async def last_pieces(db: Connection, session: str) -> list[StoredPiece]:
     """The last piece of each file that only grows."""
-    found = await db.execute(
-        "SELECT DISTINCT ON (path) path, start, start + octet_length(data), encode(sha256(data), 'hex')"
-        " FROM piece WHERE session = %s ORDER BY path, start DESC",
-        (session,),
-    )
-    return [StoredPiece(*row) for row in await found.fetchall()]
+    return [StoredPiece(*row) for row in await rows_of(db, _LAST_PIECES, (session,))]
 
 
 async def known_artifacts(db: Connection, session: str) -> dict[str, str]:
     """The files that are stored: their paths, each with its SHA-256."""
-    found = await db.execute("SELECT path, sha256 FROM artifact WHERE session = %s", (session,))
-    return dict(await found.fetchall())
+    return dict(await rows_of(db, "SELECT path, sha256 FROM artifact WHERE session = %s", (session,)))
 
 
-async def _fetch_ours(db: Connection, statement: str, identity: SessionId, values: dict[str, Any]) -> None:
-    """Run a statement that returns a row if the session is still that of this attempt."""
-    given = msgspec.structs.asdict(identity) | {"channel": CHANNEL} | values
-    done = await db.execute(statement.encode(), given)
-    if await done.fetchone() is None:
-        raise Superseded("another worker continues this session")
-
-
-_CLEAR = """
+_LAST_PIECES = """
+    SELECT DISTINCT ON (path) path, start, start + octet_length(data) AS end, encode(sha256(data), 'hex') AS sha256
+    FROM piece WHERE session = %s ORDER BY path, start DESC
+"""
+CLEAR = """
     WITH mine AS (
         SELECT id FROM session WHERE id = %(id)s AND attempt = %(attempt)s FOR SHARE
     ), files AS (
@@ -125,7 +51,8 @@ _CLEAR = """
     )
     SELECT 1 FROM mine
 """
-_REMOVE = """
+"""Removes the files of earlier attempts, as the session begins again."""
+REMOVE = """
     WITH mine AS (
         SELECT id FROM session WHERE id = %(id)s AND attempt = %(attempt)s FOR SHARE
     ), pieces AS (
@@ -134,7 +61,8 @@ _REMOVE = """
     )
     SELECT 1 FROM mine
 """
-_REGISTER = """
+"""Removes what is stored of some files from there on, which is copied anew."""
+REGISTER = """
     INSERT INTO session AS s (id, job, owner, shared, name, host, worker, attempt, version, state)
     VALUES (%(id)s, %(job)s, coalesce(%(owner)s, current_user), %(shared)s, %(name)s, %(host)s, %(worker)s,
         %(attempt)s, %(version)s, 'starting')
@@ -147,8 +75,13 @@ _REGISTER = """
         OR (s.attempt = EXCLUDED.attempt AND (%(claimed)s OR s.worker = EXCLUDED.worker))
     RETURNING 1
 """
+"""Makes the session's row, or makes it that of this attempt.
+
+A session that was `claimed`, as a job is, has its attempt from whoever gave the claim. Otherwise two programs may have
+resumed copies of one folder: the first one has the attempt.
+"""
 # The row is locked by its update: a takeover waits for that, or this statement finds the attempt of the takeover.
-_WRITE = """
+WRITE = """
     WITH mine AS (
         UPDATE session SET state = %(state)s, activity = %(activity)s, calls = %(calls)s,
             title = CASE WHEN %(titled)s THEN %(title)s ELSE coalesce(nullif(title, ''), %(title)s) END,
@@ -162,7 +95,8 @@ _WRITE = """
     )
     SELECT pg_notify(%(channel)s, 'session ' || id) FROM mine
 """
-_ARTIFACT = """
+"""Writes pieces of files and the state, in one round trip."""
+ARTIFACT = """
     WITH mine AS (
         SELECT id, owner FROM session WHERE id = %(id)s AND attempt = %(attempt)s FOR SHARE
     ), content AS (
@@ -178,3 +112,4 @@ _ARTIFACT = """
     )
     SELECT pg_notify(%(channel)s, 'session ' || id) FROM mine
 """
+"""Records a file of the session, with its content if it is small."""

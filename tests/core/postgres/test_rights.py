@@ -106,6 +106,21 @@ def test_nothing_can_be_forged(team: Team) -> None:
     assert done == []
 
 
+def test_what_workers_stored_of_a_job_its_owner_does_not_change(team: Team) -> None:
+    team.database.execute("UPDATE session SET job = id, attempt = 2")
+    team.database.execute("UPDATE job SET attempt = 2")
+    add = "INSERT INTO piece VALUES ('open', 'journal.jsonl', 9, '1')"
+    with team.role(team.mary) as db:
+        assert db.execute("DELETE FROM piece").rowcount == 0
+        with pytest.raises(errors.InsufficientPrivilege):
+            db.execute(add)
+        assert count(db, "piece") == 2
+        # She resumes one of the sessions herself.
+        db.execute("UPDATE session SET attempt = 3 WHERE id = 'open'")
+        db.execute(add)
+        assert db.execute("DELETE FROM piece").rowcount == 2
+
+
 def test_nobody_runs_triggers_of_the_owner_on_rows_of_their_own(team: Team) -> None:
     found = team.database.execute(
         "SELECT oid::regprocedure::text FROM pg_proc WHERE pronamespace = 'ua_tui'::regnamespace AND prosecdef"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import subprocess
 import threading
 from collections.abc import Iterator
@@ -15,7 +14,7 @@ from tests.e2e.running import DEADLINE, environment, program
 from tests.postgres_server import Cluster, Database
 from tests.tui.cli.test_arguments import CASES
 from ua_tui.tui.cli import main
-from ua_tui.tui.cli.table import COMMANDS
+from ua_tui.tui.cli.arguments import COMMANDS
 
 
 def secret() -> str:
@@ -107,12 +106,8 @@ def _addresses() -> Iterator[tuple[str, str]]:
     """Every command that takes the address of a database, and its option."""
     for name, command in COMMANDS.items():
         if name is not None:
-            parser = argparse.ArgumentParser()
-            for add in command.adders:
-                add(parser)
-            for action in parser._actions:
-                if {"--to", "--from"} & {*action.option_strings}:
-                    yield name, action.option_strings[0]
+            for option in {"--to", "--from"} & {*command.arguments}:
+                yield name, option
 
 
 def test_an_address_with_a_password_is_refused_by_every_command(

@@ -13,13 +13,14 @@ import claude_agent_sdk  # noqa: F401
 
 from tests.postgres_server import Database
 from ua_tui.core.bus import Bus
-from ua_tui.core.events.types import ArtifactSaved, Event, SessionStarted
+from ua_tui.core.events.types import ArtifactSaved, ErrorRaised, Event, SessionStarted
 from ua_tui.core.postgres.address import Address
 from ua_tui.core.records.journal import Journal
 from ua_tui.core.session.resume import read_previous_state
 from ua_tui.core.storage.workspace import JOURNAL, Workspace
 from ua_tui.core.team.records import SessionId
 from ua_tui.core.team.replica import SessionReplica
+from ua_tui.core.view.session import SessionView
 
 NOW = datetime(2026, 11, 20, 10, 11, 12, tzinfo=UTC)
 
@@ -30,28 +31,39 @@ class CopiedSession:
     def __init__(self, workspace: Workspace, address: Address, identity: SessionId, **options: Any) -> None:
         self.workspace = workspace
         self.failures: list[str] = []
-        self.superseded = False
+        # What the copy reports is no event of this session, so that its events can be counted.
+        reports = Bus()
+        reports.subscribe(self._note_report)
         previous = read_previous_state(workspace) if (workspace.path / JOURNAL).exists() else None
         self.bus = Bus(previous.view.seq if previous is not None else 0)
         self.replica = SessionReplica(
             address,
             identity,
             workspace,
-            previous=previous,
-            report=lambda error: self.failures.append(str(error)),
-            on_superseded=self._note_superseded,
+            reports,
+            resumed=previous is not None,
             **options,
         )
-        self.journal = Journal(workspace.path / JOURNAL, workspace.redactor, on_line=self.replica.handle_line)
+        self.journal = Journal(
+            workspace.path / JOURNAL, workspace.redactor, on_line=self.replica.line_handler()
+        )
+        self.view = previous.view if previous is not None else SessionView()
         self.bus.subscribe(self.replica.handle_event)
+        self.bus.subscribe(self.view.add)
         self.bus.subscribe(self.journal.append)
 
-    def _note_superseded(self) -> None:
-        self.superseded = True
+    def _note_report(self, event: Event) -> None:
+        if isinstance(event, ErrorRaised) and not self.superseded:
+            self.failures.append(event.message)
+
+    @property
+    def superseded(self) -> bool:
+        """Whether another program continues the session."""
+        return self.replica.is_superseded
 
     def begin(self) -> None:
         """Start the copy, and publish the first event."""
-        self.replica.start()
+        self.replica.start(self.view)
         self.publish(
             SessionStarted(
                 session_id=self.workspace.session_id,

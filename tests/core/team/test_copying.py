@@ -32,7 +32,7 @@ async def test_the_copy_ends_although_a_cancellation_is_lost(
     monkeypatch.setattr(SessionReplica, "_copy", wait_and_lose_the_first_cancellation)
     with closing(Workspace.create(tmp_path, NOW)) as workspace:
         session = CopiedSession(workspace, Address.parse("postgresql://127.0.0.1:1/x"), SessionId(id="s1"))
-        session.replica.start()
+        session.replica.start(session.view)
         await run_ready()
         drained = asyncio.create_task(session.replica.drain(0.0))
         await asyncio.wait([drained], timeout=PATIENCE)

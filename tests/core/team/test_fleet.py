@@ -209,6 +209,11 @@ async def test_sessions_of_a_team_are_listed_with_jobs(tmp_path: Path, team_data
     progress = fleet.progress(time.time())
     assert (progress.waiting, progress.failed, progress.total, progress.cost_usd) == (1, 1, 3, 2.0)
     assert (await find_session(Address.parse(team_database.url), "a")).title == "First"
+    add_session(team_database, "j-a", job=False)
+    assert (await find_session(Address.parse(team_database.url), "j-a")).session == "j-a"
+    assert (await find_session(Address.parse(team_database.url), job="j-a")).session == "a"
+    with pytest.raises(TeamError, match="has no session of the job 'a'"):
+        await find_session(Address.parse(team_database.url), job="a")
     with pytest.raises(TeamError, match="has no session 'x'"):
         await find_session(Address.parse(team_database.url), "x")
 
@@ -217,8 +222,8 @@ async def test_batches_and_workers_are_listed_and_jobs_wait_in_the_order_of_thei
     tmp_path: Path, team_database: Database
 ) -> None:
     team_database.execute(
-        "INSERT INTO batch (id, title, name, run, submitted_at) VALUES"
-        " ('b', 'q.txt', 'weekly', 2, now() - interval '1 hour'), ('c', 'other.txt', '', 1, now())"
+        "INSERT INTO batch (id, name, run, submitted_at) VALUES"
+        " ('b', 'weekly', 2, now() - interval '1 hour'), ('c', 'other.txt', 1, now())"
     )
     for position, id_ in enumerate("zay", 1):
         add_job(team_database, id_, position=position)

@@ -354,7 +354,7 @@ async def test_what_was_read_by_a_statement_whose_end_was_lost_comes_once(
 ) -> None:
     monkeypatch.setattr(mailbox_module, "POLL_SECONDS", 0.1)
     # Else the worker ends its connection itself where this test takes long.
-    monkeypatch.setattr(mailbox_module, "_ANSWER_S", 3600.0)
+    monkeypatch.setattr(mailbox_module, "ANSWER_S", 3600.0)
     monkeypatch.setenv("PGPASSWORD", "owner")
     add_session(team_database)
     person = mailbox_of(team_database)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import hashlib
 import os
 import shutil
 import threading
+import weakref
 from collections.abc import Iterator
 from pathlib import Path
 from random import Random
@@ -15,7 +17,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from tests.core.team.copied_session import copied_session, stored_lines
+from tests.core.team.copied_session import CopiedSession, copied_session, stored_lines
 from tests.postgres_server import Cluster, Database
 from tests.tcp_proxy import TcpProxy
 from tests.waiting import PATIENCE, ManualClock, run_ready, until, until_in_thread
@@ -89,6 +91,7 @@ async def test_an_event_is_in_the_database_and_announced_at_once(
                 notice = await asyncio.to_thread(lambda: next(db.notifies(timeout=PATIENCE)))
                 assert notice.payload == "session s1"
                 assert len(stored_lines(team_database)) == number + 2
+            assert await session.replica.flush(PATIENCE)
             # Events that come during the pause after a write are announced together.
             monkeypatch.setattr("ua_tui.core.team.replica._PAUSE_S", 3600.0)
             for number in range(100):
@@ -184,6 +187,71 @@ async def test_a_final_failure_stops_the_copy_alone(tmp_path: Path, team_databas
         assert len(session.failures) == 1
         assert "update ua-tui" in session.failures[0]
     assert len(session.journal_lines) == 2
+
+
+async def _end(session: CopiedSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    """End it as a job does, without much patience for the database."""
+    monkeypatch.setattr("ua_tui.core.team.replica._CLOSE_S", 0.6)
+    await session.replica.finish()
+    session.publish(ev.SessionFinished(reason="finished"))
+    session.journal.close()
+    await session.replica.close()
+
+
+async def test_the_end_of_a_job_is_copied_although_the_database_is_slow(
+    tmp_path: Path, team_database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with (
+        copied_session(tmp_path, team_database) as session,
+        await psycopg.AsyncConnection.connect(team_database.url) as other,
+    ):
+        assert await session.replica.flush(PATIENCE)
+        await other.execute("SELECT 1 FROM ua_tui.session FOR UPDATE")
+        session.save("work_products/report.md", b"# It is heliotrope.")
+        bus = weakref.ref(session.replica._bus)
+        await _end(session, monkeypatch)
+        gc.collect()
+        assert bus() is None, "what has ended is not kept in memory"
+        # The statement has not failed: it waits.
+        assert len(session.failures) == 1
+        assert "could not be copied" in session.failures[0]
+        assert len(stored_lines(team_database)) == 1
+        await other.rollback()
+        await until_in_thread(lambda: stored_lines(team_database) == session.journal_lines)
+        await until_in_thread(lambda: team_database.execute("SELECT 1 FROM artifact"))
+
+
+async def test_the_last_line_of_a_job_is_copied_although_the_database_is_slow(
+    tmp_path: Path, team_database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with (
+        copied_session(tmp_path, team_database) as session,
+        await psycopg.AsyncConnection.connect(team_database.url) as other,
+    ):
+        assert await session.replica.flush(PATIENCE)
+        finish = session.replica.finish
+
+        async def finish_and_wait() -> None:
+            await finish()
+            await other.execute("SELECT 1 FROM ua_tui.session FOR UPDATE")
+
+        monkeypatch.setattr(session.replica, "finish", finish_and_wait)
+        await _end(session, monkeypatch)
+        await other.rollback()
+        await until_in_thread(lambda: stored_lines(team_database) == session.journal_lines)
+
+
+async def test_the_end_of_a_job_is_tried_again_after_a_final_failure(
+    tmp_path: Path, team_database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    team_database.execute("INSERT INTO migration (version) VALUES (99)")
+    async with copied_session(tmp_path, team_database) as session:
+        await until(lambda: session.replica.is_over)
+        team_database.execute("DELETE FROM migration WHERE version = 99")
+        session.save("work_products/report.md", b"# It is heliotrope.")
+        await _end(session, monkeypatch)
+        await until_in_thread(lambda: stored_lines(team_database) == session.journal_lines)
+        await until_in_thread(lambda: team_database.execute("SELECT 1 FROM artifact"))
 
 
 async def test_a_superseded_session_writes_nothing_more(tmp_path: Path, team_database: Database) -> None:

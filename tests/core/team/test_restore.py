@@ -22,7 +22,7 @@ from ua_tui.core.errors import TeamError
 from ua_tui.core.events.types import ArtifactSaved, QueryReceived, SessionFinished
 from ua_tui.core.history.session import runs_elsewhere
 from ua_tui.core.postgres.address import Address
-from ua_tui.core.postgres.connection import Connections
+from ua_tui.core.postgres.connection import Connection, Connections, connect_async
 from ua_tui.core.postgres.schema import grant
 from ua_tui.core.session.resume import prepare_resume, read_previous_state
 from ua_tui.core.settings.model import Settings
@@ -124,6 +124,21 @@ async def test_others_may_use_the_connection_while_files_are_written(
     assert len(asked) > 4
 
 
+async def test_one_connection_brings_a_session(
+    tmp_path: Path, team_database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = await filled(tmp_path / "a", team_database)
+    made: list[Address] = []
+
+    async def connect(address: Address) -> Connection:
+        made.append(address)
+        return await connect_async(address)
+
+    monkeypatch.setattr("ua_tui.core.postgres.connection.connect_async", connect)
+    assert files_of(await restore(team_database, tmp_path / "b")) == files_of(folder)
+    assert len(made) == 1
+
+
 async def test_what_is_not_there_is_said(tmp_path: Path, team_database: Database) -> None:
     address = Address.parse(team_database.url)
     with pytest.raises(TeamError, match="has no session 'gone'"):
@@ -143,7 +158,7 @@ async def test_hostile_rows_write_nothing_outside_and_no_records(
     tmp_path: Path, cluster: Cluster, team_database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Lines are read one after the other.
-    monkeypatch.setattr(pulling, "_PIECES", pulling._PIECES.replace(b"16777216", b"100"))
+    monkeypatch.setattr(pulling, "_PIECES", pulling._PIECES.replace("16777216", "100"))
     secret = tmp_path / "secret"
     secret.write_text("secret")
     before = files_of(await filled(tmp_path / "a", team_database))

@@ -31,8 +31,7 @@ from ua_tui.core.team.jobs import postgres_jobs
 from ua_tui.core.team.jobs.postgres_jobs import PostgresJobs
 from ua_tui.core.team.records import Counts, Job, JobClaim, JobResult, Outcome
 from ua_tui.tui.cli import main
-from ua_tui.tui.cli.arguments import read_arguments
-from ua_tui.tui.cli.table import COMMANDS
+from ua_tui.tui.cli.arguments import COMMANDS, read_arguments
 from ua_tui.tui.cli.team.batch import run_batch
 from ua_tui.tui.team import batch
 from ua_tui.tui.team.batch import BatchRun
@@ -268,7 +267,8 @@ def proxied(
     grant(address_of(team_database), name)
     monkeypatch.setenv("PGPASSWORD", "word")
     monkeypatch.setattr(connection, "_LENDING_S", 0.5)
-    monkeypatch.setattr(postgres_jobs, "_ANSWER_S", 0.5)
+    for module in (connection, postgres_jobs):
+        monkeypatch.setattr(module, "ANSWER_S", 0.5)
     monkeypatch.setattr(connection, "_ANSWER_MS", 500)
     monkeypatch.setattr(batch, "_RETRY_SECONDS", 0.05)
     with TcpProxy("127.0.0.1", cluster.port) as proxy:

@@ -132,10 +132,13 @@ async def test_an_answer_that_comes_while_the_session_ends_is_not_taken(desk: De
 
 
 async def test_what_cannot_be_handled_is_given_up(desk: Desk, monkeypatch: Patch) -> None:
-    async with desk.at_work():
-        monkeypatch.setattr(desk.session, "steer", None)
-        await desk.person.send("s1", Command(kind="submit", body="One"))
+    async def fail_once(text: str) -> bool:
         monkeypatch.undo()
+        raise ValueError(text)
+
+    async with desk.at_work():
+        monkeypatch.setattr(desk.session, "steer", fail_once)
+        await desk.person.send("s1", Command(kind="submit", body="One"))
         await desk.person.send("s1", Command(kind="submit", body="Two"))
         assert await desk.told(1) == "Two"
 

@@ -12,16 +12,14 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from ua_tui.tui.cli.arguments import (
-    SESSION_OPTIONS,
     WrongUsage,
-    add_address,
     amount,
     optional_address,
-    whole_number,
+    settings_of,
 )
 from ua_tui.tui.cli.output import quiet_libraries
-from ua_tui.tui.cli.team.schedule import check_options, make_schedule, print_timer
-from ua_tui.tui.cli.team.worker import PARALLEL, add_parallel
+from ua_tui.tui.cli.team.schedule import make_schedule, print_timer
+from ua_tui.tui.cli.team.worker import PARALLEL
 from ua_tui.tui.terminal.apart import run_apart
 from ua_tui.tui.terminal.exit_codes import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_USAGE
 
@@ -31,79 +29,14 @@ if TYPE_CHECKING:
     from ua_tui.core.postgres.address import Address
     from ua_tui.core.settings.model import Settings
     from ua_tui.core.team.jobs.running import RunJob
-    from ua_tui.core.team.records import Job, JobResult
+    from ua_tui.core.team.records import Job
     from ua_tui.tui.team.reporters import Reporter
     from ua_tui.tui.team.result_output import ResultOutput
 
-EXAMPLES = """\
-FILE has a query on each line (lines that begin with # are skipped), or is JSON with an object such as
-{"query": "...", "model": "..."} for each (.jsonl or .json), or a table with a column query (.csv or .tsv). What else a
-row may set: model, simple_model, fallback_model, effort, classifier, deny, max_cost_usd, max_turns; and allow and
-permission_mode with --rows-may-allow. Other columns come back in the results.
-The same batch given again runs nothing twice: it prints the answers that are there, and runs what is left.
-
-examples:
-  ua-tui batch queries.txt --parallel 4 > answers.txt
-  ua-tui batch queries.csv --output results.csv
-  ua-tui batch queries.csv --name weekly --again --output results/
-  ua-tui batch queries.csv --to postgresql://mary@db.example/desk --ask --json
-  ua-tui batch queries.csv --name weekly --every "mon 07:00"
-"""
 MOST_EACH, MOST_ALL = 1.0, 50.0
 """The spending limits by default, in US dollars: of a job, and of the batch."""
 # Those of a session that may differ from what the workers have themselves.
 _OF_JOBS = ("demo", "demo_pace", "model", "effort", "allow", "permission_mode", "max_turns")
-_OPTIONS = tuple(each for each in SESSION_OPTIONS if each.setting in (*_OF_JOBS, "workspace_base"))
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of the command to the parser."""
-    parser.add_argument("file", metavar="FILE", help="the file with the queries; - reads standard input")
-    add_address(parser, "--to", "the team's database, whose workers run the jobs")
-    add_parallel(parser)
-    parser.add_argument(
-        "--max-cost-each", metavar="USD", type=_limit,
-        help=f"the spending limit of each job whose row has no max_cost_usd, or none (default: {MOST_EACH:.0f})",
-    )  # fmt: skip
-    parser.add_argument(
-        "--max-cost-all", metavar="USD", type=_limit,
-        help=f"the spending limit of the batch, or none (default: {MOST_ALL:.0f}); with a higher one it runs on",
-    )  # fmt: skip
-    for option in _OPTIONS:
-        option.add_to(parser)
-    parser.add_argument(
-        "--ask", action="store_true",
-        help="have a person of the team decide what no rule allows (`ua-tui fleet`), instead of denying it",
-    )  # fmt: skip
-    parser.add_argument("--private", action="store_true", help="hide the jobs from the others of the team")
-    parser.add_argument(
-        "--rows-may-allow", action="store_true",
-        help="let rows set allow and permission_mode; not if the file is in a folder that is not trusted",
-    )  # fmt: skip
-    parser.add_argument(
-        "--output", metavar="PATH", type=Path,
-        help="where the results are written, too: a file .jsonl or .csv, or a folder with a report for each row",
-    )  # fmt: skip
-    parser.add_argument("--name", help="the name of the batch (default: that of FILE)")
-    parser.add_argument(
-        "--again", action="store_true", help="run all rows again; the results of the run before are kept"
-    )
-    parser.add_argument(
-        "--every", metavar="WHEN",
-        help='have the team run it again whenever it is due, such as "mon 07:00" or "daily 07:00"; on one machine: '
-        "print a systemd timer and a line for cron that do so",
-    )  # fmt: skip
-    parser.add_argument("--retry-failed", action="store_true", help="run jobs again that have failed")
-    parser.add_argument(
-        "--no-wait", action="store_true", help="submit the jobs to the team, and do not wait for them"
-    )
-    parser.add_argument(
-        "--grace", metavar="SECONDS", type=whole_number(0, 3600), default=60,
-        help="how long actions that run on this machine have to end after Ctrl+C (default: 60)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--json", action="store_true", help="print a JSON object for each row as soon as it is over"
-    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -117,20 +50,32 @@ def run(args: argparse.Namespace) -> int:
     import asyncio
 
     from ua_tui.core.agent.permissions.rule_set import RuleSet, rules_of
-    from ua_tui.core.settings.loading import load_settings
 
-    settings = load_settings({option.setting: option.given(args) for option in _OPTIONS})
+    settings = settings_of(args)
     # Each job would fail for a rule that cannot be used.
     RuleSet(rules_of(settings))
     address = optional_address(args.address, settings)
-    if address is None and (args.private or args.no_wait):
-        raise WrongUsage(f"{'--private' if args.private else '--no-wait'} goes with a team's database (--to)")
-    if args.parallel is not None and address is not None:
-        raise WrongUsage("--parallel goes with jobs of this machine: give it to the workers of the team")
-    if args.again and args.retry_failed:
-        raise WrongUsage("--again runs all rows, --retry-failed those that failed: give one of them")
-    if args.every is not None:
-        check_options(args, address)
+    here, every = address is None, args.every is not None
+    for is_wrong, why in (
+        (here and args.private, "--private goes with a team's database (--to)"),
+        (here and args.no_wait, "--no-wait goes with a team's database (--to)"),
+        (
+            not here and args.parallel,
+            "--parallel goes with jobs of this machine: give it to the workers of the team",
+        ),
+        (
+            args.again and args.retry_failed,
+            "--again runs all rows, --retry-failed those that failed: give one of them",
+        ),
+        (every and args.retry_failed, "--every runs all rows whenever it is due: leave --retry-failed out"),
+        (
+            every and not here and (args.output or args.json),
+            "with --every the workers run it: the same command without --every writes the results",
+        ),
+        (every and here and args.file == "-", "--every reads the queries whenever it is due: name a file"),
+    ):
+        if is_wrong:
+            raise WrongUsage(why)
 
     def work() -> int:
         with quiet_libraries(settings.log_level):
@@ -181,15 +126,13 @@ async def _run_here(
             / f"{safe_name(args.name or Path(_title(args)).stem)}.jsonl"
         )
     output = _output(args, jobs)
-    file = ResultsFile(path, again=args.again)
+    output.file = file = ResultsFile(path, again=args.again)
     try:
-        output.file = file
         if file.moved is not None:
             reporter.line(f"the results of the run before are in {file.moved}")
         batch = LocalBatch(
             name=_title(args),
             settings=settings,
-            jobs=jobs,
             file=file,
             output=output,
             reporter=reporter,
@@ -202,9 +145,8 @@ async def _run_here(
         reporter.line(batch.plan())
         signals = await batch.work()
         again = " without --again" if args.again else ""
-        left = f"{_left(jobs, batch.results)}; run the same command again{again} to resume"
-        where = f"results in {args.output or path}"
-        return _end(output, batch.results, signals, reporter, left, where)
+        advice = f"run the same command again{again} to resume"
+        return _end(output, signals, reporter, advice, f"results in {args.output or path}")
     finally:
         file.close()
 
@@ -227,7 +169,7 @@ async def _run_for_team(
         name = clean_line(_title(args), 200)
         run = (name, max(1, await store.last_run(name)) + args.again)
         jobs, most = _with_limits(args, None, _read(args, owner, run), reporter)
-        batch = batch_of(jobs, title=name, max_cost_usd=most, owner=owner, run=run)
+        batch = batch_of(jobs, max_cost_usd=most, owner=owner, run=run)
         if args.every is not None:
             reporter.line(await make_schedule(store, batch, jobs, args.every))
             return 0
@@ -243,33 +185,25 @@ async def _run_for_team(
             await batch_run.check_workers(counts)
             return 0
         signals = await batch_run.work(batch, output)
-        left = f"{_left(jobs, batch_run.results)}; workers go on with them"
         where = f"results in {args.output}" if args.output else ""
-        return _end(output, batch_run.results, signals, reporter, left, where)
+        return _end(output, signals, reporter, "workers go on with them", where)
     finally:
         if file is not None:
             file.close()
         await store.close()
 
 
-def _end(
-    output: ResultOutput,
-    results: dict[str, JobResult],
-    signals: list[int],
-    reporter: Reporter,
-    left: str,
-    where: str,
-) -> int:
+def _end(output: ResultOutput, signals: list[int], reporter: Reporter, advice: str, where: str) -> int:
     """Write all results, and say what came of the batch; returns the exit code."""
     from ua_tui.core.events.units import quantity
     from ua_tui.core.team.records import NO_MONEY
 
     reporter.close()
-    output.finish(results)
-    lacks = not output.has_all(results)
-    if signals or lacks:
+    output.finish()
+    if signals or output.left:
+        left = f"{quantity(output.left, 'job')} left; {advice}"
         reporter.line(f"interrupted: {left}" if signals else left)
-    failed = [result for result in results.values() if result.state != "done"]
+    failed = [result for result in output.results.values() if result.state != "done"]
     if limited := [result for result in failed if result.error.startswith(NO_MONEY)]:
         reporter.line(
             f"{quantity(len(limited), 'job')} did not run, as the limit of the batch is spent: "
@@ -277,17 +211,10 @@ def _end(
         )
     if len(failed) > len(limited):
         reporter.line("--retry-failed runs those again that failed")
-    reporter.line(output.summary(results, where))
+    reporter.line(output.summary(where))
     if signals:
         return EXIT_INTERRUPTED if signals[0] == 2 else 128 + signals[0]
-    return EXIT_FAILED if failed or lacks else 0
-
-
-def _left(jobs: Sequence[Job], results: dict[str, JobResult]) -> str:
-    """How many jobs are left."""
-    from ua_tui.core.events.units import quantity
-
-    return f"{quantity(len({job.id for job in jobs} - results.keys()), 'job')} left"
+    return EXIT_FAILED if failed or output.left else 0
 
 
 def _title(args: argparse.Namespace) -> str:
@@ -314,7 +241,7 @@ def _output(args: argparse.Namespace, jobs: Sequence[Job]) -> ResultOutput:
     )
 
 
-def _limit(text: str) -> float:
+def read_limit(text: str) -> float:
     """Read a spending limit; `none` is no limit."""
     return math.inf if text == "none" else amount("dollars")(text)
 
@@ -365,9 +292,7 @@ def _read(args: argparse.Namespace, owner: str | None = None, run: tuple[str, in
     from ua_tui.core.team.jobs.batch_file import read_jobs
 
     defaults: dict[str, Any] = {
-        option.setting: given
-        for option in _OPTIONS
-        if option.setting in _OF_JOBS and (given := option.given(args)) is not None
+        name: given for name in _OF_JOBS if (given := args.settings[name]) is not None
     }
     if args.ask:
         defaults["ask"] = True

@@ -12,11 +12,8 @@ import msgspec
 
 from ua_tui.core.text import clean_line
 from ua_tui.tui.cli.arguments import (
-    add_address,
-    add_sessions_folder,
-    add_theme,
     optional_address,
-    workspace_settings,
+    settings_of,
 )
 from ua_tui.tui.cli.output import (
     complain,
@@ -35,26 +32,11 @@ if TYPE_CHECKING:
     from ua_tui.core.team.fleet.rows import Fleet, FleetBatch, FleetRow, FleetWorker
     from ua_tui.tui.replay.followed_source import FollowedSource
 
-EXAMPLES = """\
-Without an address, and without the setting `team`, only the sessions and jobs of this machine are listed.
-
-examples:
-  ua-tui fleet
-  ua-tui fleet --from postgresql://mary@db.example/desk
-  ua-tui fleet --json | jq '.sessions[] | select(.state == "needs_you")'
-"""
 _HEADER = ("STATE", "STARTED", "TIME", "COST", "WHERE", "OWNER", "BATCH", "TITLE OR FIRST QUERY", "NOW")
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the options of the command to the parser."""
-    add_address(parser, "--from", "the team's database")
-    add_sessions_folder(parser)
-    add_theme(parser)
-    parser.add_argument("--json", action="store_true", help="print the sessions once, as JSON")
-    # For the list, which opens a session this way and waits.
-    parser.add_argument("--follow", metavar="ID", help=argparse.SUPPRESS)
-    parser.add_argument("--folder", metavar="DIR", help=argparse.SUPPRESS)
+_OF_SESSIONS = (
+    "id", "state", "title", "now", "cost_usd", "started", "finished", "where", "owner", "session", "job", "batch",
+    "unknown_outcomes", "folder", "private", "demo",
+)  # fmt: skip
 
 
 def run(args: argparse.Namespace) -> int:
@@ -66,7 +48,7 @@ def run(args: argparse.Namespace) -> int:
         SettingsError: the settings or the address are wrong.
         TeamError: the team's database cannot be used.
     """
-    settings = workspace_settings(args)
+    settings = settings_of(args)
     address = optional_address(args.address or None, settings)
     if args.follow:
         return _follow(settings, args.follow, address, Path(args.folder) if args.folder else None)
@@ -99,9 +81,9 @@ def _print(fleet: Fleet, *, as_json: bool, place: str) -> int:
         progress = fleet.progress(now)
         print_json(
             {
-                "sessions": [_fields(each) for each in fleet.rows],
-                "batches": [_batch(each) for each in fleet.batches],
-                "workers": [_worker(each, now) for each in fleet.workers],
+                "sessions": [_session(each) for each in fleet.rows],
+                "batches": [_fields(each, total=each.total) for each in fleet.batches],
+                "workers": [_fields(each, alive=each.is_alive(now)) for each in fleet.workers],
                 "waiting": fleet.waiting,
                 "oldest_waiting": _iso(progress.oldest),
                 "per_minute": progress.per_minute,
@@ -119,33 +101,16 @@ def _print(fleet: Fleet, *, as_json: bool, place: str) -> int:
     return EXIT_FAILED if fleet.notice else 0
 
 
-def _batch(batch: FleetBatch) -> dict[str, Any]:
-    return {**msgspec.structs.asdict(batch), "submitted": _iso(batch.submitted), "total": batch.total}
+def _fields(record: FleetRow | FleetBatch | FleetWorker, **more: Any) -> dict[str, Any]:
+    """What is known of a session, a batch or a worker, with times as text."""
+    found = msgspec.structs.asdict(record)
+    times = ("started", "finished", "submitted", "seen")
+    return found | {name: _iso(found[name]) for name in times if name in found} | more
 
 
-def _worker(worker: FleetWorker, now: float) -> dict[str, Any]:
-    return {**msgspec.structs.asdict(worker), "seen": _iso(worker.seen), "alive": worker.is_alive(now)}
-
-
-def _fields(row: FleetRow) -> dict[str, Any]:
-    return {
-        "id": row.id,
-        "state": row.state,
-        "title": row.title,
-        "now": row.activity,
-        "cost_usd": row.cost_usd,
-        "started": _iso(row.started),
-        "finished": _iso(row.finished),
-        "where": row.where,
-        "owner": row.owner,
-        "session": row.name,
-        "job": row.job,
-        "batch": row.batch,
-        "unknown_outcomes": row.unknown,
-        "folder": row.folder or None,
-        "private": row.private,
-        "demo": row.demo,
-    }
+def _session(row: FleetRow) -> dict[str, Any]:
+    known = _fields(row, now=row.activity, session=row.name, unknown_outcomes=row.unknown)
+    return {name: known[name] for name in _OF_SESSIONS} | {"folder": row.folder or None}
 
 
 def _row(row: FleetRow, now: float) -> tuple[str, ...]:

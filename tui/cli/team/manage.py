@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ua_tui.core.events.units import duration, quantity
 from ua_tui.core.text import clean_line
-from ua_tui.tui.cli.arguments import WrongUsage, add_address, amount, team_address, whole_number
+from ua_tui.tui.cli.arguments import WrongUsage, amount, team_address
 from ua_tui.tui.cli.output import print_json, print_line
 
 if TYPE_CHECKING:
@@ -17,63 +17,10 @@ if TYPE_CHECKING:
     from ua_tui.core.postgres.state import WorkState
     from ua_tui.core.team.jobs.operations import Attention
 
-EXAMPLES = """\
-examples:
-  ua-tui team migrate --to postgresql://owner@db.example/desk
-  ua-tui team grant mary john --to postgresql://owner@db.example/desk
-  ua-tui team limit john --cost-per-day 20 --jobs 500 --tools "COMPOSIO_SEARCH_*"
-  ua-tui team pause weekly       a batch by its name; a batch or a job also by its id, or the beginning of it
-  ua-tui team cancel weekly      the schedule of that name; without one, the batches of that name
-  ua-tui team attention          what a person has to look at
-  ua-tui team prune --older-than 90d
-"""
-_HELP = """\
-status shows the tables, jobs, workers and schedules (default); migrate creates the tables, or updates them to this
-version of the program; grant gives roles of the server access; revoke takes it away, cancels their jobs and ends their
-connections; limit sets ceilings for
-roles, and shows them; cancel, pause, resume and retry take jobs and batches, and
-cancel first removes a schedule of that name; attention shows what waits for a person, actions of which nobody knows
-whether they succeeded, and schedules that did not run; prune removes old batches"""
 _OF_ROLES = ("grant", "revoke", "limit")
 _OF_JOBS = ("cancel", "pause", "resume", "retry")
 _GO_WITH = {("json",): ("status", "attention"), ("cost_per_day", "jobs", "tools", "none"): ("limit",)}
 """With which actions options go."""
-_ACTIONS = ("status", "migrate", *_OF_ROLES, *_OF_JOBS, "attention", "prune")
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of the command to the parser."""
-    parser.add_argument("action", nargs="?", default="status", choices=_ACTIONS, help=_HELP)
-    parser.add_argument(
-        "names",
-        nargs="*",
-        metavar="NAME",
-        help="roles of the server; or jobs, batches and sessions by name or id",
-    )
-    add_address(parser, "--to", "the team's database")
-    parser.add_argument("--json", action="store_true", help="with status and attention: print JSON")
-    parser.add_argument(
-        "--checked",
-        action="store_true",
-        help="with attention: record that you looked at these sessions, jobs or schedules",
-    )
-    parser.add_argument("--older-than", metavar="DAYS", type=_days, help="with prune: such as 90d")
-    parser.add_argument(
-        "--cost-per-day", metavar="USD", type=amount("dollars"),
-        help="with limit: what the jobs of a role may cost in 24 hours",
-    )  # fmt: skip
-    parser.add_argument(
-        "--jobs",
-        metavar="N",
-        type=whole_number(0, 1_000_000),
-        help="with limit: how many may wait and run at once",
-    )
-    parser.add_argument(
-        "--tools", metavar="PATTERN", action="append", help="with limit: what --allow may name (repeatable)"
-    )
-    parser.add_argument(
-        "--none", action="store_true", help="with limit: remove the ceilings that are not given with it"
-    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -120,7 +67,8 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _days(text: str) -> float:
+def read_days(text: str) -> float:
+    """Read the value of `--older-than`."""
     try:
         # A number without its unit could be meant as hours or months.
         return amount("days")(text.removesuffix("d") if text.endswith("d") else "")
@@ -235,25 +183,18 @@ async def _show_status(address: Address, *, as_json: bool) -> None:
     from ua_tui.core.postgres.schema import check_version
     from ua_tui.core.postgres.state import read_version, read_work
 
-    db = await connect_async(address)
-    async with db:
+    async with await connect_async(address) as db:
         with reporting(address):
             version = await read_version(db)
             check_version(version, address)
             work = await read_work(db)
             server = shown_version(db.info.server_version)
-    facts: dict[str, Any] = {
-        "database": address.shown,
-        "server": server,
-        "tables": version,
-        **asdict(work),
-        "alive": work.alive,
-    }
     if as_json:
-        print_json(facts)
+        facts = {"database": address.shown, "server": server, "tables": version}
+        print_json({**facts, **asdict(work), "alive": work.alive})
         return
     print_line(
-        f"{facts['database']}: PostgreSQL {facts['server']}, tables of version {facts['tables']}\n"
+        f"{address.shown}: PostgreSQL {server}, tables of version {version}\n"
         f"jobs      {_counts(work.jobs)}\n"
         f"workers   {_workers(work)}\n"
         f"schedules {_schedules(work)}"
@@ -298,7 +239,7 @@ def _workers(work: WorkState) -> str:
     silent = len(work.workers) - work.alive
     lines = [f"{work.alive} alive" + f", {silent} silent" * bool(silent)]
     for each in work.workers[:50]:
-        name, version = clean_line(each.name, 60), clean_line(each.version, 20)
-        seen = f"seen {duration(each.silent_seconds)} ago"
-        lines.append(f"  {name}, {quantity(each.parallel, 'job')} at once, version {version}, {seen}")
+        name, version = clean_line(each["name"], 60), clean_line(each["version"], 20)
+        seen = f"seen {duration(each['silent_seconds'])} ago"
+        lines.append(f"  {name}, {quantity(each['parallel'], 'job')} at once, version {version}, {seen}")
     return "\n".join(lines)

@@ -10,31 +10,14 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ua_tui.tui.cli.arguments import WrongUsage
+from ua_tui.tui.cli.arguments import WrongUsage, options_beside
 from ua_tui.tui.cli.output import print_line
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ua_tui.core.postgres.address import Address
     from ua_tui.core.team.jobs.postgres_jobs import PostgresJobs
     from ua_tui.core.team.records import Job, JobBatch
-
-
-def check_options(args: argparse.Namespace, address: Address | None) -> None:
-    """Check that `--every` goes with the other options.
-
-    Raises:
-        WrongUsage: it does not.
-    """
-    if args.retry_failed:
-        raise WrongUsage("--every runs all rows whenever it is due: leave --retry-failed out")
-    if address is not None and (args.output is not None or args.json):
-        raise WrongUsage(
-            "with --every the workers run it: the same command without --every writes the results"
-        )
-    if address is None and args.file == "-":
-        raise WrongUsage("--every reads the queries whenever it is due: name a file")
 
 
 async def make_schedule(store: PostgresJobs, batch: JobBatch, jobs: Sequence[Job], every: str) -> str:
@@ -71,9 +54,7 @@ def print_timer(args: argparse.Namespace, title: str) -> None:
 
     times = DueTimes(args.every, _zone())
     calendar = times.on_calendar()
-    every = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
-    every.add_argument("--every")
-    given = every.parse_known_args(args.given)[1]
+    given = options_beside(args.given, {"--every": {}})
     program = shutil.which("ua-tui")
     words = [*([program] if program else [sys.executable, "-m", "ua_tui"]), "batch", *given]
     if not args.again:

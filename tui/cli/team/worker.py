@@ -14,55 +14,14 @@ from ua_tui.core.events.units import quantity
 from ua_tui.core.text import clean_line
 from ua_tui.tui.cli.arguments import (
     WrongUsage,
-    add_address,
-    add_sessions_folder,
     optional_address,
-    whole_number,
-    workspace_settings,
+    settings_of,
 )
 from ua_tui.tui.cli.output import print_line, quiet_libraries
 from ua_tui.tui.terminal.apart import run_apart
 
-EXAMPLES = """\
-examples:
-  ua-tui worker --from postgresql://desk@db.example/desk --parallel 4
-  ua-tui worker --drain          the workers of this machine end when their jobs are over
-  ua-tui worker                  the database that the setting team names
-"""
 PARALLEL = 2
 _ALIVE_SECONDS = 5.0
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of the command to the parser."""
-    add_address(parser, "--from", "the team's database")
-    add_parallel(parser)
-    parser.add_argument(
-        "--grace", metavar="SECONDS", type=whole_number(0, 3600), default=60,
-        help="how long calls in flight may go on after SIGTERM or Ctrl+C, before jobs are handed back (default: 60)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--drain", action="store_true",
-        help="have the workers of this machine claim nothing more, and end when their jobs are over",
-    )  # fmt: skip
-    add_sessions_folder(parser)
-    parser.add_argument(
-        "--health-file",
-        metavar="FILE",
-        type=Path,
-        help="touch this file every 5 seconds while the worker runs, also while the database is away, and remove it "
-        "at the end",
-    )
-
-
-def add_parallel(parser: argparse.ArgumentParser) -> None:
-    """Add the number of jobs at a time."""
-    parser.add_argument(
-        "--parallel",
-        metavar="N",
-        type=whole_number(1, 64),
-        help=f"how many jobs to run at a time on this machine (default: {PARALLEL})",
-    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -73,7 +32,7 @@ def run(args: argparse.Namespace) -> int:
         TeamError: the jobs cannot be reached, or their tables are of another version.
         WrongUsage: no database is named.
     """
-    settings = workspace_settings(args)
+    settings = settings_of(args)
     address = optional_address(args.address, settings)
     if address is None:
         raise WrongUsage(

@@ -34,7 +34,6 @@ from ua_tui.core.team.jobs.operations import Operation, Operations
 from ua_tui.core.text import clean_line
 from ua_tui.tui.keys.keymap import keys_of
 from ua_tui.tui.keys.places import SEARCH, TO_PROMPT, KeyPlace, key_binding
-from ua_tui.tui.ports import ScreenHost
 from ua_tui.tui.render.format import tail_cut
 from ua_tui.tui.screens.session.confirm import ConfirmScreen
 from ua_tui.tui.screens.team.lists import AnyRow, FleetList, Kind, bar
@@ -61,11 +60,6 @@ _QUESTIONS: dict[Operation, tuple[str, str, str, str]] = {
     "resume": ("Resume", "The workers begin what waits.", "resumed", "is paused"),
 }
 """What a key asks: its verb, what it means, what jobs are afterwards, and which jobs it is possible for."""
-
-
-def open_screen(app: ScreenHost) -> None:
-    """Show the fleet."""
-    app.open_fleet()
 
 
 class FleetScreen(Modal[None]):

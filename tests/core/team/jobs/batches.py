@@ -36,7 +36,7 @@ def jobs_of(count: int, limit: float | None = None, prefix: str = "query") -> li
 
 
 def batch_with(jobs: list[Job], limit: float | None = None) -> JobBatch:
-    return batch_of(jobs, title="test", max_cost_usd=limit)
+    return batch_of(jobs, max_cost_usd=limit)
 
 
 def address_of(database: Database) -> Address:

@@ -113,9 +113,9 @@ def test_problems_are_named_up_to_twenty_also_bytes_and_a_missing_query() -> Non
 
 def test_the_same_jobs_are_the_same_batch() -> None:
     jobs = read("a\nb\n")
-    first = batch_of(jobs, title="x", max_cost_usd=1)
-    assert batch_of(read("a\nb\n"), title="y", max_cost_usd=2).id == first.id
-    assert batch_of(read("b\na\n"), title="x", max_cost_usd=1).id != first.id
+    first = batch_of(jobs, max_cost_usd=1)
+    assert batch_of(read("a\nb\n"), max_cost_usd=2).id == first.id
+    assert batch_of(read("b\na\n"), max_cost_usd=1).id != first.id
 
 
 def test_many_lines_are_read_in_little_memory() -> None:

@@ -342,6 +342,22 @@ async def test_an_earlier_attempt_ends_before_the_same_worker_begins_the_next(
     assert (result.state, result.attempt, slow.ended) == ("done", 2, [job.id])
 
 
+async def test_a_job_that_is_made_private_while_it_runs_goes_on(team_database: Database) -> None:
+    (job,), slow = jobs_of(1), Slow()
+    async with open_jobs(team_database) as store:
+        batch = batch_with([job])
+        await store.submit(batch, [job])
+        async with working(address_of(team_database), slow):
+            await slow.until_begun(1)
+            team_database.execute("UPDATE job SET shared = NOT shared")
+            for _beat in range(5):
+                seen = team_database.execute("SELECT seen_at FROM worker")
+                await until_in_thread(lambda: team_database.execute("SELECT seen_at FROM worker") != seen)  # noqa: B023
+            slow.release = True
+            await until_over(team_database, batch)
+    assert (len(slow.began), slow.stopped, slow.ended) == (1, [], [job.id])
+
+
 async def test_a_suspended_worker_stops_what_another_one_has(team_database: Database, tmp_path: Path) -> None:
     (job,) = jobs_of(1)
     async with open_jobs(team_database) as store:
@@ -511,7 +527,9 @@ async def test_a_storm_of_refusals_lets_the_whole_team_pause_and_fails_no_job(
             await until_in_thread(lambda: team_database.execute(paused) == [(1,)])
             other = await store.add_worker("other", "1", 1)
             assert await store.claim(other, "other") is None
-            assert (await store.counts(batch.id)).waiting == 3
+            # It is handed back after the pause has begun.
+            waiting = "SELECT count(*) FROM job WHERE state = 'waiting'"
+            await until_in_thread(lambda: team_database.execute(waiting) == [(3,)])
             team_database.execute("UPDATE claiming SET not_before = now()")
             await until_over(team_database, batch)
         assert (await store.counts(batch.id)).done == 3

@@ -39,7 +39,7 @@ async def schedule(
     zone: str = "Europe/Berlin",
     shared: bool = True,
 ) -> None:
-    batch = batch_of(jobs, title=name, max_cost_usd=5, owner=None if shared else "me", run=(name, 1))
+    batch = batch_of(jobs, max_cost_usd=5, owner=None if shared else "me", run=(name, 1))
     await store_schedule(store, batch, jobs, every=every, zone=zone)
 
 
@@ -110,7 +110,7 @@ async def test_the_same_command_finds_the_answers_of_the_last_run(
                 number=job.number)
             for job in jobs_of(2, limit=1)
         ]  # fmt: skip
-        batch = batch_of(jobs, title="weekly", max_cost_usd=5, run=run)
+        batch = batch_of(jobs, max_cost_usd=5, run=run)
         assert (await ann.submit(batch, jobs)).known == 2
     assert team_database.execute("SELECT count(*) FROM batch") == [(1,)]
 

@@ -13,8 +13,7 @@ import yaml
 
 from tests.paths import DOCS, PROJECT
 from ua_tui.core.postgres.address import Address
-from ua_tui.tui.cli.arguments import command_first, read_arguments
-from ua_tui.tui.cli.table import COMMANDS
+from ua_tui.tui.cli.arguments import COMMANDS, command_first, read_arguments
 
 PAGES = tuple(DOCS / name for name in ("team.md", "team-tutorial.md", "team-operation.md"))
 EXAMPLES = DOCS / "examples" / "team"
@@ -95,7 +94,7 @@ def test_a_worker_has_the_time_to_hand_its_sessions_back() -> None:
 def test_every_command_line_is_one() -> None:
     lines = {*command_lines()}
     for given in lines:
-        words = command_first(given, COMMANDS)
+        words = command_first(given)
         name = words[0] if words and words[0] in COMMANDS else None
         assert name is not None or not words or words[0].startswith("-"), f"there is no command {words[0]}"
         read_arguments("ua-tui", COMMANDS[name], words[1:] if name else words)
