@@ -1,7 +1,7 @@
 """The `ua-tui` command: parses the command line, runs a command, and reports an error in a line.
 
-Every command is an entry in `table.py`, most with a module of their own. This is the top of `tui`: nothing imports it
-but the entry point. Start with `table.py`.
+Every command is an entry in `commands.json`, most with a module of their own. This is the top of `tui`: nothing imports
+it but the entry point. Start with `commands.json`.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from typing import TextIO
 
 from ua_tui.core.net.proxies import exempt_loopback
 from ua_tui.tui.cli.arguments import (
+    COMMANDS,
     WrongUsage,
     command_first,
     read_arguments,
     wrong_usage,
 )
 from ua_tui.tui.cli.output import complain
-from ua_tui.tui.cli.table import COMMANDS
 from ua_tui.tui.terminal.exit_codes import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_USAGE
 
 # The errors of a full or broken disk.
@@ -33,8 +33,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     # Otherwise pydantic imports Logfire, whose plug-in it finds, with the first model: a quarter of a second.
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     exempt_loopback(os.environ)
-    arguments = list(sys.argv[1:] if argv is None else argv)
-    arguments = command_first(arguments, COMMANDS)
+    arguments = command_first(sys.argv[1:] if argv is None else argv)
     name = arguments[0] if arguments and arguments[0] in COMMANDS else None
     prog = f"ua-tui {name}" if name else "ua-tui"
     from ua_tui.core.errors import JournalError, SettingsError, UniversalAgentError

@@ -1,4 +1,4 @@
-"""Parsing of the command line, and the options that several commands share.
+"""Parsing of the command line, which `commands.json` describes, and what several commands do with it.
 
 Nothing slow is imported before the options are parsed, so that `--help` and usage errors are immediate.
 """
@@ -9,8 +9,12 @@ import argparse
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import msgspec
+from msgspec.structs import replace
 
 from ua_tui.tui.terminal.exit_codes import EXIT_USAGE
 
@@ -20,16 +24,56 @@ if TYPE_CHECKING:
     from ua_tui.core.settings.model import Settings
 
 
-Adder = Callable[[argparse.ArgumentParser], object]
-"""Adds arguments to a parser, or text to its help."""
+class CommandLine(msgspec.Struct, frozen=True):
+    """One command: what it does in a sentence, the function that runs it, its arguments, and more lines of help.
+
+    An argument has what `add_argument` of argparse takes, and besides `setting`, the setting that it sets; `group`, a
+    heading of the help; and as `type` one of the readers here, a function of a module of `tui/cli`, or the lowest and
+    the highest number. Without `help` it is not shown; `help` may be lines. What `shared` in the file says holds for
+    the arguments of that name of all commands, and `@session` are the options of every session.
+    """
+
+    about: str
+    function: str = msgspec.field(name="run")
+    arguments: dict[str, dict[str, Any]]
+    details: list[str] = []
+
+    def run(self, args: argparse.Namespace) -> int:
+        """Import the function and call it; returns the exit code."""
+        code: int = _function(self.function)(args)
+        return code
 
 
-class CommandLine(NamedTuple):
-    """One command: what it does in a sentence, what carries it out, and what adds its arguments."""
+class _File(msgspec.Struct):
+    """The content of `commands.json`."""
 
-    description: str
-    run: Callable[[argparse.Namespace], int]
-    adders: tuple[Adder, ...]
+    shared: dict[str, dict[str, Any]]
+    session: list[str]
+    commands: dict[str, CommandLine]
+
+
+def _function(name: str) -> Callable[..., Any]:
+    """The function of a module of `tui/cli`, such as `session.export:run`."""
+    module, _, function = name.partition(":")
+    found: Callable[..., Any] = getattr(import_module(f"ua_tui.tui.cli.{module}"), function)
+    return found
+
+
+def _read_commands() -> dict[str | None, CommandLine]:
+    file = msgspec.json.decode(Path(__file__).with_name("commands.json").read_bytes(), type=_File)
+    commands: dict[str | None, CommandLine] = {}
+    for name, command in file.commands.items():
+        arguments = {
+            each: {**file.shared.get(each, {}), **own}
+            for names, own in command.arguments.items()
+            for each in (file.session if names == "@session" else (names,))
+        }
+        commands[None if name == "ua-tui" else name] = replace(command, arguments=arguments)
+    return commands
+
+
+COMMANDS = _read_commands()
+"""Every command by its name; None is the full-screen session."""
 
 
 class WrongUsage(Exception):
@@ -46,57 +90,6 @@ class _Parser(argparse.ArgumentParser):
         self.exit(EXIT_USAGE, wrong_usage(self.prog, message))
 
 
-class OptionsAlone(_Parser):
-    """Knows only the options, and leaves everything else as it is."""
-
-    def add_argument(self, *names: Any, **how: Any) -> argparse.Action:
-        """Add an option; anything else is not added."""
-        if names[0].startswith("-"):
-            return super().add_argument(*names, **how)
-        return argparse.Action((), names[0])
-
-
-def read_arguments(prog: str, command: CommandLine, given: Sequence[str]) -> argparse.Namespace:
-    """Read the arguments of a command, options and others in any order; what follows `--` is not an option.
-
-    The result has an attribute for each argument, `prog`, and `given`.
-
-    Raises:
-        SystemExit: they are wrong, or ask for help or the version.
-    """
-    # Not `parse_intermixed_args`, which takes what follows `--` for options.
-    options = OptionsAlone(prog=prog, add_help=False, allow_abbrev=False)
-    whole = _Parser(prog=prog, description=command.description, allow_abbrev=False)
-    for add in command.adders:
-        add(options)
-        add(whole)
-    args, others = options.parse_known_args(given)
-    args.prog, args.given = prog, given
-    return whole.parse_args(others, args)
-
-
-def command_first(given: Sequence[str], commands: Mapping[str | None, CommandLine]) -> list[str]:
-    """Put the name of a command before the options that were given ahead of it; nothing else is moved.
-
-    Raises:
-        SystemExit: those options are wrong, or ask for the version.
-    """
-    if not given or given[0] in commands or not given[0].startswith("-"):
-        return list(given)
-    for at, word in enumerate(given):
-        if word == "--":
-            break
-        if word in commands:
-            # It may be the value of an option.
-            options = OptionsAlone(prog="ua-tui", add_help=False, allow_abbrev=False)
-            for add in commands[None].adders:
-                add(options)
-            _, others = options.parse_known_args(given[: at + 1])
-            if others[-1:] == [word] and all(other.startswith("-") for other in others[:-1]):
-                return [word, *given[:at], *given[at + 1 :]]
-    return list(given)
-
-
 class _ShowVersion(argparse.Action):
     """Shows the version, which takes longer to find out than all options take to parse."""
 
@@ -108,39 +101,92 @@ class _ShowVersion(argparse.Action):
         parser.exit()
 
 
-def add_version(parser: argparse.ArgumentParser) -> None:
-    """Add the option that shows the version."""
-    parser.add_argument(
-        "-V", "--version", action=_ShowVersion, nargs=0, help="show program's version number and exit"
+def add_arguments(
+    parser: argparse.ArgumentParser, arguments: Mapping[str, Mapping[str, Any]], *, only_options: bool = False
+) -> None:
+    """Add the arguments of a command to a parser."""
+    groups: dict[str, argparse._ArgumentGroup] = {}
+    for names, described in arguments.items():
+        if only_options and not names.startswith("-"):
+            continue
+        how = {"help": argparse.SUPPRESS, **described}
+        if setting := how.pop("setting", ""):
+            how["dest"] = setting
+        if isinstance(how["help"], list):
+            how["help"] = "\n".join(how["help"])
+        if "type" in how:
+            how["type"] = _reader(how["type"])
+        if how.get("action") == "version":
+            how.update(action=_ShowVersion, nargs=0)
+        title = how.pop("group", "")
+        if title and title not in groups:
+            groups[title] = parser.add_argument_group(title)
+        groups.get(title, parser).add_argument(*names.split(), **how)
+
+
+def read_arguments(prog: str, command: CommandLine, given: Sequence[str]) -> argparse.Namespace:
+    """Read the arguments of a command, options and others in any order; what follows `--` is not an option.
+
+    The result has an attribute for each argument, `prog`, `given`, and the `settings` that have options.
+
+    Raises:
+        SystemExit: they are wrong, or ask for help or the version.
+    """
+    # Not `parse_intermixed_args`, which takes what follows `--` for options.
+    options = _Parser(prog=prog, add_help=False, allow_abbrev=False)
+    add_arguments(options, command.arguments, only_options=True)
+    whole = _Parser(prog=prog, description=command.about, allow_abbrev=False)
+    add_arguments(whole, command.arguments)
+    if details := command.details or (_list_commands() if command is COMMANDS[None] else []):
+        from textwrap import fill
+
+        whole.formatter_class, whole.epilog = argparse.RawDescriptionHelpFormatter, "\n".join(details)
+        whole.description = fill(command.about, 79)
+    args, others = options.parse_known_args(given)
+    args.prog, args.given = prog, given
+    args = whole.parse_args(others, args)
+    args.settings = {}
+    for name in filter(None, (how.get("setting") for how in command.arguments.values())):
+        value = getattr(args, name)
+        args.settings[name] = tuple(value) if isinstance(value, list) else value
+    return args
+
+
+def options_beside(given: Sequence[str], arguments: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """Return what was given beside these options."""
+    parser = _Parser(prog="ua-tui", add_help=False, allow_abbrev=False)
+    add_arguments(parser, arguments, only_options=True)
+    return parser.parse_known_args(given)[1]
+
+
+def command_first(given: Sequence[str]) -> list[str]:
+    """Put the name of a command before the options that were given ahead of it; nothing else is moved.
+
+    Raises:
+        SystemExit: those options are wrong, or ask for the version.
+    """
+    if not given or given[0] in COMMANDS or not given[0].startswith("-"):
+        return list(given)
+    for at, word in enumerate(given):
+        if word == "--":
+            break
+        if word in COMMANDS:
+            # It may be the value of an option.
+            others = options_beside(given[: at + 1], COMMANDS[None].arguments)
+            if others[-1:] == [word] and all(other.startswith("-") for other in others[:-1]):
+                return [word, *given[:at], *given[at + 1 :]]
+    return list(given)
+
+
+def _list_commands() -> list[str]:
+    from textwrap import fill
+
+    commands = (
+        fill(command.about, 79, initial_indent=f"  {name:<14}", subsequent_indent=" " * 16)
+        for name, command in COMMANDS.items()
+        if name
     )
-
-
-def first_query(help_text: str) -> Adder:
-    """Return what adds an optional query with this help text."""
-    return lambda parser: parser.add_argument("query", nargs="?", help=help_text)
-
-
-def add_session(parser: argparse.ArgumentParser) -> None:
-    """Add the past session."""
-    parser.add_argument("session", metavar="SESSION", help="its folder, its name, or latest for the newest")
-
-
-def add_sessions_folder(parser: argparse.ArgumentParser) -> None:
-    """Add the folder of the past sessions."""
-    parser.add_argument(
-        "--workspace", metavar="DIR", help="the folder that holds AGENT_RUN_WORKSPACES (default: here)"
-    )
-
-
-def add_address(parser: argparse.ArgumentParser, option: str, about: str) -> None:
-    """Add the option that names the database of a team, `--to` or `--from`; its value is `args.address`."""
-    parser.add_argument(
-        option,
-        dest="address",
-        metavar="ADDRESS",
-        help=f"{about}, such as postgresql://user@host/database; the password is in ~/.pgpass or PGPASSWORD"
-        " (default: the setting team)",
-    )
+    return ["commands (`ua-tui help COMMAND` shows their options):", *commands]
 
 
 def whole_number(lowest: int, highest: int) -> Callable[[str], int]:
@@ -168,144 +214,49 @@ def amount(unit: str) -> Callable[[str], float]:
     return read
 
 
-class SettingOption(NamedTuple):
-    """An option that sets a setting: its names, the setting, the name of its value, and its help.
-
-    Without a value it sets `value`; `read` makes the value of a text.
-    """
-
-    names: str
-    setting: str
-    metavar: str
-    help: str
-    read: Callable[[str], Any] = str
-    repeatable: bool = False
-    value: bool = True
-
-    @property
-    def dest(self) -> str:
-        """The attribute that `argparse` sets."""
-        return self.names.split()[0].removeprefix("--").replace("-", "_") if self.value else self.setting
-
-    def add_to(self, parser: argparse.ArgumentParser) -> None:
-        """Add it to a parser."""
-        names = self.names.split()
-        how: dict[str, Any] = {"dest": self.dest, "help": self.help}
-        if not self.metavar:
-            parser.add_argument(*names, **how, action="store_const", const=self.value)
-        else:
-            action = "append" if self.repeatable else "store"
-            parser.add_argument(*names, **how, action=action, type=self.read, metavar=self.metavar)
-
-    def given(self, args: argparse.Namespace) -> Any:
-        """Return what was given; None if nothing was."""
-        value = getattr(args, self.dest, None)
-        return tuple(value) if isinstance(value, list) else value
-
-
 def _folder(text: str) -> Path | None:
     return Path(text) if text else None
 
 
-_THEME = SettingOption(
-    "--theme",
-    "theme",
-    "NAME",
-    "the colour theme for this run: dark, light, ansi (the terminal's 16 colours) or a Textual theme",
-)
-_NO_PLUGINS = SettingOption(
-    "--no-plugins", "plugins", "", "ignore the observers of other installed packages", value=False
-)
-_HERE = "the folder for AGENT_RUN_WORKSPACES and SAVED_REPORTS (default: here)"
-_ALLOW = "run calls that match a rule without asking (repeatable)"
-_TOOLS = "offer Bash, Write, Edit or WebFetch (repeatable)"
-_EFFORT = "how much the model thinks: low, medium, high, xhigh or max"
-_SKIP = "run every tool without asking"
-SESSION_OPTIONS = (
-    SettingOption("--demo", "demo", "", "a scripted session: no network, no key"),
-    SettingOption("--demo-pace", "demo_pace", "N", "how slowly the demo streams (0: at once)", float),
-    SettingOption("--workspace", "workspace_base", "DIR", _HERE, _folder),
-    SettingOption("--model", "model", "MODEL", "the model that answers"),
-    SettingOption("--effort", "effort", "LEVEL", _EFFORT),
-    SettingOption("--base-url", "base_url", "URL", "a server that speaks the Anthropic Messages API"),
-    SettingOption("--allow", "allow", "PATTERN", _ALLOW, repeatable=True),
-    SettingOption("--tool --extra-tools", "extra_tools", "NAME", _TOOLS, repeatable=True),
-    SettingOption("--permission-mode", "permission_mode", "MODE", "default, acceptEdits or plan"),
-    SettingOption("--max-turns", "max_turns", "N", "the limit of model turns per query"),
-    SettingOption("--max-cost --max-cost-usd", "max_cost_usd", "USD", "the spending limit of a session"),
-    _NO_PLUGINS,
-    SettingOption("--dangerously-skip-permissions", "dangerously_skip_permissions", "", _SKIP),
-)
-"""The settings that every session has an option for."""
-SETTING_OPTIONS = (*SESSION_OPTIONS, _THEME)
-
-add_theme: Adder = _THEME.add_to
-add_no_plugins: Adder = _NO_PLUGINS.add_to
+_READERS: Mapping[str, Callable[[str], Any]] = {
+    "path": Path,
+    "folder": _folder,
+    "number": float,
+    "seconds": amount("seconds"),
+    "dollars": amount("dollars"),
+}
 
 
-def add_session_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options of every session; `settings_of` reads them."""
-    for option in SESSION_OPTIONS:
-        option.add_to(parser)
-    parser.add_argument(
-        "--trust-folder",
-        action="store_true",
-        help="use the files of this folder, such as .env and ua-tui.toml, for this run",
-    )
-
-
-def add_plain(parser: argparse.ArgumentParser) -> None:
-    """Add the option for no full screen."""
-    parser.add_argument(
-        "--plain",
-        action="store_true",
-        help="line by line without a full screen, for screen readers and logs",
-    )
-
-
-def add_fresh(parser: argparse.ArgumentParser) -> None:
-    """Add the option to resume without the earlier conversation."""
-    parser.add_argument(
-        "--fresh",
-        action="store_true",
-        help="resume with a new conversation, for example when the earlier one is gone",
-    )
+def _reader(name: str) -> Callable[[str], Any]:
+    """Return what reads the value of an argument whose `type` has this name."""
+    lowest, is_range, highest = name.partition(" to ")
+    if is_range:
+        return whole_number(int(lowest), int(highest))
+    # Its module is imported when there is something to read.
+    return _READERS.get(name) or (lambda text: _function(name)(text))  # noqa: PLW0108
 
 
 def settings_of(args: argparse.Namespace) -> Settings:
-    """Return the settings of a session with the given options.
+    """Return the settings with the options that were given.
 
     Raises:
         SettingsError: an option is invalid, or refused for root.
     """
     from ua_tui.core.settings.loading import load_settings
     from ua_tui.core.settings.model import refuse_skip_as_root
+    from ua_tui.core.settings.places import Places
 
-    if args.dangerously_skip_permissions:
+    if args.settings.get("dangerously_skip_permissions"):
         refuse_skip_as_root("--dangerously-skip-permissions")
     return load_settings(
-        {option.setting: option.given(args) for option in SETTING_OPTIONS},
-        trust="trusted" if args.trust_folder else None,
+        args.settings, Places.of(trust="trusted" if getattr(args, "trust_folder", False) else None)
     )
 
 
 def named_settings(args: argparse.Namespace) -> list[str]:
     """The settings named for this run, which have precedence over those chosen in a resumed session."""
-    options = {"model": args.model, "effort": args.effort, "max_cost_usd": args.max_cost}
     # An empty option means the default, and counts as set by the user, too.
-    return [name for name, given in options.items() if given is not None]
-
-
-def workspace_settings(args: argparse.Namespace) -> Settings:
-    """Return the settings of a command that only has `--workspace` and perhaps `--theme`.
-
-    Raises:
-        SettingsError: a setting is wrong.
-    """
-    from ua_tui.core.settings.loading import load_settings
-
-    base = Path(args.workspace) if args.workspace else None
-    return load_settings({"workspace_base": base, "theme": getattr(args, "theme", None)})
+    return [name for name in ("model", "effort", "max_cost_usd") if args.settings[name] is not None]
 
 
 def team_address(given: str | None, settings: Settings) -> Address:

@@ -9,14 +9,13 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from ua_tui.core.text import clean_line
+from ua_tui.tui.cli.arguments import settings_of
 from ua_tui.tui.cli.output import print_json, print_line, quiet_libraries
 from ua_tui.tui.cli.start import report_untrusted
 from ua_tui.tui.terminal.exit_codes import EXIT_FAILED
 
 if TYPE_CHECKING:
     from ua_tui.core.doctor.findings import Check
-    from ua_tui.core.postgres.address import Address
-    from ua_tui.core.settings.model import Settings
 
 MARKS = {"ok": "ok     ", "warning": "WARNING", "failed": "FAILED ", "skipped": "skipped"}
 _OF_SESSION = {True: "a session can start", False: "no session can start: fix the checks that FAILED"}
@@ -26,35 +25,25 @@ _OF_TEAM = {
 }
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the options of the command to the parser."""
-    parser.add_argument("--json", action="store_true", help="print JSON")
-    parser.add_argument(
-        "--to",
-        dest="address",
-        metavar="ADDRESS",
-        help="check only the database of a team, such as postgresql://user@host/database; "
-        "without it the database of the setting team is checked with the rest",
-    )
-
-
-def run(settings: Settings, *, as_json: bool, address: Address | None = None) -> int:
+def run(args: argparse.Namespace) -> int:
     """Check everything, or with an address the database of a team; returns the exit code.
 
     It is 0 if a session can start, or the database can be used; else 1.
     """
     from ua_tui.core.doctor.checks import run_checks, run_team_checks
     from ua_tui.core.doctor.findings import can_start
+    from ua_tui.core.postgres.address import Address
 
+    address = Address.parse(args.address) if args.address is not None else None
+    settings = settings_of(args)
     report_untrusted(settings)
     with quiet_libraries(settings.log_level):
         work = run_team_checks(address, settings, os.environ) if address else run_checks(settings, os.environ)
         checks = asyncio.run(work)
     could = can_start(checks)
-    if as_json:
+    if args.json:
         name = "could_work" if address else "could_start"
-        result = {name: could, "checks": [asdict(check) for check in checks]}
-        print_json(result)
+        print_json({name: could, "checks": [asdict(check) for check in checks]})
     else:
         for line in _lines(checks):
             print_line(line)

@@ -63,15 +63,8 @@ def next_session(result: object, settings: Settings) -> NextSession | None:
     return None
 
 
-def make_app(
-    settings: Settings,
-    first_query: str | None = None,
-    resume: Resume | None = None,
-    compared_with: Path | None = None,
-) -> UaTuiApp:
+def make_app(session: NextSession) -> UaTuiApp:
     """Make the application around a real session, for the command line and for tests alike.
-
-    With `resume` a past session is resumed; a new one is compared with the one in the folder `compared_with`.
 
     Raises:
         JournalError: the past session has no journal that can be read.
@@ -91,15 +84,15 @@ def make_app(
         return await compose_session(settings, interactive=True, spawn=spawn, resume=current)
 
     resumed: ResumedSource | None = None
-    source: SessionSource = LiveSource(build, compared_with)
-    if resume is not None:
+    source: SessionSource = LiveSource(build, session.compared_with)
+    if (resume := session.resume) is not None:
         from ua_tui.core.history.session import PastSession
         from ua_tui.tui.replay.resumed_source import ResumedSource
 
         past = PastSession(resume.folder)
-        source = resumed = ResumedSource(build, past, resume, offers_draft=first_query is None)
-    app = UaTuiApp(settings, source, first_query)
-    app.attention = Attention(settings, app.write_to_terminal)
+        source = resumed = ResumedSource(build, past, resume, offers_draft=session.first_query is None)
+    app = UaTuiApp(session.settings, source, session.first_query)
+    app.attention = Attention(session.settings, app.write_to_terminal)
     app.theme_store = store_theme
     return app
 
@@ -109,33 +102,26 @@ def run_read_only(app: UaTuiApp, settings: Settings) -> int:
     result = app.run()
     settings = replace(settings, theme=app.chosen_theme or settings.theme)
     following = next_session(result, settings)
-    return run_screen(*following) if following is not None else app.return_code or 0
+    return run_screen(following) if following is not None else app.return_code or 0
 
 
-def run_screen(
-    settings: Settings,
-    first_query: str | None = None,
-    resume: Resume | None = None,
-    compared_with: Path | None = None,
-) -> int:
+def run_screen(session: NextSession) -> int:
     """Run the full screen until the user quits, one session after the other; returns the exit code.
 
     Raises:
         SettingsError: there is no such theme, or the session cannot be resumed.
     """
     while True:
-        app = make_app(settings, first_query, resume, compared_with)
+        app = make_app(session)
         result = app.run()
-        first_query = compared_with = None
+        was = session.settings
         # The chosen theme is used for the next screen of this run, too.
-        theme = app.chosen_theme or settings.theme
-        settings = replace(settings, theme=theme)
+        theme = app.chosen_theme or was.theme
         if result == DEMO:
-            settings, resume = replace(settings, demo=True), None
+            session = NextSession(replace(was, theme=theme, demo=True))
             continue
         if result == SET_UP:
-            was, settings = settings, replace(app.settings, theme=theme)
-            resume = None
+            settings, resume = replace(app.settings, theme=theme), None
             if app.session_folder is not None and not was.demo:
                 from ua_tui.core.session.overrides import OVERRIDABLE
                 from ua_tui.core.session.resume import Resume
@@ -145,6 +131,7 @@ def run_screen(
                 changed = {name for name in OVERRIDABLE if getattr(settings, name) != getattr(was, name)}
                 changed |= {"model", "fallback_model"} if moved else set()
                 resume = Resume(app.session_folder, fresh=moved, named=frozenset(changed))
+            session = NextSession(settings, resume=resume)
             continue
         if app.session_folder is not None:
             # After a hangup nobody reads this, and the exit code says how it ended.
@@ -152,6 +139,6 @@ def run_screen(
                 if isinstance(app.pump.last, SessionFinished):
                     sys.stdout.write(f"{describe(app.pump.last).details[0]}\n")
                 sys.stdout.write(f"Session saved in {clean_line(str(app.session_folder), 1000)}\n")
-        if (following := next_session(result, settings)) is None:
+        if (following := next_session(result, replace(was, theme=theme))) is None:
             return app.return_code or 0
-        settings, first_query, resume, compared_with = following
+        session = following

@@ -11,74 +11,38 @@ import sys
 from collections.abc import Sequence
 
 from ua_tui.core.errors import SettingsError, advise
-from ua_tui.tui.cli.arguments import whole_number
+from ua_tui.tui.cli.arguments import COMMANDS, WrongUsage, options_beside, settings_of
 from ua_tui.tui.serve.guard import Guard, is_loopback, names_of
 
-PORT = 8000
 SHORTEST_TOKEN = 16
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the options for serving; all others go to each session."""
-    parser.add_argument(
-        "--host", default="127.0.0.1", metavar="ADDRESS", help="where to listen (default: %(default)s)"
-    )
-    parser.add_argument(
-        "--port",
-        type=whole_number(0, 65535),
-        default=PORT,
-        metavar="N",
-        help="default: %(default)s; 0 takes a free one",
-    )
-    parser.add_argument(
-        "--max-tabs",
-        type=whole_number(1, 1000),
-        default=8,
-        metavar="N",
-        help="how many tabs may be open at once, with the sessions that wait for theirs (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--keep-minutes",
-        type=whole_number(0, 1440),
-        default=10,
-        metavar="N",
-        help="how long a session whose tab was reloaded, closed or lost waits for it (default: %(default)s)",
-    )
-    token = parser.add_mutually_exclusive_group()
-    token.add_argument(
-        "--token",
-        type=_token,
-        metavar="TOKEN",
-        help="the token that a browser must send; generated and printed unless it is given",
-    )
-    token.add_argument(
-        "--no-token",
-        action="store_true",
-        help="let every user and program of this machine open sessions; only for an address on loopback",
-    )
-
-
 def passed_on(given: Sequence[str]) -> list[str]:
-    """Return those of the given arguments that each session gets."""
-    own = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
-    add_arguments(own)
-    _, rest = own.parse_known_args(given)
-    return rest
+    """Return those of the given arguments that each session gets: all but the options that a screen does not have."""
+    options, of_screen = COMMANDS["serve"].arguments, COMMANDS[None].arguments
+    return options_beside(given, {name: how for name, how in options.items() if name not in of_screen})
 
 
-def run(args: argparse.Namespace, given: Sequence[str]) -> int:
+def run(args: argparse.Namespace) -> int:
     """Serve until a signal asks for the end; returns the exit code.
 
     Raises:
         SettingsError: nothing can listen at the address, or other machines could open sessions without a token.
+        WrongUsage: the arguments do not go together.
     """
+    if args.query is not None and args.query in COMMANDS:
+        raise WrongUsage(f"{args.query!r} is a command; only sessions can be served")
+    if args.token and args.no_token:
+        raise WrongUsage("--token and --no-token exclude each other")
+    # Report errors in the settings here rather than in every tab.
+    settings_of(args)
     if args.no_token and not is_loopback(args.host):
         raise SettingsError(
             f"--no-token is not possible with --host {args.host}: other machines could open sessions. "
             "Leave it out, or listen at 127.0.0.1."
         )
     token = None if args.no_token else args.token or secrets.token_urlsafe(24)
-    return asyncio.run(_serve(args, token, passed_on(given)))
+    return asyncio.run(_serve(args, token, passed_on(args.given)))
 
 
 async def _serve(args: argparse.Namespace, token: str | None, arguments: Sequence[str]) -> int:
@@ -120,7 +84,8 @@ def _describe(host: str, port: int, token: str | None, *, needs_token: bool) -> 
     return f"Serving on http://{name}:{port}/{query}\nCtrl+C ends it and its sessions.{advice}\n"
 
 
-def _token(value: str) -> str:
+def read_token(value: str) -> str:
+    """Read the value of `--token`."""
     if (
         len(value) < SHORTEST_TOKEN
         or not value.isascii()

@@ -12,6 +12,8 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TextIO
 
+import msgspec
+
 from ua_tui.core.agent.attachments.places import missing_names
 from ua_tui.core.agent.output_schema import NOT_FITTING, REFUSED_SCHEMA
 from ua_tui.core.concurrency.garbage_collection import deferred
@@ -48,22 +50,29 @@ class ProgressPrinter:
             self._out.flush()
 
 
-async def run_headless(
-    settings: Settings,
-    query: str,
-    *,
-    as_json: bool,
-    resume: Resume | None = None,
-    timeout: float | None = None,
-    output_schema: Mapping[str, Any] | None = None,
-    attach: Sequence[Path] = (),
-    opened: Callable[[Path], None] = lambda folder: None,
-) -> int:
-    """Run one query to its end; the exit code is 0, or says why there is no answer (`exit_codes`).
+class OneQuery(msgspec.Struct, frozen=True, kw_only=True):
+    """A query that is asked without a screen.
 
-    With `resume` it is asked in a past session, whose conversation continues. After `timeout` seconds it is
-    interrupted. With an `output_schema` the answer is JSON that fits this JSON Schema. The files to
-    `attach` go with the query. `opened` gets the folder of the session.
+    Attributes:
+        as_json: whether every event is printed as JSON, and not the answer.
+        resume: the past session in which it is asked, whose conversation continues.
+        timeout: the seconds after which it is interrupted.
+        output_schema: a JSON Schema; the answer is JSON that fits it.
+        attach: files that go with the query.
+        opened: gets the folder of the session.
+    """
+
+    text: str
+    as_json: bool = False
+    resume: Resume | None = None
+    timeout: float | None = None
+    output_schema: Mapping[str, Any] | None = None
+    attach: Sequence[Path] = ()
+    opened: Callable[[Path], None] = lambda folder: None
+
+
+async def run_headless(settings: Settings, asked: OneQuery) -> int:
+    """Run one query to its end; the exit code is 0, or says why there is no answer (`exit_codes`).
 
     Raises:
         WorkspaceError: a file cannot be attached.
@@ -72,10 +81,11 @@ async def run_headless(
     """
     from ua_tui.tui.compose import compose_session
 
-    if output_schema is not None:
+    is_structured, timeout = asked.output_schema is not None, asked.timeout
+    if is_structured:
         # Such an answer is given with a tool, which is not for simple queries.
         settings = replace(settings, classifier="off")
-    printer = None if as_json else ProgressPrinter(sys.stderr)
+    printer = None if asked.as_json else ProgressPrinter(sys.stderr)
     lines = OutputLines()
     broken: list[str] = []
 
@@ -86,17 +96,17 @@ async def run_headless(
     session = await compose_session(
         settings,
         interactive=False,
-        on_line=lines.write if as_json else None,
+        on_line=lines.write if asked.as_json else None,
         subscribers=(printer, note_broken) if printer else (),
-        resume=resume,
-        output_schema=output_schema,
+        resume=asked.resume,
+        output_schema=asked.output_schema,
     )
-    opened(session.workspace.path)
+    asked.opened(session.workspace.path)
     try:
-        query = " ".join([*[await session.attach(file) for file in attach], query])
+        query = " ".join([*[await session.attach(file) for file in asked.attach], asked.text])
     except UniversalAgentError:
         await session.close("finished")
-        if resume is None:
+        if asked.resume is None:
             session.workspace.discard()
         raise
     for name, meant in (await asyncio.to_thread(missing_names, query, session.places)).items():
@@ -108,15 +118,15 @@ async def run_headless(
     if signal_number is not None:
         sys.stderr.write("interrupted\n")
         return 128 + signal_number
-    partly = timed_out and output_schema is None
-    if ended is not None and not as_json and (ended.status == "success" or partly):
-        _print_answer(ended, links, structured=output_schema is not None)
+    partly = timed_out and not is_structured
+    if ended is not None and not asked.as_json and (ended.status == "success" or partly):
+        _print_answer(ended, links, structured=is_structured)
     if timed_out:
         sys.stderr.write(f"ua-tui: the query was stopped after {timeout:g} s (--timeout)\n")
         return EXIT_TIMEOUT
     if ended is None or ended.status != "success":
         why = (ended.error if ended else None) or "the query did not finish"
-        if broken and output_schema is None:
+        if broken and not is_structured:
             sys.stdout.write(broken[-1].rstrip() + "\n")
             sys.stdout.flush()
         failed = "" if why.startswith(CONNECTION_BROKE) else "the query failed: "

@@ -2,15 +2,21 @@ from __future__ import annotations
 
 import argparse
 import subprocess
+import sys
+from importlib import import_module
 from itertools import permutations
 from pathlib import Path
 
 import pytest
 
 from tests.tui.fixture_types import Output
+from ua_tui.core.history.report_query import PAGE_AGE
+from ua_tui.core.knowledge.records import KINDS
+from ua_tui.observers.output.saving import artifact_schemas
 from ua_tui.tui.cli import main
-from ua_tui.tui.cli.arguments import command_first, read_arguments
-from ua_tui.tui.cli.table import COMMANDS
+from ua_tui.tui.cli.arguments import COMMANDS, command_first, read_arguments
+from ua_tui.tui.cli.team.batch import MOST_ALL, MOST_EACH
+from ua_tui.tui.cli.team.worker import PARALLEL
 
 CASES: dict[str | None, tuple[list[str], list[tuple[str, ...]]]] = {
     None: (["why?"], [("--plain",), ("--allow", "A_*"), ("--max-cost=2",)]),
@@ -110,18 +116,41 @@ def test_help_names_every_argument_and_command(capsys: Output) -> None:
 def test_what_does_not_go_together_is_reported_in_one_line(capsys: Output) -> None:
     assert main(["run", "why?", "--fresh"]) == 2
     assert main(["serve", "--demo", "run"]) == 2
+    assert main(["serve", "--no-token", "--token", "x" * 16]) == 2
     reported = capsys.readouterr().err.splitlines()
     assert reported == [
         "ua-tui run: --fresh goes with --resume; see ua-tui run --help",
         "ua-tui serve: 'run' is a command; only sessions can be served; see ua-tui serve --help",
+        "ua-tui serve: --token and --no-token exclude each other; see ua-tui serve --help",
     ]
+
+
+def test_what_the_help_says_of_other_parts_is_true() -> None:
+    assert read("again", "a.html").max_age * 86_400 == PAGE_AGE
+    assert all(kind in COMMANDS["find"].arguments["--kind"]["help"] for kind in KINDS)
+    assert COMMANDS["worker"].arguments["--parallel"]["help"].endswith(f"(default: {PARALLEL})")
+    schemas = {"journal", "export", "check", "comparison", *artifact_schemas()}
+    assert {*COMMANDS["schema"].arguments["format"]["choices"]} == schemas
+    batch = COMMANDS["batch"].arguments
+    assert f"(default: {MOST_EACH:.0f})" in batch["--max-cost-each"]["help"]
+    assert f"(default: {MOST_ALL:.0f})" in batch["--max-cost-all"]["help"]
+
+
+def test_every_command_has_a_function() -> None:
+    functions = [command.function.partition(":") for command in COMMANDS.values()]
+    readers = [how.get("type", "") for command in COMMANDS.values() for how in command.arguments.values()]
+    functions += [each.partition(":") for each in readers if ":" in each]
+    for module, _, function in functions:
+        assert callable(getattr(import_module(f"ua_tui.tui.cli.{module}"), function))
 
 
 def test_help_takes_the_name_of_a_command(capsys: Output) -> None:
     with pytest.raises(SystemExit) as ended:
-        main(["help", "open"])
+        main(["help", "rebuild"])
     assert ended.value.code == 0
-    assert capsys.readouterr().out.startswith("usage: ua-tui open ")
+    reported = capsys.readouterr().out
+    assert reported.startswith("usage: ua-tui rebuild ")
+    assert [line for line in reported.splitlines() if len(line) > 80] == []
     assert main(["help", "nope"]) == 2
     assert capsys.readouterr().err == "ua-tui: there is no command 'nope'; see ua-tui --help\n"
 
@@ -164,7 +193,16 @@ def test_what_is_named_and_is_not_there_is_wrong_usage(capsys: Output) -> None:
     ([], []),
 ])  # fmt: skip
 def test_options_may_stand_before_the_command(given: list[str], moved: list[str]) -> None:
-    assert command_first(given, COMMANDS) == moved
+    assert command_first(given) == moved
+
+
+def test_wrong_options_before_the_command_are_refused_by_the_program(
+    monkeypatch: pytest.MonkeyPatch, capsys: Output
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["__main__.py"])
+    with pytest.raises(SystemExit):
+        command_first(["--demo-pace", "x", "run", "hi"])
+    assert capsys.readouterr().err.startswith("ua-tui: argument --demo-pace: ")
 
 
 @pytest.mark.parametrize(("given", "meant"), [

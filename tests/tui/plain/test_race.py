@@ -18,7 +18,7 @@ from ua_tui.core.events.types import QueryFinished
 from ua_tui.core.settings.model import Settings
 from ua_tui.core.tasks import until
 from ua_tui.tui import compose
-from ua_tui.tui.plain.one_query import run_headless
+from ua_tui.tui.plain.one_query import OneQuery, run_headless
 from ua_tui.tui.plain.session import run_plain
 
 
@@ -122,7 +122,7 @@ def nothing_typed(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 async def test_a_headless_query_ends_before_its_session_closes(session: Waited, tmp_path: Path) -> None:
     session.idle = Work()
-    running = asyncio.ensure_future(run_headless(Settings(workspace_base=tmp_path), "Hello", as_json=False))
+    running = asyncio.ensure_future(run_headless(Settings(workspace_base=tmp_path), OneQuery(text="Hello")))
     await session.idle.began.wait()
     running.cancel()
     with suppress(asyncio.CancelledError):
@@ -137,7 +137,7 @@ async def test_a_query_that_takes_too_long_is_stopped_and_what_there_is_is_print
     session.idle = Work()
     session.last = QueryFinished(query_id="q1", status="interrupted", text="Half an ans")
     settings = Settings(workspace_base=tmp_path)
-    assert await run_headless(settings, "Hello", as_json=False, timeout=0.05) == 124
+    assert await run_headless(settings, OneQuery(text="Hello", timeout=0.05)) == 124
     assert session.closed == ["timeout"]
     assert session.ended_before_close
     out, err = capsys.readouterr()

@@ -11,7 +11,7 @@ from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING
 
 from ua_tui.core.text import clean_line
-from ua_tui.tui.cli.arguments import amount
+from ua_tui.tui.cli.arguments import settings_of
 from ua_tui.tui.cli.output import StepReporter, complain, print_json, print_table, quiet_libraries
 from ua_tui.tui.cli.start import report_untrusted
 from ua_tui.tui.terminal.exit_codes import EXIT_USAGE
@@ -37,39 +37,13 @@ _NO_KEY = (
 )
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the options of the command to the parser."""
-    parser.add_argument(
-        "toolkit",
-        nargs="?",
-        metavar="NAME",
-        help="one of your own MCP servers, or a toolkit of Composio such as gmail; without one, toolkits are listed",
-    )
-    parser.add_argument("--no-open", action="store_true", help="print the link only, and open no browser")
-    # Seconds until a link expires, according to the service.
-    parser.add_argument(
-        "--timeout",
-        type=amount("seconds"),
-        default=600,
-        metavar="N",
-        help="how many seconds to wait (default: 600)",
-    )
-    parser.add_argument("--forget", action="store_true", help="log out of an MCP server of your own")
-    parser.add_argument(
-        "--demo", action="store_true", default=None, help="with the demo's stand-in, without a key"
-    )
-    parser.add_argument("--json", action="store_true", help="print JSON: the list, or a line for each step")
-
-
 def run(args: argparse.Namespace) -> int:
     """Run the command; returns the exit code.
 
     0 when the account is connected, or the list is shown; 1 when it is not, or the service is at fault; 2 for a
     toolkit there is not. Raises the errors of settings.
     """
-    from ua_tui.core.settings.loading import load_settings
-
-    settings = load_settings({"demo": args.demo})
+    settings = settings_of(args)
     report_untrusted(settings)
     with quiet_libraries(settings.log_level):
         return asyncio.run(_run(settings, args))

@@ -48,19 +48,6 @@ class _Row:
         return ", ".join(filter(None, (self.state, _LOGINS.get(self.login), acts)))
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of the command to the parser."""
-    parser.add_argument(
-        "action",
-        nargs="?",
-        choices=["trust", "refuse", "forget", "here", "outside"],
-        help="trust or refuse servers of this folder; forget them, so that the next session asks; say that tools of "
-        "servers act on this machine only (here), or also outside; default: list them",
-    )
-    parser.add_argument("names", nargs="*", metavar="NAME", help="the servers")
-    parser.add_argument("--json", action="store_true", help="print the list as JSON")
-
-
 def run(args: argparse.Namespace) -> int:
     """Run the command; returns the exit code: 0, or 1 when there is no such server or one is wrong.
 

@@ -8,18 +8,13 @@ from typing import TYPE_CHECKING
 from msgspec.structs import asdict
 
 from ua_tui.core.text import clean_line
+from ua_tui.tui.cli.arguments import settings_of
 from ua_tui.tui.cli.output import complain, print_json, print_line, print_table
 
 if TYPE_CHECKING:
     from ua_tui.core.agent.definitions.roster import RosterEntry
 
 _HEADER = ("NAME", "KIND", "STATE", "TOOLS", "MODEL", "FROM")
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of the command to the parser."""
-    parser.add_argument("--demo", action="store_true", help="those of a session of the demo")
-    parser.add_argument("--json", action="store_true", help="print the list as JSON, with descriptions")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -34,10 +29,9 @@ def run(args: argparse.Namespace) -> int:
         read_roster,
         roster_entries,
     )
-    from ua_tui.core.settings.loading import load_settings
     from ua_tui.core.settings.places import Places
 
-    settings, places = load_settings({"demo": args.demo or None}), Places.of()
+    settings, places = settings_of(args), Places.of()
     roster = read_roster(settings, places)
     listed = roster_entries(roster, settings, expected_servers(settings, places.cwd))
     if args.json:

@@ -7,7 +7,7 @@ import logging
 from typing import TYPE_CHECKING, Any
 
 from ua_tui.core.text import clean_line
-from ua_tui.tui.cli.arguments import WrongUsage, add_sessions_folder, workspace_settings
+from ua_tui.tui.cli.arguments import WrongUsage, settings_of
 from ua_tui.tui.cli.output import complain, local_time, print_json, print_line, print_table
 from ua_tui.tui.terminal.exit_codes import EXIT_USAGE
 
@@ -15,17 +15,6 @@ if TYPE_CHECKING:
     from ua_tui.core.web_reader.blacklist import Blacklist, Listing
 
 _HEADER = ("SITE", "ERRORS", "LAST ERROR", "LISTED SINCE", "UNTIL")
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the options of the command to the parser."""
-    parser.add_argument(
-        "action", nargs="?", choices=["clear"], help="clear sites; without an action, show the list"
-    )
-    parser.add_argument("hosts", nargs="*", metavar="HOST", help="a site to clear, such as papers.example")
-    parser.add_argument("--all", action="store_true", help="with clear: every site")
-    add_sessions_folder(parser)
-    parser.add_argument("--json", action="store_true", help="print JSON")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -48,7 +37,7 @@ def _open(args: argparse.Namespace) -> Blacklist:
     from ua_tui.core.storage.folders import WORKSPACES
     from ua_tui.core.web_reader.blacklist import Blacklist
 
-    settings = workspace_settings(args)
+    settings = settings_of(args)
     return Blacklist(settings.workspace_base / WORKSPACES)
 
 

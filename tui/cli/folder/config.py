@@ -18,21 +18,6 @@ if TYPE_CHECKING:
 _HEADER = ("SETTING", "VALUE", "FROM")
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of the command to the parser."""
-    parser.add_argument(
-        "words",
-        nargs="*",
-        metavar="WORD",
-        help="set NAME VALUE, unset NAME, or the names to show (default: all), also behind get or list; "
-        "an empty value means the default, a value of - is typed without echo",
-    )
-    parser.add_argument(
-        "--project", action="store_true", help="with set and unset: in the ua-tui.toml of this folder"
-    )
-    parser.add_argument("--json", action="store_true", help="print JSON")
-
-
 def run(args: argparse.Namespace) -> int:
     """Run the command; returns the exit code.
 

@@ -9,31 +9,12 @@ from ua_tui.core.agent.permissions.rules import Rule
 from ua_tui.core.agent.permissions.store import RuleStore, StoredRule
 from ua_tui.core.settings.loading import load_settings
 from ua_tui.core.text import clean_line
-from ua_tui.tui.cli.arguments import WrongUsage, add_sessions_folder, workspace_settings
+from ua_tui.tui.cli.arguments import WrongUsage, settings_of
 from ua_tui.tui.cli.output import complain, local_time, print_json, print_line, print_table
 from ua_tui.tui.terminal.exit_codes import EXIT_USAGE
 
 _HEADER = ("NUMBER", "EFFECT", "RULE", "SERVER", "FROM", "LAST USED")
 _LOG_HEADER = ("TIME", "DECISION", "TOOLS", "BY", "RULE OR REASON")
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of the command to the parser."""
-    parser.add_argument(
-        "action",
-        nargs="?",
-        choices=["list", "remove", "log"],
-        default="list",
-        help="list the rules (default), remove stored ones by their number, or show the decisions in a session",
-    )
-    parser.add_argument(
-        "names",
-        nargs="*",
-        metavar="NUMBER|SESSION",
-        help="with remove: rules; with log: a session (default: latest)",
-    )
-    add_sessions_folder(parser)
-    parser.add_argument("--json", action="store_true", help="print JSON")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -120,7 +101,7 @@ def _log(args: argparse.Namespace) -> int:
 
     if len(args.names) > 1:
         raise WrongUsage("log takes one session")
-    settings = workspace_settings(args)
+    settings = settings_of(args)
     folder = find_session(settings.workspace_base, args.names[0] if args.names else LATEST)
     found = read_decisions(folder)
     if args.json:

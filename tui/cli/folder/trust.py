@@ -138,24 +138,6 @@ _ANSWERS: dict[str, Answer] = {"yes": "trusted", "partly": "partly", "ignore": "
 _HEADER = ("FOLDER", "ANSWER", "SINCE", "FILES")
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of the command to the parser."""
-    parser.add_argument(
-        "action",
-        nargs="?",
-        default="show",
-        choices=["show", *_ANSWERS, "revoke", "list", "adopt"],
-        help="show what the files of the folder change (default); yes trusts them, partly all but what decides where "
-        "data goes, ignore gives them no effect; revoke forgets the answer; list shows every answer; adopt makes files "
-        "and sessions yours that others, or an earlier version of ua-tui, made",
-    )
-    parser.add_argument(
-        "folder", nargs="?", metavar="FOLDER", help="the folder (default: this one); with adopt also a file"
-    )
-    parser.add_argument("--yes", action="store_true", help="with adopt: do not ask")
-    parser.add_argument("--json", action="store_true", help="with show and list: print JSON")
-
-
 def run(args: argparse.Namespace) -> int:
     """Run the command; returns the exit code: 0, or 1 if the folder cannot be trusted.
 

@@ -9,35 +9,12 @@ from dataclasses import replace
 from pathlib import Path
 
 from ua_tui.core.claims.files import LARGEST_REPORT
-from ua_tui.core.history.report_query import PAGE_AGE, find_query
+from ua_tui.core.history.report_query import find_query
 from ua_tui.core.text import clean_line
-from ua_tui.tui.cli.arguments import read_given_file, redactor_of, settings_of, whole_number
+from ua_tui.tui.cli.arguments import read_given_file, redactor_of, settings_of
 from ua_tui.tui.cli.output import complain, print_line
 
-EXAMPLES = """\
-The same query is asked in a new session. A page that a session read at most --max-age days ago is taken from the
-knowledge base and not fetched again. In the end both sessions are compared, as `ua-tui compare` does. It exits as
-`run` does, and with 1 if no report was written.
-
-examples:
-  ua-tui again SAVED_REPORTS/ai-chip-news_20261121_074232.html
-  ua-tui again AGENT_RUN_WORKSPACES/session_20261121_074110/work_products/ai-chip-news.html --max-age 1
-"""
 _DAY = 86_400
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of `ua-tui again`."""
-    parser.add_argument(
-        "report", metavar="REPORT", help="a report of a session, or its copy in SAVED_REPORTS"
-    )
-    parser.add_argument(
-        "--max-age",
-        metavar="DAYS",
-        type=whole_number(0, 3_650),
-        default=PAGE_AGE // _DAY,
-        help="how old a page may be that is not fetched again (default: %(default)s; 0: fetch all)",
-    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -49,6 +26,7 @@ def run(args: argparse.Namespace) -> int:
     from ua_tui.tui.cli.session.compare import print_comparison
     from ua_tui.tui.cli.start import start_headless
     from ua_tui.tui.export.formats import read_export
+    from ua_tui.tui.plain.one_query import OneQuery
 
     settings = settings_of(args)
     query = find_query(Path(args.report))
@@ -63,7 +41,7 @@ def run(args: argparse.Namespace) -> int:
     sys.stderr.write(f"Asking again: {clean_line(query.text, 300)}\n")
     opened: list[Path] = []
     settings = replace(settings, page_age=args.max_age * _DAY)
-    code = start_headless(settings, query.text, as_json=False, opened=opened.append)
+    code = start_headless(settings, OneQuery(text=query.text, opened=opened.append))
     if code:
         return code
     print_line("")

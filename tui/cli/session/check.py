@@ -19,10 +19,9 @@ from ua_tui.core.storage.workspace import JOURNAL
 from ua_tui.core.text import clean_line, escape_unsafe
 from ua_tui.tui.cli.arguments import (
     WrongUsage,
-    add_sessions_folder,
     read_given_file,
     redactor_of,
-    workspace_settings,
+    settings_of,
 )
 from ua_tui.tui.cli.output import agrees, complain, has_screen, page_width, print_line, quiet_libraries
 from ua_tui.tui.terminal.exit_codes import EXIT_FAILED, EXIT_USAGE
@@ -34,34 +33,6 @@ if TYPE_CHECKING:
 
 _INPUT = "-"
 _HTML_BEGINS = (b"<!doctype", b"<html", b"<?xml", b"<!--")
-EXAMPLES = """\
-Figures, quotations and links are compared with what the session has read, or with the files after --sources. Without
---ask-model no model is asked, nothing is written, and nothing leaves the machine. It exits with 1 if a claim differs
-from a source or a link was never seen, and with 2 if a report cannot be checked.
-
-examples:
-  ua-tui check SAVED_REPORTS/*.html
-  ua-tui check draft.md --session latest --table
-  ua-tui check paper.pdf --sources notes/ interview.txt
-  ua-tui check draft.md --session latest --json | jq -r '.[].claims[]? | select(.state == "differs") | .quote.exact'
-  ua-tui check SAVED_REPORTS/ai-chip-news_20261121_074232.html --ask-model
-"""
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of `ua-tui check`."""
-    reports = "HTML, Markdown, text or PDF files, also compressed; - is standard input"
-    session = "compare them with what this session has read: its name, its folder, or latest (default: each one's own)"
-    sources = "compare them with these files instead; a folder is read with the folders in it"
-    asking = "ask the small model for a second opinion on claims and their passages, after a question with the price"
-    parser.add_argument("reports", metavar="REPORT", nargs="+", help=reports)
-    parser.add_argument("--session", metavar="SESSION", help=session)
-    parser.add_argument("--sources", metavar="FILE_OR_FOLDER", nargs="+", action="extend", help=sources)
-    parser.add_argument("--table", action="store_true", help="list all claims with their decisions")
-    parser.add_argument("--json", action="store_true", help="print a list of the checked reports as JSON")
-    parser.add_argument("--ask-model", action="store_true", help=asking)
-    parser.add_argument("--yes", action="store_true", help="ask the model without a question")
-    add_sessions_folder(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -79,7 +50,7 @@ def run(args: argparse.Namespace) -> int:
         raise WrongUsage("--ask-model costs money: without a terminal it needs --yes")
     from ua_tui.tui.cli.session.check_page import CheckPage
 
-    settings = workspace_settings(args)
+    settings = settings_of(args)
     page = CheckPage(page_width(240 if args.table else 100))
     found: list[CheckedReport] = []
     code = 0

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import argparse
+import asyncio
 import os
 import re
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 import msgspec
 
-from ua_tui.core.errors import SettingsError
+from ua_tui.core.errors import SettingsError, TeamError
 from ua_tui.core.text import clean_line, escape_unsafe
-from ua_tui.tui.cli.arguments import add_sessions_folder, read_given_file, redactor_of, workspace_settings
+from ua_tui.tui.cli.arguments import read_given_file, redactor_of, settings_of, team_address
 from ua_tui.tui.cli.output import page_width, print_line
 
 if TYPE_CHECKING:
@@ -22,29 +24,12 @@ if TYPE_CHECKING:
 _JOB = re.compile(r"(.+):(\d{1,9})", re.DOTALL)
 _LARGEST = 1 << 30
 _WIDTH, _WIDEST = 100, 160
-EXAMPLES = """\
-A and B are each a session's folder, its name, latest, or a job of a batch: the name of the batch, or its results as
-JSON lines, a colon and the number of the row. Lines with - are of A alone, those with + of B alone. Nothing is
-written, and no model is asked.
-
-examples:
-  ua-tui compare session_20261121_074110 latest
-  ua-tui compare queries:1 queries:2
-  ua-tui compare session_20261121_074110 latest --json | jq -r '.claims.changed[][].quote.exact'
-"""
 
 
 class _Row(msgspec.Struct, frozen=True):
     number: int
     folder: str = ""
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of `ua-tui compare`."""
-    parser.add_argument("a", metavar="A", help="a session")
-    parser.add_argument("b", metavar="B", help="the session to compare it with")
-    parser.add_argument("--json", action="store_true", help="print the comparison as JSON")
-    add_sessions_folder(parser)
+    job: str = ""
 
 
 def run(args: argparse.Namespace) -> int:
@@ -53,10 +38,13 @@ def run(args: argparse.Namespace) -> int:
     Raises:
         SettingsError: there is no such session, or both are the same.
         JournalError: one of them cannot be read.
+        TeamError: the database of the team cannot be used, or does not have one of them.
     """
-    settings = workspace_settings(args)
-    a, b = (_folder(settings, wanted) for wanted in (args.a, args.b))
-    print_comparison(a, b, settings, as_json=args.json)
+    settings = settings_of(args)
+    restored: dict[str, Path] = {}
+    with TemporaryDirectory(prefix="ua-tui-") as elsewhere:
+        a, b = (_folder(settings, wanted, Path(elsewhere), restored) for wanted in (args.a, args.b))
+        print_comparison(a, b, settings, as_json=args.json)
     return 0
 
 
@@ -81,7 +69,11 @@ def print_comparison(
     return compared
 
 
-def _folder(settings: Settings, wanted: str) -> Path:
+def _folder(settings: Settings, wanted: str, elsewhere: Path, restored: dict[str, Path]) -> Path:
+    """The folder of a session; below `elsewhere` if it has to be made from what the team's database has.
+
+    `restored` are the folders that were made, by their jobs: several rows may be of one job.
+    """
     from ua_tui.core.history.lookup import find_session
     from ua_tui.core.storage.folders import WORKSPACES
     from ua_tui.core.team.fleet.running_batch import BATCHES
@@ -90,22 +82,40 @@ def _folder(settings: Settings, wanted: str) -> Path:
         named = settings.workspace_base / WORKSPACES / BATCHES / f"{job[1]}.jsonl"
         for file in (job[1], str(named)):
             if os.path.isfile(file):
-                return find_session(settings.workspace_base, _folder_of_job(file, int(job[2])))
+                row = _row(file, int(job[2]))
+                if os.path.isdir(row.folder):
+                    return find_session(settings.workspace_base, row.folder)
+                missing = f"the session of row {row.number} of {clean_line(file, 300)} is not on this machine"
+                if not (row.job and settings.team):
+                    raise SettingsError(
+                        f"{missing}; if a worker of a team ran it, set `team` to the address of the team's database"
+                    )
+                if row.job not in restored:
+                    restored[row.job] = asyncio.run(_restored(settings, row.job, elsewhere, missing))
+                return restored[row.job]
     return find_session(settings.workspace_base, wanted)
 
 
-def _folder_of_job(file: str, number: int) -> str:
-    """The folder of the session of a row in the results of a batch."""
-    shown = clean_line(file, 300)
+async def _restored(settings: Settings, job: str, base: Path, missing: str) -> Path:
+    from ua_tui.core.team.fleet.database import find_session
+    from ua_tui.core.team.restore import restore_session
+
+    address = team_address(None, settings)
+    try:
+        session = await find_session(address, job=job)
+    except TeamError as error:
+        raise TeamError(f"{missing}, and cannot be read from elsewhere: {error}") from error
+    return await restore_session(address, session.session, base, artifacts=settings.team_artifacts)
+
+
+def _row(file: str, number: int) -> _Row:
+    """A row in the results of a batch."""
     for line in read_given_file(file, _LARGEST).splitlines():
         try:
             row = msgspec.json.decode(line, type=_Row)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             continue
         if row.number == number:
-            if not row.folder:
-                raise SettingsError(
-                    f"row {number} of {shown} has no session on this machine: it did not run here"
-                )
-            return row.folder
+            return row
+    shown = clean_line(file, 300)
     raise SettingsError(f"{shown} has no result of a row {number}: name a number that is in it")

@@ -9,46 +9,13 @@ from typing import TYPE_CHECKING
 
 from ua_tui.tui.cli.arguments import (
     WrongUsage,
-    add_session,
-    add_sessions_folder,
     redactor_of,
-    workspace_settings,
+    settings_of,
 )
 from ua_tui.tui.cli.output import print_line
 
 if TYPE_CHECKING:
     from ua_tui.tui.export.formats import ExportFormat
-
-_FORMATS = ("html", "pdf", "docx", "md", "json", "csl", "ris", "bibtex")
-EXAMPLES = """\
-Secrets and local paths are removed. Without -o the file is named after the title of the report and written into
-SAVED_REPORTS; an existing file is never replaced.
-
-examples:
-  ua-tui export latest
-  ua-tui export latest --format pdf
-  ua-tui export latest --format md -o report.md
-  ua-tui export session_20261121_074110 --report ai-chip-news.html
-  ua-tui export latest --format csl -o references.json
-  ua-tui export latest --format json -o - | jq .session
-"""
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of `ua-tui export`."""
-    add_session(parser)
-    parser.add_argument(
-        "--format",
-        choices=_FORMATS,
-        default="html",
-        help="html, one page that needs nothing else; pdf or docx, the report with its references; "
-        "md, Markdown; json; or the sources that the report cites as csl, ris or bibtex (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--report", metavar="FILE", default="", help="the report, if not the newest: its path or its name"
-    )
-    parser.add_argument("-o", "--output", metavar="FILE", help="the file to write; - for standard output")
-    add_sessions_folder(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -60,7 +27,7 @@ def run(args: argparse.Namespace) -> int:
     from ua_tui.tui.export.formats import export_bytes, write_export
 
     form: ExportFormat = args.format
-    settings = workspace_settings(args)
+    settings = settings_of(args)
     folder = find_session(settings.workspace_base, args.session)
     redactor = redactor_of(settings)
     knowledge = place_of(settings)

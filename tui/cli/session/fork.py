@@ -11,30 +11,11 @@ import msgspec
 
 from ua_tui.core.errors import SettingsError
 from ua_tui.core.text import clean_line
-from ua_tui.tui.cli.arguments import add_session, named_settings, settings_of
+from ua_tui.tui.cli.arguments import named_settings, settings_of
 from ua_tui.tui.cli.output import has_screen, print_line
 
 if TYPE_CHECKING:
     from ua_tui.core.events.types import QueryReceived
-
-EXAMPLES = """\
-The fork knows the conversation and has the files as they were before the query, which the prompt offers to change.
-Without --at it has all of the session. With --model it sends the same query, the last one if --at names none, to that
-model, and then compares the two sessions. Without a terminal and without --model it prints the folder of the fork.
-Nothing of the session changes.
-
-examples:
-  ua-tui fork latest --at q2
-  ua-tui fork session_20261121_074110 --at 3 --model claude-opus-4-5
-"""
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of `ua-tui fork`."""
-    add_session(parser)
-    parser.add_argument(
-        "--at", metavar="QUERY", help="the query before which it is forked: q1 or 1 is the first"
-    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -48,6 +29,7 @@ def run(args: argparse.Namespace) -> int:
     from ua_tui.core.session.resume import prepare_resume
     from ua_tui.tui.cli.session.compare import print_comparison
     from ua_tui.tui.cli.start import start_headless, start_on_screen
+    from ua_tui.tui.plain.one_query import OneQuery
 
     settings = settings_of(args)
     folder = find_session(settings.workspace_base, args.session)
@@ -61,7 +43,7 @@ def run(args: argparse.Namespace) -> int:
         return start_on_screen(settings, None, resume)
     if has_screen():
         return start_on_screen(settings, query.text, msgspec.structs.replace(resume, compared_with=folder))
-    code = start_headless(settings, query.text, as_json=False, resume=resume)
+    code = start_headless(settings, OneQuery(text=query.text, resume=resume))
     print_line("")
     print_comparison(folder, fork, settings)
     return code

@@ -15,7 +15,7 @@ import msgspec
 
 from ua_tui.core.errors import SettingsError
 from ua_tui.core.text import clean_line
-from ua_tui.tui.cli.arguments import WrongUsage, add_no_plugins, read_given_file, redactor_of
+from ua_tui.tui.cli.arguments import WrongUsage, read_given_file, redactor_of, settings_of
 from ua_tui.tui.cli.output import complain, print_line
 from ua_tui.tui.terminal.exit_codes import EXIT_FAILED
 
@@ -29,36 +29,6 @@ if TYPE_CHECKING:
 
 _JOURNAL = "journal.jsonl"
 _MAX_FILE = 256 << 20
-
-EXAMPLES = """\
-A line is printed for each file that was saved, or why nothing was. It exits with
-1 when an observer failed, with 2 when a file cannot be read.
-
-examples:
-  ua-tui observe --tool mcp__tavily__search --result answer.json --workspace out
-  ua-tui observe --session AGENT_RUN_WORKSPACES/session_20261121_074110
-"""
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the options of the command to the parser."""
-    saved = parser.add_argument_group("a saved result")
-    saved.add_argument("--tool", metavar="NAME", help="the tool, as the agent names it: mcp__SERVER__TOOL")
-    saved.add_argument("--input", metavar="FILE", help="what the tool was asked: a JSON object")
-    saved.add_argument(
-        "--result", metavar="FILE", help="what the tool gave back: text or JSON, also content blocks"
-    )
-    saved.add_argument("--workspace", metavar="DIR", help="the folder to save in; made when it is missing")
-    parser.add_argument_group("a past session").add_argument(
-        "--session", metavar="DIR", help="a session's folder; what is there already stays as it is"
-    )
-    parser.add_argument(
-        "--explain",
-        action="store_true",
-        help="also say why each list was taken as search results, or was not",
-    )
-    parser.add_argument("--json", action="store_true", help="print the observers' events as JSON lines")
-    add_no_plugins(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -86,7 +56,7 @@ def _observe_file(args: argparse.Namespace) -> int:
 
     data = read_given_file(args.result, _MAX_FILE)
     arguments = _read_input(args.input) if args.input else {}
-    settings = _settings(args)
+    settings = settings_of(args)
     workspace = Workspace.open(Path(args.workspace), redactor_of(settings))
     try:
         result = saved_result(args.tool, arguments, data, tool_use_id=_id_of(args.tool, arguments, data))
@@ -120,7 +90,7 @@ def _observe_session(args: argparse.Namespace) -> int:
         raise SettingsError(f"{_shown(args.session)} {where} {_JOURNAL}: give a session's folder")
     with closing(PastJournal(folder / _JOURNAL)) as journal:
         events = [event for _, batch in journal.batches(0) for event in batch]
-    settings = _settings(args)
+    settings = settings_of(args)
     workspace: Workspace = Workspace.open(folder, redactor_of(settings))
     try:
         context = _context(workspace, settings)
@@ -201,12 +171,6 @@ def _print_event(event: Event) -> None:
     except BrokenPipeError:
         # Whoever read this has had enough; what is being saved is saved to its end.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
-def _settings(args: argparse.Namespace) -> Settings:
-    from ua_tui.core.settings.loading import load_settings
-
-    return load_settings({"plugins": args.plugins})
 
 
 def _read_input(path: str) -> dict[str, Any]:

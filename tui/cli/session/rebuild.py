@@ -5,18 +5,11 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from ua_tui.tui.cli.arguments import add_session, add_sessions_folder, redactor_of, workspace_settings
+from ua_tui.tui.cli.arguments import redactor_of, settings_of
 from ua_tui.tui.cli.output import print_line
 
 if TYPE_CHECKING:
     from ua_tui.core.history.rebuild import Rebuilt
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of `ua-tui rebuild`."""
-    parser.epilog = "It writes trace.json, transcript.md and summary.txt; all other files stay as they are."
-    add_session(parser)
-    add_sessions_folder(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -24,7 +17,7 @@ def run(args: argparse.Namespace) -> int:
     from ua_tui.core.history.lookup import find_session
     from ua_tui.core.history.rebuild import rebuild
 
-    settings = workspace_settings(args)
+    settings = settings_of(args)
     folder = find_session(settings.workspace_base, args.session)
     rebuilt = rebuild(folder, redactor_of(settings))
     for line in _report(rebuilt):

@@ -4,29 +4,28 @@ from __future__ import annotations
 
 import argparse
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ua_tui.core.text import clean_line
-from ua_tui.tui.cli.arguments import workspace_settings
+from ua_tui.tui.cli.arguments import settings_of
 from ua_tui.tui.cli.output import complain, has_screen, local_time, print_json, print_table
+from ua_tui.tui.cli.start import start_on_screen
 
 if TYPE_CHECKING:
     from ua_tui.core.history.headline import Summary
-    from ua_tui.core.settings.model import Settings
 
 _HEADER = ("SESSION", "STATE", "STARTED", "DURATION", "COST", "CALLS", "FILES", "TITLE OR FIRST QUERY")
 
 
-def run(args: argparse.Namespace) -> tuple[Settings, Path | None]:
-    """Show the sessions; returns the settings, and the session that is to be resumed, if there is one.
+def run(args: argparse.Namespace) -> int:
+    """Show the sessions, and resume the chosen one; returns the exit code.
 
     Without a terminal, or with `--json`, the sessions are printed.
     """
     from ua_tui.core.history.index import SessionIndex
     from ua_tui.core.knowledge.place import place_of
 
-    settings = workspace_settings(args)
+    settings = settings_of(args)
     index = SessionIndex(settings.workspace_base, knowledge=place_of(settings))
     if args.json or not has_screen():
         found = [summary for batch in index.refresh() for summary in batch]
@@ -34,14 +33,17 @@ def run(args: argparse.Namespace) -> tuple[Settings, Path | None]:
             complain(f"there are no sessions in {index.sessions}")
         else:
             _print(found, as_json=args.json)
-        return settings, None
-    from ua_tui.core.knowledge.place import place_of
+        return 0
+    from ua_tui.core.session.resume import prepare_resume
     from ua_tui.tui.app.list_apps import SessionsApp
     from ua_tui.tui.app.port import resumed_folder
     from ua_tui.tui.keys.keymap import choose_keys
 
     app = SessionsApp(index, settings.theme, keys=choose_keys(settings.keys), database=place_of(settings))
-    return settings, resumed_folder(app.run())
+    if (folder := resumed_folder(app.run())) is None:
+        return 0
+    settings, resume = prepare_resume(settings, folder)
+    return start_on_screen(settings, None, resume)
 
 
 def _print(summaries: list[Summary], *, as_json: bool) -> None:

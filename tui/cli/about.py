@@ -1,0 +1,74 @@
+"""`ua-tui help`, `ua-tui completion` and `ua-tui schema`: what there is to know about the program itself."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from importlib import import_module
+
+from ua_tui.core.text import clean_line
+from ua_tui.tui.cli.arguments import COMMANDS, add_arguments, read_arguments, wrong_usage
+from ua_tui.tui.terminal.exit_codes import EXIT_USAGE
+
+_NAMES = "latest $(ls AGENT_RUN_WORKSPACES 2>/dev/null | grep -x 'session_[[:alnum:]_-]*')"
+_SESSIONS = {
+    "bash": "_ua_tui_sessions",
+    "zsh": "_ua_tui_sessions",
+    "fish": "(echo latest; ls AGENT_RUN_WORKSPACES 2>/dev/null | grep -x 'session_[[:alnum:]_-]*')",
+    "preamble": {
+        "bash": f'_ua_tui_sessions() {{ compgen -W "{_NAMES}" -- "$1"; }}',
+        "zsh": f"_ua_tui_sessions() {{ compadd -- ${{=:-{_NAMES}}}; }}",
+    },
+}
+"""Completes names of sessions in the current folder; no others, as bash runs what is in words."""
+_SCHEMAS = {
+    "journal": "core.events.codec:journal_schema",
+    "export": "tui.export.records:export_schema",
+    "check": "core.claims.checked_report:check_schema",
+    "comparison": "tui.comparison.sessions:comparison_schema",
+}
+"""The functions that return the schemas of all formats that are not artifacts."""
+
+
+def print_help(args: argparse.Namespace) -> int:
+    """Show the help of a command, which ends the program."""
+    name = args.command
+    if name not in COMMANDS:
+        sys.stderr.write(wrong_usage("ua-tui", f"there is no command {clean_line(name, 40)!r}"))
+        return EXIT_USAGE
+    read_arguments(f"ua-tui {name}" if name else "ua-tui", COMMANDS[name], ["--help"])
+    return 0
+
+
+def print_completion(args: argparse.Namespace) -> int:
+    """Print the script of a shell that `shtab` makes of the parsers; returns the exit code."""
+    import shtab
+
+    paths = {"FILE": shtab.FILE, "REPORT": shtab.FILE, "PATH": shtab.FILE, "DIR": shtab.DIRECTORY}
+    root = argparse.ArgumentParser(prog="ua-tui", allow_abbrev=False)
+    names = root.add_subparsers(parser_class=argparse.ArgumentParser)
+    for name, command in COMMANDS.items():
+        parser = root if name is None else names.add_parser(name, help=command.about)
+        # The first query is free text, and would stand where the name of a command is completed.
+        add_arguments(parser, command.arguments, only_options=name is None)
+        for action in parser._actions:
+            if action.metavar == "SESSION":
+                action.complete = _SESSIONS  # type: ignore[attr-defined]
+            elif isinstance(action.metavar, str) and action.metavar in paths:
+                action.complete = paths[action.metavar]  # type: ignore[attr-defined]
+    sys.stdout.write(shtab.complete(root, args.shell))
+    return 0
+
+
+def print_schema(args: argparse.Namespace) -> int:
+    """Print the JSON Schema of a format; returns the exit code."""
+    if args.format in _SCHEMAS:
+        module, _, function = _SCHEMAS[args.format].partition(":")
+        schema = getattr(import_module(f"ua_tui.{module}"), function)()
+    else:
+        from ua_tui.observers.output.saving import artifact_schemas
+
+        schema = dict(artifact_schemas()[args.format])
+    sys.stdout.write(json.dumps(schema, indent=2) + "\n")
+    return 0

@@ -1,0 +1,104 @@
+"""`ua-tui open` and `ua-tui replay`: a past session on the full screen, read-only, whole or as it happened."""
+
+from __future__ import annotations
+
+import argparse
+import gc
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+from ua_tui.tui.cli.arguments import settings_of
+from ua_tui.tui.cli.output import complain, screen_problem
+
+if TYPE_CHECKING:
+    from ua_tui.core.settings.model import Settings
+    from ua_tui.tui.app.session_source import SessionSource
+
+_NO_SCREEN = "without one, read transcript.md in the session's folder"
+DEMO_SPEED = 8.0
+
+
+def read_speed(text: str) -> float:
+    """Read the value of `--speed`; `max` is infinite."""
+    try:
+        value = float("inf") if text == "max" else float(text)
+    except ValueError:
+        value = 0.0
+    if 0.5 <= value <= 100 or text == "max":
+        return value
+    raise argparse.ArgumentTypeError(f"{text!r} is neither a number from 0.5 to 100 nor max")
+
+
+def open_session(args: argparse.Namespace) -> int:
+    """Show a session; returns the exit code: 0, 1 if the screen failed, 2 if there is no such session."""
+    from ua_tui.core.history.lookup import find_session
+    from ua_tui.core.history.session import PastSession
+
+    settings = settings_of(args)
+    session = PastSession(find_session(settings.workspace_base, args.session))
+    if problem := screen_problem():
+        return complain(f"{problem}; {_NO_SCREEN}")
+    # Hardly anything becomes garbage before the first frame.
+    gc.disable()
+    from ua_tui.tui.replay.past_source import PastSource
+
+    return _show(settings, PastSource(session, from_list=args.back))
+
+
+def replay_session(args: argparse.Namespace) -> int:
+    """Replay a session; returns the exit code: 0, 1 if the screen failed, 2 if there is no such session."""
+    from ua_tui.core.history.lookup import find_session
+
+    settings = settings_of(args)
+    folder = find_session(settings.workspace_base, args.session)
+    return _replay(settings, folder, speed=args.speed, until=args.until, from_list=args.back)
+
+
+def replay_demo(settings: Settings) -> int:
+    """Replay the recorded research session of the demo; returns the exit code."""
+    from ua_tui.core.demo.recording import unpack_recording
+
+    try:
+        with TemporaryDirectory(prefix="ua-tui-demo-", ignore_cleanup_errors=True) as base:
+            folder = unpack_recording(Path(base))
+            return _replay(settings, folder, speed=DEMO_SPEED, label="Recorded demo session")
+    except OSError as error:
+        return complain(f"the recorded session cannot be unpacked: {error.strerror or error}")
+
+
+def _replay(
+    settings: Settings,
+    folder: Path,
+    *,
+    speed: float,
+    until: int | None = None,
+    label: str = "",
+    from_list: bool = False,
+) -> int:
+    from ua_tui.core.records.journal_reader import PastJournal
+    from ua_tui.core.storage.workspace import JOURNAL
+
+    PastJournal(folder / JOURNAL).close()
+    if problem := screen_problem():
+        return complain(f"{problem}; {_NO_SCREEN}")
+    # Hardly anything becomes garbage before the first frame.
+    gc.disable()
+    from ua_tui.tui.replay.replay_source import ReplaySource
+
+    wait = settings.replay_wait
+    source = ReplaySource(
+        folder, speed=speed, until=until, label=label, longest_wait=wait, from_list=from_list
+    )
+    return _show(settings, source)
+
+
+def _show(settings: Settings, source: SessionSource) -> int:
+    from ua_tui.tui.app.app import UaTuiApp
+    from ua_tui.tui.cli.full_screen import run_read_only
+    from ua_tui.tui.layout.store import LayoutStore
+    from ua_tui.tui.theme.store import store_theme
+
+    app = UaTuiApp(settings, source, layout=LayoutStore())
+    app.theme_store = store_theme
+    return run_read_only(app, settings)
