@@ -1,6 +1,6 @@
 """The events of a session: their types, their JSON, their description in words, and the text of a continuation.
 
-Start with `types.py`, then `describe.py`, which has one function for each type. `codec.py` turns events into lines
-of the journal and back; `tool_names.py` and `units.py` write names and quantities for people. Everything may import
+Start with `types.py`, then `describe.py`, with the sentences in `sentences.json`. `codec.py` turns events into lines of
+the journal and back; `tool_names.py` and `units.py` write names and quantities for people. Everything may import
 this folder; it imports only `ua_tui.core.text` and `ua_tui.core.observation`.
 """

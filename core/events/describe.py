@@ -1,17 +1,25 @@
 """Describes every event for people: what kind it is, one sentence about it, how serious it is, and its details.
 
-run.log, the transcript, plain mode and the conversation all use these descriptions. Each event type has one function
-here; `describe` calls it. The texts are not shortened, so that a reader of them can remove secrets first.
+run.log, the transcript, plain mode and the conversation all use these descriptions. `sentences.json` has the words of
+each event, or of each case of one, by their kind: how serious it is, its sentence, and a line for each detail. Here is
+which case an event is, and what its words need besides its fields. The texts are not shortened, so that a reader of
+them can remove secrets first.
+
+A name in braces stands for a fact or a field. A text is cleaned, and put on one line of at most 200 characters; with
+`:line` on one of any length. With `:text` it keeps its line breaks, and `:own` is for what is clean already. Any other
+format is one of Python's.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from enum import Enum
-from functools import singledispatch
-from typing import Any
+from functools import cache
+from pathlib import Path
+from string import Formatter
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 import msgspec
@@ -82,32 +90,15 @@ _NO_HINTS = Hints()
 BROKEN_STATES = frozenset({"failed", "needs-auth"})
 """States of an MCP server in which the agent cannot use it and a person should know."""
 
-_SESSION_ENDS = {
-    "finished": "The session has ended.",
-    "interrupted": "The session was interrupted.",
-    "quit": "You quit this session.",
-    "timeout": "The session has reached its time limit.",
-    "signal": "The session was ended by a signal.",
-    "forked": "The session was forked.",
-}
 PATHS = {"SIMPLE": "direct answer", "COMPLEX": "full agent"}
 _DECIDED_BY = {"rule": "by a rule", "model": "by the model", "fallback": "by default"}
-_SUBAGENT_ENDS = {
-    "success": ("finished", Severity.SUCCESS),
-    "error": ("failed", Severity.ERROR),
-    "cancelled": ("was cancelled", Severity.STOPPED),
-    "by person": ("was stopped by the user", Severity.STOPPED),
-}
-_TRUST = {
-    "trusted": ("trusted in this folder", Severity.SUCCESS),
-    "refused": ("refused in this folder", Severity.STOPPED),
-    "not_now": ("not used this time", Severity.STOPPED),
-}
 _WAITS_FOR = {"model": SERVICE, "process": "the agent's process"}
-_AUTH_FAILURES = {
-    "cancelled": "cancelled",
-    "expired": "the link expired",
-    "unattended": "nobody was there to sign in",
+_SCOPES = {
+    "once": "",
+    "session": " for this session",
+    "folder": " in this folder",
+    "everywhere": " everywhere",
+    "mode": " by the permission mode",
 }
 
 
@@ -117,13 +108,73 @@ def describe(event: ev.Event, hints: Hints = _NO_HINTS) -> Description:
     Raises:
         NotImplementedError: the event's type has no description.
     """
-    return _describe(event, hints)
+    if isinstance(event, ev.UnknownEvent):
+        return Description(event.original_name, "An event that this version does not know.")
+    words, name = _words(), event.event_name
+    case = (
+        _of_session(event)
+        or _of_model(event, hints)
+        or _of_work(event, hints)
+        or _of_question(event)
+        or _Case()
+    )
+    found = words.get(f"{name}.{case.name}" if case.name else name) or words.get(f"{name}.other")
+    if found is None:
+        raise NotImplementedError(f"core/events/sentences.json does not describe {name} {case.name}".rstrip())
+    details = (detail for each in found.details if (detail := each.fill(event, case.facts)))
+    sentence = found.sentence.fill(event, case.facts)
+    return Description(found.kind, sentence, found.severity, (*details, *case.details))
+
+
+class _Words(NamedTuple):
+    kind: str
+    severity: Severity
+    sentence: _Template
+    details: tuple[_Template, ...]
+
+
+class _Template:
+    """A text with names in braces, as the docstring of this module describes them."""
+
+    def __init__(self, text: str) -> None:
+        self._parts = [
+            (before, name, _FORMATS.get(form or "") or f"{{:{form}}}".format)
+            for before, name, form, _ in Formatter().parse(text)
+        ]
+
+    def fill(self, event: ev.Event, facts: Mapping[str, object]) -> str:
+        """The text, with facts and fields of the event in place of the names."""
+        found = []
+        for before, name, form in self._parts:
+            found.append(before)
+            if name is not None:
+                found.append(form(facts[name] if name in facts else getattr(event, name)))
+        return "".join(found)
+
+
+@cache
+def _words() -> Mapping[str, _Words]:
+    """The words of each event, or of each case of one, by `event` or `event.case`."""
+    found: dict[str, _Words] = {}
+    for kind, events in msgspec.json.decode(Path(__file__).with_name("sentences.json").read_bytes()).items():
+        for name, (severity, *texts) in events.items():
+            sentence, *details = map(_Template, texts)
+            found[name] = _Words(kind, Severity(severity), sentence, tuple(details))
+    return found
+
+
+class _Case(NamedTuple):
+    """Which case of an event it is, what its words need besides the fields of the event, and further details."""
+
+    name: str = ""
+    facts: Mapping[str, object] = {}
+    details: Sequence[str] = ()
 
 
 def describe_resume(event: ev.SessionStarted) -> str:
     """Describe, in a sentence, with which model and spending limit a session is resumed."""
     # Its folder may have been renamed.
-    name = "" if event.resumed_from == event.session_id else f" as session {clean_line(event.session_id)}"
+    name = "" if event.resumed_from == event.session_id else f" as {clean_line(event.session_id)}"
     return f"Resumed{name}{_resume_terms(event)}."
 
 
@@ -165,223 +216,6 @@ def describe_server(server: ev.McpServer, *, again: bool = False) -> Description
             return Description("mcp", f"MCP server {name} is {clean_line(status)}.")
 
 
-_SENTENCES: Mapping[type[ev.Event], tuple[str, str, Severity]] = {
-    ev.ConversationCleared: (
-        "agent",
-        "The agent forgot the conversation. The session and its files stay.",
-        Severity.INFO,
-    ),
-    ev.SubagentProgress: ("sub-agent", "{name}: {description}", Severity.INFO),
-    ev.ObserverStarted: ("observer", "{observer} started on {tool_use_id}", Severity.INFO),
-    ev.PipelineFailed: ("pipeline", "Handler {handler} of {pipeline} failed: {error}", Severity.ERROR),
-    ev.TracingFailed: ("tracing", "Tracing failed: {error}. The session continues.", Severity.WARNING),
-}
-"""The kind, sentence and severity of events that need no more than their fields."""
-
-
-# Types are registered by name below: reading annotations would cost milliseconds at each start.
-@singledispatch
-def _describe(event: ev.Event, hints: Hints) -> Description:
-    if (row := _SENTENCES.get(type(event))) is not None:
-        kind, sentence, severity = row
-        fields = {name: _line(str(value)) for name, value in msgspec.structs.asdict(event).items()}
-        return Description(kind, sentence.format(**fields), severity)
-    found = _describe_work(event, hints) or _describe_claims(event) or _describe_other(event)
-    if found is None:
-        raise NotImplementedError(f"core/events/describe.py does not describe {event.event_name}")
-    return found
-
-
-def _describe_work(event: ev.Event, hints: Hints) -> Description | None:
-    """Describe what the model, its tools and its sub-agents do, where one sentence fits all cases."""
-    match event:
-        case ev.QueryReceived():
-            return Description("query", clean(event.text))
-        case ev.ThinkingDelta():
-            return Description("thinking", clean(event.text))
-        case ev.TextDelta() | ev.MessageFinished():
-            return Description("answer", clean(event.text))
-        case ev.QuerySteered():
-            return Description("query", f"Sent to the running query: {clean(event.text)}")
-        case ev.FilesAttached():
-            return Description("query", f"Attached: {', '.join(map(_attached, event.files))}.")
-        case ev.TokensSpent():
-            by = " by a sub-agent" if event.parent_tool_use_id else ""
-            sentence = f"{event.usage.total} tokens of {clean_line(event.model) or 'the model'}{by}"
-            return Description("tokens", f"{sentence}{_cost(event.cost_usd)}")
-        case ev.PathFellBack():
-            tool = tool_name(event.tool_name).short
-            return Description("path", f"The query needs a tool ({tool}): it continues with the full agent.")
-        case ev.ToolCallStarted():
-            return Description("tool", f"{hints.tool or clean_line(event.name)} started", Severity.STARTED)
-        case ev.ToolCallProgress():
-            done = progress(event.done, event.total, event.unit)
-            return Description("tool", f"{hints.tool or clean_line(event.tool_use_id)}: {done}")
-        case ev.SubagentStarted():
-            sentence = f"{clean_line(event.name)} started: {_line(event.description)}".removesuffix(": ")
-            return Description("sub-agent", sentence, Severity.STARTED)
-        case ev.SubagentFinished():
-            end, severity = _SUBAGENT_ENDS["by person" if event.by_person else event.status]
-            return Description("sub-agent", f"{clean_line(event.name)} {end}", severity)
-        case ev.ComplianceFailed() | ev.ComplianceEnforced():
-            return _describe_rule(event)
-    return None
-
-
-def _describe_claims(event: ev.Event) -> Description | None:
-    """Describe what is found and said about the claims of a report."""
-    match event:
-        case ev.ReportChecked():
-            sentence = f"Checked: {_line(event.report)}: {_line(event.summary)}"
-            details = f"{_line(event.check)} in {event.duration_ms:.0f} ms"
-            severity = Severity.WARNING if event.red else Severity.SUCCESS
-            return Description("check", sentence, severity, (details,))
-        case ev.OpinionGiven():
-            counts = ", ".join(f"{count:,} {clean_line(verdict)}" for verdict, count in event.counts.items())
-            sentence = f"Second opinion on {_line(event.report)}: {counts or 'none'}"
-            return Description("check", sentence, details=(f"{_line(event.model)}{_cost(event.cost_usd)}",))
-        case ev.ClaimsDecided():
-            signed = signed_of(event.accepted, event.rejected, event.open)
-            return Description(
-                "check", f"{signed}: {_line(event.report)}", details=(f"by {_line(event.by)}",)
-            )
-    return None
-
-
-def _describe_other(event: ev.Event) -> Description | None:
-    """Describe limits, files, servers and failures, where one sentence fits all cases."""
-    match event:
-        case ev.PlanLimit():
-            severity = Severity.WARNING if event.is_near else Severity.INFO
-            return Description("model", f"Your plan: {describe_plan(event)}.", severity)
-        case ev.ModelChosen():
-            return Description("model", f"The next query uses {_model_choice(event)}.")
-        case ev.BudgetRaised():
-            spent, limit = spent_of(event.spent_usd, event.limit_usd)
-            return Description("budget", f"The spending limit is now {limit}; {spent} is spent.")
-        case ev.ArtifactSaved():
-            copied = f", copied to {_line(event.copied_to)}" if event.copied_to else ""
-            details = f"{clean_line(event.kind)}, {event.size} bytes, by {clean_line(event.observer)}"
-            sentence = f"Saved: {_line(event.path)}{copied}"
-            return Description("artifact", sentence, Severity.SUCCESS, (details,))
-        case ev.ArtifactChanged():
-            details = f"{clean_line(event.kind)}, {event.size} bytes"
-            return Description("artifact", f"Changed: {_line(event.path)}", details=(details,))
-        case ev.UntrustedTextRead():
-            sentence = f"The agent has read text that is not yours: {_line(event.what)}."
-            return Description("permission", sentence, details=("What can carry data out asks from now on.",))
-        case ev.AuthRequired():
-            sentence = f"{_account(event)} needs your account. Open this link, then come back:"
-            return Description("auth", sentence, Severity.QUESTION, (clean(event.url).strip(),))
-        case ev.ServerTrustAsked():
-            server = clean_line(event.server)
-            sentence = f"May the MCP server {server} of this folder be used? {_line(event.target)}"
-            return Description(
-                "trust", sentence, Severity.QUESTION, tuple(filter(None, [_line(event.source)]))
-            )
-        case ev.ServerTrustAnswered():
-            decision, severity = _TRUST[event.decision]
-            return Description("trust", f"MCP server {clean_line(event.server)} is {decision}.", severity)
-        case ev.McpStatus(servers=servers):
-            states = ", ".join(f"{clean_line(each.name)} {clean_line(each.status)}" for each in servers)
-            details_of = tuple(describe_server(each).sentence for each in servers if each.error)
-            return Description("mcp", states or "no servers", details=details_of)
-        case ev.ErrorRaised():
-            sentence = f"{clean_line(event.where)}: {clean(event.message).strip()}".removeprefix(": ")
-            return Description("error", sentence, Severity.ERROR, tuple(map(_line, event.causes)))
-        case ev.UnknownEvent():
-            return Description(event.original_name, "An event that this version does not know.")
-    return None
-
-
-# Sessions and queries
-
-
-@_describe.register(ev.SessionStarted)
-def _session_started(event: ev.SessionStarted, _hints: Hints) -> Description:
-    name = f"Session {clean_line(event.session_id)}{' (demo)' if event.demo else ''}"
-    place = f"in {_line(event.workspace)}"
-    version, mode = clean_line(event.version), clean_line(event.permission_mode)
-    details = (f"ua-tui {version}, model {_name(event.model)}, permissions {mode}", *describe_folder(event))
-    if event.resumed_from is None:
-        return Description("session", f"{name} started {place}", details=details)
-    before = "before its first query"
-    if event.queries_before:
-        before = f"after {quantity(event.queries_before, 'query', 'queries')}"
-    return Description("session", f"{name} resumed {before} {place}{_resume_terms(event)}", details=details)
-
-
-@_describe.register(ev.SessionFinished)
-def _session_finished(event: ev.SessionFinished, _hints: Hints) -> Description:
-    counts = (
-        quantity(event.queries, "query", "queries"),
-        quantity(event.tool_calls, "tool call"),
-        quantity(event.artifacts, "artifact"),
-    )
-    details = (
-        f"{', '.join(counts)}{_cost(event.cost_usd, event.unpriced)}, {spoken_duration(event.duration_ms)}"
-    )
-    sentence = _SESSION_ENDS.get(event.reason, f"The session has ended: {clean_line(event.reason)}.")
-    return Description("session", sentence, details=(details,))
-
-
-@_describe.register(ev.SessionForked)
-def _session_forked(event: ev.SessionForked, _hints: Hints) -> Description:
-    above = "" if event.query_id == "q1" else ": everything above is from it"
-    sentences = [f"This session is a fork of {_line(event.session)}{above}."]
-    if event.cost_usd:
-        sentences.append(f"It had cost {money(event.cost_usd)} by then, which is not counted here.")
-    if event.files == "now":
-        sentences.append("Some files have changed since then: they are as they were at the fork.")
-    if event.omitted:
-        are = "is" if event.omitted == 1 else "are"
-        sentences.append(f"{quantity(event.omitted, 'damaged line')} of its journal {are} omitted.")
-    return Description("session", " ".join(sentences))
-
-
-@_describe.register(ev.SessionRewound)
-def _session_rewound(event: ev.SessionRewound, _hints: Hints) -> Description:
-    number = _line(event.query_id).removeprefix("q")
-    sentence = f"Went back to before query {number}: the agent no longer knows it and what followed."
-    if event.restored or event.removed:
-        changed = (
-            quantity(len(event.restored), "file is as it was", "files are as they were")
-            if event.restored
-            else "",
-            f"{quantity(len(event.removed), 'file')} removed" if event.removed else "",
-        )
-        sentence += f" {', '.join(filter(None, changed))}."
-    kept = (f"What was undone is kept in {_line(event.kept_as)}.",) if event.kept_as else ()
-    return Description("session", sentence, details=kept)
-
-
-def _attached(file: ev.AttachedFile) -> str:
-    facts = []
-    if file.width and file.height:
-        facts.append(f"{file.width:,} × {file.height:,}")
-    if file.pages:
-        facts.append(quantity(file.pages, "page"))
-    origin = f"{_line(file.resource)} as " if file.resource else ""
-    return f"{origin}{_line(file.path)} ({', '.join([*facts, size(file.size)])})"
-
-
-@_describe.register(ev.ContextCompaction)
-def _compaction(event: ev.ContextCompaction, _hints: Hints) -> Description:
-    match event.state:
-        case "started":
-            return Description(
-                "agent", "The conversation is being summarised, to free context.", Severity.STARTED
-            )
-        case "failed":
-            return Description("agent", "The conversation could not be summarised.", Severity.WARNING)
-    sizes = f"from {event.tokens_before:,} tokens" if event.tokens_before else ""
-    if event.tokens_before and event.tokens_after:
-        sizes += f" to {event.tokens_after:,}"
-    why = ", as its context was nearly full" if event.trigger == "auto" else ""
-    words = " ".join(filter(None, ("The conversation was summarised", sizes)))
-    return Description("agent", f"{words}{why}.")
-
-
 _PLAN_LIMITS = {
     "five_hour": "the limit for five hours",
     "seven_day": "the limit for a week",
@@ -411,168 +245,194 @@ def describe_plan(event: ev.PlanLimit, now: datetime | None = None) -> str:
     return f"{limit} was reset at {at:%H:%M}{day}" if at <= now else f"{used}; it resets at {at:%H:%M}{day}"
 
 
-@_describe.register(ev.QueryClassified)
-def _query_classified(event: ev.QueryClassified, _hints: Hints) -> Description:
-    sentence = f"{PATHS[event.decision]}, chosen {_DECIDED_BY[event.source]}"
-    details = f"{event.decision} in {spoken_duration(event.duration_ms)}: {clean(event.raw_response)}"
-    return Description("path", sentence, details=(details.removesuffix(": "),))
+def _of_session(event: ev.Event) -> _Case | None:
+    """The case of what happens to a session, its files and its services."""
+    match event:
+        case ev.SessionStarted():
+            facts = {
+                "demo": " (demo)" if event.demo else "",
+                "model_name": _name(event.model),
+                "before": "before its first query",
+                "terms": _resume_terms(event),
+            }
+            if event.queries_before:
+                facts["before"] = f"after {quantity(event.queries_before, 'query', 'queries')}"
+            case = "new" if event.resumed_from is None else "resumed"
+            return _Case(case, facts, tuple(describe_folder(event)))
+        case ev.SessionFinished():
+            return _Case(event.reason, {"totals": _totals(event)})
+        case ev.SessionForked():
+            return _Case("", {"more": "".join(_about_fork(event))})
+        case ev.SessionRewound():
+            kept = f"What was undone is kept in {_line(event.kept_as)}." if event.kept_as else ""
+            number = _line(event.query_id).removeprefix("q")
+            return _Case("", {"number": number, "files": _rewound_files(event), "kept": kept})
+        case ev.ArtifactSaved():
+            return _Case("", {"copied": _after(", copied to ", _line(event.copied_to or ""))})
+        case ev.ReportChecked():
+            return _Case("red" if event.red else "clear")
+        case ev.OpinionGiven():
+            counts = (f"{count:,} {clean_line(verdict)}" for verdict, count in event.counts.items())
+            return _Case("", {"verdicts": ", ".join(counts) or "none", "cost": _cost(event.cost_usd)})
+        case ev.ClaimsDecided():
+            return _Case("", {"signed": signed_of(event.accepted, event.rejected, event.open)})
+        case ev.McpStatus():
+            states = (f"{clean_line(each.name)} {clean_line(each.status)}" for each in event.servers)
+            errors = tuple(describe_server(each).sentence for each in event.servers if each.error)
+            return _Case("", {"states": ", ".join(states) or "no servers"}, errors)
+        case ev.ErrorRaised():
+            where = clean_line(event.where)
+            facts = {"place": f"{where}: " if where else "", "said": clean(event.message).strip()}
+            return _Case("", facts, tuple(map(_line, event.causes)))
+    return None
 
 
-@_describe.register(ev.QueryFinished)
-def _query_finished(event: ev.QueryFinished, hints: Hints) -> Description:
-    took = _time(event.duration_ms, hints) if event.duration_ms else ""
-    after = f" after {took}" if took else ""
-    details = (f"{quantity(event.turns, 'turn')}{_cost(event.cost_usd, event.unpriced)}",)
-    match event.status:
-        case "success":
-            return Description("query", f"Done in {took}" if took else "Done", Severity.SUCCESS, details)
-        case "interrupted":
-            reason = f": {clean(event.error).strip().rstrip('.')}" if event.error else ""
-            sentence = f"Interrupted{after}{reason}. Partial output is kept."
-            return Description("query", sentence, Severity.STOPPED, details)
-        case "error":
-            reason = clean(event.error or "no reason was given").strip()
-            if reason.startswith(CONNECTION_BROKE):
-                return Description("query", reason, Severity.ERROR, details)
-            return Description("query", f"The query failed{after}: {reason}", Severity.ERROR, details)
+def _of_model(event: ev.Event, hints: Hints) -> _Case | None:
+    """The case of what happens to a query, and between it and the model."""
+    match event:
+        case ev.FilesAttached():
+            return _Case("", {"attached": ", ".join(map(_attached, event.files))})
+        case ev.QueryClassified():
+            took, by = spoken_duration(event.duration_ms), _DECIDED_BY[event.source]
+            facts = {"path": PATHS[event.decision], "by": by, "took": took}
+            return _Case("", facts | {"reply": _after(": ", clean(event.raw_response))})
+        case ev.PathFellBack():
+            return _Case("", {"tool": tool_name(event.tool_name).short})
+        case ev.QueryFinished():
+            reason = clean(event.error).strip() if event.error else ""
+            broke = event.status == "error" and reason.startswith(CONNECTION_BROKE)
+            took = _time(event.duration_ms, hints) if event.duration_ms else ""
+            return _Case(
+                "connection_broke" if broke else event.status,
+                {
+                    "in_time": _after(" in ", took),
+                    "after": _after(" after ", took),
+                    "why": f": {reason.rstrip('.')}" if event.error else "",
+                    "reason": reason if event.error else "no reason was given",
+                    "totals": f"{quantity(event.turns, 'turn')}{_cost(event.cost_usd, event.unpriced)}",
+                },
+            )
+        case ev.ContextCompaction():
+            sizes = f" from {event.tokens_before:,} tokens" if event.tokens_before else ""
+            to = f" to {event.tokens_after:,}" if sizes and event.tokens_after else ""
+            why = ", as its context was nearly full" if event.trigger == "auto" else ""
+            return _Case(event.state, {"sizes": sizes + to, "why": why})
+        case ev.PlanLimit():
+            return _Case("near" if event.is_near else "far", {"used": describe_plan(event)})
+        case ev.ModelChosen():
+            return _Case("", {"choice": _model_choice(event)})
+        case ev.TokensSpent():
+            by = " by a sub-agent" if event.parent_tool_use_id else ""
+            facts = {"of": clean_line(event.model) or "the model", "by": by, "cost": _cost(event.cost_usd)}
+            return _Case("", {"total": event.usage.total, **facts})
+        case ev.PermissionModeChanged():
+            why = ", as the plan was approved" if event.by == "plan" else ""
+            case = event.mode if event.mode == "bypassPermissions" else "careful"
+            return _Case(case, {"why": why, "rule": _after(": ", MODE_RULES.get(event.mode, ""))})
+        case ev.ApiRetry():
+            reason = describe_retry(event.error, event.detail)
+            delay = f" in {spoken_duration(event.delay_ms)}" if event.delay_ms else ""
+            case = "final" if event.error in FINAL_CODES else "again"
+            return _Case(case, {"reason": reason[:1].upper() + reason[1:], "delay": delay})
+        case ev.BudgetRaised() | ev.BudgetReached():
+            spent, limit = spent_of(event.spent_usd, event.limit_usd)
+            case = event.level if isinstance(event, ev.BudgetReached) else ""
+            if case == "spent" and getattr(event, "refused", False):
+                case = "refused"
+            return _Case(case, {"spent": spent, "limit": limit})
+    return None
 
 
-# The model
+def _of_work(event: ev.Event, hints: Hints) -> _Case | None:
+    """The case of what tools, sub-agents and observers do, and of waiting for them."""
+    match event:
+        case ev.ToolCallStarted():
+            return _Case("", {"tool": hints.tool or clean_line(event.name)})
+        case ev.ToolCallProgress():
+            done = progress(event.done, event.total, event.unit)
+            return _Case("", {"tool": hints.tool or clean_line(event.tool_use_id), "progress": done})
+        case ev.ToolCallFinished():
+            found = event.observation
+            pages = _pages_read(found) if isinstance(found, CrawlObservation) else ""
+            facts = {
+                "tool": hints.tool or clean_line(found.tool_name if found else event.tool_use_id),
+                "took": _time(event.duration_ms, hints),
+                "pages": _after(": ", pages),
+                "error": (found.error if found is not None else None) or "",
+            }
+            return _Case(event.status, facts)
+        case ev.SubagentStarted():
+            return _Case("", {"task": _after(": ", _line(event.description))})
+        case ev.SubagentFinished():
+            return _Case("by_person" if event.by_person else event.status)
+        case ev.ComplianceFailed() | ev.ComplianceEnforced():
+            first, _, findings = event.message.partition("\n\n")
+            rule = _line(first) or clean_line(event.rule).replace("_", " ")
+            lines = () if event.finding else (clean_line(event.rule), *map(_line, findings.splitlines()))
+            case = "finding" if event.finding else "rule"
+            return _Case(case, {"broken": rule.rstrip(".")}, tuple(filter(None, lines)))
+        case ev.ObserverFinished():
+            facts = {"reason": _after(": ", _line(event.error or event.note or ""))}
+            return _Case(event.status, facts, tuple(map(clean_line, event.artifacts)))
+        case ev.AgentSilent():
+            facts = {
+                "service": SERVICE,
+                "silent": spoken_duration(event.silent_ms).replace(".0 s", " s"),
+                # A person may have set another time, which ends later.
+                "most": ", up to 30 s" if event.silent_ms < 30_000 else "",
+                "has": "have" if ", " in event.name else "has",
+                "waited_for": _WAITS_FOR.get(event.waits_for) or _line(event.name),
+            }
+            over = "over_server" if event.waits_for == "server" else "over"
+            return _Case(over if event.over else event.waits_for, facts)
+    return None
 
 
-@_describe.register(ev.PermissionModeChanged)
-def _permission_mode_changed(event: ev.PermissionModeChanged, _hints: Hints) -> Description:
-    before, now = clean_line(event.previous), clean_line(event.mode)
-    why = ", as the plan was approved" if event.by == "plan" else ""
-    severity = Severity.WARNING if event.mode == "bypassPermissions" else Severity.INFO
-    rule = MODE_RULES.get(event.mode, "")
-    sentence = f"Permission mode {now}{why}" + (f": {rule}." if rule else ".")
-    return Description("mode", sentence, severity, (f"It was {before}.",))
+def _of_question(event: ev.Event) -> _Case | None:
+    """The case of what a person is asked and answers."""
+    match event:
+        case ev.PermissionApplied():
+            by = f"by the rule {_line(event.rule)} ({clean_line(event.origin)})"
+            by = by if event.rule else "by the permission mode"
+            return _Case(event.decision, {"subject": _subjects(event), "by": by})
+        case ev.PermissionAsked():
+            asked = " ".join(map(_line, questions_of(event.input))) if event.is_question else ""
+            facts = {"subject": _subjects(event), "questions": asked or "(no question)"}
+            case = "plan" if event.is_plan else "question" if event.is_question else "call"
+            return _Case(case, facts | {"why": _after(" ", _line(event.reason))})
+        case ev.PermissionAnswered():
+            return _answer(event)
+        case ev.ElicitationAsked():
+            page = f" you to open {_host(event.url)}" if event.mode == "url" else ""
+            return _Case("", {"page": page, "asked": _line(event.message) or "(no message)"})
+        case ev.ElicitationAnswered():
+            asked = clean_line(event.message)
+            facts = {"question": f" (“{asked}”)" if asked else "", "host": _host(event.url)}
+            if event.action != "accept":
+                return _Case(event.action if event.by == "person" else event.by, facts)
+            values = (f"{_line(name)}: {_line(_shown(value))}" for name, value in event.values.items())
+            return _Case("accept_page" if event.url else "accept", facts, tuple(values))
+        case ev.AuthRequired():
+            return _Case("", {"account": _account(event)}, (clean(event.url).strip(),))
+        case ev.AuthFinished():
+            return _Case(event.outcome, {"account": _account(event)})
+        case ev.ServerTrustAnswered():
+            return _Case(event.decision)
+    return None
 
 
-@_describe.register(ev.ApiRetry)
-def _api_retry(event: ev.ApiRetry, _hints: Hints) -> Description:
-    reason = describe_retry(event.error, event.detail)
-    sentence = reason[:1].upper() + reason[1:]
-    if event.error in FINAL_CODES:
-        return Description("retry", f"{sentence}.", Severity.ERROR)
-    delay = f" in {spoken_duration(event.delay_ms)}" if event.delay_ms else ""
-    again = f"trying again{delay} ({event.attempt} of {event.max_attempts})"
-    return Description("retry", f"{sentence}; {again}.", Severity.RETRY)
-
-
-@_describe.register(ev.AgentSilent)
-def _agent_silent(event: ev.AgentSilent, _hints: Hints) -> Description:
-    name, silent = _line(event.name), spoken_duration(event.silent_ms).replace(".0 s", " s")
-    if event.over and event.waits_for == "server":
-        return Description("silence", f"The query no longer waits for {name}.")
-    if event.over:
-        return Description("silence", f"Something came from {_WAITS_FOR.get(event.waits_for) or name} again.")
-    match event.waits_for:
-        case "server":
-            # A person may have set another time, which ends later.
-            most = ", up to 30 s" if event.silent_ms < 30_000 else ""
-            return Description("silence", f"Waiting for {name} to start ({silent}{most}).")
-        case "tool":
-            verb = "have" if ", " in name else "has"
-            return Description("silence", f"{name} {verb} been running for {silent} without a result.")
-        case "subagent":
-            return Description("silence", f"No message from {name} for {silent}.")
-        case "process":
-            sentence = f"The agent's process has not reacted for {silent}."
-            return Description("silence", sentence, Severity.WARNING)
-        case _:
-            return Description("silence", f"No answer from {SERVICE} for {silent}.", Severity.WARNING)
-
-
-@_describe.register(ev.BudgetReached)
-def _budget_reached(event: ev.BudgetReached, _hints: Hints) -> Description:
-    spent, limit = spent_of(event.spent_usd, event.limit_usd)
-    if event.level == "warning":
-        sentence = (
-            f"{spent} of {limit} is spent. Work stops at the limit; raise it with /budget or --max-cost."
-        )
-        return Description("budget", sentence, Severity.WARNING)
-    waiting = "The query waits" if event.refused else "Nothing more runs"
-    sentence = f"Spending limit reached: {spent} of {limit}. {waiting} until you raise it with /budget or --max-cost."
-    return Description("budget", sentence, Severity.ERROR)
-
-
-# Tools and sub-agents
-
-
-def _pages_read(found: CrawlObservation) -> str:
-    """Say how many pages were read, and why the others were not; empty if there were none."""
-    if not found.failed:
-        return f"{quantity(found.pages, 'page')} read" if found.pages else ""
-    read = f"{found.pages} of {quantity(found.pages + found.failed, 'page')} read, {found.failed} failed"
-    return f"{read}: {clean_line(found.unread)}" if found.unread else read
-
-
-@_describe.register(ev.ToolCallFinished)
-def _tool_call_finished(event: ev.ToolCallFinished, hints: Hints) -> Description:
-    observation = event.observation
-    name = hints.tool or clean_line(observation.tool_name if observation else event.tool_use_id)
-    took = _time(event.duration_ms, hints)
-    details = (clean(observation.error),) if observation is not None and observation.error else ()
-    match event.status:
-        case "success":
-            pages = _pages_read(observation) if isinstance(observation, CrawlObservation) else ""
-            done = f"{name} finished in {took}: {pages}" if pages else f"{name} finished in {took}"
-            return Description("tool", done, Severity.SUCCESS, details)
-        case "error":
-            return Description("tool", f"{name} failed after {took}", Severity.ERROR, details)
-        case "denied":
-            return Description("tool", f"{name} was denied", Severity.STOPPED, details)
-        case "cancelled":
-            return Description("tool", f"{name} was cancelled after {took}", Severity.STOPPED)
-        case "waiting":
-            return Description("tool", f"{name} did not run and waits", Severity.WARNING, details)
-        case "blocked":
-            return Description("tool", f"{name} was blocked by its service", Severity.STOPPED, details)
-
-
-# Observers and artifacts
-
-
-@_describe.register(ev.ObserverFinished)
-def _observer_finished(event: ev.ObserverFinished, _hints: Hints) -> Description:
-    name, reason = clean_line(event.observer), _line(event.error or event.note or "")
-    counts = f"{event.items} items, {event.rejected} rejected, {event.duplicates} duplicates"
-    details = (
-        f"{clean_line(event.tool_use_id)} in {event.duration_ms:.0f} ms: {counts}",
-        *map(clean_line, event.artifacts),
-    )
-    sentence = f"{name} {event.status}{f': {reason}' if reason else ''}"
-    severity = {"saved": Severity.SUCCESS, "skipped": Severity.INFO, "failed": Severity.ERROR}[event.status]
-    return Description("observer", sentence, severity, details)
-
-
-# Questions
-
-
-@_describe.register(ev.PermissionApplied)
-def _permission_applied(event: ev.PermissionApplied, _hints: Hints) -> Description:
-    by = (
-        f"by the rule {_line(event.rule)} ({clean_line(event.origin)})"
-        if event.rule
-        else "by the permission mode"
-    )
-    details = (_line(event.reason),) if event.reason else ()
-    if event.decision == "deny":
-        return Description("permission", f"{_subjects(event)} was denied {by}", Severity.STOPPED, details)
-    return Description("permission", f"{_subjects(event)} was allowed {by}", details=details)
-
-
-@_describe.register(ev.PermissionAsked)
-def _permission_asked(event: ev.PermissionAsked, _hints: Hints) -> Description:
-    if event.is_plan:
-        return Description("permission", "The plan waits for your approval.", Severity.QUESTION)
-    if event.is_question:
-        asked = " ".join(_line(each) for each in questions_of(event.input)) or "(no question)"
-        return Description("permission", f"Question: {asked}", Severity.QUESTION)
-    sentence = f"May {_subjects(event)} run? {_line(event.reason)}".rstrip()
-    return Description("permission", sentence, Severity.QUESTION)
+def _answer(event: ev.PermissionAnswered) -> _Case:
+    why = _after(": ", _line(event.reason))
+    scope = _SCOPES.get(event.scope, f" ({clean_line(event.scope)})")
+    facts = {"subject": _subjects(event), "why": why, "why_not": why or ".", "how_long": scope}
+    if event.tool_name == ev.EXIT_PLAN:
+        return _Case(f"plan_{event.decision}", facts)
+    if event.tool_name == ev.ASK_USER:
+        answers = _answers_in(event.input or {}) if event.decision == "allow" else ()
+        return _Case(f"question_{event.decision}", facts, answers)
+    if event.decision == "allow" and event.input is not None:
+        return _Case("changed", facts, tuple(map(_line, event.changes)))
+    return _Case(event.decision, facts)
 
 
 def questions_of(arguments: Mapping[str, Any]) -> list[str]:
@@ -585,68 +445,60 @@ def _answers_in(arguments: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(f"{_line(key)} {_line(str(value))}" for key, value in (answers or {}).items())
 
 
-_SCOPES = {
-    "once": "",
-    "session": " for this session",
-    "folder": " in this folder",
-    "everywhere": " everywhere",
-    "mode": " by the permission mode",
-}
+# Parts of sentences
 
 
-@_describe.register(ev.PermissionAnswered)
-def _permission_answered(event: ev.PermissionAnswered, _hints: Hints) -> Description:
-    reason = f": {_line(event.reason)}" if event.reason else ""
-    if event.tool_name == ev.EXIT_PLAN:
-        if event.decision == "allow":
-            return Description("permission", "The plan was approved.", Severity.SUCCESS)
-        return Description("permission", f"The plan was not approved{reason or '.'}", Severity.STOPPED)
-    if event.tool_name == ev.ASK_USER:
-        if event.decision == "allow":
-            return Description(
-                "permission", "You answered.", Severity.SUCCESS, _answers_in(event.input or {})
-            )
-        return Description("permission", f"The question was not answered{reason or '.'}", Severity.STOPPED)
-    if event.decision == "deny":
-        return Description("permission", f"{_subjects(event)} was denied{reason}", Severity.STOPPED)
-    if event.input is not None:
-        changes = tuple(_line(each) for each in event.changes)
-        sentence = f"{_subjects(event)} was allowed with changed arguments"
-        return Description("permission", sentence, Severity.SUCCESS, changes)
-    scope = _SCOPES.get(event.scope, f" ({clean_line(event.scope)})")
-    return Description("permission", f"{_subjects(event)} was allowed{scope}{reason}", Severity.SUCCESS)
+def _line(text: str) -> str:
+    """Clean a text of any length and put it on one line."""
+    return clean_line(text, max(len(text), 1))
 
 
-@_describe.register(ev.ElicitationAsked)
-def _elicitation_asked(event: ev.ElicitationAsked, _hints: Hints) -> Description:
-    what = f"{clean_line(event.server)} asks you to open {_host(event.url)}" if event.mode == "url" else ""
-    sentence = f"{what or f'{clean_line(event.server)} asks'}: {_line(event.message) or '(no message)'}"
-    return Description("request", sentence, Severity.QUESTION)
+def _after(mark: str, text: str) -> str:
+    """A text behind a mark; empty without a text."""
+    return f"{mark}{text}" if text else ""
 
 
-_UNANSWERED = {
-    "headless": "was declined: no one is available to answer",
-    "interrupted": "was cancelled",
-    "withdrawn": "ended without an answer: the server no longer waits",
-}
+def _totals(event: ev.SessionFinished) -> str:
+    counts = (
+        quantity(event.queries, "query", "queries"),
+        quantity(event.tool_calls, "tool call"),
+        quantity(event.artifacts, "artifact"),
+    )
+    cost = _cost(event.cost_usd, event.unpriced)
+    return f"{', '.join(counts)}{cost}, {spoken_duration(event.duration_ms)}"
 
 
-@_describe.register(ev.ElicitationAnswered)
-def _elicitation_answered(event: ev.ElicitationAnswered, _hints: Hints) -> Description:
-    server, asked = clean_line(event.server), clean_line(event.message, 200)
-    question = f" (“{asked}”)" if asked else ""
-    if event.action == "accept":
-        details = tuple(f"{_line(name)}: {_line(_shown(value))}" for name, value in event.values.items())
-        done = (
-            f"You agreed to open {_host(event.url)} for {server}" if event.url else f"You answered {server}"
-        )
-        return Description("request", f"{done}{question}.", Severity.SUCCESS, details)
-    if event.by == "person":
-        verb = "declined" if event.action == "decline" else "cancelled"
-        return Description("request", f"You {verb} what {server} asked{question}.", Severity.STOPPED)
-    outcome = _UNANSWERED.get(event.by) or f"was declined: {_line(event.reason)}"
-    severity = Severity.WARNING if event.by == "program" else Severity.STOPPED
-    return Description("request", f"What {server} asked{question} {outcome}.", severity)
+def _about_fork(event: ev.SessionForked) -> Iterator[str]:
+    yield "." if event.query_id == "q1" else ": everything above is from it."
+    if event.cost_usd:
+        yield f" It had cost {money(event.cost_usd)} by then, which is not counted here."
+    if event.files == "now":
+        yield " Some files have changed since then: they are as they were at the fork."
+    if event.omitted:
+        are = "is" if event.omitted == 1 else "are"
+        yield f" {quantity(event.omitted, 'damaged line')} of its journal {are} omitted."
+
+
+def _rewound_files(event: ev.SessionRewound) -> str:
+    restored, removed = len(event.restored), len(event.removed)
+    changed = [quantity(restored, "file is as it was", "files are as they were")] if restored else []
+    changed += [f"{quantity(removed, 'file')} removed"] if removed else []
+    return f" {', '.join(changed)}." if changed else ""
+
+
+def _attached(file: ev.AttachedFile) -> str:
+    facts = [f"{file.width:,} × {file.height:,}"] if file.width and file.height else []
+    facts += [quantity(file.pages, "page")] if file.pages else []
+    origin = f"{_line(file.resource)} as " if file.resource else ""
+    return f"{origin}{_line(file.path)} ({', '.join([*facts, size(file.size)])})"
+
+
+def _pages_read(found: CrawlObservation) -> str:
+    """Say how many pages were read, and why the others were not; empty if there were none."""
+    if not found.failed:
+        return f"{quantity(found.pages, 'page')} read" if found.pages else ""
+    read = f"{found.pages} of {quantity(found.pages + found.failed, 'page')} read, {found.failed} failed"
+    return f"{read}{_after(': ', clean_line(found.unread))}"
 
 
 def _shown(value: object) -> str:
@@ -666,20 +518,8 @@ def _host(url: str) -> str:
         return "a page"
 
 
-@_describe.register(ev.AuthFinished)
-def _auth_finished(event: ev.AuthFinished, _hints: Hints) -> Description:
-    if event.outcome == "completed":
-        return Description("auth", f"{_account(event)} is connected.", Severity.SUCCESS)
-    sentence = f"{_account(event)} was not connected: {_AUTH_FAILURES[event.outcome]}."
-    return Description("auth", sentence, Severity.STOPPED)
-
-
-# Parts of sentences
-
-
-def _line(text: str) -> str:
-    """Clean a text of any length and put it on one line."""
-    return clean_line(text, max(len(text), 1))
+_FORMATS: Mapping[str, Callable[[Any], str]] = {"": clean_line, "line": _line, "text": clean, "own": str}
+"""What a text in a template passes, by what follows the colon."""
 
 
 def _time(milliseconds: float, hints: Hints) -> str:
@@ -755,24 +595,6 @@ def _names_server(name: str, reason: str) -> bool:
     if not (reason[:1].isupper() or reason.startswith(("/", f"{name} of "))):
         return False
     return re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", reason, re.IGNORECASE) is not None
-
-
-def _describe_rule(event: ev.ComplianceFailed | ev.ComplianceEnforced) -> Description:
-    """Describe a rule that was not met; the details are its name and a line for each finding of a check."""
-    is_back = isinstance(event, ev.ComplianceEnforced)
-    severity = Severity.RETRY if is_back else Severity.WARNING
-    if event.finding:
-        return Description(
-            "compliance",
-            f"Draft {'sent back' if is_back else 'not corrected'}: {_line(event.finding)}",
-            severity,
-        )
-    first, _, findings = event.message.partition("\n\n")
-    rule = _line(first) or clean_line(event.rule).replace("_", " ")
-    sentence = f"{clean_line(event.subagent)} broke a rule: {rule.rstrip('.')}."
-    sentence += " It was sent back to do so." if is_back else ""
-    lines = (_line(each) for each in findings.splitlines())
-    return Description("compliance", sentence, severity, (clean_line(event.rule), *filter(None, lines)))
 
 
 def _subjects(event: ev.PermissionApplied | ev.PermissionAsked | ev.PermissionAnswered) -> str:

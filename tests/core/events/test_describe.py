@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+import itertools
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from string import Formatter
+from typing import Any, Literal, get_origin
 
 import msgspec
 import pytest
 
 from tests.core.cases import cases_of
+from ua_tui.core.events import describe as describe_module
 from ua_tui.core.events import types as ev
 from ua_tui.core.events.codec import EVENT_TYPES, decode_event, encode_event
 from ua_tui.core.events.describe import (
@@ -18,6 +25,7 @@ from ua_tui.core.events.describe import (
     describe_retry,
     describe_server,
 )
+from ua_tui.core.events.model_problems import CONNECTION_BROKE
 from ua_tui.core.observation import CrawlObservation, McpObservation, TextContent
 
 CASES = cases_of(__file__)
@@ -38,6 +46,38 @@ def sample(kind: type[ev.Event], text: str = "text") -> ev.Event:
     return kind(**{each.name: value(each) for each in msgspec.structs.fields(kind) if each.required})
 
 
+VALUES: dict[str, tuple[Any, ...]] = {
+    "waits_for": ("model", "process", "tool", "subagent", "server"),
+    "over": (False, True),
+    "reason": ("text", "finished", "interrupted", "quit", "timeout", "signal", "forked"),
+    "resumed_from": (None, "s"),
+    "error": ("text", "billing_error", f"{CONNECTION_BROKE}3 s: it is gone"),
+    "finding": ("", "text"),
+    "red": (0, 1),
+    "by_person": (False, True),
+    "refused": (False, True),
+    "tool_name": ("Bash", ev.EXIT_PLAN, ev.ASK_USER),
+    "input": ({}, {"a": 1}),
+    "mode": ("plan", "bypassPermissions"),
+    "status": ("rejected", "allowed"),
+    "url": ("", "https://h.example"),
+}
+"""The values by which an event has another sentence, beside those that its type lists."""
+
+
+def variants(kind: type[ev.Event]) -> Iterator[ev.Event]:
+    """Events of a type, with every combination of the values that its type or `VALUES` lists."""
+    listed = {
+        each.name: getattr(each.type, "__args__", ())
+        if get_origin(each.type) is Literal
+        else VALUES.get(each.name, ())
+        for each in msgspec.structs.fields(kind)
+    }
+    given = {name: values for name, values in listed.items() if values}
+    for values in itertools.product(*given.values()):
+        yield msgspec.structs.replace(sample(kind), **dict(zip(given, values, strict=True)))
+
+
 def test_every_event_has_a_clean_description_of_its_own() -> None:
     for kind in EVENT_TYPES:
         description = describe(sample(kind, NASTY))
@@ -46,6 +86,31 @@ def test_every_event_has_a_clean_description_of_its_own() -> None:
         assert not set("".join(texts)) & set("\x1b\u202e"), kind
         assert kind.__name__ not in description.sentence
     assert describe(ev.UnknownEvent(original_name="weather_changed")).kind == "weather_changed"
+
+
+def test_every_sentence_is_that_of_an_event() -> None:
+    read = json.loads(Path(describe_module.__file__).with_name("sentences.json").read_text("utf-8"))
+    rows = [(kind, *row) for kind, events in read.items() for row in events.items()]
+    assert {name.partition(".")[0] for _, name, _ in rows} == {
+        str(kind.__struct_config__.tag) for kind in EVENT_TYPES
+    }
+    wanted = {
+        (
+            kind,
+            row[0],
+            "".join(re.escape(each[0]) + ".*" * (each[1] is not None) for each in Formatter().parse(row[1])),
+        )
+        for kind, _, row in rows
+    }
+    found = [describe(each, Hints()) for kind in EVENT_TYPES for each in variants(kind)]
+    assert not {
+        each
+        for each in wanted
+        if not any(
+            (one.kind, one.severity.value) == each[:2] and re.fullmatch(each[2], one.sentence)
+            for one in found
+        )
+    }
 
 
 def test_an_event_without_a_description_is_an_error() -> None:
