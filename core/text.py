@@ -40,7 +40,10 @@ def clean(text: str) -> str:
 
 def clean_line(text: str, limit: int = 200) -> str:
     """Clean a text and put it on one line of at most `limit` characters, with an ellipsis if it is cut."""
-    line = clean(text.strip()[: 2 * limit + 2]).translate(_BREAKS).rstrip()
+    line = text.strip()[: 2 * limit + 2]
+    if not (line.isascii() and line.isprintable()):
+        line = clean(line).translate(_BREAKS)
+    line = line.rstrip()
     return line if len(line) <= limit else line[: max(limit - 1, 0)].rstrip() + "…"[:limit]
 
 

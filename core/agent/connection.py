@@ -7,44 +7,35 @@ from collections.abc import Callable, Coroutine
 from functools import partial
 from typing import Any
 
+import msgspec
+
 from ua_tui.core.agent.loop import AgentLoop
 from ua_tui.core.concurrency.spawn import Handle, Spawn
 from ua_tui.core.errors import AgentUnavailable
 
 
-class AgentConnection:
+class AgentConnection(msgspec.Struct, eq=False):
     """Holds at most one agent loop, and the tasks that belong to it.
 
     Attributes:
-        loop: the newest one, alive or not; None before the first and while another is connected.
-
-    Args:
-        connect: connects a new loop.
+        make: connects a new loop.
         terms: what a connection is made for; when they change, a new connection is made.
         spawn: starts background work.
         over: whether the session is over, so that nothing is connected any more.
         died: called with the error when an agent ended that was not closed.
+        loop: the newest one, alive or not; None before the first and while another is connected.
     """
 
-    def __init__(
-        self,
-        connect: Callable[[], Coroutine[Any, Any, AgentLoop]],
-        spawn: Spawn,
-        *,
-        terms: Callable[[], object],
-        over: Callable[[], bool],
-        died: Callable[[Exception], None],
-    ) -> None:
-        self.loop: AgentLoop | None = None
-        self._connect = connect
-        self._spawn = spawn
-        self._terms = terms
-        self._made_for: object = None
-        self._over = over
-        self._died = died
-        self._lock = asyncio.Lock()
-        self._connecting: asyncio.Task[AgentLoop] | None = None
-        self._handles: list[Handle] = []
+    make: Callable[[], Coroutine[Any, Any, AgentLoop]]
+    spawn: Spawn
+    terms: Callable[[], object]
+    over: Callable[[], bool]
+    died: Callable[[Exception], None]
+    loop: AgentLoop | None = None
+    _made_for: object = None
+    _lock: asyncio.Lock = msgspec.field(default_factory=asyncio.Lock)
+    _connecting: asyncio.Task[AgentLoop] | None = None
+    _handles: list[Handle] = msgspec.field(default_factory=list)
 
     @property
     def is_alive(self) -> bool:
@@ -54,7 +45,7 @@ class AgentConnection:
     @property
     def is_current(self) -> bool:
         """Whether an agent is connected on the current terms."""
-        return self.is_alive and self._made_for == self._terms()
+        return self.is_alive and self._made_for == self.terms()
 
     async def connect(self) -> bool:
         """Connect the agent; returns False if it is already connected.
@@ -63,17 +54,17 @@ class AgentConnection:
             AgentUnavailable: it could not be started, or the session is over.
         """
         async with self._lock:
-            if self._over():
+            if self.over():
                 raise AgentUnavailable("the session is over")
             if self.is_current:
                 return False
             await self._drop()
-            self._made_for = self._terms()
-            connecting = self._connecting = asyncio.create_task(self._connect())
+            self._made_for = self.terms()
+            connecting = self._connecting = asyncio.create_task(self.make())
             try:
                 loop = self.loop = await connecting
             except asyncio.CancelledError:
-                if self._over() and connecting.cancelled():
+                if self.over() and connecting.cancelled():
                     raise AgentUnavailable("the session ended while the agent was connecting") from None
                 connecting.cancel()
                 await asyncio.gather(connecting, return_exceptions=True)
@@ -81,9 +72,9 @@ class AgentConnection:
             finally:
                 self._connecting = None
             self._handles += [
-                self._spawn(loop.read, "reader", "agent"),
-                self._spawn(loop.watch_servers, "servers", "agent"),
-                self._spawn(partial(self._watch_end, loop), "watch", "agent"),
+                self.spawn(loop.read, "reader", "agent"),
+                self.spawn(loop.watch_servers, "servers", "agent"),
+                self.spawn(partial(self._watch_end, loop), "watch", "agent"),
             ]
             return True
 
@@ -118,4 +109,4 @@ class AgentConnection:
     async def _watch_end(self, loop: AgentLoop) -> None:
         await loop.ended.wait()
         if self.loop is loop and loop.failure is not None and not loop.was_stopped:
-            self._died(loop.failure)
+            self.died(loop.failure)

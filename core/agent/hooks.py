@@ -11,13 +11,14 @@ import json
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec.structs import replace
 
 from ua_tui.core.agent.attachments.mentions import without_mentions
 from ua_tui.core.agent.bounds import LONGEST_TEXT, STEP_SECONDS
+from ua_tui.core.agent.definitions.rules import UnmetRule
 from ua_tui.core.agent.ledger import ActionRecorder
 from ua_tui.core.agent.messages.result_files import READERS, ResultFiles
 from ua_tui.core.agent.messages.results import RawResult
@@ -59,29 +60,7 @@ _CHANGED = (
 )
 
 
-class BrokenRule(Protocol):
-    """A rule that a sub-agent has not met.
-
-    `message` is for the sub-agent, a line for each finding below the first. `finding` is one line for the person.
-    """
-
-    @property
-    def name(self) -> str:
-        """Its name."""
-        ...
-
-    @property
-    def message(self) -> str:
-        """What the sub-agent reads."""
-        ...
-
-    @property
-    def finding(self) -> str:
-        """What the person reads."""
-        ...
-
-
-SubagentCheck = Callable[[str, str, datetime | None], Awaitable[Sequence[BrokenRule]]]
+SubagentCheck = Callable[[str, str, datetime | None], Awaitable[Sequence[UnmetRule]]]
 """Checks a sub-agent that is about to stop: (its name, its request, when it started) -> the rules it has not met."""
 
 
@@ -97,43 +76,29 @@ class HookCopies(msgspec.Struct):
     """What the model is to know about the call, with its result."""
 
 
-class AgentHooks:
+class AgentHooks(msgspec.Struct, eq=False):
     """Answers the SDK's hook calls for one session.
 
     `on_simple_path` says that the running query is on that path, `stopping` that it is being stopped. `final_plan`
     is the plan with which it ended, as nobody can approve it. `recorder` records the calls that act outside.
     """
 
-    def __init__(
-        self,
-        *,
-        pipelines: Pipelines,
-        policy: PermissionPolicy,
-        gate: PermissionGate,
-        taint: Taint,
-        result_files: ResultFiles,
-        publish: Callable[[Event], Event],
-        task_of: Callable[[str], SubagentTask],
-        was_stopped: Callable[[str], bool],
-        check_subagent: SubagentCheck | None,
-        recorder: ActionRecorder | None = None,
-    ) -> None:
-        self._pipelines = pipelines
-        self._policy = policy
-        self._gate = gate
-        self._taint = taint
-        self._result_files = result_files
-        self._publish = publish
-        self._task_of = task_of
-        self._was_stopped = was_stopped
-        self._check_subagent = check_subagent
-        self._recorder = recorder
-        self._copies: dict[str, HookCopies] = {}
-        self._sent_back: dict[str, list[ComplianceFailed | ComplianceEnforced]] = {}
-        self._plans: dict[str, asyncio.Future[str]] = {}
-        self.on_simple_path = False
-        self.stopping = False
-        self.final_plan = ""
+    pipelines: Pipelines
+    policy: PermissionPolicy
+    gate: PermissionGate
+    taint: Taint
+    result_files: ResultFiles
+    publish: Callable[[Event], Event]
+    task_of: Callable[[str], SubagentTask]
+    was_stopped: Callable[[str], bool]
+    check_subagent: SubagentCheck | None
+    recorder: ActionRecorder | None = None
+    _copies: dict[str, HookCopies] = msgspec.field(default_factory=dict)
+    _sent_back: dict[str, list[ComplianceFailed | ComplianceEnforced]] = msgspec.field(default_factory=dict)
+    _plans: dict[str, asyncio.Future[str]] = msgspec.field(default_factory=dict)
+    on_simple_path: bool = False
+    stopping: bool = False
+    final_plan: str = ""
 
     def matchers(self) -> dict[HookEvent, list[sdk.HookMatcher]]:
         """The hooks as the SDK takes them; a failing `PreToolUse` blocks the call."""
@@ -165,7 +130,7 @@ class AgentHooks:
     def note_subagent_active(self, call: str | None) -> None:
         """Report that a sub-agent was sent back, now that it works again; `call` is the call that started it."""
         for event in self._sent_back.pop(call or "", ()):
-            self._publish(event)
+            self.publish(event)
 
     def note_plan(self, tool_use_id: str, plan: str) -> None:
         """Record the plan that a call asks to approve, as the agent's messages have it."""
@@ -199,7 +164,7 @@ class AgentHooks:
             denial = (
                 "The person did not answer. Continue without the answer and say what you assume, or end here."
             )
-        answer = await self._gate.ask(tool_name, tool_input, tool_use_id)
+        answer = await self.gate.ask(tool_name, tool_input, tool_use_id)
         if answer.allow:
             runs_with = tool_input if answer.input is None else answer.input
             if refusal := await self._begin(tool_name, runs_with, tool_use_id):
@@ -217,7 +182,7 @@ class AgentHooks:
         """Record that a person changed the arguments of a call; the model reads it with the result."""
         copies = self._copies.setdefault(tool_use_id, HookCopies())
         copies.effective_input = changed
-        self._taint.note_call(tool_name, changed)
+        self.taint.note_call(tool_name, changed)
         if tool_name != ASK_USER and changed != before:
             own = {key: value for key, value in changed.items() if key not in before or before[key] != value}
             left_out = [key for key in before if key not in changed]
@@ -226,13 +191,13 @@ class AgentHooks:
 
     async def _before(self, data: Any, _id: str | None, _context: Any) -> Any:
         name, tool_use_id = str(data["tool_name"]), str(data["tool_use_id"])
-        payload = await self._pipelines.run(
+        payload = await self.pipelines.run(
             "tool.before_execute",
             BeforeTool(tool_use_id=tool_use_id, name=name, input=dict(data["tool_input"])),
         )
         effective, transcript = dict(payload.input), str(data.get("transcript_path") or "")
         if name in READERS:
-            effective = await asyncio.to_thread(self._result_files.redirect, name, effective, transcript)
+            effective = await asyncio.to_thread(self.result_files.redirect, name, effective, transcript)
         if name in {"Agent", "Task"}:
             effective["run_in_background"] = False
         if name == "Skill" and isinstance(effective.get("args"), str):
@@ -240,24 +205,24 @@ class AgentHooks:
         direct = returned_directly(name, effective)
         effective, note = (effective, "") if direct is None else (direct, _RETURNED_NOTE)
         self._copies[tool_use_id] = HookCopies(effective_input=effective, transcript=transcript, note=note)
-        self._taint.note_call(name, effective)
+        self.taint.note_call(name, effective)
         if payload.denied is not None:
-            self._gate.note_denied(tool_use_id, payload.denied)
+            self.gate.note_denied(tool_use_id, payload.denied)
             added = await self._handle_error(name, tool_use_id, effective, Denied(payload.denied))
             return _decision("deny", "\n".join(filter(None, (payload.denied, added))))
-        judgement = self._policy.judge(name, effective)
-        if name == EXIT_PLAN and judgement.verdict is PermissionVerdict.ASK and not self._gate.interactive:
+        judgement = self.policy.judge(name, effective)
+        if name == EXIT_PLAN and judgement.verdict is PermissionVerdict.ASK and not self.gate.interactive:
             return await self._end_with_plan(tool_use_id)
-        await self._gate.apply(judgement, name, tool_use_id)
+        await self.gate.apply(judgement, name, tool_use_id)
         if judgement.verdict is PermissionVerdict.DENY:
             return _decision("deny", judgement.reason)
         if judgement.verdict is PermissionVerdict.ALLOW:
             refusal = await self._begin(name, effective, tool_use_id)
         else:
             # Nobody is asked about a call that may not run.
-            refusal = await self._recorder.denial_of(name, effective) if self._recorder else None
+            refusal = await self.recorder.denial_of(name, effective) if self.recorder else None
             if refusal:
-                self._gate.note_denied(tool_use_id, refusal)
+                self.gate.note_denied(tool_use_id, refusal)
         if refusal:
             return _decision("deny", refusal)
         changed = effective if effective != data["tool_input"] else None
@@ -265,37 +230,37 @@ class AgentHooks:
 
     async def _begin(self, name: str, effective: dict[str, Any], tool_use_id: str) -> str | None:
         """Record a call that is about to run; returns why it may not."""
-        if self._recorder is None:
+        if self.recorder is None:
             return None
-        refusal = await self._recorder.begin(name, effective, tool_use_id, lambda: self.stopping)
+        refusal = await self.recorder.begin(name, effective, tool_use_id, lambda: self.stopping)
         if refusal:
-            self._gate.note_denied(tool_use_id, refusal)
+            self.gate.note_denied(tool_use_id, refusal)
         return refusal
 
     async def _end_with_plan(self, tool_use_id: str) -> Any:
         """End the query with its plan as the answer: nobody can approve it."""
         self.final_plan = await self._read_plan(tool_use_id)
         reason = "Nobody is available to approve the plan: it is the answer."
-        self._gate.note_denied(tool_use_id, reason)
+        self.gate.note_denied(tool_use_id, reason)
         return {"continue_": False, "stopReason": reason, **_decision("deny", reason)}
 
     async def _after(self, data: Any, _id: str | None, _context: Any) -> Any:
         name, tool_use_id = str(data["tool_name"]), str(data["tool_use_id"])
         copies = self._copies.setdefault(tool_use_id, HookCopies())
         copies.transcript = str(data.get("transcript_path") or "")
-        if self._recorder is not None:
-            await self._recorder.finish(tool_use_id, ok=True, result=data.get("tool_response"))
+        if self.recorder is not None:
+            await self.recorder.finish(tool_use_id, ok=True, result=data.get("tool_response"))
         received = await asyncio.to_thread(
-            self._result_files.receive, name, tool_use_id, data.get("tool_response"), copies.transcript
+            self.result_files.receive, name, tool_use_id, data.get("tool_response"), copies.transcript
         )
         copies.response, copies.files = received.for_observers, received.files
         effective = self.effective_input(tool_use_id, dict(data["tool_input"]))
-        self._taint.note_read(name, effective)
-        handled = self._pipelines.has_handlers("tool.after_execute", name)
+        self.taint.note_read(name, effective)
+        handled = self.pipelines.has_handlers("tool.after_execute", name)
         learnt = has_addresses(name, effective)
         if not handled and not learnt:
             return _result(received.for_model, copies.note)
-        adapter = self._result_files.adapter
+        adapter = self.result_files.adapter
         if not handled:
             adapter = replace(adapter, largest=LARGEST_READ)
         observation = await asyncio.to_thread(
@@ -311,10 +276,10 @@ class AgentHooks:
             ),
         )
         if learnt:
-            await asyncio.to_thread(self._taint.learn, name, effective, observation.output)
+            await asyncio.to_thread(self.taint.learn, name, effective, observation.output)
         if not handled:
             return _result(received.for_model, copies.note)
-        payload = await self._pipelines.run(
+        payload = await self.pipelines.run(
             "tool.after_execute",
             AfterTool(tool_use_id=tool_use_id, name=name, input=effective, observation=observation),
         )
@@ -324,12 +289,12 @@ class AgentHooks:
         name, tool_use_id = str(data["tool_name"]), str(data["tool_use_id"])
         copies = self._copies.setdefault(tool_use_id, HookCopies())
         copies.error = clean(str(data.get("error") or "it failed"))
-        if self._recorder is not None and not data.get("is_interrupt"):
-            await self._recorder.finish(tool_use_id, ok=False, result=copies.error)
-        if self._was_stopped(tool_use_id):
+        if self.recorder is not None and not data.get("is_interrupt"):
+            await self.recorder.finish(tool_use_id, ok=False, result=copies.error)
+        if self.was_stopped(tool_use_id):
             return _added("PostToolUseFailure", STOPPED_HINT)
         effective = self.effective_input(tool_use_id, dict(data["tool_input"]))
-        self._taint.note_read(name, effective, failed=True)
+        self.taint.note_read(name, effective, failed=True)
         error = AgentError(f"{name} failed: {copies.error}")
         added = await self._handle_error(name, tool_use_id, effective, error, copies.error)
         return _added("PostToolUseFailure", copies.note, added)
@@ -341,17 +306,17 @@ class AgentHooks:
         payload = ToolErrored(
             tool_use_id=tool_use_id, name=name, input=effective, exception=exception, error=error
         )
-        return (await self._pipelines.run("tool.on_error", payload)).additional_context
+        return (await self.pipelines.run("tool.on_error", payload)).additional_context
 
     async def _subagent_stop(self, data: Any, _id: str | None, _context: Any) -> Any:
-        if self._check_subagent is None or self.stopping:
+        if self.check_subagent is None or self.stopping:
             return {}
         agent = clean(str(data.get("agent_type") or ""))
         task_id = str(data.get("agent_id") or "")
-        task = self._task_of(task_id)
+        task = self.task_of(task_id)
         try:
             await self._wait_for_results(task_id)
-            broken = await self._check_subagent(agent, task.request, task.started_at)
+            broken = await self.check_subagent(agent, task.request, task.started_at)
         except Exception:
             log.exception("the check of %s failed; it may stop", agent)
             return {}
@@ -364,7 +329,7 @@ class AgentHooks:
         ]
         if kind is ComplianceFailed:
             for event in events:
-                self._publish(event)
+                self.publish(event)
             return {}
         # The agent calls this hook also for a sub-agent that it stops, and does not send that one back: the events are
         # published once the sub-agent works again.
@@ -374,14 +339,14 @@ class AgentHooks:
     async def _wait_for_results(self, task_id: str) -> None:
         """Wait until the results of a sub-agent, which come as messages, have been passed to the observers."""
         for _ in range(250):
-            if not self._task_of(task_id).open_calls:
+            if not self.task_of(task_id).open_calls:
                 return
             await asyncio.sleep(STEP_SECONDS / 250)
         log.warning("the results of the sub-agent %s are not complete", task_id)
 
     async def _prompt(self, _data: Any, _id: str | None, _context: Any) -> Any:
         hints = [SIMPLE_HINT] if self.on_simple_path else []
-        if self._policy.mode == "plan":
+        if self.policy.mode == "plan":
             hints.append(PLAN_HINT)
         return _added("UserPromptSubmit", "\n".join(hints))
 

@@ -182,24 +182,17 @@ def read_actions(root: Root) -> list[RecordedAction]:
         raise WorkspaceError(f"'{root.path / ACTIONS}' is damaged ({error}): nothing is resumed") from error
 
 
-class ActionRecorder:
+class ActionRecorder(msgspec.Struct, eq=False):
     """Records the calls of one agent that act outside, and says why a call may not run.
 
     Secrets are masked before anything is compared or stored: a resumed conversation has them masked, too.
     """
 
-    def __init__(
-        self,
-        ledger: ActionLedger,
-        redactor: Redactor,
-        folder: Path,
-        is_read_only: Callable[[str, str], bool] = lambda _server, _tool: False,
-    ) -> None:
-        self._ledger = ledger
-        self._redactor = redactor
-        self._folder = folder
-        self._is_read_only = is_read_only
-        self._open: set[str] = set()
+    ledger: ActionLedger
+    redactor: Redactor
+    folder: Path
+    is_read_only: Callable[[str, str], bool] = lambda _server, _tool: False
+    _open: set[str] = msgspec.field(default_factory=set)
 
     async def denial_of(self, tool_name: str, tool_input: Mapping[str, Any]) -> str | None:
         """Why a call may not run because of an earlier attempt; None if it may be asked about."""
@@ -207,7 +200,7 @@ class ActionRecorder:
         if not actions:
             return None
         try:
-            earlier = await self._ledger.earlier(list(actions))
+            earlier = await self.ledger.earlier(list(actions))
         except LedgerRefusal:
             # It is recorded before it runs in any case.
             return None
@@ -225,7 +218,7 @@ class ActionRecorder:
         if not actions:
             return None
         try:
-            earlier = await self._ledger.begin(actions, tool_use_id, stopping)
+            earlier = await self.ledger.begin(actions, tool_use_id, stopping)
         except LedgerRefusal as refusal:
             return str(refusal)
         if earlier:
@@ -238,14 +231,14 @@ class ActionRecorder:
         if tool_use_id not in self._open:
             return
         self._open.discard(tool_use_id)
-        text = clean(preview(_text_of(result), LONGEST_TEXT, self._redactor))
-        await self._ledger.finish(tool_use_id, ok=ok, result=text)
+        text = clean(preview(_text_of(result), LONGEST_TEXT, self.redactor))
+        await self.ledger.finish(tool_use_id, ok=ok, result=text)
 
     def _actions(self, tool_name: str, tool_input: Mapping[str, Any]) -> dict[str, str]:
-        masked = self._redactor.redact_value(dict(tool_input))
+        masked = self.redactor.redact_value(dict(tool_input))
         return {
-            key_of(action, self._folder): clean_line(action.tool, 200)
-            for action in acting(tool_name, masked, self._is_read_only)
+            key_of(action, self.folder): clean_line(action.tool, 200)
+            for action in acting(tool_name, masked, self.is_read_only)
         }
 
 

@@ -23,7 +23,7 @@ from ua_tui.core.agent.mcp.servers import Servers
 from ua_tui.core.agent.messages.context_usage import ContextUsage, read_context_usage
 from ua_tui.core.agent.messages.malformed import UnmatchedResults
 from ua_tui.core.agent.messages.result_storage import ResultStore
-from ua_tui.core.agent.messages.results import RawToolResult
+from ua_tui.core.agent.messages.results import RawResult
 from ua_tui.core.agent.messages.silence import SilenceWatch
 from ua_tui.core.agent.messages.translate import (
     OpenCall,
@@ -329,10 +329,10 @@ class AgentLoop:
                     log.warning("the model could not be switched back: %s", error)
 
     async def _handle_item(
-        self, item: Event | RawToolResult | TurnOutcome | SteeringAccepted | TurnStarted
+        self, item: Event | RawResult | TurnOutcome | SteeringAccepted | TurnStarted
     ) -> None:
         match item:
-            case RawToolResult():
+            case RawResult():
                 await self._finish_call(item)
             case TurnOutcome():
                 self._end_turn(item)
@@ -413,7 +413,7 @@ class AgentLoop:
             case _:
                 return
 
-    async def _finish_call(self, raw: RawToolResult) -> None:
+    async def _finish_call(self, raw: RawResult) -> None:
         opened = self._translator.calls.get(raw.tool_use_id)
         if opened is None:
             self._unmatched.add(raw, was_called=self._translator.was_called(raw.tool_use_id))
@@ -428,7 +428,7 @@ class AgentLoop:
         observation, shown = await asyncio.to_thread(
             self._result_store.store,
             replace(
-                raw.raw,
+                raw,
                 hook_copy=copies.response,
                 hook_error=copies.error,
                 files=copies.files,

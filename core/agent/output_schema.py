@@ -35,6 +35,8 @@ def read_output_schema(path: Path) -> dict[str, Any]:
         raise SettingsError(f"{where} is larger than {LONGEST_PROMPT // 1000} KB: use a shorter one")
     try:
         schema = json.loads(data)
+    except UnicodeDecodeError as error:
+        raise SettingsError(f"{where} is not valid JSON: it is not UTF-8 text") from error
     except (ValueError, RecursionError) as error:
         raise SettingsError(f"{where} is not valid JSON: {clean_line(str(error), 200)}") from error
     return checked_schema(schema, where)

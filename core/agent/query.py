@@ -8,6 +8,7 @@ import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
+import msgspec
 from msgspec.structs import replace
 
 from ua_tui.core.agent.attachments.blocks import Attachment
@@ -34,28 +35,19 @@ AGENT_NAME = "universal-agent"
 _INTERNAL = "ua-tui could not run the query because of an error of its own; details are in run.log"
 
 
-class QueryPath:
+class QueryPath(msgspec.Struct, eq=False):
     """Runs queries on the SIMPLE or the COMPLEX path; both use the same agent and the same conversation.
 
     `simple_model` is used on the SIMPLE path. Without a classifier every query is COMPLEX. `schema` is the JSON Schema
     of every answer, unless a handler changes it for a query.
     """
 
-    def __init__(
-        self,
-        *,
-        pipelines: Pipelines,
-        classifier: Classifier | None,
-        publish: Callable[[Event], Event],
-        simple_model: str | None,
-        schema: Mapping[str, Any] | None = None,
-    ) -> None:
-        self._pipelines = pipelines
-        self._classifier = classifier
-        self._publish = publish
-        self._simple_model = simple_model
-        self._schema = None if schema is None else dict(schema)
-        self._running: BeforeExecute | None = None
+    pipelines: Pipelines
+    classifier: Classifier | None
+    publish: Callable[[Event], Event]
+    simple_model: str | None
+    schema: Mapping[str, Any] | None = None
+    _running: BeforeExecute | None = None
 
     async def follow(
         self,
@@ -75,12 +67,12 @@ class QueryPath:
             SettingsError: a handler set an output schema that is not valid.
             AgentUnavailable: the agent is gone.
         """
-        before = await self._pipelines.run("agent.before_execute", self._query(text, context))
+        before = await self.pipelines.run("agent.before_execute", self._query(text, context))
         self._running = before
         if before.denied is not None:
             raise Denied(before.denied)
         schema = before.schema
-        if schema is not None and schema != self._schema:
+        if schema is not None and schema != self.schema:
             where = "the output schema that a handler of agent.before_execute set"
             schema = await asyncio.to_thread(checked_schema, schema, where)
         loop = await loop_for(schema)
@@ -92,7 +84,7 @@ class QueryPath:
             context.query_id,
             before.input,
             simple=simple,
-            model=self._simple_model if simple else None,
+            model=self.simple_model if simple else None,
             files=files,
         )
         if decided.cost_usd is not None and not outcome.unpriced:
@@ -103,7 +95,7 @@ class QueryPath:
             raise TurnFailed(outcome)
         if outcome.status == "interrupted":
             return outcome
-        after = await self._pipelines.run(
+        after = await self.pipelines.run(
             "agent.after_execute",
             AfterExecute(
                 agent=AGENT_NAME,
@@ -134,7 +126,7 @@ class QueryPath:
         query = self._running
         if query is None or query.context.query_id != context.query_id:
             query = self._query(text, context)
-        payload = await self._pipelines.run(
+        payload = await self.pipelines.run(
             "agent.on_error",
             AgentErrored(
                 agent=AGENT_NAME,
@@ -151,14 +143,15 @@ class QueryPath:
         return replace(failed, text="", error=clean(str(error)) or type(error).__name__, exception=error)
 
     def _query(self, text: str, context: AgentContext) -> BeforeExecute:
-        return BeforeExecute(agent=AGENT_NAME, input=text, schema=self._schema, context=context)
+        schema = None if self.schema is None else dict(self.schema)
+        return BeforeExecute(agent=AGENT_NAME, input=text, schema=schema, context=context)
 
     async def _classify(self, query_id: str, text: str) -> Classification:
-        if self._classifier is None:
+        if self.classifier is None:
             decided = Classification("COMPLEX", "rule", "the classifier is off")
         else:
-            decided = await self._classifier.classify(text)
-        self._publish(
+            decided = await self.classifier.classify(text)
+        self.publish(
             QueryClassified(
                 query_id=query_id,
                 decision=decided.decision,

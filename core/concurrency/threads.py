@@ -102,14 +102,9 @@ def in_loop(callback: Callable[P, object]) -> Callable[P, None]:
     return call
 
 
-async def apart(work: Callable[[], T], within: float | None = None) -> T:
-    """Do slow work in a thread for which the end of the program does not wait.
-
-    Raises:
-        TimeoutError: it took longer than `within` seconds; it continues, and its result is dropped.
-    """
+def begin_apart(work: Callable[[], T]) -> Future[T]:
+    """Begin slow work in a thread for which the end of the program does not wait; it cannot be cancelled."""
     done: Future[T] = Future()
-    # The caller's cancellation does not reach the thread.
     done.set_running_or_notify_cancel()
 
     def run() -> None:
@@ -119,8 +114,17 @@ async def apart(work: Callable[[], T], within: float | None = None) -> T:
             done.set_exception(error)
 
     threading.Thread(target=in_context(run), name="apart", daemon=True).start()
+    return done
+
+
+async def apart(work: Callable[[], T], within: float | None = None) -> T:
+    """Do slow work as `begin_apart` does.
+
+    Raises:
+        TimeoutError: it took longer than `within` seconds; it continues, and its result is dropped.
+    """
     async with asyncio.timeout(within):
-        return await asyncio.wrap_future(done)
+        return await asyncio.wrap_future(begin_apart(work))
 
 
 def _running_loop() -> asyncio.AbstractEventLoop | None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
 from pathlib import Path
 
 from ua_tui.core.agent.definitions.roster import (
@@ -43,25 +42,16 @@ from ua_tui.core.telemetry.environment import Exports
 OnCheck = Callable[[Check], None]
 
 _TITLES = {"model": "Model", "simple_model": "Simple model", "fallback_model": "Fallback model"}
+MACHINE_SECONDS, MODEL_SECONDS, SERVICE_SECONDS, TOOLKIT_SECONDS = 20.0, 30.0, 15.0, 30.0
+"""How long each kind of check may take."""
 _IMPORT_SECONDS = 30.0
 """Added to the limit of a check that imports a slow library."""
-
-
-@dataclass(frozen=True)
-class TimeLimits:
-    """How many seconds each kind of check may take."""
-
-    machine: float = 20.0
-    model: float = 30.0
-    service: float = 15.0
-    toolkit: float = 30.0
 
 
 async def run_checks(
     settings: Settings,
     environ: Mapping[str, str],
     on_check: OnCheck = lambda _check: None,
-    limits: TimeLimits = TimeLimits(),
 ) -> list[Check]:
     """Run all checks at the same time; `on_check` is called with each when it is done, the result is in a fixed order.
 
@@ -78,11 +68,11 @@ async def run_checks(
                 check = await run_check(PlannedCheck("demo", "Demo", finding, 1.0, required=True), Redactor())
                 on_check(check)
                 return [check]
-        planned = _checks(settings, environ, limits)
+        planned = _checks(settings, environ)
         # Those of the demo are nobody's team's.
         if settings.team and not settings.demo:
             checks = await stack.enter_async_context(TeamChecks(Address.parse(settings.team), environ))
-            planned += checks.planned(limits.service + _IMPORT_SECONDS)
+            planned += checks.planned(SERVICE_SECONDS + _IMPORT_SECONDS)
         return await _run_all(planned, settings, environ, on_check)
 
 
@@ -91,11 +81,10 @@ async def run_team_checks(
     settings: Settings,
     environ: Mapping[str, str],
     on_check: OnCheck = lambda _check: None,
-    limits: TimeLimits = TimeLimits(),
 ) -> list[Check]:
     """Check the database of a team, and nothing else."""
     async with TeamChecks(address, environ) as checks:
-        planned = checks.planned(limits.service + _IMPORT_SECONDS)
+        planned = checks.planned(SERVICE_SECONDS + _IMPORT_SECONDS)
         return await _run_all(planned, settings, environ, on_check)
 
 
@@ -116,48 +105,48 @@ async def _finding(finding: Finding) -> Finding:
     return finding
 
 
-def _checks(settings: Settings, environ: Mapping[str, str], limits: TimeLimits) -> list[PlannedCheck]:
+def _checks(settings: Settings, environ: Mapping[str, str]) -> list[PlannedCheck]:
     # The demo exports nothing.
     exports = Exports() if settings.demo else Exports.of(token=settings.logfire_token, environ=environ)
     has_collector = exports.collector is not None
     folder, trust = Path.cwd(), ServerTrust()
-    model_seconds, service_seconds = limits.model + _IMPORT_SECONDS, limits.service + _IMPORT_SECONDS
+    model_seconds, service_seconds = MODEL_SECONDS + _IMPORT_SECONDS, SERVICE_SECONDS + _IMPORT_SECONDS
     # The demo uses only its own servers.
     servers = [] if settings.demo else find_user_servers(settings, folder)
     logfire = check_logfire(
         settings,
         address=environ.get("LOGFIRE_BASE_URL"),
-        within=limits.service,
+        within=SERVICE_SECONDS,
         has_collector=has_collector,
     )
     checks = [
-        PlannedCheck("python", "Python", check_python(), limits.machine, required=True),
-        PlannedCheck("agent", "Agent", check_agent(settings, environ), limits.machine, required=True),
-        PlannedCheck("workspace", "Session folder", check_folder(settings), limits.machine, required=True),
-        PlannedCheck("knowledge", "Knowledge base", check_knowledge(settings), limits.machine),
-        PlannedCheck("plugins", "Plug-ins", check_plugins(settings), limits.machine + _IMPORT_SECONDS),
+        PlannedCheck("python", "Python", check_python(), MACHINE_SECONDS, required=True),
+        PlannedCheck("agent", "Agent", check_agent(settings, environ), MACHINE_SECONDS, required=True),
+        PlannedCheck("workspace", "Session folder", check_folder(settings), MACHINE_SECONDS, required=True),
+        PlannedCheck("knowledge", "Knowledge base", check_knowledge(settings), MACHINE_SECONDS),
+        PlannedCheck("plugins", "Plug-ins", check_plugins(settings), MACHINE_SECONDS + _IMPORT_SECONDS),
     ]
     # The demo reaches nothing but this machine.
     if not settings.demo and (proxies := proxies_of(environ)):
-        checks.append(PlannedCheck("proxy", "Proxy", check_proxies(proxies), limits.service))
+        checks.append(PlannedCheck("proxy", "Proxy", check_proxies(proxies), SERVICE_SECONDS))
     for name, model in models_of(settings).items():
-        work = check_session_model(settings, model, environ=environ, within=limits.model)
+        work = check_session_model(settings, model, environ=environ, within=MODEL_SECONDS)
         checks.append(PlannedCheck(name, _TITLES[name], work, model_seconds, required=name == "model"))
     checks += [
-        PlannedCheck("toolkit", "Local toolkit", check_toolkit(), limits.toolkit, required=True),
+        PlannedCheck("toolkit", "Local toolkit", check_toolkit(), TOOLKIT_SECONDS, required=True),
         PlannedCheck(
-            "composio", "Composio", check_composio(settings, within=limits.service), service_seconds
+            "composio", "Composio", check_composio(settings, within=SERVICE_SECONDS), service_seconds
         ),
         PlannedCheck("web_reader", "Web reader", check_web_reader(settings), service_seconds),
     ]
     for server in servers:
         work = check_user_server(server, folder, environ=environ, trust=trust)
-        checks.append(PlannedCheck(f"server {server.name}", f"Server {server.name}", work, limits.toolkit))
+        checks.append(PlannedCheck(f"server {server.name}", f"Server {server.name}", work, TOOLKIT_SECONDS))
     for title, finding in check_definitions(settings, Places.of(environ=environ)).items():
         checks.append(PlannedCheck(title.lower(), title, _finding(finding), 1.0))
     checks.append(PlannedCheck("logfire", "Logfire", logfire, service_seconds))
     if has_collector:
-        collector = check_collector(exports, within=limits.service)
+        collector = check_collector(exports, within=SERVICE_SECONDS)
         checks.append(PlannedCheck("collector", "Collector", collector, service_seconds))
     return checks
 

@@ -14,6 +14,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
+import msgspec
+
 from ua_tui.core.doctor.findings import Finding, PlannedCheck, failed, ok, skipped, warning
 from ua_tui.core.errors import TeamError, advise
 from ua_tui.core.events.units import duration, quantity
@@ -23,7 +25,7 @@ from ua_tui.core.text import clean_line
 from ua_tui.core.version import VERSION
 
 if TYPE_CHECKING:
-    import psycopg
+    from ua_tui.core.postgres.connection import Connection
 
 _PACKAGES = {
     "psycopg": "psycopg",
@@ -37,7 +39,7 @@ _MIGRATE = "run `ua-tui team migrate` as the owner of the database"
 _NO_CONNECTION = "not checked without a connection"
 
 
-class TeamChecks:
+class TeamChecks(msgspec.Struct, eq=False):
     """The checks of a team's database, over one connection; use it as an async context manager.
 
     Args:
@@ -46,13 +48,10 @@ class TeamChecks:
         now: the clock of this machine, in seconds since the epoch.
     """
 
-    def __init__(
-        self, address: Address, environ: Mapping[str, str] = os.environ, now: Callable[[], float] = time.time
-    ) -> None:
-        self._address = address
-        self._environ = environ
-        self._now = now
-        self._connecting: asyncio.Task[psycopg.AsyncConnection[Any]] | None = None
+    address: Address
+    environ: Mapping[str, str] = os.environ
+    now: Callable[[], float] = time.time
+    _connecting: asyncio.Task[Connection] | None = None
 
     async def __aenter__(self) -> Self:
         return self
@@ -86,7 +85,7 @@ class TeamChecks:
         self,
         name: str,
         title: str,
-        check: Callable[[psycopg.AsyncConnection[Any]], Awaitable[Finding]],
+        check: Callable[[Connection], Awaitable[Finding]],
         within: float,
         *,
         required: bool = False,
@@ -102,7 +101,7 @@ class TeamChecks:
 
             if db.info.server_version < OLDEST and name != "server":
                 return skipped(_NO_CONNECTION)
-            with reporting(self._address):
+            with reporting(self.address):
                 return await check(db)
 
         return PlannedCheck(f"team_{name}", f"Team {title}", work(), within, required=required)
@@ -121,10 +120,10 @@ class TeamChecks:
 
     async def _password_file(self) -> Finding:
         """Whether libpq would read the file with passwords."""
-        given = self._address.options.get("passfile") or self._environ.get("PGPASSFILE")
-        home = self._environ.get("HOME") or str(Path.home())
+        given = self.address.options.get("passfile") or self.environ.get("PGPASSFILE")
+        home = self.environ.get("HOME") or str(Path.home())
         path = Path(given or Path(home, ".pgpass"))
-        if self._environ.get("PGPASSWORD"):
+        if self.environ.get("PGPASSWORD"):
             return ok("PGPASSWORD is set, which counts more than a password file")
         try:
             found = await asyncio.to_thread(path.stat)
@@ -153,7 +152,7 @@ class TeamChecks:
             if isinstance(error.__cause__, ImportError):
                 return skipped("not checked without the packages")
             return failed(error.advice.problem, error.advice.remedy)
-        found = f"{self._address}, as {db.info.user}"
+        found = f"{self.address}, as {db.info.user}"
         if _is_local(db.info.host, db.info.hostaddr):
             return ok(f"{found}, on this machine")
         if not db.pgconn.ssl_in_use:
@@ -161,7 +160,7 @@ class TeamChecks:
                 f"{found}, without TLS",
                 "turn it on at the server, and add sslmode=verify-full to the address",
             )
-        mode = self._address.options.get("sslmode") or self._environ.get("PGSSLMODE") or "prefer"
+        mode = self.address.options.get("sslmode") or self.environ.get("PGSSLMODE") or "prefer"
         if mode not in _CHECKED_MODES:
             return warning(
                 f"{found}, with TLS, but the server's certificate is not checked",
@@ -169,7 +168,7 @@ class TeamChecks:
             )
         return ok(f"{found}, with TLS")
 
-    async def _server(self, db: psycopg.AsyncConnection[Any]) -> Finding:
+    async def _server(self, db: Connection) -> Finding:
         """Whether the server is new enough, and accepts changes."""
         from ua_tui.core.postgres.connection import OLDEST, shown_version
 
@@ -185,7 +184,7 @@ class TeamChecks:
             )
         return ok(found)
 
-    async def _tables(self, db: psycopg.AsyncConnection[Any]) -> Finding:
+    async def _tables(self, db: Connection) -> Finding:
         """Whether the tables have the version of this program."""
         from ua_tui.core.postgres.schema import LATEST
         from ua_tui.core.postgres.state import read_rights, read_version
@@ -202,7 +201,7 @@ class TeamChecks:
             return failed(f"{found}, and this program knows {LATEST}", "update ua-tui on this machine")
         return ok(found)
 
-    async def _rights(self, db: psycopg.AsyncConnection[Any]) -> Finding:
+    async def _rights(self, db: Connection) -> Finding:
         """What the role of the connection may do."""
         from ua_tui.core.postgres.state import read_rights
 
@@ -224,11 +223,11 @@ class TeamChecks:
                     f"{user} may not use the tables", f"have their owner run `ua-tui team grant {user}`"
                 )
 
-    async def _clock(self, db: psycopg.AsyncConnection[Any]) -> Finding:
+    async def _clock(self, db: Connection) -> Finding:
         """How much the clock of this machine differs from the server's."""
-        before = self._now()
+        before = self.now()
         row = await self._row(db, "SELECT extract(epoch FROM clock_timestamp())::float8")
-        after = self._now()
+        after = self.now()
         late = row[0] - (before + after) / 2
         if abs(late) <= 5 + (after - before) / 2:
             return ok(f"this machine and the server differ by {abs(late):.1f} s")
@@ -238,7 +237,7 @@ class TeamChecks:
             "shown here are wrong",
         )
 
-    async def _capacity(self, db: psycopg.AsyncConnection[Any]) -> Finding:
+    async def _capacity(self, db: Connection) -> Finding:
         """How many connections are left."""
         from ua_tui.core.postgres.state import read_capacity
 
@@ -249,7 +248,7 @@ class TeamChecks:
             return warning(found, "raise max_connections of the server, or run fewer workers")
         return ok(found)
 
-    async def _workers(self, db: psycopg.AsyncConnection[Any]) -> Finding:
+    async def _workers(self, db: Connection) -> Finding:
         """Whether anybody works."""
         from ua_tui.core.postgres.state import read_rights, read_version, read_work
 
@@ -258,7 +257,7 @@ class TeamChecks:
         work = await read_work(db)
         waiting = work.jobs.get("waiting", 0)
         jobs = f"{quantity(waiting, 'job')} waiting"
-        others = {each.version for each in work.workers[: work.alive]} - {VERSION}
+        others = {each["version"] for each in work.workers[: work.alive]} - {VERSION}
         if others:
             names = clean_line(", ".join(sorted(others)), 60)
             return warning(
@@ -266,13 +265,13 @@ class TeamChecks:
                 "update all machines of the team to the same version",
             )
         if work.alive:
-            return ok(f"{work.alive} alive, last seen {work.workers[0].silent_seconds:.0f} s ago; {jobs}")
-        last = f", last seen {duration(work.workers[0].silent_seconds)} ago" if work.workers else ""
+            return ok(f"{work.alive} alive, last seen {work.workers[0]['silent_seconds']:.0f} s ago; {jobs}")
+        last = f", last seen {duration(work.workers[0]['silent_seconds'])} ago" if work.workers else ""
         if waiting:
             return warning(f"none alive{last}; {jobs}", "start one with `ua-tui worker`")
         return ok(f"none alive{last}; {jobs}")
 
-    async def _connected(self) -> psycopg.AsyncConnection[Any]:
+    async def _connected(self) -> Connection:
         """The connection, made by the first check that needs it.
 
         Raises:
@@ -282,18 +281,18 @@ class TeamChecks:
             self._connecting = asyncio.create_task(self._connect())
         return await asyncio.shield(self._connecting)
 
-    async def _connect(self) -> psycopg.AsyncConnection[Any]:
+    async def _connect(self) -> Connection:
         with needing_extra():
             await asyncio.to_thread(import_module, "psycopg")
         from ua_tui.core.postgres.connection import connect_async
 
-        return await connect_async(self._address, any_version=True)
+        return await connect_async(self.address, any_version=True)
 
-    async def _has_schema(self, db: psycopg.AsyncConnection[Any]) -> bool:
+    async def _has_schema(self, db: Connection) -> bool:
         row = await self._row(db, "SELECT EXISTS (SELECT FROM pg_namespace WHERE nspname = 'ua_tui')")
         return bool(row[0])
 
-    async def _row(self, db: psycopg.AsyncConnection[Any], statement: str) -> tuple[Any, ...]:
+    async def _row(self, db: Connection, statement: str) -> tuple[Any, ...]:
         cursor = await db.execute(statement.encode())
         row: tuple[Any, ...] | None = await cursor.fetchone()
         assert row is not None

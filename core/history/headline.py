@@ -126,7 +126,7 @@ def read_summary(
             if started is None:
                 return msgspec.structs.replace(corrupt, query=query, why=_damage(head))
             forked = clean_line(started.forked_from or "", 200)
-            begun = _time_in(name) if forked else None
+            begun = time_in(name) if forked else None
             summary = Summary(
                 name=name,
                 stamp=stamp,
@@ -217,7 +217,7 @@ def _numbers(version: str) -> list[int]:
     return [int(each) for each in re.findall(r"\d{1,9}", version.partition("+")[0])[:3]]
 
 
-def _time_in(name: str) -> datetime | None:
+def time_in(name: str) -> datetime | None:
     """The time in the name of a session's folder, which is that of this machine; None if it has none."""
     try:
         return datetime.strptime(name[len("session_") :][:15], "%Y%m%d_%H%M%S").astimezone()

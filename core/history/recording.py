@@ -169,10 +169,6 @@ class Recording:
         """The offsets of the events of a kind."""
         return (self._offsets[index] for index in self._marks[kind])
 
-    def count(self, kind: MarkKind, position: int) -> tuple[int, int]:
-        """How many events of a kind had happened at a position, and how many there are."""
-        return bisect_left(self._marks[kind], position), len(self._marks[kind])
-
     def next(self, kind: MarkKind, position: int, direction: int) -> int | None:
         """The position right after the next event of a kind, or the previous one; None if there is none."""
         marks = self._marks[kind]

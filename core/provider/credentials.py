@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Literal
+
+from msgspec.structs import replace
 
 from ua_tui.core.errors import SettingsError
 from ua_tui.core.provider.claude_login import find_login
@@ -13,7 +13,7 @@ from ua_tui.core.provider.clouds import model_server
 from ua_tui.core.provider.probe import shown_server
 from ua_tui.core.settings.loading import set_elsewhere
 from ua_tui.core.settings.model import ENVIRONMENT, Settings
-from ua_tui.core.settings.places import USER_FILE, user_file
+from ua_tui.core.settings.places import USER_FILE, Places
 from ua_tui.core.settings.saving import stored_names
 from ua_tui.core.settings.sources import SourcedValue
 from ua_tui.core.text import clean_line
@@ -43,31 +43,23 @@ class Credential:
         return bool(self.place)
 
 
-def credentials_of(
-    settings: Settings,
-    *,
-    environ: Mapping[str, str],
-    cwd: Path | None = None,
-    config_dir: Path | None = None,
-) -> list[Credential]:
+def credentials_of(settings: Settings, places: Places) -> list[Credential]:
     """Every possible credential, grouped by service; reads the files that may hold them.
 
     A credential that is in the settings but in no source was given by the program.
     """
     names = [name for _, name in _SECRETS]
     try:
-        places = set_elsewhere(
-            names, environ=environ, cwd=cwd, config_dir=config_dir, trust=settings.folder.answer_once
-        )
+        there = set_elsewhere(names, replace(places, trust=settings.folder.answer_once))
     except SettingsError:
         # A file became invalid after the start: what was read then is still used.
-        places = {}
-    in_user_file = stored_names(user_file(config_dir))
+        there = {}
+    in_user_file = stored_names(places.user_file)
     found = []
     for service, name in _SECRETS:
         place = ""
         if getattr(settings, name):
-            where = places.get(name)
+            where = there.get(name)
             if where is not None:
                 place = clean_line(_place(where, ENVIRONMENT[name][1]))
             else:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -10,13 +9,15 @@ from pathlib import Path
 from typing import Literal
 from urllib.parse import urlsplit
 
+from msgspec import structs
+
 from ua_tui.core.errors import SettingsError
 from ua_tui.core.provider.clouds import model_server
 from ua_tui.core.provider.probe import DEADLINE, ModelVerdict, check_model
 from ua_tui.core.settings import parsers as values
 from ua_tui.core.settings.loading import load_settings, set_elsewhere
 from ua_tui.core.settings.model import CLOUD_NAMES, Settings
-from ua_tui.core.settings.places import user_file
+from ua_tui.core.settings.places import Places
 from ua_tui.core.settings.saving import store_settings, stored_names
 from ua_tui.core.settings.secrets import secrets
 
@@ -112,22 +113,13 @@ def find_input_error(way: SetupMethod, given: SetupInput) -> tuple[str, str] | N
 class ModelSetup:
     """Makes, checks and stores the settings for a model, starting from the current `settings`.
 
-    `environ`, `cwd` and `config_dir` are where settings are read from, as for `load_settings`.
+    `places` are where settings are read from; those of the process by default.
     """
 
-    def __init__(
-        self,
-        settings: Settings,
-        *,
-        environ: Mapping[str, str] | None = None,
-        cwd: Path | None = None,
-        config_dir: Path | None = None,
-    ) -> None:
+    def __init__(self, settings: Settings, places: Places | None = None) -> None:
         self.settings = settings
-        self._environ = os.environ if environ is None else environ
-        self._cwd = cwd
-        self._config_dir = config_dir
-        self.path = user_file(config_dir)
+        self._places = places or Places.of()
+        self.path = self._places.user_file
         """The file in which the settings are stored."""
 
     @property
@@ -200,7 +192,7 @@ class ModelSetup:
         """Ask the model once, to check that it answers."""
         # A local server may have to load its model first.
         deadline = 120.0 if plan.way == "server" else DEADLINE
-        return await check_model(plan.settings, deadline=deadline, environ=self._environ)
+        return await check_model(plan.settings, deadline=deadline, environ=self._places.environ)
 
     def store(self, plan: SetupPlan) -> StoredSetup:
         """Store what was chosen in the user's own settings file.
@@ -213,16 +205,11 @@ class ModelSetup:
 
     def _warnings(self, plan: SetupPlan) -> tuple[str, ...]:
         """Why the next start would differ from what was stored."""
-        where = {
-            "environ": self._environ,
-            "cwd": self._cwd,
-            "config_dir": self._config_dir,
-            "trust": self.settings.folder.answer_once,
-        }
+        places = structs.replace(self._places, trust=self.settings.folder.answer_once)
         try:
-            then = load_settings(**where)  # type: ignore[arg-type]  # as named
+            then = load_settings(None, places)
             other = [name for name in plan.changes if getattr(then, name) != getattr(plan.settings, name)]
-            elsewhere = set_elsewhere(other, **where)  # type: ignore[arg-type]  # as named
+            elsewhere = set_elsewhere(other, places)
         except SettingsError as error:
             return (f"The next start from this folder will fail: {error}",)
         return tuple(

@@ -34,30 +34,26 @@ _BACKLOG_BYTES = 16 << 20
 _RETRY_AFTER = 1.0
 
 
-class DeltaJoiner:
+class DeltaJoiner(msgspec.Struct, eq=False):
     """Joins the deltas of a streaming message, so that one line holds the text of `window` seconds.
 
     Deltas of one message and kind become one event with the `seq` and `at` of the first; any other event is passed on
     at once, after the deltas before it. Subscribe the object itself to the bus.
 
     Args:
-        sinks: called with every event, in the order of `seq`.
+        sink: called with every event, in the order of `seq`.
         window: how long deltas are delayed, in seconds; a timer of the running event loop ends the delay.
         clock: monotonic time in seconds.
     """
 
-    def __init__(
-        self,
-        *sinks: Callable[[Event], None],
-        window: float = 0.25,
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
-        self._sinks = sinks
-        self._window = window
-        self._clock = clock
-        self._held: dict[tuple[type[Event], str], tuple[TextDelta | ThinkingDelta, list[str]]] = {}
-        self._since = 0.0
-        self._timer: asyncio.TimerHandle | None = None
+    sink: Callable[[Event], None]
+    window: float = 0.25
+    clock: Callable[[], float] = time.monotonic
+    _held: dict[tuple[type[Event], str], tuple[TextDelta | ThinkingDelta, list[str]]] = msgspec.field(
+        default_factory=dict
+    )
+    _since: float = 0.0
+    _timer: asyncio.TimerHandle | None = None
 
     def __call__(self, event: Event) -> None:
         """Handle one event of the bus."""
@@ -65,10 +61,10 @@ class DeltaJoiner:
             self.flush()
             self._pass_on(event)
             return
-        if self._held and self._clock() - self._since >= self._window:
+        if self._held and self.clock() - self._since >= self.window:
             self.flush()
         if not self._held:
-            self._since = self._clock()
+            self._since = self.clock()
             self._set_timer()
         key = (type(event), event.message_id)
         if key in self._held:
@@ -86,18 +82,17 @@ class DeltaJoiner:
             self._pass_on(first if len(texts) == 1 else msgspec.structs.replace(first, text="".join(texts)))
 
     def _pass_on(self, event: Event) -> None:
-        for sink in self._sinks:
-            try:
-                sink(event)
-            except Exception:
-                _log.exception("%s could not be handled", event.event_name)
+        try:
+            self.sink(event)
+        except Exception:
+            _log.exception("%s could not be handled", event.event_name)
 
     def _set_timer(self) -> None:
         try:
             loop = asyncio.get_running_loop()
         except RuntimeError:
             return
-        self._timer = loop.call_later(self._window, self.flush)
+        self._timer = loop.call_later(self.window, self.flush)
 
 
 def journal_line(event: Event, redactor: Redactor) -> bytes:

@@ -17,7 +17,7 @@ from ua_tui.core.postgres.address import Address
 from ua_tui.core.settings import parsers as values
 from ua_tui.core.settings.folder import HeldBack
 from ua_tui.core.settings.keymap import key_choices
-from ua_tui.core.settings.loading import load_from
+from ua_tui.core.settings.loading import load_settings
 from ua_tui.core.settings.model import ENVIRONMENT, SPECS, Settings
 from ua_tui.core.settings.places import Places
 from ua_tui.core.settings.saving import store_settings, stored_names
@@ -89,7 +89,7 @@ def list_settings(places: Places) -> list[SettingListing]:
     Raises:
         SettingsError: a place cannot be read, or a value is wrong.
     """
-    settings = load_from(places)
+    settings = load_settings(None, places)
     sources = places.read()
     texts = field_texts()
     listed = []
@@ -221,7 +221,7 @@ def _warning(name: str, file: Path, places: Places) -> str:
             return f"It has no effect: {held_back.reason}."
         if holds is not None and holds.path != file and not SPECS[name].adds_up:
             return f"{holds.origin} wins over it: remove it there for this to apply."
-        load_from(places)
+        load_settings(None, places)
     except SettingsError as error:
         return f"The next start from this folder will fail: {error}"
     return ""

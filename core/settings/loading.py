@@ -17,47 +17,22 @@ from ua_tui.core.settings.places import Places
 from ua_tui.core.settings.sources import Layer, Place, SourcedValue, winner, without_secrets
 from ua_tui.core.storage.folders import SAVED_REPORTS, WORKSPACES
 from ua_tui.core.text import clean_line
-from ua_tui.core.trust.state import Answer
 
 
 def load_settings(
-    overrides: Mapping[str, Any] | None = None,
-    *,
-    environ: Mapping[str, str] | None = None,
-    cwd: Path | None = None,
-    home: Path | None = None,
-    config_dir: Path | None = None,
-    state: Path | None = None,
-    trust: Answer | None = None,
-    by_name: bool = False,
+    overrides: Mapping[str, Any] | None = None, places: Places | None = None, *, by_name: bool = False
 ) -> Settings:
     """Read the settings from every place and check each value that is found.
 
     Args:
         overrides: settings by name, as the command line gave them; None means not given.
-        environ: the environment; the process's own by default.
-        cwd: the folder of `.env` and `ua-tui.toml`; the current one by default.
-        home: what `~` means.
-        config_dir: the folder of the user's `config.toml`.
-        state: where the decisions about folders are stored; the state folder of the program by default.
-        trust: the answer about the folder for this run only; by default the stored one counts.
+        places: where settings are; those of the process by default.
         by_name: whether a program gave the overrides, so that errors name the setting instead of the option.
 
     Raises:
         SettingsError: a file cannot be read, or a name or value in one of the places is wrong.
     """
-    places = Places.of(environ=environ, cwd=cwd, home=home, config_dir=config_dir, state=state, trust=trust)
-    return load_from(places, overrides, by_name=by_name)
-
-
-def load_from(
-    places: Places, overrides: Mapping[str, Any] | None = None, *, by_name: bool = False
-) -> Settings:
-    """Read the settings from these places, as `load_settings` does.
-
-    Raises:
-        SettingsError: as for `load_settings`.
-    """
+    places = places or Places.of()
     sources = places.read(overrides, by_name=by_name)
     layers = sources.layers
     found: dict[str, Any] = {name: places.default(name) for name in ("workspace_base", "claude_config_dir")}
@@ -101,28 +76,19 @@ def reload_folder(settings: Settings) -> Settings:
         SettingsError: as for `load_settings`.
     """
     places = Places.of()
-    before = load_from(msgspec.structs.replace(places, trust="ignored"), settings.options)
-    after = load_from(places, settings.options)
+    before = load_settings(settings.options, msgspec.structs.replace(places, trust="ignored"))
+    after = load_settings(settings.options, places)
     changed = {name: getattr(after, name) for name in SPECS if getattr(after, name) != getattr(before, name)}
     return replace(settings, **changed, folder=after.folder, places=after.places)
 
 
-def set_elsewhere(
-    names: Iterable[str],
-    *,
-    environ: Mapping[str, str] | None = None,
-    cwd: Path | None = None,
-    config_dir: Path | None = None,
-    trust: Answer | None = None,
-) -> dict[str, SourcedValue]:
+def set_elsewhere(names: Iterable[str], places: Places) -> dict[str, SourcedValue]:
     """Return where settings are set in a place that wins over the user's own file, without the command line.
-
-    `trust` is the answer about the folder for this run only.
 
     Raises:
         SettingsError: a file cannot be read, or a name in one of the places is wrong.
     """
-    layers = Places.of(environ=environ, cwd=cwd, config_dir=config_dir, trust=trust).read().layers
+    layers = places.read().layers
     return {name: where for name in names if (where := winner(layers[:-1], name)) is not None}
 
 

@@ -11,6 +11,8 @@ from collections.abc import Callable, Mapping
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Literal
 
+import msgspec
+
 from ua_tui.core.errors import Advice, advice_code, advise
 from ua_tui.core.events.units import quantity
 from ua_tui.core.net.bodies import is_html
@@ -47,7 +49,7 @@ NO_METRICS = frozenset({404, 405})
 _log = logging.getLogger(__name__)
 
 
-class ExportMonitor:
+class ExportMonitor(msgspec.Struct, eq=False):
     """Notices that what is exported to a destination does not arrive; reports and logs its first problem.
 
     Args:
@@ -59,33 +61,26 @@ class ExportMonitor:
         sent: when the request was sent that has no answer yet, by the monotonic clock; None if there is none.
     """
 
-    def __init__(
-        self,
-        destination: _Export,
-        on_problem: Callable[[Advice], object],
-        *,
-        quiet: bool = False,
-    ) -> None:
-        self._destination = destination
-        self._on_problem = on_problem
-        self._quiet = quiet
-        self._has_reported = False
-        self.is_away = False
-        self.sent: float | None = None
+    destination: _Export
+    on_problem: Callable[[Advice], object]
+    quiet: bool = False
+    _has_reported: bool = False
+    is_away: bool = False
+    sent: float | None = None
 
     def on_answer(self, answer: requests.Response) -> None:
         """Handle the answer to an export."""
         status = answer.status_code
         self.is_away = not 200 <= status < 400
         kind = answer.headers.get("content-type", "")
-        problem = answer_problem(self._destination, status, kind, answer.content)
+        problem = answer_problem(self.destination, status, kind, answer.content)
         if problem is not None:
             self._report(problem)
 
     def on_failure(self, problem: str, shown: str = "") -> None:
         """Handle an export without an answer; `shown` is the detail of the problem."""
         self.is_away = True
-        self._report(export_advice(self._destination, problem, shown))
+        self._report(export_advice(self.destination, problem, shown))
 
     def report_late(self, seconds: float) -> None:
         """Report the destination if an answer has been missing for at least `seconds`."""
@@ -95,9 +90,9 @@ class ExportMonitor:
     def _report(self, problem: Advice) -> None:
         if not self._has_reported:
             self._has_reported = True
-            if not self._quiet:
-                _log.warning("an export (%s) failed: %s", self._destination, problem)
-            self._on_problem(problem)
+            if not self.quiet:
+                _log.warning("an export (%s) failed: %s", self.destination, problem)
+            self.on_problem(problem)
 
 
 class LibraryLog(logging.Filter):

@@ -21,7 +21,7 @@ from ua_tui.core.connections.user_servers import (
 from ua_tui.core.errors import SettingsError
 from ua_tui.core.redaction.arguments import masked_command, masked_variable
 from ua_tui.core.settings.folder import DOTENV, PROJECT_FILE, FolderSettings
-from ua_tui.core.settings.loading import load_from
+from ua_tui.core.settings.loading import load_settings
 from ua_tui.core.settings.model import SPECS
 from ua_tui.core.settings.places import Places
 from ua_tui.core.text import clean_line
@@ -191,7 +191,7 @@ def _answers(places: Places, written: FolderSettings) -> tuple[list[str], tuple[
     for answer in ("trusted", "partly"):
         would_be = replace(places, trust=answer)
         try:
-            load_from(would_be)
+            load_settings(None, would_be)
             if answer == "trusted":
                 changes = list(setting_changes(written, would_be.read().held_back))
             answers.append(answer)

@@ -27,7 +27,7 @@ AuthOutcome = Literal["completed", "cancelled", "expired", "unattended"]
 """How the wait for an account ended."""
 
 
-class AuthWait:
+class AuthWait(msgspec.Struct, eq=False):
     """Waits for one account at a time, from its link to its end.
 
     Attributes:
@@ -43,27 +43,16 @@ class AuthWait:
         sleep: waits for some seconds.
     """
 
-    def __init__(
-        self,
-        spawn: Spawn,
-        service: Callable[[], IsConnected | None],
-        *,
-        publish: Callable[[Event], object],
-        runs: Callable[[], bool],
-        continue_query: Callable[[], None],
-        polls: bool,
-        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
-    ) -> None:
-        self.pending: AuthRequired | None = None
-        self._spawn = spawn
-        self._service = service
-        self._publish = publish
-        self._runs = runs
-        self._continue_query = continue_query
-        self._polls = polls
-        self._sleep = sleep
-        self._handle: Handle | None = None
-        self._continue_after_query = False
+    spawn: Spawn
+    service: Callable[[], IsConnected | None]
+    publish: Callable[[Event], object]
+    runs: Callable[[], bool]
+    continue_query: Callable[[], None]
+    polls: bool
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
+    pending: AuthRequired | None = None
+    _handle: Handle | None = None
+    _continue_after_query: bool = False
 
     def handle_event(self, event: Event) -> None:
         """Start or end a wait when an event of the session calls for it."""
@@ -71,14 +60,14 @@ class AuthWait:
             case AuthRequired(toolkit=toolkit):
                 self.pending = event
                 self.stop_polling()
-                if self._polls and toolkit and (is_connected := self._service()) is not None:
-                    self._handle = self._spawn(partial(self._poll, toolkit, is_connected), "account", "auth")
+                if self.polls and toolkit and (is_connected := self.service()) is not None:
+                    self._handle = self.spawn(partial(self._poll, toolkit, is_connected), "account", "auth")
             case ToolCallStarted():
                 self._continue_after_query = False
             case QueryFinished(status=status) if self._continue_after_query:
                 self._continue_after_query = False
                 if status == "success":
-                    self._continue_query()
+                    self.continue_query()
             case _:
                 pass
 
@@ -86,7 +75,7 @@ class AuthWait:
         """Report how the wait ended; when it is complete the agent continues."""
         self.stop_polling()
         if self._finish_wait(outcome) and outcome == "completed":
-            self._continue_query()
+            self.continue_query()
 
     def stop_polling(self) -> None:
         """Stop polling."""
@@ -108,7 +97,7 @@ class AuthWait:
                     self._connected()
                     return
                 was_active = active
-            await self._sleep(5.0)
+            await self.sleep(5.0)
 
     def _connected(self) -> None:
         """Let the agent continue with the account, which is now connected.
@@ -116,7 +105,7 @@ class AuthWait:
         A running query may be waiting for the account itself: the agent continues after it only if it made no further
         call.
         """
-        if not self._runs():
+        if not self.runs():
             self.finish("completed")
         elif self.pending is not None:
             self._continue_after_query = True
@@ -125,7 +114,7 @@ class AuthWait:
     def _finish_wait(self, outcome: AuthOutcome) -> bool:
         waiting, self.pending = self.pending, None
         if waiting is not None:
-            self._publish(AuthFinished(toolkit=waiting.toolkit, outcome=outcome))
+            self.publish(AuthFinished(toolkit=waiting.toolkit, outcome=outcome))
         return waiting is not None
 
 

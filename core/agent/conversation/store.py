@@ -97,7 +97,7 @@ class _Entry(msgspec.Struct):
     timestamp: Any = ""
 
 
-class ConversationStore:
+class ConversationStore(msgspec.Struct, eq=False):
     """The transcripts of a session's conversations in its folder, as a `SessionStore` that the SDK only appends to.
 
     A transcript is a file of JSON lines with secrets masked: `.conversation/ID.jsonl` is that of the main agent, and
@@ -110,24 +110,18 @@ class ConversationStore:
         report: called when entries cannot be written; not again before that works.
     """
 
-    def __init__(
-        self,
-        workspace: Workspace,
-        agent_home: Path,
-        report: Callable[[Exception], object] = lambda _error: None,
-    ) -> None:
-        self._workspace = workspace
-        self._home = agent_home
-        self._report = report
-        self._lock = threading.Lock()
-        self._behind = False
-        self._failing = False
+    workspace: Workspace
+    agent_home: Path
+    report: Callable[[Exception], object] = lambda _error: None
+    _lock: threading.Lock = msgspec.field(default_factory=threading.Lock)
+    _behind: bool = False
+    _failing: bool = False
 
     async def append(self, key: Mapping[str, str], entries: Sequence[Mapping[str, Any]]) -> None:
         """Append entries to a transcript; never raises."""
         failure = await asyncio.to_thread(self._append, key, entries)
         if failure is not None:
-            self._report(failure)
+            self.report(failure)
 
     def note_lost(self) -> None:
         """Entries did not come: those of the agent's own file are added with the next ones."""
@@ -171,7 +165,7 @@ class ConversationStore:
         with _reading_own(conversation):
             own, folder = dict(self._own_files(conversation)), f"{CONVERSATION}/{conversation}"
             main = f"{folder}.jsonl"
-            kept = [main] if self._workspace.exists(main) else []
+            kept = [main] if self.workspace.exists(main) else []
             kept += [f"{folder}/{each}.jsonl" for each in self._subpaths(folder)]
             for path in dict.fromkeys((*kept, *own)):
                 lines = list(self._lines(path)) if path in kept else []
@@ -183,7 +177,7 @@ class ConversationStore:
         with self._lock:
             try:
                 if not (self._behind and self._catch_up(key["session_id"])):
-                    redactor = self._workspace.redactor
+                    redactor = self.workspace.redactor
                     path = "/".join(filter(None, (CONVERSATION, key["session_id"], key.get("subpath"))))
                     self._write(f"{path}.jsonl", (sealed_entry(entry, redactor) for entry in entries))
                 self._behind = self._failing = False
@@ -215,7 +209,7 @@ class ConversationStore:
         last, behind = self._end_of(path)
         start = 0 if last is None else _offset_behind(own, last)
         for entry in _entries_from(own, start) if start is not None else ():
-            line = sealed_entry(entry, self._workspace.redactor)
+            line = sealed_entry(entry, self.workspace.redactor)
             if line.removesuffix(b"\n") not in behind:
                 yield line
 
@@ -225,15 +219,17 @@ class ConversationStore:
             batch.append(line)
             size += len(line)
             if size >= 1 << 20:
-                self._workspace.root.append_lines(path, batch)
+                self.workspace.root.append_lines(path, batch)
                 batch, size = [], 0
-        self._workspace.root.append_lines(path, batch)
+        self.workspace.root.append_lines(path, batch)
 
     def _restore(self, conversation: str) -> None:
         """Write the agent's own files of a conversation."""
         from claude_agent_sdk import project_key_for_directory
 
-        home = Root(self._home / "projects" / project_key_for_directory(self._workspace.path), create=True)
+        home = Root(
+            self.agent_home / "projects" / project_key_for_directory(self.workspace.path), create=True
+        )
         folder = f"{CONVERSATION}/{conversation}"
         for subpath in self._subpaths(folder):
             metadata: dict[str, Any] = {}
@@ -258,8 +254,8 @@ class ConversationStore:
     def _end_of(self, path: str) -> tuple[str | None, frozenset[bytes]]:
         """The `uuid` of the last entry that has one, None if there is none, and the lines behind it."""
         behind = set[bytes]()
-        if self._workspace.exists(path):
-            with self._workspace.root.opened(path) as file:
+        if self.workspace.exists(path):
+            with self.workspace.root.opened(path) as file:
                 for _, line in lines_backwards(file):
                     if (uuid := _entry_in(line).uuid) is not None:
                         return uuid, frozenset(behind)
@@ -268,21 +264,21 @@ class ConversationStore:
 
     def _lines(self, path: str) -> Iterator[bytes]:
         """The lines that are entries; a crash may have cut off one."""
-        with self._workspace.root.opened(path) as file:
+        with self.workspace.root.opened(path) as file:
             for line in file:
                 if _entry_in(line).type:
                     yield line.strip()
 
     def _subpaths(self, folder: str, below: str = "") -> Iterator[str]:
         with suppress(WorkspaceError):
-            for entry in self._workspace.list(f"{folder}/{below}".removesuffix("/")):
+            for entry in self.workspace.list(f"{folder}/{below}".removesuffix("/")):
                 if entry.is_dir:
                     yield from self._subpaths(folder, f"{below}{entry.name}/")
                 elif entry.name.endswith(".jsonl"):
                     yield below + entry.name.removesuffix(".jsonl")
 
     def _own(self, conversation: str) -> Path | None:
-        return transcript_of(conversation, worked_in=self._workspace.path, agent_home=self._home)
+        return transcript_of(conversation, worked_in=self.workspace.path, agent_home=self.agent_home)
 
 
 def _count_before(lines: Sequence[bytes], until: datetime | None, said: str) -> int:
@@ -294,7 +290,9 @@ def _count_before(lines: Sequence[bytes], until: datetime | None, said: str) -> 
     message = f'"id":"{said}"'.encode()
     first = max((at + 1 for at, line in enumerate(lines) if said and message in line), default=0)
     later = (at for at in range(first, len(lines)) if str(_entry_in(lines[at]).timestamp) >= limit)
-    return next(later, len(lines))
+    count = next(later, len(lines))
+    # What has no time describes what follows it.
+    return count if any(_entry_in(line).timestamp for line in lines[:count]) else first
 
 
 @contextmanager

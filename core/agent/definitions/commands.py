@@ -15,13 +15,11 @@ from contextlib import suppress
 from pathlib import Path, PurePath
 from typing import Any
 
-import msgspec
-
 from ua_tui.core.agent.bounds import LONGEST_NAME
 from ua_tui.core.agent.definitions.files import (
+    Definition,
     DefinitionFolder,
     Found,
-    Source,
     find_definitions,
     split_front_matter,
 )
@@ -34,19 +32,15 @@ _PLACE = re.compile(r"\$(?:ARGUMENTS(?:\[(?P<from_0>\d)\])?(?!\w)|(?P<number>\d)
 _UNQUOTED = re.compile(r"^(description:|argument-hint:)[ \t]+([^\s\"'|>].*)$", re.MULTILINE)
 
 
-class CustomCommand(msgspec.Struct, frozen=True):
+class CustomCommand(Definition, frozen=True):
     """A prompt with a name; `$ARGUMENTS`, `$1` to `$9` in it stand for what follows the name.
 
     `hint` says what may follow it. `$ARGUMENTS[0]` is the first argument; so is `$0`, and `$1` the second where `$0` is
     used: the agent's command line counts in both ways, depending on its version.
     """
 
-    name: str
-    description: str
     hint: str
     prompt: str
-    source: Source
-    origin: str
 
 
 def find_commands(places: Sequence[DefinitionFolder]) -> Found[CustomCommand]:
@@ -73,7 +67,7 @@ def _read(text: str, path: Path, place: DefinitionFolder, origin: str) -> Custom
     first = text.strip().partition("\n")[0].lstrip("# ")
     description = _text(fields, "description") or clean_line(first, LONGEST_NAME)
     hint = _text(fields, "argument-hint")
-    return CustomCommand(name.casefold(), description, hint, text.strip(), place.source, origin)
+    return CustomCommand(name.casefold(), description, place.source, origin, hint, text.strip())
 
 
 def _split(text: str, origin: str) -> tuple[dict[str, Any], str]:

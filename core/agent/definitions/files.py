@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any, Generic, Literal, Protocol, TypeVar
+from typing import Any, Generic, Literal, TypeVar
 
 import msgspec
 
@@ -165,18 +165,13 @@ class UnusableFile(msgspec.Struct, frozen=True):
     untrusted: bool = False
 
 
-class Definition(Protocol):
-    """What a file defines: its name, and the file as it is shown."""
+class Definition(msgspec.Struct, frozen=True):
+    """What a file defines: its name, when it is useful, where it comes from, and the file as it is shown."""
 
-    @property
-    def name(self) -> str:
-        """Its name."""
-        ...
-
-    @property
-    def origin(self) -> str:
-        """The file."""
-        ...
+    name: str
+    description: str
+    source: Source
+    origin: str
 
 
 D = TypeVar("D", bound=Definition)

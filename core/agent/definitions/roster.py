@@ -181,30 +181,27 @@ def problems_of(entry: RosterEntry) -> list[str]:
     return [f"{entry.origin}: {problem}" if named else problem for problem in entry.problems]
 
 
-class RosterWatch:
+class RosterWatch(msgspec.Struct, eq=False):
     """Reports problems in a session: those of the files as it starts, those of their tools once the servers are up."""
 
-    def __init__(
-        self, roster: Roster, settings: Settings, report: Callable[[str, Exception], object]
-    ) -> None:
-        self._roster = roster
-        self._settings = settings
-        self._report = report
-        self._reported: set[tuple[str, str]] = set()
-        self._begun = False
+    roster: Roster
+    settings: Settings
+    report: Callable[[str, Exception], object]
+    _reported: set[tuple[str, str]] = msgspec.field(default_factory=set)
+    _begun: bool = False
 
     def __call__(self, event: Event) -> None:
         """Report problems when an event of the session allows it."""
         match event:
             case SessionStarted() if not self._begun:
                 self._begun = True
-                self._report_problems(self._roster.problems)
-                self._report_problems(_problems_in(self._roster.commands.unusable), "commands")
+                self._report_problems(self.roster.problems)
+                self._report_problems(_problems_in(self.roster.commands.unusable), "commands")
                 self._report_replaced()
             case McpStatus(servers=servers) if _are_started(servers):
                 found = [
                     (definition, self._new_findings(definition, servers))
-                    for definition in self._roster.subagents
+                    for definition in self.roster.subagents
                 ]
                 self._report_problems([_named(definition, new) for definition, new in found if new])
             case _:
@@ -213,7 +210,7 @@ class RosterWatch:
     def _new_findings(
         self, definition: SubagentDefinition, servers: Sequence[McpServer]
     ) -> list[ToolFinding]:
-        found = _check_tools(definition, self._settings, servers)
+        found = _check_tools(definition, self.settings, servers)
         new = [
             each for each in found if each.is_problem and (definition.origin, each.tool) not in self._reported
         ]
@@ -222,17 +219,17 @@ class RosterWatch:
 
     def _report_replaced(self) -> None:
         """Name the files that replace a sub-agent of the agent itself, which its model calls without asking for it."""
-        for each in self._roster.subagents:
+        for each in self.roster.subagents:
             if built_in := of_agent(each.name):
                 message = f"{each.origin} replaces {built_in}: rename it if that is not intended."
-                self._report("sub-agents", SettingsError(message))
+                self.report("sub-agents", SettingsError(message))
 
     def _report_problems(self, problems: Sequence[str], where: str = "sub-agents and skills") -> None:
         for problem in problems[:MAX_REPORTED]:
-            self._report(where, SettingsError(problem))
+            self.report(where, SettingsError(problem))
         if (more := len(problems) - MAX_REPORTED) > 0:
             message = f"{more} more files of {where} have problems: /agents lists them."
-            self._report(where, SettingsError(message))
+            self.report(where, SettingsError(message))
 
 
 def _toolkit_names(*groups: str) -> list[str]:

@@ -87,6 +87,18 @@ class SubagentRule:
         )
 
 
+class UnmetRule(msgspec.Struct, frozen=True):
+    """A rule that a sub-agent has not met: its name, the message to the sub-agent, and one line for the person.
+
+    Below its first line the message has one for each finding. `reason` says why, without words of a source.
+    """
+
+    name: str
+    message: str
+    finding: str = ""
+    reason: str = ""
+
+
 def matching_files(pattern: str, workspace: Workspace, folder: str = "") -> Iterator[tuple[str, FolderEntry]]:
     """The files of the workspace that match a path of a rule, compressed or not, each with its path.
 

@@ -11,7 +11,6 @@ import json
 import os
 import shutil
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated
 
@@ -20,9 +19,9 @@ from msgspec import Meta
 
 from ua_tui.core.agent.attachments.mentions import without_mentions
 from ua_tui.core.agent.definitions.files import (
+    Definition,
     DefinitionFolder,
     Found,
-    Source,
     converted,
     find_definitions,
     split_front_matter,
@@ -52,20 +51,15 @@ def _allow(_path: Path, _data: bytes) -> None:
     """Allow any content."""
 
 
-@dataclass(frozen=True)
-class Skill:
+class Skill(Definition, frozen=True):
     """A skill: when it is useful (`description`), its instructions, and the folder of its files.
 
     `origin` is its `SKILL.md`, as it is shown. `check` raises SettingsError for a file that may not be used.
     """
 
-    name: str
-    description: str
     body: str
     folder: Path
-    source: Source
-    origin: str
-    check: Callable[[Path, bytes], None] = field(default=_allow, compare=False, repr=False)
+    check: Callable[[Path, bytes], None] = _allow
 
 
 def find_skills(places: Sequence[DefinitionFolder]) -> Found[Skill]:
@@ -124,7 +118,7 @@ def _read(text: str, path: Path, place: DefinitionFolder, origin: str) -> Skill:
     fields: _Fields = converted({"name": path.parent.name, **given}, _Fields, origin)
     description = clean_line(fields.description, LONGEST_DESCRIPTION)
     body = without_mentions(clean(body))
-    return Skill(fields.name, description, body, path.parent, place.source, origin, place.check)
+    return Skill(fields.name, description, place.source, origin, body, path.parent, place.check)
 
 
 def _copy(skill: Skill, target: Path) -> list[str]:

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from ua_tui.core.agent.bounds import LONGEST_PROMPT
 from ua_tui.core.agent.definitions.files import (
+    Definition,
     DefinitionFolder,
     Found,
     Source,
@@ -45,7 +46,7 @@ class _Fields(msgspec.Struct):
     compliance: Any = None
 
 
-class SubagentDefinition(msgspec.Struct, frozen=True):
+class SubagentDefinition(Definition, frozen=True):
     """A sub-agent: when to call it (`description`), its prompt, and the tools it may use.
 
     `tools` are those of the session that it may use, None for all; `without` are excluded from them. `rules` must be
@@ -53,15 +54,11 @@ class SubagentDefinition(msgspec.Struct, frozen=True):
     `ignored_fields` are its fields that have no effect here.
     """
 
-    name: str
-    description: str
     prompt: str
     tools: tuple[str, ...] | None
     model: str = "inherit"
     rules: tuple[SubagentRule, ...] = ()
     without: tuple[str, ...] = ()
-    source: Source = "shipped"
-    origin: str = ""
     ignored_fields: tuple[str, ...] = ()
 
 

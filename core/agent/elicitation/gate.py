@@ -38,7 +38,7 @@ class _Waiting:
     future: asyncio.Future[_Answer] = field(repr=False)
 
 
-class ElicitationGate:
+class ElicitationGate(msgspec.Struct, eq=False):
     """Asks a person for a server, waits without a time limit, and answers exactly once.
 
     If nobody can be asked (`interactive=False`), or the request cannot be shown, it is declined with a reason. What
@@ -50,11 +50,10 @@ class ElicitationGate:
         redactor: masks secrets, and learns those that are entered.
     """
 
-    def __init__(self, publish: Callable[[Event], Event], *, interactive: bool, redactor: Redactor) -> None:
-        self._publish = publish
-        self._interactive = interactive
-        self._redactor = redactor
-        self._waiting: dict[str, _Waiting] = {}
+    publish: Callable[[Event], Event]
+    interactive: bool
+    redactor: Redactor
+    _waiting: dict[str, _Waiting] = msgspec.field(default_factory=dict)
 
     @property
     def is_waiting(self) -> bool:
@@ -70,14 +69,14 @@ class ElicitationGate:
         asked = ElicitationAsked(
             request_id=uuid4().hex[:12],
             server=clean_line(str(request.get("mcp_server_name") or ""), 100) or "a server",
-            message=self._redactor.redact(clean(_text(request.get("message"))).strip())[:LONGEST_TEXT],
+            message=self.redactor.redact(clean(_text(request.get("message"))).strip())[:LONGEST_TEXT],
             mode="url" if request.get("mode") == "url" else "form",
             url=clean(_text(request.get("url")))[:LONGEST_TEXT],
             fields=fields,
             tool_use_id=tool_use_id,
         )
         if (answer := self._refusal(problem)) is not None:
-            self._publish(asked)
+            self.publish(asked)
         else:
             answer = await self._put(asked)
         self._answered(asked, answer)
@@ -117,7 +116,7 @@ class ElicitationGate:
         """The answer to a request that nobody is asked; None if a person is."""
         if problem:
             return _Answer("decline", "program", problem)
-        if not self._interactive:
+        if not self.interactive:
             return _Answer("decline", "headless", _NOBODY)
         if len(self._waiting) >= MOST_PARTS:
             return _Answer("decline", "program", f"{MOST_PARTS} requests of servers wait already")
@@ -127,7 +126,7 @@ class ElicitationGate:
         """Publish a request, and wait for its answer, which a subscriber may give at once."""
         waiting = _Waiting(asked.fields, asyncio.get_running_loop().create_future())
         self._waiting[asked.request_id] = waiting
-        self._publish(asked)
+        self.publish(asked)
         try:
             return await waiting.future
         except asyncio.CancelledError:
@@ -161,14 +160,14 @@ class ElicitationGate:
         return form_field
 
     def _is_masked(self, text: str) -> bool:
-        return bool(self._redactor.redact(text) != text)
+        return bool(self.redactor.redact(text) != text)
 
     def _answered(self, asked: ElicitationAsked, answer: _Answer) -> None:
         secret = {each.name for each in asked.fields if each.secret}
         for name in secret & answer.values.keys():
-            self._redactor.add(str(answer.values[name]))
+            self.redactor.add(str(answer.values[name]))
         recorded = {name: REDACTED if name in secret else value for name, value in answer.values.items()}
-        self._publish(
+        self.publish(
             ElicitationAnswered(
                 request_id=asked.request_id,
                 server=asked.server,
@@ -176,7 +175,7 @@ class ElicitationGate:
                 by=answer.by,
                 message=asked.message,
                 url=mask_link(asked.url) if asked.url else "",
-                values=self._redactor.redact_value(recorded),
+                values=self.redactor.redact_value(recorded),
                 reason=clean(answer.reason),
                 tool_use_id=asked.tool_use_id,
             )
@@ -198,16 +197,15 @@ Ask = Callable[[Mapping[str, Any]], Awaitable[dict[str, Any]]]
 """Asks the person: the request of the command line -> the answer to the server. Cancelled if it is withdrawn."""
 
 
-class ElicitationChannel:
+class ElicitationChannel(msgspec.Struct, eq=False):
     """Picks the requests out of the messages of the command line, and writes the answers.
 
     A request is withdrawn when its query is stopped, or when its server is gone or no longer waits.
     """
 
-    def __init__(self, ask: Ask, write: Callable[[str], Awaitable[None]]) -> None:
-        self._ask = ask
-        self._write = write
-        self._waiting: dict[str, asyncio.Task[None]] = {}
+    ask: Ask
+    write: Callable[[str], Awaitable[None]]
+    _waiting: dict[str, asyncio.Task[None]] = msgspec.field(default_factory=dict)
 
     def handles(self, message: Mapping[str, Any]) -> bool:
         """Handle a message, if it is such a request or withdraws one; returns whether it is."""
@@ -228,14 +226,14 @@ class ElicitationChannel:
 
     async def _answer(self, request_id: str, request: Mapping[str, Any]) -> None:
         try:
-            answer = await self._ask(request)
+            answer = await self.ask(request)
         except Exception:
             log.exception("a request of an MCP server could not be answered")
             answer = {"action": "cancel"}
         self._waiting.pop(request_id, None)
         response = {"subtype": "success", "request_id": request_id, "response": answer}
         try:
-            await self._write(json.dumps({"type": "control_response", "response": response}) + "\n")
+            await self.write(json.dumps({"type": "control_response", "response": response}) + "\n")
         except Exception as error:
             # The command line is gone, and the server with it.
             log.info("the answer to an MCP server could not be sent: %s", error)

@@ -17,6 +17,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import IO, Any, TypeVar
 
+import msgspec
+
 from ua_tui.core.agent.bounds import STEP_SECONDS
 from ua_tui.core.agent.mcp.error_messages import describe_server_error, problem_in
 from ua_tui.core.agent.mcp.server_logs import last_words
@@ -194,7 +196,7 @@ def _reasons(error: BaseException) -> Iterator[str]:
         yield str(error) or type(error).__name__
 
 
-class _ServerOutput:
+class _ServerOutput(msgspec.Struct, eq=False):
     """Watches a server for output that is not part of the protocol: lines of a program, or answers over HTTP.
 
     Attributes:
@@ -204,12 +206,11 @@ class _ServerOutput:
         is_page: whether an answer was a web page.
     """
 
-    def __init__(self, on_line: Callable[[], object]) -> None:
-        self.line: str | None = None
-        self.has_spoken = False
-        self.status = 0
-        self.is_page = False
-        self._on_line = on_line
+    on_line: Callable[[], object]
+    line: str | None = None
+    has_spoken: bool = False
+    status: int = 0
+    is_page: bool = False
 
     async def on_response(self, response: Any) -> None:
         """Handle an HTTP answer; the errors of the client do not contain it."""
@@ -251,7 +252,7 @@ class _ServerOutput:
         line = _invalid_line(message)
         if self.line is None and line.strip():
             self.line = line.strip()
-            self._on_line()
+            self.on_line()
 
 
 def _invalid_line(error: Exception) -> str:

@@ -46,7 +46,7 @@ class _History(msgspec.Struct):
             self.due = None
 
 
-class ReconnectSchedule:
+class ReconnectSchedule(msgspec.Struct, eq=False):
     """Reconnects servers that worked before: after 1, 2, 4, ... s, and at most six times in a row.
 
     The count starts again once a server was connected for three minutes.
@@ -58,48 +58,40 @@ class ReconnectSchedule:
         clock: monotonic seconds.
     """
 
-    def __init__(
-        self,
-        restart: Callable[[str], None],
-        gave_up: Callable[[str], None],
-        *,
-        later: CallLater = call_later,
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
-        self._restart = restart
-        self._gave_up = gave_up
-        self._later = later
-        self._clock = clock
-        self._histories: dict[str, _History] = {}
+    restart: Callable[[str], None]
+    gave_up: Callable[[str], None]
+    later: CallLater = call_later
+    clock: Callable[[], float] = time.monotonic
+    _histories: dict[str, _History] = msgspec.field(default_factory=dict)
 
     def note_connected(self, name: str) -> None:
         """Record that a server is connected."""
         history = self._histories.setdefault(name, _History())
         history.cancel()
         if history.since is None:
-            history.since = self._clock()
+            history.since = self.clock()
 
     def note_failed(self, name: str) -> float | None:
         """Record that a server failed; returns the seconds until the next attempt, None if none is scheduled."""
         history = self._histories.get(name)
         if history is None or history.due is not None or history.over:
             return None
-        if history.since is not None and self._clock() - history.since >= 180.0:
+        if history.since is not None and self.clock() - history.since >= 180.0:
             history.attempts = 0
         history.since = None
         if history.attempts >= MAX_ATTEMPTS:
             history.over = True
-            self._gave_up(name)
+            self.gave_up(name)
             return None
         wait = min(60.0, 2.0**history.attempts)
         history.attempts += 1
-        history.due = self._later(wait, lambda: self._restart_now(name, history))
+        history.due = self.later(wait, lambda: self._restart_now(name, history))
         return wait
 
     def postpone(self, name: str, seconds: float) -> None:
         """Postpone the attempt that is due now, without counting it."""
         if (history := self._histories.get(name)) is not None and history.due is None:
-            history.due = self._later(seconds, lambda: self._restart_now(name, history))
+            history.due = self.later(seconds, lambda: self._restart_now(name, history))
 
     def reset(self, name: str) -> None:
         """Start counting again, because a person operates on the server."""
@@ -119,7 +111,7 @@ class ReconnectSchedule:
 
     def _restart_now(self, name: str, history: _History) -> None:
         history.due = None
-        self._restart(name)
+        self.restart(name)
 
 
 log = logging.getLogger(__name__)
@@ -127,7 +119,7 @@ log = logging.getLogger(__name__)
 _MIN_INTERVAL = 30.0
 
 
-class SessionRenewal:
+class SessionRenewal(msgspec.Struct, eq=False):
     """Checks the errors of tools, and reconnects a server whose session is over according to them.
 
     Args:
@@ -136,22 +128,16 @@ class SessionRenewal:
         report: reports an error and where it occurred.
     """
 
-    def __init__(
-        self,
-        connection_of: Callable[[str], Connection | None],
-        reconnect: Callable[[str], str],
-        report: Callable[[str, Exception], None],
-    ) -> None:
-        self._connection_of = connection_of
-        self._reconnect = reconnect
-        self._report = report
-        self._tried: dict[str, float] = {}
+    connection_of: Callable[[str], Connection | None]
+    reconnect: Callable[[str], str]
+    report: Callable[[str, Exception], None]
+    _tried: dict[str, float] = msgspec.field(default_factory=dict)
 
     def check_result(self, result: ToolResult) -> None:
         """Reconnect the server if the result says that its session is over, at most once in 30 seconds."""
         error = result.observation.error
         server = server_of(result.call.name)
-        connection = self._connection_of(server)
+        connection = self.connection_of(server)
         if (
             not error
             or connection is None
@@ -162,11 +148,11 @@ class SessionRenewal:
         last = self._tried.get(server)
         if last is not None and time.monotonic() - last < _MIN_INTERVAL:
             return
-        if refusal := self._reconnect(server):
+        if refusal := self.reconnect(server):
             log.info("the session of %s seems to be over: %s", server, refusal)
             return
         self._tried[server] = time.monotonic()
-        self._report(
+        self.report(
             server,
             ConnectionFailed(
                 "its session is over, and a new one is being opened: try again in a moment",
@@ -178,7 +164,7 @@ class SessionRenewal:
 _UNREACHABLE = re.compile(r"(SSE error: )?(ECONN|ENOTFOUND|EHOSTUNREACH|ENETUNREACH|ETIMEDOUT)")
 
 
-class StatusPoll:
+class StatusPoll(msgspec.Struct, eq=False):
     """Polls the servers when a query begins and ends, after a failed call, and at intervals in between.
 
     Args:
@@ -189,22 +175,14 @@ class StatusPoll:
         later: calls after a while.
     """
 
-    def __init__(
-        self,
-        poll: Callable[[], None],
-        gone: Callable[[str, str], None],
-        lives: Callable[[str], None],
-        is_remote: Callable[[str], bool],
-        later: CallLater = call_later,
-    ) -> None:
-        self._poll = poll
-        self._gone = gone
-        self._lives = lives
-        self._is_remote = is_remote
-        self._later = later
-        self._calls = OpenCalls()
-        self._next: Handle | None = None
-        self._after: Handle | None = None
+    poll: Callable[[], None]
+    gone: Callable[[str, str], None]
+    lives: Callable[[str], None]
+    is_remote: Callable[[str], bool]
+    later: CallLater = call_later
+    _calls: OpenCalls = msgspec.field(default_factory=OpenCalls)
+    _next: Handle | None = None
+    _after: Handle | None = None
 
     def handle_event(self, event: Event) -> None:
         """Poll when an event of the session calls for it."""
@@ -214,7 +192,7 @@ class StatusPoll:
             case QueryFinished():
                 self._calls.clear()
                 self._cancel_next()
-                self._poll()
+                self.poll()
             case _ if (ended := self._calls.ended_by(event)) and (server := server_of(ended.started.name)):
                 self._on_end(server, ended)
             case _:
@@ -234,27 +212,27 @@ class StatusPoll:
         event = ended.finished
         error = (event.observation.error if event.observation is not None else None) or ""
         if event.status == "success":
-            self._lives(server)
+            self.lives(server)
         elif event.status == "error":
             if self._means_end(server, error.strip()):
-                self._gone(server, error.strip())
-            self._poll()
+                self.gone(server, error.strip())
+            self.poll()
             if self._after is not None:
                 self._after.cancel()
-            self._after = self._later(STEP_SECONDS, self._poll)
+            self._after = self.later(STEP_SECONDS, self.poll)
 
     def _means_end(self, server: str, error: str) -> bool:
         if error in ("Connection closed", f'MCP server "{server}" is not connected'):
             return True
         # Reconnecting a remote server does no harm; the error of a local program may be about another host.
-        return self._is_remote(server) and (
+        return self.is_remote(server) and (
             _UNREACHABLE.match(error) is not None or bool(missing_scope(error))
         )
 
     def _tick(self) -> None:
         self._cancel_next()
-        self._poll()
-        self._next = self._later(10.0, self._tick)
+        self.poll()
+        self._next = self.later(10.0, self._tick)
 
     def _cancel_next(self) -> None:
         if self._next is not None:

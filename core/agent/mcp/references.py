@@ -60,7 +60,7 @@ class PromptCall(msgspec.Struct, frozen=True):
     arguments: str
 
 
-class ServerReferences:
+class ServerReferences(msgspec.Struct, eq=False):
     """Lists and reads what the user's own servers offer; only when a person names it, and only of connected servers.
 
     The lists are kept until a server is connected again. What was read for a preview is what is sent.
@@ -72,29 +72,22 @@ class ServerReferences:
         ask: asks a server, as `ask_server` does.
     """
 
-    def __init__(
-        self,
-        connectors: Mapping[str, Callable[[], Awaitable[Connection]]],
-        states: Callable[[], Sequence[McpServer]],
-        workspace: Workspace,
-        ask: Callable[..., Awaitable[Any]] = ask_server,
-    ) -> None:
-        self._ask_server = ask
-        self._connectors = connectors
-        self._states = states
-        self._workspace = workspace
-        self._contents: dict[str, Contents] = {}
-        self._copies: dict[tuple[str, str], tuple[AttachedFile, ...]] = {}
-        self._expanded: dict[str, Expanded] = {}
-        self._work: dict[object, asyncio.Task[Any]] = {}
-        self._connected: frozenset[str] = frozenset()
-        self._changed = asyncio.Event()
+    connectors: Mapping[str, Callable[[], Awaitable[Connection]]]
+    states: Callable[[], Sequence[McpServer]]
+    workspace: Workspace
+    ask: Callable[..., Awaitable[Any]] = ask_server
+    _contents: dict[str, Contents] = msgspec.field(default_factory=dict)
+    _copies: dict[tuple[str, str], tuple[AttachedFile, ...]] = msgspec.field(default_factory=dict)
+    _expanded: dict[str, Expanded] = msgspec.field(default_factory=dict)
+    _work: dict[object, asyncio.Task[Any]] = msgspec.field(default_factory=dict)
+    _connected: frozenset[str] = frozenset()
+    _changed: asyncio.Event = msgspec.field(default_factory=asyncio.Event)
 
     @property
     def servers(self) -> tuple[str, ...]:
         """The names of the connected servers."""
-        states = {each.name: each.status for each in self._states()}
-        return tuple(name for name in self._connectors if states.get(name) == "connected")
+        states = {each.name: each.status for each in self.states()}
+        return tuple(name for name in self.connectors if states.get(name) == "connected")
 
     def known(self, server: str) -> Contents | None:
         """What a server offers, if it was listed already."""
@@ -103,10 +96,10 @@ class ServerReferences:
     def reference(self, path: str) -> tuple[str, str] | None:
         """The server and the address that a name after an `@` stands for; None if it is that of a file."""
         server, colon, uri = path.partition(":")
-        if not colon or not uri or server not in self._connectors:
+        if not colon or not uri or server not in self.connectors:
             return None
         try:
-            is_file = self._workspace.exists(path)
+            is_file = self.workspace.exists(path)
         except PathRefused:
             is_file = False
         return None if is_file else (server, uri)
@@ -114,7 +107,7 @@ class ServerReferences:
     def prompt_call(self, text: str) -> PromptCall | None:
         """The prompt of a server that a text begins with."""
         found = _CALL.fullmatch(text.strip())
-        if found is None or found[1] not in self._connectors:
+        if found is None or found[1] not in self.connectors:
             return None
         return PromptCall(found[1], found[2], (found[3] or "").strip())
 
@@ -233,8 +226,8 @@ class ServerReferences:
         )
 
     def _write(self, name: str, data: bytes) -> tuple[str, int, str]:
-        path = attach_data(self._workspace, name, data)
-        written = self._workspace.read(path)
+        path = attach_data(self.workspace, name, data)
+        written = self.workspace.read(path)
         return path, len(written), sha256(written).hexdigest()
 
     # -- prompts ----------------------------------------------------------------------------------
@@ -289,14 +282,14 @@ class ServerReferences:
                 f"{server} is not connected: reconnect it with r in /connections", code="unreachable"
             )
         # As the agent's connection is opened: checked for trust, with the present values of variables.
-        connection = await self._connectors[server]()
+        connection = await self.connectors[server]()
         if server not in connection.servers:
             raise ConnectionFailed(connection.note or f"{server} is not available", code="unreachable")
         for secret in connection.secrets:
-            self._workspace.redactor.add(secret)
+            self.workspace.redactor.add(secret)
         try:
-            answer: _T = await self._ask_server(
-                connection.servers[server], request, root=self._workspace.path, secrets=connection.secrets
+            answer: _T = await self.ask(
+                connection.servers[server], request, root=self.workspace.path, secrets=connection.secrets
             )
         except ConnectionFailed as error:
             if error.code == "failed":
@@ -318,7 +311,7 @@ class ServerReferences:
                     await self._changed.wait()
 
     def _status(self, server: str) -> str | None:
-        return next((each.status for each in self._states() if each.name == server), None)
+        return next((each.status for each in self.states() if each.name == server), None)
 
     async def _once(self, key: object, work: Callable[[], Awaitable[_T]]) -> _T:
         """Do work for all who want its result at the same time; it continues if one of them is cancelled."""

@@ -6,11 +6,11 @@ import asyncio
 import logging
 import re
 import time
-from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping
 from fnmatch import fnmatchcase
 from functools import partial
 from itertools import count
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from ua_tui.core.agent.bounds import REPLY_SECONDS, START_SECONDS
 from ua_tui.core.agent.mcp.error_messages import missing_scope, problem_in
@@ -21,35 +21,14 @@ from ua_tui.core.errors import ConnectionFailed, UniversalAgentError
 from ua_tui.core.events.types import Event, McpServer, McpStatus, QueryFinished
 from ua_tui.core.text import clean_line
 
+if TYPE_CHECKING:
+    from ua_tui.core.agent.client import AgentClient
+
 log = logging.getLogger(__name__)
 
 # The agent writes them so in the names of tools.
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]")
 _NOT_IN_PATTERNS = re.compile(r"[^A-Za-z0-9_*?!\[\]-]")
-
-
-class ServerAgent(Protocol):
-    """An agent that knows MCP servers."""
-
-    async def servers(self) -> list[dict[str, Any]]:
-        """The current state of every server, as the agent reports it."""
-        ...
-
-    async def reconnect_server(self, name: str) -> None:
-        """Reconnect one; raises ConnectionFailed."""
-        ...
-
-    async def switch_server(self, name: str, *, on: bool) -> None:
-        """Give the agent the tools of one, or take them away; raises ConnectionFailed."""
-        ...
-
-    async def add_servers(self, servers: Mapping[str, dict[str, Any]]) -> None:
-        """Let the agent connect servers that it was not started with; raises ConnectionFailed."""
-        ...
-
-    async def hide_tools(self, names: Sequence[str]) -> None:
-        """Take tools of servers away from the model; raises ConnectionFailed."""
-        ...
 
 
 async def _never(_name: str) -> None:
@@ -104,7 +83,7 @@ class Servers:
         self._schedule = ReconnectSchedule(self._restart, self._give_up, later=later)
         self._note_scope = note_scope
         self._poller = StatusPoll(self.refresh, self._note_dead, self._note_alive, states.is_remote, later)
-        self._agent: Callable[[], ServerAgent | None] = lambda: None
+        self._agent: Callable[[], AgentClient | None] = lambda: None
         self._work: dict[int, Handle] = {}
         self._numbers = count()
         self._polling = False
@@ -161,7 +140,7 @@ class Servers:
             self._publish_all(self._states.report_failed())
 
     async def attach(
-        self, agent: Callable[[], ServerAgent | None], expected: Collection[str] = frozenset()
+        self, agent: Callable[[], AgentClient | None], expected: Collection[str] = frozenset()
     ) -> None:
         """Attach an agent that was just started, and switch off the servers that were off, before its first query.
 
@@ -248,7 +227,7 @@ class Servers:
         else:
             await agent.reconnect_server(name)
 
-    async def _add(self, agent: ServerAgent, name: str, servers: Mapping[str, dict[str, Any]]) -> None:
+    async def _add(self, agent: AgentClient, name: str, servers: Mapping[str, dict[str, Any]]) -> None:
         self._opened[name] = servers
         self._added = [*(each for each in self._added if each != name), name]
         # The agent drops added servers that are not listed.
@@ -304,7 +283,7 @@ class Servers:
         is_starting = any(raw.get("status") == "pending" for raw in listed) or self._states.is_holding
         return is_starting or not names >= self._expected
 
-    async def _listed(self, agent: ServerAgent) -> list[dict[str, Any]] | None:
+    async def _listed(self, agent: AgentClient) -> list[dict[str, Any]] | None:
         """The servers as the agent lists them, with the tools that are offered; the model loses the others.
 
         None if the agent does not answer.

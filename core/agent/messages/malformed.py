@@ -13,7 +13,7 @@ from ua_tui.core.events.units import quantity
 from ua_tui.core.text import clean_line
 
 if TYPE_CHECKING:
-    from ua_tui.core.agent.messages.results import RawToolResult
+    from ua_tui.core.agent.messages.results import RawResult
 
 log = logging.getLogger(__name__)
 
@@ -49,32 +49,31 @@ class MalformedMessages:
         )
 
 
-class UnmatchedResults:
+class UnmatchedResults(msgspec.Struct, eq=False):
     """The results of one connection that fit no open call; `malformed` counts those that never do."""
 
-    def __init__(self, malformed: MalformedMessages) -> None:
-        self._malformed = malformed
-        self._early: dict[str, RawToolResult] = {}
-        self.cancelled: set[str] = set()
-        """The calls that were ended without their results, which may still come."""
+    malformed: MalformedMessages
+    _early: dict[str, RawResult] = msgspec.field(default_factory=dict)
+    cancelled: set[str] = msgspec.field(default_factory=set)
+    """The calls that were ended without their results, which may still come."""
 
-    def add(self, raw: RawToolResult, *, was_called: bool) -> None:
+    def add(self, raw: RawResult, *, was_called: bool) -> None:
         """Add a result; `was_called` says that its call has started before and is over."""
         if raw.tool_use_id in self.cancelled:
             log.info("a result came for the cancelled call %s", raw.tool_use_id)
         elif was_called or len(self._early) >= MOST_ENTRIES:
-            self._malformed.note("a second result of a call, or one without a call", raw.tool_use_id)
+            self.malformed.note("a second result of a call, or one without a call", raw.tool_use_id)
         else:
             self._early.setdefault(raw.tool_use_id, raw)
 
-    def pop(self, tool_use_id: str) -> RawToolResult | None:
+    def pop(self, tool_use_id: str) -> RawResult | None:
         """Return, and forget, the result of a call that has just started; None if it has not come yet."""
         return self._early.pop(tool_use_id, None)
 
     def end_query(self) -> None:
         """Count what fits no call of the query that ends now."""
         for tool_use_id in self._early:
-            self._malformed.note("a result without a call", tool_use_id)
+            self.malformed.note("a result without a call", tool_use_id)
         self._early.clear()
 
 

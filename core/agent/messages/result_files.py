@@ -154,15 +154,12 @@ class Received(msgspec.Struct, frozen=True):
     files: tuple[ReturnedFile, ...] = ()
 
 
-class ResultFiles:
+class ResultFiles(msgspec.Struct, eq=False):
     """Stores what the agent reads of results as files of the workspace; for threads, never for the event loop."""
 
-    def __init__(
-        self, workspace: Workspace, adapter: ResultAdapter, worker: WorkerProcess | None = None
-    ) -> None:
-        self._workspace = workspace
-        self.adapter = adapter
-        self._worker = worker
+    workspace: Workspace
+    adapter: ResultAdapter
+    worker: WorkerProcess | None = None
 
     def receive(self, tool_name: str, tool_use_id: str, response: Any, transcript: str) -> Received:
         """Store the files of a result, and the text of one that is too large for the model."""
@@ -204,9 +201,9 @@ class ResultFiles:
             return tool_input
         try:
             if re.fullmatch(_BLOB, path.name):
-                return tool_input | {field: move_to_workspace(self._workspace, path, path.stem).path}
+                return tool_input | {field: move_to_workspace(self.workspace, path, path.stem).path}
             name = name_of(path.stem)
-            if not self._workspace.exists(name) and self._write(path.stem, [], path, transcript) is None:
+            if not self.workspace.exists(name) and self._write(path.stem, [], path, transcript) is None:
                 return tool_input
         except (OSError, ValueError, WorkspaceError) as error:
             log.warning("a stored tool result cannot be given to the agent: %s", error)
@@ -256,7 +253,7 @@ class ResultFiles:
 
     def _moved(self, path: Path, name: str) -> ReturnedFile | None:
         try:
-            return move_to_workspace(self._workspace, path, name)
+            return move_to_workspace(self.workspace, path, name)
         except (OSError, ValueError, WorkspaceError) as error:
             log.warning("a file that a tool returned is not kept: %s", clean_line(str(error), 300))
             return None
@@ -265,7 +262,7 @@ class ResultFiles:
         self, key: str, texts: Sequence[str], saved: Path | None, transcript: str
     ) -> ReadableText | None:
         """Write a text for the agent, a long one in the worker; None if there is nothing to be read at `saved`."""
-        if self._worker is not None and (saved is not None or sum(map(len, texts)) >= LARGE_TEXT):
+        if self.worker is not None and (saved is not None or sum(map(len, texts)) >= LARGE_TEXT):
             root = self.adapter.saved_results_root
             asked = (
                 key,
@@ -274,12 +271,12 @@ class ResultFiles:
                 transcript,
             )
             try:
-                done = self._worker.call(_TASK, packed(asked), lambda _name: texts)
+                done = self.worker.call(_TASK, packed(asked), lambda _name: texts)
             except WorkerFailed as error:
                 log.warning("a large tool result is written in the main process: %s", error)
             else:
                 return msgspec.msgpack.decode(done, type=ReadableText | None)
-        return _written(self._workspace, self.adapter, key, texts, saved, transcript)
+        return _written(self.workspace, self.adapter, key, texts, saved, transcript)
 
 
 def write_in_child(desk: TaskContext, argument: bytes) -> bytes:

@@ -27,20 +27,13 @@ log = logging.getLogger(__name__)
 _TASK = "ua_tui.core.agent.messages.result_storage:store_in_child"
 
 
-class ResultStore:
+class ResultStore(msgspec.Struct, eq=False):
     """Adapts and stores results; without a worker, or if it fails, in the calling thread."""
 
-    def __init__(
-        self,
-        adapter: ResultAdapter,
-        workspace: Workspace,
-        redactor: Redactor,
-        worker: WorkerProcess | None = None,
-    ) -> None:
-        self._adapter = adapter
-        self._workspace = workspace
-        self._redactor = redactor
-        self._worker = worker
+    adapter: ResultAdapter
+    workspace: Workspace
+    redactor: Redactor
+    worker: WorkerProcess | None = None
 
     def store(
         self, raw: RawResult, facts: Mapping[str, Any], denial: str | None = None
@@ -52,36 +45,36 @@ class ResultStore:
 
         Takes time in proportion to the result: call it in a thread.
         """
-        if self._worker is not None and denial is None and (is_cut_off(raw) or _is_large(raw)):
+        if self.worker is not None and denial is None and (is_cut_off(raw) or _is_large(raw)):
             try:
-                stored = self._store_in_worker(self._worker, raw, facts)
+                stored = self._store_in_worker(self.worker, raw, facts)
             except WorkerFailed as error:
                 log.warning("a large tool result is read in the main process: %s", error)
             else:
                 return self._without_copy(raw, stored)
-        observation = self._adapter.observe(raw=raw, **facts)
+        observation = self.adapter.observe(raw=raw, **facts)
         if denial is not None:
             # The agent wraps the reason in a text of its own, meant for the model.
             observation = msgspec.structs.replace(observation, error=denial)
-        return self._without_copy(raw, store_large_result(observation, self._workspace, self._redactor))
+        return self._without_copy(raw, store_large_result(observation, self.workspace, self.redactor))
 
     def _without_copy(
         self, raw: RawResult, stored: tuple[AnyObservation, AnyObservation]
     ) -> tuple[AnyObservation, AnyObservation]:
         """Remove the copy of a stored result outside of the session, in which secrets are not masked."""
         if stored[0].stored_at is not None and stored[0].recovered:
-            self._adapter.remove_saved(raw)
+            self.adapter.remove_saved(raw)
         return stored
 
     def end_worker(self) -> None:
         """End the worker process, as when it does not react; what it was given is then stored by this process."""
-        if self._worker is not None:
-            self._worker.kill()
+        if self.worker is not None:
+            self.worker.kill()
 
     def _store_in_worker(
         self, worker: WorkerProcess, raw: RawResult, facts: Mapping[str, Any]
     ) -> tuple[AnyObservation, AnyObservation]:
-        root = self._adapter.saved_results_root
+        root = self.adapter.saved_results_root
         texts: list[str] = []
         shell = {part.name: _without_texts(getattr(raw, part.name), texts) for part in fields(raw)}
         asked = {"root": None if root is None else str(root), "raw": shell, "facts": dict(facts)}

@@ -66,6 +66,7 @@ _SHORT_CHARACTERS = bytes(range(0xF0))
 class RawResult(msgspec.Struct, frozen=True):
     """The forms of one result: the model's block, the message's own copy and the hook's; and the files in it.
 
+    `tool_use_id` is its call, which is still open when it comes in a message.
     `transcript` is the path of the conversation's transcript: a saved result is read only from the folder beside it.
     """
 
@@ -76,13 +77,7 @@ class RawResult(msgspec.Struct, frozen=True):
     hook_error: str | None = None
     files: Sequence[Any] = ()
     transcript: str = ""
-
-
-class RawToolResult(msgspec.Struct, frozen=True):
-    """A tool result as it is in a message; its call is still open."""
-
-    tool_use_id: str
-    raw: RawResult
+    tool_use_id: str = ""
 
 
 class ResultAdapter(msgspec.Struct, frozen=True):

@@ -6,6 +6,8 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable
 
+import msgspec
+
 from ua_tui.core.agent.bounds import STEP_SECONDS
 from ua_tui.core.events.types import AgentSilent, Event
 
@@ -18,7 +20,7 @@ Waiting = Callable[[], tuple[str, str]]
 """What a query waits for: one of the values of `AgentSilent.waits_for`, and its name. `person` is not reported."""
 
 
-class SilenceWatch:
+class SilenceWatch(msgspec.Struct, eq=False):
     """Watches one query at a time, with one clock.
 
     Args:
@@ -30,43 +32,34 @@ class SilenceWatch:
         sleep: waits for some seconds of that clock.
     """
 
-    def __init__(
-        self,
-        publish: Callable[[Event], Event],
-        waiting: Waiting,
-        reacts: Callable[[], Awaitable[object]],
-        *,
-        after: float | None = None,
-        clock: Callable[[], float] = time.monotonic,
-        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
-    ) -> None:
-        self._publish = publish
-        self._waiting = waiting
-        self._reacts = reacts
-        self._after = REPORT_AFTER if after is None else after
-        self._clock = clock
-        self._sleep = sleep
-        self._since = 0.0
-        self._until = 0.0
-        self._came = asyncio.Event()
+    publish: Callable[[Event], Event]
+    waiting: Waiting
+    reacts: Callable[[], Awaitable[object]]
+    after: float | None = None
+    clock: Callable[[], float] = time.monotonic
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
+    _since: float = 0.0
+    _until: float = 0.0
+    _came: asyncio.Event = msgspec.field(default_factory=asyncio.Event)
 
     def note_message(self, expected_in: float = 0.0) -> None:
         """Note that something came; the next message is expected only after `expected_in` seconds."""
-        self._since = self._clock()
-        self._until = self._since + expected_in + self._after
+        self._since = self.clock()
+        after = REPORT_AFTER if self.after is None else self.after
+        self._until = self._since + expected_in + after
         self._came.set()
 
     async def watch(self, query_id: str) -> None:
         """Watch a query, from now on until this is cancelled."""
         self.note_message()
         while True:
-            while (left := self._until - self._clock()) > 0:
-                step, began = min(left, _STEP), self._clock()
-                await self._sleep(step)
-                if self._clock() - began > step + _LATE:
+            while (left := self._until - self.clock()) > 0:
+                step, began = min(left, _STEP), self.clock()
+                await self.sleep(step)
+                if self.clock() - began > step + _LATE:
                     # This program was stopped, and could not read what came.
                     self.note_message()
-            waits_for, name = self._waiting()
+            waits_for, name = self.waiting()
             if waits_for == "person":
                 self.note_message()
                 continue
@@ -79,16 +72,16 @@ class SilenceWatch:
                 query_id=query_id,
                 waits_for=waits_for,
                 name=name,
-                silent_ms=1000.0 * round(self._clock() - self._since),
+                silent_ms=1000.0 * round(self.clock() - self._since),
             )
-            self._publish(event)
+            self.publish(event)
             await self._came.wait()
-            self._publish(AgentSilent(query_id=query_id, waits_for=waits_for, name=name, over=True))
+            self.publish(AgentSilent(query_id=query_id, waits_for=waits_for, name=name, over=True))
 
     async def _process_reacts(self) -> bool:
         try:
             async with asyncio.timeout(STEP_SECONDS):
-                await self._reacts()
+                await self.reacts()
         except TimeoutError:
             return False
         except Exception:

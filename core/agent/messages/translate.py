@@ -18,7 +18,7 @@ import msgspec
 from ua_tui.core.agent.bounds import LONGEST_NAME
 from ua_tui.core.agent.mcp.states import ServerStates
 from ua_tui.core.agent.messages.malformed import MalformedMessages
-from ua_tui.core.agent.messages.results import RawResult, RawToolResult
+from ua_tui.core.agent.messages.results import RawResult
 from ua_tui.core.agent.messages.subagents import SubagentTask, SubagentTasks
 from ua_tui.core.agent.messages.usage import HIGHEST, Prices, Spending, TokenMeter, usage_of
 from ua_tui.core.agent.output_schema import NOT_FITTING
@@ -174,7 +174,7 @@ class Translator:
 
     def feed(
         self, message: sdk.Message
-    ) -> Iterator[Event | RawToolResult | TurnOutcome | SteeringAccepted | TurnStarted]:
+    ) -> Iterator[Event | RawResult | TurnOutcome | SteeringAccepted | TurnStarted]:
         """Translate one message, in order."""
         import claude_agent_sdk as sdk
 
@@ -407,7 +407,7 @@ class Translator:
             parent_tool_use_id=parent,
         )
 
-    def _user(self, message: sdk.UserMessage) -> Iterator[RawToolResult | SteeringAccepted]:
+    def _user(self, message: sdk.UserMessage) -> Iterator[RawResult | SteeringAccepted]:
         import claude_agent_sdk as sdk
 
         if isinstance(message.content, str):
@@ -423,9 +423,8 @@ class Translator:
             self._is_resumed = True
         for block in results:
             copy = message.tool_use_result if len(results) == 1 else None
-            yield RawToolResult(
-                block.tool_use_id, RawResult(block.content, is_error=bool(block.is_error), message_copy=copy)
-            )
+            failed, call = bool(block.is_error), block.tool_use_id
+            yield RawResult(block.content, is_error=failed, message_copy=copy, tool_use_id=call)
 
     def _system(self, message: sdk.SystemMessage) -> Iterator[Event | TurnStarted]:
         data = message.data

@@ -12,6 +12,8 @@ from dataclasses import replace
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import msgspec
+
 from ua_tui.core.agent.bounds import LONGEST_TEXT, PIECE
 from ua_tui.core.agent.conversation.store import ConversationStore
 from ua_tui.core.agent.elicitation.gate import Ask, ElicitationChannel
@@ -248,13 +250,12 @@ def _retry_cause(message: Mapping[str, Any]) -> dict[str, Any]:
     return errors[-1] if errors else {}
 
 
-class Lines:
+class Lines(msgspec.Struct, eq=False):
     """Makes lines of the pieces of a text; of a line that is longer than `longest` only the beginning is kept."""
 
-    def __init__(self, longest: int) -> None:
-        self._longest = longest
-        self._pieces: list[str] = []
-        self._length = 0
+    longest: int
+    _pieces: list[str] = msgspec.field(default_factory=list)
+    _length: int = 0
 
     def push(self, piece: str) -> Iterator[str]:
         """Add a piece; yields the lines that it completes."""
@@ -271,7 +272,7 @@ class Lines:
         return line
 
     def _add(self, piece: str) -> None:
-        if piece and self._length <= self._longest:
+        if piece and self._length <= self.longest:
             self._pieces.append(piece)
             self._length += len(piece)
 

@@ -203,13 +203,11 @@ def usage_between(before: Spending, now: Spending) -> Usage | None:
     return usage if usage.total else None
 
 
-class TokenMeter:
+class TokenMeter(msgspec.Struct, eq=False):
     """Makes an event of the tokens of each message; `prices` estimates their cost."""
 
-    def __init__(self, prices: Prices) -> None:
-        self._prices = prices
-        # By the call that a sub-agent works for: several work at once, and their messages alternate.
-        self._seen: dict[str, str] = {}
+    prices: Prices
+    _seen: dict[str, str] = msgspec.field(default_factory=dict)
 
     def of_message(
         self, query_id: str, message_id: str, model: str, usage: Usage | None
@@ -241,7 +239,7 @@ class TokenMeter:
             message_id=message_id,
             usage=usage,
             model=clean(model),
-            cost_usd=self._prices.cost_of(model, usage),
+            cost_usd=self.prices.cost_of(model, usage),
             parent_tool_use_id=parent,
         )
 

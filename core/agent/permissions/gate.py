@@ -135,7 +135,7 @@ class _Waiting:
     future: asyncio.Future[PermissionReply] = field(repr=False)
 
 
-class PermissionGate:
+class PermissionGate(msgspec.Struct, eq=False):
     """Asks a person, waits without a time limit, and answers exactly once.
 
     If nobody can be asked (`interactive=False`), every call is denied with the reason, and what would have allowed it.
@@ -145,25 +145,15 @@ class PermissionGate:
         interactive: whether a person can be asked.
     """
 
-    def __init__(
-        self,
-        policy: PermissionPolicy,
-        publish: Callable[[Event], Event],
-        *,
-        interactive: bool,
-        redactor: Redactor,
-        rules: RuleSet | None = None,
-        servers: OwnServers | None = None,
-    ) -> None:
-        self._policy = policy
-        self._rules = RuleSet() if rules is None else rules
-        self._publish = publish
-        self.interactive = interactive
-        self._redactor = redactor
-        self._servers = servers or OwnServers()
-        self._asking_about_servers = asyncio.Lock()
-        self._waiting: dict[str, _Waiting] = {}
-        self._denied: dict[str, str] = {}
+    policy: PermissionPolicy
+    publish: Callable[[Event], Event]
+    interactive: bool
+    redactor: Redactor
+    rules: RuleSet = msgspec.field(default_factory=RuleSet)
+    servers: OwnServers = msgspec.field(default_factory=OwnServers)
+    _asking_about_servers: asyncio.Lock = msgspec.field(default_factory=asyncio.Lock)
+    _waiting: dict[str, _Waiting] = msgspec.field(default_factory=dict)
+    _denied: dict[str, str] = msgspec.field(default_factory=dict)
 
     @property
     def is_waiting(self) -> bool:
@@ -184,18 +174,18 @@ class PermissionGate:
         if denied:
             self.note_denied(tool_use_id, judgement.reason)
         if rule is not None:
-            self._rules.note_used(rule)
-            if self._rules.has_unsaved_uses:
-                await asyncio.to_thread(self._rules.save_uses)
+            self.rules.note_used(rule)
+            if self.rules.has_unsaved_uses:
+                await asyncio.to_thread(self.rules.save_uses)
         by_rule = rule is not None and rule.origin != "demo"
         if judgement.verdict is not PermissionVerdict.ASK and (by_rule or denied):
-            self._publish(
+            self.publish(
                 PermissionApplied(
                     tool_name=tool_name,
                     tool_use_id=tool_use_id,
                     decision="deny" if denied else "allow",
                     subjects=[clean(subject) for subject in judgement.subjects],
-                    rule=clean(self._redactor.redact(rule.text)) if rule is not None else "",
+                    rule=clean(self.redactor.redact(rule.text)) if rule is not None else "",
                     origin=rule.origin if rule is not None else "mode",
                     reason=judgement.reason,
                 )
@@ -203,33 +193,33 @@ class PermissionGate:
 
     async def ask(self, tool_name: str, tool_input: dict[str, Any], tool_use_id: str) -> PermissionReply:
         """Allow or deny a call; the policy is consulted again first, as it may have changed since."""
-        judgement = self._policy.judge(tool_name, tool_input)
+        judgement = self.policy.judge(tool_name, tool_input)
         if judgement.verdict is PermissionVerdict.ASK and judgement.rule is None and self.interactive:
             await self._ask_about_servers(self._in_question(tool_name, tool_input))
-            judgement = self._policy.judge(tool_name, tool_input)
+            judgement = self.policy.judge(tool_name, tool_input)
         if judgement.verdict is not PermissionVerdict.ASK:
             if judgement.verdict is PermissionVerdict.DENY:
                 await self.apply(judgement, tool_name, tool_use_id)
             return PermissionReply(judgement.verdict is PermissionVerdict.ALLOW, "policy", judgement.reason)
         actions = self._in_question(tool_name, tool_input)
-        proposed = proposal(actions, self._policy)
-        if any(clean(self._redactor.redact(each)) != each for each in proposed):
+        proposed = proposal(actions, self.policy)
+        if any(clean(self.redactor.redact(each)) != each for each in proposed):
             # A rule with a secret or an invisible character is not what it seems.
             proposed = ()
         event = PermissionAsked(
             request_id=uuid4().hex[:12],
             tool_name=tool_name,
-            input=self._redactor.redact_value(tool_input),
+            input=self.redactor.redact_value(tool_input),
             tool_use_id=tool_use_id,
             subjects=[clean(subject) for subject in judgement.subjects],
             reason=judgement.reason,
-            once_only=not proposed or judgement.rule is not None or any(map(self._policy.repeats, actions)),
+            once_only=not proposed or judgement.rule is not None or any(map(self.policy.repeats, actions)),
             proposed=list(proposed),
-            scopes=list(self._rules.scopes),
+            scopes=list(self.rules.scopes),
             acts_here=bool(actions) and all(action.here for action in actions),
         )
         if not self.interactive:
-            self._publish(event)
+            self.publish(event)
             answer = PermissionReply(False, "headless", self._headless_reason(judgement, actions))
         else:
             answer = await self._apply_answer(event, tool_input, await self._put(event, tool_input))
@@ -249,7 +239,7 @@ class PermissionGate:
             AgentError: a rule or a person denies it; the message is the reason.
         """
         given = {"file_path": str(path)}
-        judgement = self._policy.judge("Read", given)
+        judgement = self.policy.judge("Read", given)
         if judgement.verdict is PermissionVerdict.DENY:
             if judgement.rule is None:
                 return False
@@ -264,7 +254,7 @@ class PermissionGate:
         """Publish a question, and wait for its answer, which a subscriber may give at once."""
         waiting = _Waiting(event, tool_input, asyncio.get_running_loop().create_future())
         self._waiting[event.request_id] = waiting
-        self._publish(event)
+        self.publish(event)
         try:
             return await waiting.future
         except asyncio.CancelledError:
@@ -276,34 +266,34 @@ class PermissionGate:
     async def _ask_about_servers(self, actions: tuple[Action, ...]) -> None:
         """Ask where the servers of these actions act, if nobody has said; at most once in a session."""
         async with self._asking_about_servers:
-            for name, question in self._servers.questions(actions).items():
+            for name, question in self.servers.questions(actions).items():
                 event = PermissionAsked(
                     request_id=uuid4().hex[:12], tool_name=ASK_USER, input=question, once_only=True
                 )
                 answer = await self._put(event, question)
-                await asyncio.to_thread(self._servers.note_answer, name, answer.input)
+                await asyncio.to_thread(self.servers.note_answer, name, answer.input)
                 self._answered(event, answer)
 
     def _in_question(self, tool_name: str, tool_input: dict[str, Any]) -> tuple[Action, ...]:
         """The actions of a call that need a rule to run without a question."""
         if tool_name in (EXIT_PLAN, ASK_USER):
             return ()
-        return tuple(each for each in self._policy.actions_of(tool_name, tool_input) if not is_free(each))
+        return tuple(each for each in self.policy.actions_of(tool_name, tool_input) if not is_free(each))
 
     @property
     def mode(self) -> str:
         """The permission mode."""
-        return self._policy.mode
+        return self.policy.mode
 
     def change_mode(self, mode: str, by: Literal["person", "plan"] = "person") -> bool:
         """Change the permission mode, and judge the waiting calls again; returns False if it is the mode already."""
-        previous = self._policy.mode
+        previous = self.policy.mode
         if mode == previous:
             return False
-        self._policy.mode = mode
-        self._publish(PermissionModeChanged(previous=previous, mode=mode, by=by))
+        self.policy.mode = mode
+        self.publish(PermissionModeChanged(previous=previous, mode=mode, by=by))
         for request_id, waiting in list(self._waiting.items()):
-            judgement = self._policy.judge(waiting.event.tool_name, waiting.input)
+            judgement = self.policy.judge(waiting.event.tool_name, waiting.input)
             if judgement.verdict is not PermissionVerdict.ASK:
                 allow = judgement.verdict is PermissionVerdict.ALLOW
                 self.answer(request_id, PermissionReply(allow, "mode", judgement.reason))
@@ -317,7 +307,7 @@ class PermissionGate:
             return replace(answer, reason=clean(answer.reason).strip()[:REASON_LIMIT], input=None)
         if answer.input is not None:
             changed = unmasked(event.tool_name, answer.input, event.input, tool_input)
-            judgement = self._policy.judge(event.tool_name, changed)
+            judgement = self.policy.judge(event.tool_name, changed)
             if judgement.verdict is PermissionVerdict.DENY:
                 return PermissionReply(False, reason=f"With the changed arguments {judgement.reason}.")
             answer = replace(answer, scope="once", input=changed)
@@ -326,11 +316,11 @@ class PermissionGate:
         actions = self._in_question(event.tool_name, tool_input)
         texts = answer.patterns or tuple(dict.fromkeys(exact_pattern(action.name) for action in actions))
         problem = await asyncio.to_thread(
-            self._rules.remember,
+            self.rules.remember,
             actions,
             answer.scope,
             texts,
-            self._policy.workspace,
+            self.policy.workspace,
         )
         return (
             PermissionReply(True, "once", problem) if problem is not None else replace(answer, patterns=texts)
@@ -341,11 +331,11 @@ class PermissionGate:
             return _DECIDE_ALONE
         if judgement.rule is not None:
             return f"No one is available to answer, and {judgement.reason}."
-        denied = f"Denied: {self._redactor.redact(clean(judgement.reason))}. No one is available to answer"
-        found = "; or ".join(advice(actions, self._policy, self._servers.undecided(actions)))
+        denied = f"Denied: {self.redactor.redact(clean(judgement.reason))}. No one is available to answer"
+        found = "; or ".join(advice(actions, self.policy, self.servers.undecided(actions)))
         if not found:
             return f"{denied}, and no rule is narrow enough to allow it in advance."
-        masked = self._redactor.redact(clean(found))
+        masked = self.redactor.redact(clean(found))
         hint = "" if masked == found else " (with the masked values)"
         return f"{denied}. {masked[0].upper()}{masked[1:]}{hint}."
 
@@ -363,9 +353,9 @@ class PermissionGate:
             self.answer(request_id, PermissionReply(False, "interrupted", reason))
 
     def _answered(self, event: PermissionAsked, answer: PermissionReply) -> None:
-        changed = None if answer.input is None else self._redactor.redact_value(answer.input)
+        changed = None if answer.input is None else self.redactor.redact_value(answer.input)
         is_edit = changed is not None and not event.is_question
-        self._publish(
+        self.publish(
             PermissionAnswered(
                 request_id=event.request_id,
                 tool_name=event.tool_name,

@@ -18,6 +18,8 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from ua_tui.core.agent.permissions.actions import Action, actions_of, is_open_ended, is_outbound
 from ua_tui.core.agent.permissions.addresses import (
     MAILBOX,
@@ -68,7 +70,7 @@ _MOST_KINDS = 3
 _MOST_READ = 8 << 20
 
 
-class Taint:
+class Taint(msgspec.Struct, eq=False):
     """Keeps what a session has read, and gives the reason to ask about an action, for as long as the session lives.
 
     One object is used by every connection of the session and restored from its journal when it is resumed. `on_start`
@@ -80,26 +82,19 @@ class Taint:
         own_tools: shell-style patterns of the tools that reach nothing outside, such as those of the demo.
     """
 
-    def __init__(
-        self,
-        workspace: Workspace,
-        *,
-        on_start: Callable[[str], object] = lambda _what: None,
-        now: Callable[[], datetime] = lambda: datetime.now().astimezone(),
-    ) -> None:
-        self.known = KnownAddresses()
-        self.own_folders: tuple[Path, ...] = ()
-        self.own_tools: tuple[str, ...] = ()
-        self.on_start = on_start
-        self._workspace = workspace
-        self._now = now
-        self._since: datetime | None = None
-        self._read: Counter[ForeignSource] = Counter()
-        self._servers: dict[str, None] = {}
-        self._own_files: set[str] = set()
-        self._written: set[str] = set()
-        self._asked: dict[str, list[str]] = {}
-        self._calls = OpenCalls()
+    workspace: Workspace
+    on_start: Callable[[str], object] = lambda _what: None
+    now: Callable[[], datetime] = lambda: datetime.now().astimezone()
+    known: KnownAddresses = msgspec.field(default_factory=KnownAddresses)
+    own_folders: tuple[Path, ...] = ()
+    own_tools: tuple[str, ...] = ()
+    _since: datetime | None = None
+    _read: Counter[ForeignSource] = msgspec.field(default_factory=Counter)
+    _servers: dict[str, None] = msgspec.field(default_factory=dict)
+    _own_files: set[str] = msgspec.field(default_factory=set)
+    _written: set[str] = msgspec.field(default_factory=set)
+    _asked: dict[str, list[str]] = msgspec.field(default_factory=dict)
+    _calls: OpenCalls = msgspec.field(default_factory=OpenCalls)
 
     # -- what was read ----------------------------------------------------------------------------
 
@@ -116,7 +111,7 @@ class Taint:
 
     def _began(self, since: datetime) -> str:
         began = since.astimezone()
-        is_today = began.date() == self._now().astimezone().date()
+        is_today = began.date() == self.now().astimezone().date()
         return f"{began:%H:%M}{'' if is_today else f' on {began:%d %B}'}"
 
     def _listed_kinds(self) -> str:
@@ -183,7 +178,7 @@ class Taint:
 
     def _start(self, at: datetime | None) -> None:
         if self._since is None:
-            self._since = at or self._now()
+            self._since = at or self.now()
             self.on_start(self.describe())
 
     def _is_own(self, path: str | None) -> bool:
@@ -193,7 +188,7 @@ class Taint:
         return full in self._own_files or any(Path(full).is_relative_to(each) for each in self.own_folders)
 
     def _path(self, path: str) -> str:
-        return posixpath.normpath(posixpath.join(str(self._workspace.path), path.strip()))
+        return posixpath.normpath(posixpath.join(str(self.workspace.path), path.strip()))
 
     def _learn_articles(self, output: str) -> None:
         left = _MOST_READ
@@ -201,7 +196,7 @@ class Taint:
             if self._path(path) in self._written or left <= 0:
                 continue
             try:
-                data = self._workspace.root.read(path, left)
+                data = self.workspace.root.read(path, left)
             except WorkspaceError as error:
                 log.warning("the links of a page could not be read: %s", error)
                 continue
@@ -261,7 +256,7 @@ class Taint:
         if self._path(path) in self._written:
             return ""
         try:
-            blocks = from_json(self._workspace.read_artifact(path, _MOST_READ))
+            blocks = from_json(self.workspace.read_artifact(path, _MOST_READ))
         except WorkspaceError as error:
             log.warning("a stored result could not be read: %s", error)
             return ""

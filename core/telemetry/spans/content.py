@@ -6,6 +6,8 @@ from collections import deque
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import msgspec
+
 from ua_tui.core.events.codec import from_json, to_json
 from ua_tui.core.redaction.redactor import Redactor, preview
 from ua_tui.core.telemetry.spans.conventions import Value, named
@@ -20,7 +22,7 @@ Part = Mapping[str, Any]
 """A part of a message, in the form of the GenAI conventions."""
 
 
-class SpanContent:
+class SpanContent(msgspec.Struct, eq=False):
     """Prepares texts for spans.
 
     Args:
@@ -28,17 +30,16 @@ class SpanContent:
         included: whether inputs and outputs are part of the spans at all.
     """
 
-    def __init__(self, redactor: Redactor, *, included: bool = True) -> None:
-        self._redactor = redactor
-        self.included = included
+    redactor: Redactor
+    included: bool = True
 
     def short(self, text: str) -> str:
         """At most 1,000 characters of a text."""
-        return clean(preview(text, _SHORT, self._redactor))
+        return clean(preview(text, _SHORT, self.redactor))
 
     def long(self, text: str) -> str:
         """At most 8,000 characters of a text."""
-        return clean(preview(text, _LONG, self._redactor))
+        return clean(preview(text, _LONG, self.redactor))
 
     def input(self, text: str) -> dict[str, Value]:
         """The attributes of a text that something was given."""
@@ -109,7 +110,7 @@ class SpanContent:
         encoded = to_json(given)
         if len(encoded) > _REDACTED_WHOLE:
             return encoded
-        return clean(to_json(self._redactor.redact_value(dict(given))))
+        return clean(to_json(self.redactor.redact_value(dict(given))))
 
     def _typed(self, text: str) -> tuple[str | None, str | None]:
         if not text or not self.included:

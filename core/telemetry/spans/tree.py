@@ -437,12 +437,11 @@ class CallSpan(msgspec.Struct):
     request: Span | None = None
 
 
-class RequestSpans:
+class RequestSpans(msgspec.Struct, eq=False):
     """Makes the spans of requests with `spans`; without `content` they do not say which page a call reads."""
 
-    def __init__(self, spans: SpanMaker, content: SpanContent) -> None:
-        self._spans = spans
-        self._content = content
+    spans: SpanMaker
+    content: SpanContent
 
     def of_call(self, call: CallSpan) -> Span:
         """The span of a call's request to its MCP server, or of the call if its tool is one of the agent itself."""
@@ -450,7 +449,7 @@ class RequestSpans:
         if call.request is None and prefix == "mcp":
             server, _, tool = rest.partition("__")
             named = {"mcp.method.name": "tools/call", "server": server, "tool": tool}
-            call.request = self._spans.start("mcp.request", call.span, call.sent, SpanKind.CLIENT, **named)
+            call.request = self.spans.start("mcp.request", call.span, call.sent, SpanKind.CLIENT, **named)
         return call.request or call.span
 
     def end(self, call: CallSpan, status: str, ended: int, *, ran: bool) -> None:
@@ -459,13 +458,13 @@ class RequestSpans:
             self.of_call(call)
         if call.request is not None:
             if status != "success":
-                self._spans.fail(call.request, status, status)
+                self.spans.fail(call.request, status, status)
             call.request.end(max(ended, call.sent))
 
     def add(self, request: ServiceRequest, parent: Span) -> None:
         """Add the span of an HTTP request, which is over."""
-        hidden = bool(request.tool_use_id) and not self._content.included
-        span = self._spans.start(
+        hidden = bool(request.tool_use_id) and not self.content.included
+        span = self.spans.start(
             "httpx.request",
             parent,
             request.began,
@@ -480,7 +479,7 @@ class RequestSpans:
             },
         )
         if not hidden:
-            span.set_attributes(named(title=self._content.short(f"{request.method} {request.route}")))
+            span.set_attributes(named(title=self.content.short(f"{request.method} {request.route}")))
         if request.error is not None or (request.status or 0) >= 400:
-            self._spans.fail(span, request.error or str(request.status), "")
+            self.spans.fail(span, request.error or str(request.status), "")
         span.end(request.ended)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import shutil
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, cast
 from uuid import uuid4
@@ -155,6 +156,14 @@ def test_the_agents_own_file_is_used_while_it_has_everything(place: Place) -> No
     ]
 
 
+def test_entries_without_a_time_are_kept_up_to_the_message_that_was_said(place: Place) -> None:
+    place.append(entry("asked"), entry("answered", message={"id": "msg_1"}), entry("asked later"))
+    until = datetime(2026, 3, 1, tzinfo=UTC)
+    for said, count in (("msg_1", 2), ("", 0)):
+        ((_, lines),) = place.store.transcripts(ID, until, said)
+        assert len(lines) == count
+
+
 def test_a_conversation_that_is_nowhere_is_not_found(place: Place) -> None:
     assert not place.store.prepare(ID)
     assert not place.store.catch_up(ID)
@@ -189,6 +198,17 @@ def test_what_did_not_come_is_added_from_the_agents_own_file(place: Place) -> No
     before = place.copy.read_bytes()
     assert place.store.catch_up(ID)
     assert place.copy.read_bytes() == before
+
+
+def test_a_transcript_without_times_is_there_up_to_the_message_that_is_wanted(place: Place) -> None:
+    answer = {"type": "assistant", "message": {"id": "m1", "content": "two"}}
+    place.append(entry("one"), answer)
+    place.append(entry("of a sub-agent"), subpath=SUBAGENT)
+    found = dict(place.store.transcripts(ID, datetime(2026, 11, 20, tzinfo=UTC), "m1"))
+    assert {name: len(lines) for name, lines in found.items()} == {
+        f"{CONVERSATION}/{ID}.jsonl": 2,
+        f"{CONVERSATION}/{ID}/{SUBAGENT}.jsonl": 0,
+    }
 
 
 def test_an_entry_too_long_for_the_connection_is_added_later(place: Place, tmp_path: Path) -> None:

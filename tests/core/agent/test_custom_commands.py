@@ -14,7 +14,7 @@ from ua_tui.core.trust.state import FolderTrust
 from ua_tui.core.trust_question.changes import definition_changes
 
 COMMAND = CustomCommand(
-    "review", "Review", "[file]", "Review $1 by $2 ($ARGUMENTS), not $10 or $ARGUMENTSX.", "user", ""
+    "review", "Review", "user", "", "[file]", "Review $1 by $2 ($ARGUMENTS), not $10 or $ARGUMENTSX."
 )
 
 

@@ -212,7 +212,7 @@ async def test_what_a_person_allowed_is_recorded_with_its_final_arguments(worksp
                 asyncio.get_running_loop().call_soon(gate.answer, event.request_id, reply)
             return event
 
-        hooked.gate._publish = answer
+        hooked.gate.publish = answer
         context: Any = SimpleNamespace(tool_use_id="t1")
         result: Any = await hooked.hooks.may_use("mcp__notes__take_note", {"text": "milk"}, context)
         if refusal:

@@ -31,3 +31,6 @@ def test_a_file_that_is_no_schema_is_refused_with_the_reason(tmp_path: Path) -> 
             path.write_text(text)
         with pytest.raises(SettingsError, match=problem):
             read_output_schema(path)
+    path.write_bytes(b'{"title": "\xe0"}')
+    with pytest.raises(SettingsError, match="it is not UTF-8 text"):
+        read_output_schema(path)

@@ -87,6 +87,10 @@ class Desk:
             later=self.time.later,
         )
 
+    def here(self) -> Any:
+        """The agent, in place of the client of a real one."""
+        return None if self.agent.dead else self.agent
+
     def _report(self, _where: str, error: Exception) -> None:
         self.reported.append(str(error))
 
@@ -101,7 +105,7 @@ class Desk:
         return {f"{name}_mail": {"type": "http", "url": "https://a.example"}}
 
     async def watch_startup(self) -> None:
-        await self.servers.attach(lambda: None if self.agent.dead else self.agent)
+        await self.servers.attach(self.here)
         await self.servers.poll()
 
     async def rest(self) -> None:
@@ -186,7 +190,7 @@ async def test_a_list_of_tools_that_could_not_be_sent_is_sent_again_and_holds_fo
     desk = Desk()
     desk.servers.offered["toolkit"] = ("save_*",)
     desk.agent.refuses = "no answer"
-    await desk.servers.attach(lambda: desk.agent)
+    await desk.servers.attach(desk.here)
     assert await desk.servers.starting() == []
     policy = PermissionPolicy(Path("/work"), mode="bypassPermissions", offers=desk.servers.offers)
     verdicts = [
@@ -212,20 +216,20 @@ async def test_a_new_agent_is_ready_only_once_what_is_off_is_off(desk: Desk) -> 
     await desk.switch("toolkit", on=False)
     desk.agent = Agent()
     desk.agent.go.clear()
-    taking = asyncio.create_task(desk.servers.attach(lambda: desk.agent))
+    taking = asyncio.create_task(desk.servers.attach(desk.here))
     await desk.rest()
     assert not taking.done()
     desk.agent.go.set()
     await taking
     assert desk.agent.known["toolkit"]["status"] == "disabled"
     desk.agent.refuses = "not now"
-    await desk.servers.attach(lambda: desk.agent)
+    await desk.servers.attach(desk.here)
     assert desk.now("toolkit").last_error == "not now"
 
 
 async def test_a_new_agent_is_polled_until_it_lists_every_expected_server() -> None:
     desk = Desk()
-    await desk.servers.attach(lambda: desk.agent, {"toolkit", "composio"})
+    await desk.servers.attach(desk.here, {"toolkit", "composio"})
     watching = asyncio.create_task(desk.servers.poll())
     await desk.rest()
     assert [server.name for server in desk.servers.known] == ["toolkit"]

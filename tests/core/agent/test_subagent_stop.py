@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ import pytest
 
 from tests.core.agent.hooks import hooks_of
 from tests.waiting import until
+from ua_tui.core.agent.definitions.rules import UnmetRule
 from ua_tui.core.agent.hooks import SubagentCheck
 from ua_tui.core.agent.messages.subagents import SubagentTask
 from ua_tui.core.agent.permissions.gate import PermissionGate
@@ -29,13 +29,6 @@ def workspace(tmp_path: Path) -> Iterator[Workspace]:
     workspace = Workspace.create(tmp_path, STARTED)
     yield workspace
     workspace.close()
-
-
-@dataclass(frozen=True)
-class Broken:
-    name: str
-    message: str
-    finding: str = ""
 
 
 class Stopping:
@@ -64,10 +57,10 @@ class Stopping:
         return dict(await hook({**STOP, **more}, None, {"signal": None}))  # type: ignore[arg-type]
 
 
-def finds(*broken: Broken, asked: list[Any] | None = None) -> SubagentCheck:
+def finds(*broken: UnmetRule, asked: list[Any] | None = None) -> SubagentCheck:
     """A check that finds these rules broken, and notes what it is asked."""
 
-    async def check(agent: str, request: str, since: datetime | None) -> Sequence[Broken]:
+    async def check(agent: str, request: str, since: datetime | None) -> Sequence[UnmetRule]:
         if asked is not None:
             asked.append((agent, request, since))
         return broken
@@ -77,7 +70,7 @@ def finds(*broken: Broken, asked: list[Any] | None = None) -> SubagentCheck:
 
 async def test_all_rules_that_are_not_met_are_one_message(workspace: Workspace) -> None:
     asked: list[Any] = []
-    broken = (Broken("corpus", "Save it."), Broken("claims", "Correct it.\n\n- figure '12'"))
+    broken = (UnmetRule("corpus", "Save it."), UnmetRule("claims", "Correct it.\n\n- figure '12'"))
     stopping = Stopping(workspace, finds(*broken, asked=asked))
     answer = await stopping.answer()
     assert answer == {"decision": "block", "reason": "Save it.\n\nCorrect it.\n\n- figure '12'"}
@@ -93,7 +86,9 @@ async def test_all_rules_that_are_not_met_are_one_message(workspace: Workspace) 
 
 async def test_what_was_found_is_one_line_for_the_person(workspace: Workspace) -> None:
     finding = '"23 percent": the source has nine percent'
-    stopping = Stopping(workspace, finds(Broken("claims", "Correct it.\n\n- figure '23 percent'", finding)))
+    stopping = Stopping(
+        workspace, finds(UnmetRule("claims", "Correct it.\n\n- figure '23 percent'", finding))
+    )
     assert (await stopping.answer())["reason"] == "Correct it.\n\n- figure '23 percent'"
     stopping.hooks.note_subagent_active("t1")
     assert await stopping.answer(stop_hook_active=True) == {}
@@ -104,7 +99,7 @@ async def test_what_was_found_is_one_line_for_the_person(workspace: Workspace) -
 
 
 async def test_a_sub_agent_is_sent_back_once(workspace: Workspace) -> None:
-    stopping = Stopping(workspace, finds(Broken("claims", "Correct it.")))
+    stopping = Stopping(workspace, finds(UnmetRule("claims", "Correct it.")))
     assert await stopping.answer(stop_hook_active=True) == {}
     assert [type(event) for event in stopping.events] == [ComplianceFailed]
 
@@ -123,11 +118,11 @@ async def test_the_rules_are_checked_when_all_results_have_come(workspace: Works
 
 @pytest.mark.parametrize("stops", [True, False])
 async def test_a_check_that_fails_or_comes_too_late_stops_nobody(workspace: Workspace, stops: bool) -> None:
-    async def check(_agent: str, _request: str, _since: datetime | None) -> Sequence[Broken]:
+    async def check(_agent: str, _request: str, _since: datetime | None) -> Sequence[UnmetRule]:
         if not stops:
             raise RuntimeError("no")
         stopping.hooks.stopping = True
-        return [Broken("claims", "Correct it.")]
+        return [UnmetRule("claims", "Correct it.")]
 
     stopping = Stopping(workspace, check)
     assert await stopping.answer() == {}

@@ -5,7 +5,7 @@ from typing import Any
 
 import claude_agent_sdk as sdk
 
-from ua_tui.core.agent.messages.results import RawToolResult
+from ua_tui.core.agent.messages.results import RawResult
 from ua_tui.core.agent.messages.translate import (
     SteeringAccepted,
     Translator,
@@ -16,7 +16,7 @@ from ua_tui.core.events import types as ev
 from ua_tui.core.events.describe import Severity, describe
 from ua_tui.core.redaction.redactor import Redactor
 
-Item = ev.Event | RawToolResult | TurnOutcome | SteeringAccepted | TurnStarted
+Item = ev.Event | RawResult | TurnOutcome | SteeringAccepted | TurnStarted
 
 
 def fed(translator: Translator, *messages: Any) -> list[Item]:
@@ -121,10 +121,10 @@ def test_the_messages_own_copy_belongs_to_a_lone_result_only() -> None:
         return sdk.UserMessage(content=blocks, tool_use_result={"content": "whole"})
 
     (alone,) = fed(Translator(), user("t1"))
-    assert isinstance(alone, RawToolResult)
-    assert alone.raw.message_copy == {"content": "whole"}
+    assert isinstance(alone, RawResult)
+    assert alone.message_copy == {"content": "whole"}
     both = fed(Translator(), user("t1", "t2"))
-    assert [item.raw.message_copy for item in both if isinstance(item, RawToolResult)] == [None, None]
+    assert [item.message_copy for item in both if isinstance(item, RawResult)] == [None, None]
 
 
 def task(kind: type[Any], **more: Any) -> Any:

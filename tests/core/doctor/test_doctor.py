@@ -23,7 +23,7 @@ from ua_tui.core.connections.base import Connection
 from ua_tui.core.connections.toolkit import SERVER
 from ua_tui.core.doctor import machine
 from ua_tui.core.doctor.__main__ import _read_settings
-from ua_tui.core.doctor.checks import TimeLimits, run_checks
+from ua_tui.core.doctor.checks import run_checks
 from ua_tui.core.doctor.findings import Check, Finding, PlannedCheck, Status, can_start, failed, run_check
 from ua_tui.core.doctor.machine import check_agent, check_folder, check_knowledge, check_python
 from ua_tui.core.doctor.servers import check_toolkit
@@ -413,7 +413,9 @@ async def test_a_toolkit_that_does_not_start_says_why(command: tuple[str, ...], 
     assert found.advice
 
 
-async def test_everything_is_tried_and_reported_as_it_ends(tmp_path: Path, server: ModelServer) -> None:
+async def test_everything_is_tried_and_reported_as_it_ends(
+    tmp_path: Path, server: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
     server.answers[SESSION] = composio_error(401, f"Invalid API key {COMPOSIO_KEY}")
     server.answers[INFO] = Answer(401, {"detail": TOKEN})
     settings = Settings(
@@ -428,9 +430,8 @@ async def test_everything_is_tried_and_reported_as_it_ends(tmp_path: Path, serve
     )
     environ = {**os.environ, "LOGFIRE_BASE_URL": server.url}
     heard: list[str] = []
-    checks = await run_checks(
-        settings, environ, lambda check: heard.append(check.name), TimeLimits(service=PATIENCE)
-    )
+    monkeypatch.setattr("ua_tui.core.doctor.checks.SERVICE_SECONDS", PATIENCE)
+    checks = await run_checks(settings, environ, lambda check: heard.append(check.name))
     names = ["python", "agent", "workspace", "knowledge", "plugins", "model", "fallback_model", "toolkit"]
     names += ["composio", "web_reader", "sub-agents", "logfire"]
     assert [check.name for check in checks] == names

@@ -183,7 +183,7 @@ def test_the_demo_checks_no_server_of_the_folder(tmp_path: Path, monkeypatch: py
     monkeypatch.chdir(tmp_path)
     (tmp_path / ".mcp.json").write_text("{broken")
     for settings, listed in ((Settings(demo=True), False), (Settings(), True)):
-        planned = checks._checks(settings, {}, checks.TimeLimits())
+        planned = checks._checks(settings, {})
         for check in planned:
             check.work.close()
         assert any("mcp.json" in check.title for check in planned) is listed

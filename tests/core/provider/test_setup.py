@@ -19,6 +19,7 @@ from ua_tui.core.provider.setup import (
 )
 from ua_tui.core.settings.loading import load_settings
 from ua_tui.core.settings.model import Settings
+from ua_tui.core.settings.places import Places
 
 CASES = cases_of(__file__)
 
@@ -52,12 +53,14 @@ def desk(tmp_path: Path, settings: Settings | None = None, **environ: str) -> Mo
     work = tmp_path / "work"
     work.mkdir(parents=True, exist_ok=True)
     return ModelSetup(
-        settings or Settings(folder=TRUSTED), environ=environ, cwd=work, config_dir=tmp_path / "conf"
+        settings or Settings(folder=TRUSTED),
+        Places.of(environ=environ, cwd=work, config_dir=tmp_path / "conf"),
     )
 
 
 def stored(tmp_path: Path, **environ: str) -> Settings:
-    return load_settings(environ=environ, cwd=tmp_path / "work", home=tmp_path, config_dir=tmp_path / "conf")
+    work, own = tmp_path / "work", tmp_path / "conf"
+    return load_settings(None, Places.of(environ=environ, cwd=work, home=tmp_path, config_dir=own))
 
 
 def test_each_way_stores_what_the_next_start_reads_and_takes_out_the_others(tmp_path: Path) -> None:

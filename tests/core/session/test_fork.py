@@ -165,6 +165,15 @@ def test_a_fork_knows_everything_up_to_the_query_and_nothing_after(recorded: Rec
     assert str(recorded.folder).encode() + b"/" not in everything
 
 
+def test_the_transcript_of_a_sub_agent_that_began_later_is_left_out(recorded: Recorded) -> None:
+    place = f"{CONVERSATION}/{ID}/subagents/agent-1.jsonl"
+    at = f"{NOON + timedelta(seconds=90):%Y-%m-%dT%H:%M:%S}.000Z"
+    entries = ({"type": "agent_metadata", "description": "Look"}, {"type": "user", "timestamp": at})
+    Root(recorded.folder).append_lines(place, [encode_entry(each).encode() for each in entries])
+    assert not (recorded.fork("q2") / place).exists()
+    assert len((recorded.fork("q3") / place).read_bytes().splitlines()) == 2
+
+
 def test_it_is_resumed_like_any_other_session(recorded: Recorded, tmp_path: Path) -> None:
     fork = recorded.fork("q3")
     assert is_own_session(fork)

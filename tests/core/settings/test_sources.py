@@ -14,10 +14,10 @@ from ua_tui.core.postgres.address import Address
 from ua_tui.core.settings.folder import PROJECT_FILE
 from ua_tui.core.settings.loading import load_settings
 from ua_tui.core.settings.model import ENVIRONMENT, KNOWN, Settings
-from ua_tui.core.settings.places import USER_FILE
+from ua_tui.core.settings.places import USER_FILE, Places
 from ua_tui.core.settings.secrets import secrets
 from ua_tui.core.settings.sources import from_overrides
-from ua_tui.tui.cli.arguments import SETTING_OPTIONS
+from ua_tui.tui.cli.arguments import COMMANDS
 
 CASES = cases_of(__file__)
 
@@ -29,9 +29,8 @@ class Folders:
             folder.mkdir()
 
     def load(self, overrides: dict[str, Any] | None = None, /, **environ: str) -> Settings:
-        return load_settings(
-            overrides, environ=environ, cwd=self.cwd, home=self.home, config_dir=self.config_dir, trust="trusted"
-        )  # fmt: skip
+        where = {"cwd": self.cwd, "home": self.home, "config_dir": self.config_dir}
+        return load_settings(overrides, Places.of(environ=environ, trust="trusted", **where))
 
     def refuse(self, message: str, overrides: dict[str, Any] | None = None, /, **environ: str) -> str:
         """Load what is refused with a message that matches; returns the whole message."""
@@ -100,8 +99,9 @@ def test_rules_say_where_they_come_from(folders: Folders) -> None:
 
 
 def test_messages_name_the_options_that_there_are() -> None:
-    named = from_overrides({each.setting: "x" for each in SETTING_OPTIONS}, KNOWN)
-    options = {each.setting: each.names.split()[0] for each in SETTING_OPTIONS if each.value}
+    arguments = COMMANDS[None].arguments.items()
+    options = {how["setting"]: names.split()[0] for names, how in arguments if "setting" in how}
+    named = from_overrides(dict.fromkeys(options, "x"), KNOWN)
     assert {name: given.name for name, given in named.items()} == options | {"plugins": "--plugins"}
 
 

@@ -18,7 +18,7 @@ from ua_tui.core.connections.trust import ServerTrust
 from ua_tui.core.connections.user_servers import UserServer, project_servers
 from ua_tui.core.errors import SettingsError
 from ua_tui.core.settings.describe import list_settings, store_setting
-from ua_tui.core.settings.loading import load_from as load
+from ua_tui.core.settings.loading import load_settings
 from ua_tui.core.settings.model import SPECS, Settings
 from ua_tui.core.settings.places import Places
 from ua_tui.core.settings.secrets import secrets
@@ -63,7 +63,7 @@ def ask(places: Places) -> FolderQuestion:
 
 def answer(places: Places, given: Answer) -> Settings:
     ask(places).store(given, places.state)
-    return load(places)
+    return load_settings(None, places)
 
 
 def values(settings: Settings) -> dict[str, Any]:
@@ -80,23 +80,23 @@ def test_what_a_folder_sets_has_no_effect_before_an_answer(
 ) -> None:
     places = replace(places, environ=environ)
     places.user_file.write_text("max_cost_usd = 2\n")
-    before = load(places)
+    before = load_settings(None, places)
     write(places, **{file: text})
-    now = load(places)
+    now = load_settings(None, places)
     assert values(now) == values(before)
     assert getattr(now, name) == getattr(before, name)
     assert now.folder.state == "undecided"
     question = ask(places)
     assert question.changes or question.problems
     question.store("ignored", places.state)
-    assert values(load(places)) == values(before)
+    assert values(load_settings(None, places)) == values(before)
     assert find_question(places) is None
 
 
 def test_a_shipped_sub_agent_and_its_rules_stay_before_an_answer(places: Places) -> None:
     write(places, agent=AGENT)
     shipped = read_roster(Settings(), replace(places, cwd=places.home))
-    roster = read_roster(load(places), places)
+    roster = read_roster(load_settings(None, places), places)
     assert roster.rules == shipped.rules
     assert {each.name: each.source for each in roster.subagents}["report-creation-expert"] == "shipped"
     (change,) = ask(places).changes
@@ -111,11 +111,11 @@ def test_a_shipped_sub_agent_and_its_rules_stay_before_an_answer(places: Places)
 
 def test_the_look_needs_no_question(places: Places) -> None:
     write(places, toml='theme = "nord"\n[keys]\npane.maximise = "f10"\n', env="DATABASE_URL=postgres://x\n")
-    settings = load(places)
+    settings = load_settings(None, places)
     assert (settings.theme, settings.keys[0].keys, settings.folder.state) == ("nord", "f10", "harmless")
     assert find_question(places) is None
     write(places, toml='theme = "no such theme"\n')
-    assert load(places).theme is None
+    assert load_settings(None, places).theme is None
 
 
 def test_trust_in_part_leaves_out_what_decides_where_data_goes(places: Places) -> None:
@@ -139,14 +139,14 @@ def test_trust_in_part_leaves_out_what_decides_where_data_goes(places: Places) -
 def test_headers_of_a_folder_count_when_it_is_trusted_and_their_values_are_secret(places: Places) -> None:
     write(places, env='ANTHROPIC_CUSTOM_HEADERS="X-Team: hush-4711\\nX-Org: research-9"\n')
     assert places.read().held_back[0].name == "custom_headers"
-    assert load(places).custom_headers is None
+    assert load_settings(None, places).custom_headers is None
     settings = answer(places, "trusted")
     assert settings.custom_headers == "X-Team: hush-4711\nX-Org: research-9"
     assert secrets(settings, {}) >= {"hush-4711", "research-9"}
     assert "hush" not in repr(list_settings(places))
     user = replace(places, environ={"ANTHROPIC_CUSTOM_HEADERS": "hush-4711"})
     with pytest.raises(SettingsError, match="a value that is not allowed: it must be headers such as X-Team"):
-        load(user)
+        load_settings(None, user)
 
 
 def test_the_users_own_file_wins_and_a_trusted_folder_only_tightens(places: Places) -> None:
@@ -182,9 +182,9 @@ def test_a_changed_file_has_no_effect_and_is_asked_about_with_the_difference(pla
     write(places, env=f"ANTHROPIC_API_KEY={THEIRS}\nOTHER=1\n", agent=AGENT)
     assert answer(places, "trusted").api_key == THEIRS
     write(places, env=f"ANTHROPIC_API_KEY={THEIRS}\nOTHER=2\n")
-    assert load(places).folder.state == "trusted"
+    assert load_settings(None, places).folder.state == "trusted"
     write(places, env=f"ANTHROPIC_API_KEY={THEIRS}\nANTHROPIC_BASE_URL=https://x.example\n")
-    changed = load(places)
+    changed = load_settings(None, places)
     assert (changed.api_key, changed.folder.state, changed.folder.changed) == (None, "changed", (".env",))
     assert read_roster(changed, places).subagents == read_roster(Settings(), places).subagents
     question = ask(places)
@@ -203,7 +203,7 @@ def test_what_was_shown_is_what_is_used(places: Places) -> None:
     question = ask(places)
     write(places, env="ANTHROPIC_API_KEY=other-0123456789")
     question.store("trusted", places.state)
-    assert load(places).api_key is None
+    assert load_settings(None, places).api_key is None
     settings = answer(places, "trusted")
     # A definition that changes after the settings were read is left out.
     write(places, agent=AGENT.replace("Do", "Now do"))
@@ -235,7 +235,7 @@ def test_a_skill_is_copied_as_it_was_trusted(places: Places, tmp_path: Path) -> 
     places.user_file.write_text('skills = "all"')
     assert find_question(places) is None
     places.user_file.write_text('skills = ["style"]')
-    assert read_roster(load(places), places).chosen == ()
+    assert read_roster(load_settings(None, places), places).chosen == ()
     (skill,) = read_roster(answer(places, "trusted"), places).chosen
     (folder / "run.sh").write_text("false")
     (problem,) = install_skills([skill], tmp_path / "copy")
@@ -253,26 +253,26 @@ def test_an_answer_is_about_one_folder(places: Places, tmp_path: Path) -> None:
     child.mkdir()
     for other in (child, parent):
         (other / ".env").write_text(f"ANTHROPIC_API_KEY={THEIRS}")
-        assert load(replace(places, cwd=other)).api_key is None
+        assert load_settings(None, replace(places, cwd=other)).api_key is None
     link = tmp_path / "link"
     link.symlink_to(places.cwd)
-    assert load(replace(places, cwd=link)).api_key == THEIRS
+    assert load_settings(None, replace(places, cwd=link)).api_key == THEIRS
     moved = tmp_path / "moved"
     places.cwd.rename(moved)
-    assert load(replace(places, cwd=moved)).api_key is None
+    assert load_settings(None, replace(places, cwd=moved)).api_key is None
     link.unlink()
     moved.rename(places.cwd)
-    assert load(places).api_key == THEIRS
+    assert load_settings(None, places).api_key == THEIRS
 
 
 def test_links_pipes_and_large_files(places: Places, tmp_path: Path) -> None:
     outside = tmp_path / "outside.env"
     outside.write_text(f"ANTHROPIC_API_KEY={THEIRS}")
     (places.cwd / ".env").symlink_to(outside)
-    assert load(places).api_key is None
+    assert load_settings(None, places).api_key is None
     assert answer(places, "trusted").api_key == THEIRS
     outside.write_text("ANTHROPIC_API_KEY=another-0123456789")
-    assert load(places).api_key is None
+    assert load_settings(None, places).api_key is None
     agents = places.cwd / ".claude/agents"
     agents.mkdir(parents=True)
     os.mkfifo(agents / "pipe.md")
@@ -285,7 +285,7 @@ def test_links_pipes_and_large_files(places: Places, tmp_path: Path) -> None:
     assert question.answers == ("ignored",)
     assert "larger than 256 KiB" in question.problems[0]
     question.store("ignored", places.state)
-    assert load(places).folder.state == "ignored"
+    assert load_settings(None, places).folder.state == "ignored"
 
 
 def test_what_cannot_be_used_cannot_be_trusted(places: Places) -> None:
@@ -294,7 +294,7 @@ def test_what_cannot_be_used_cannot_be_trusted(places: Places) -> None:
     assert question.answers == ("ignored",)
     assert "may not be set by the files of a folder" in question.problems[0]
     with pytest.raises(SettingsError, match="may not be set"):
-        load(replace(places, trust="trusted"))
+        load_settings(None, replace(places, trust="trusted"))
 
 
 def test_keys_for_the_standard_services_are_one_sentence(places: Places) -> None:
@@ -354,28 +354,28 @@ def test_answers_are_private_and_a_broken_one_trusts_nothing(places: Places) -> 
     wrong_kinds = [good.replace('"trusted"', '"root"'), good.replace(".env", '.env": 3, "x', 1)]
     for broken in ("", "{", "[]", "null", "[" * 100_000, *wrong_kinds):
         path.write_text(broken)
-        assert load(places).folder.state == "undecided"
+        assert load_settings(None, places).folder.state == "undecided"
     path.write_text(good)
-    assert load(places).folder.state == "trusted"
+    assert load_settings(None, places).folder.state == "trusted"
 
 
 def test_the_users_own_change_of_a_trusted_folder_stays_trusted(places: Places) -> None:
     assert store_setting("model", "m", places, in_project=True).warning == ""
-    assert load(places).model == "m"
+    assert load_settings(None, places).model == "m"
     assert store_setting("model", "n", places, in_project=True).warning == ""
-    assert load(places).model == "n"
+    assert load_settings(None, places).model == "n"
     write(places, env=f"ANTHROPIC_API_KEY={THEIRS}")
     assert "have changed" in store_setting("model", "o", places, in_project=True).warning
-    assert (load(places).model, load(places).api_key) == (None, None)
+    assert (load_settings(None, places).model, load_settings(None, places).api_key) == (None, None)
 
 
 def test_trust_for_one_run_is_not_stored(places: Places) -> None:
     write(places, env=f"ANTHROPIC_API_KEY={THEIRS}", agent=AGENT)
-    once = load(replace(places, trust="trusted"))
+    once = load_settings(None, replace(places, trust="trusted"))
     assert once.api_key == THEIRS
     assert "project" in {each.source for each in read_roster(once, places).subagents}
     assert find_question(replace(places, trust="trusted")) is None
-    assert load(places).api_key is None
+    assert load_settings(None, places).api_key is None
 
 
 def test_each_setting_says_what_it_decides_about(places: Places) -> None:
