@@ -7,9 +7,7 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from functools import cache
 
-import msgspec
-
-from ua_tui.core.agent.definitions.rules import SubagentRule, matching_files
+from ua_tui.core.agent.definitions.rules import SubagentRule, UnmetRule, matching_files
 from ua_tui.core.agent.definitions.subagents import shipped_subagents
 from ua_tui.core.claims.files import ReportCheck, check_path, load_check
 from ua_tui.core.claims.records import Claim, Source
@@ -23,15 +21,6 @@ from ua_tui.observers.base import ObserverContext, ObserverSpec, Outcome, input_
 _MOST_CLAIMS = 20
 _LARGEST = 64 << 20
 _QUOTATION_MARKS = "\"'“”„‘’«»‹› "
-
-
-class UnmetRule(msgspec.Struct, frozen=True):
-    """A rule that a sub-agent has not met: why not, the message to it, and the line for the person."""
-
-    name: str
-    reason: str
-    message: str
-    finding: str
 
 
 @cache
@@ -62,7 +51,7 @@ def _unmet(rule: SubagentRule, workspace: Workspace, since: datetime | None) -> 
     if any(True for _ in matching_files(rule.required, workspace)):
         return None
     missing = f"{rule.required} is missing"
-    return UnmetRule(rule.name, missing, rule.message, missing)
+    return UnmetRule(rule.name, rule.message, missing, missing)
 
 
 def _differing(rule: SubagentRule, workspace: Workspace, since: datetime | None) -> UnmetRule | None:
@@ -81,9 +70,8 @@ def _differing(rule: SubagentRule, workspace: Workspace, since: datetime | None)
     message = "\n".join([rule.message, "", *(line for check in checks for line in _findings(check))])
     claims = [claim for check in checks for claim in check.check.red]
     more = f" and {len(claims) - 1} more" if len(claims) > 1 else ""
-    return UnmetRule(
-        rule.name, f"{reports} differs from the sources", message, f"{_finding(claims[0])}{more}"
-    )
+    finding = f"{_finding(claims[0])}{more}"
+    return UnmetRule(rule.name, message, finding, f"{reports} differs from the sources")
 
 
 def _is_current(check: ReportCheck, path: str, workspace: Workspace) -> bool:

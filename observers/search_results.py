@@ -48,7 +48,7 @@ _SHORT_SNIPPET = 500
 _NAMED = {
     Policy.SEARCH: "is a search by its name",
     Policy.UNKNOWN: "is not a search by its name: its results are saved if it is known to return what anybody may read",
-    Policy.NEVER: "is not observed by its name: it is no search, or returns data of somebody",
+    Policy.NEVER: "is not observed as a search, by its name: it is none, or returns data of somebody",
 }
 _WORD = re.compile(r"[a-z0-9]")
 

@@ -22,9 +22,8 @@ from ua_tui.observers.base import (
     total_of,
 )
 from ua_tui.observers.decoding.decode import decode_texts
-from ua_tui.observers.decoding.inner_answers import answer_of
 from ua_tui.observers.output.saving import save_once, unique_id, write_json
-from ua_tui.observers.search.tool_names import is_multi_execute, is_sandbox, runs_of
+from ua_tui.observers.search.tool_names import answer_of, is_multi_execute, is_sandbox, runs_of
 
 FOLDER = "uploads"
 _TOOLKIT = "workbench_upload"

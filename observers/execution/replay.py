@@ -25,10 +25,12 @@ def saved_result(
         raise ObserverError(
             f"the result is too large: {len(data):,} bytes; give one of at most {4 * MAX_TEXT:,}"
         )
+    if "\0" in (text := decode_bytes(data)):
+        raise ObserverError("the result is not text: give what the tool answered, as text or JSON")
     facts: dict[str, Any] = {
         "tool_name": tool,
         "tool_use_id": tool_use_id,
-        "content": (TextContent(decode_bytes(data)),),
+        "content": (TextContent(text),),
     }
     is_mcp = tool.startswith("mcp__")
     observation = (

@@ -18,13 +18,13 @@ from ua_tui.core.toolkit.articles import decode_article
 from ua_tui.core.web_reader.errors import is_web_reader
 from ua_tui.observers.base import Interest
 from ua_tui.observers.decoding.decode import MAX_DEPTH, decode_texts
-from ua_tui.observers.decoding.inner_answers import answers_in
 from ua_tui.observers.decoding.urls import host_of, is_web_url, normal_form
 from ua_tui.observers.enrichment import MAX_ARTIFACT, Page, moment_in
 from ua_tui.observers.pages.fields import CONTENT, address_in, field_of, folded, page_of
 from ua_tui.observers.search.keys import WRAPPERS, word_set
 from ua_tui.observers.search.tool_names import (
     Policy,
+    answers_in,
     inner_tools,
     is_multi_execute,
     policy_of,
@@ -55,15 +55,33 @@ _LONGEST_PROBLEM = 400
 _LONGEST_YAML = 1 << 20
 
 
-def pages_in_text(text: str, now: datetime, asked: Collection[str], *, bare: bool = True) -> FoundPages:
+class PageReading(msgspec.Struct):
+    """The pages that one tool read, and the number of those that could not be read.
+
+    `missing` are articles without their file, `notes` what was left out and why.
+    """
+
+    tool: str = ""
+    pages: list[Page] = []
+    failed: int = 0
+    missing: int = 0
+    notes: tuple[str, ...] = ()
+
+    def add(self, other: PageReading) -> None:
+        """Add the pages of another part of the result."""
+        self.pages += other.pages
+        self.failed += other.failed
+
+
+def pages_in_text(text: str, now: datetime, asked: Collection[str], *, bare: bool = True) -> PageReading:
     """The pages in a text; `asked` are the addresses that the call asked for.
 
     A text that says nothing about its page is that of the one address that was asked for, if pages may be `bare`.
     """
     text = text.strip("\ufeff \t\r\n\x00").replace("\r\n", "\n")
-    found = FoundPages()
+    found = PageReading()
     if len(text) <= _LONGEST_PROBLEM and _PROBLEM.match(text):
-        return FoundPages(failed=1)
+        return PageReading(failed=1)
     rest, _, last = text.rpartition("\n")
     # The last lines name the pages that could not be read.
     while found.failed < max(len(asked), 1) and _FAILURE.fullmatch(last):
@@ -79,7 +97,9 @@ def pages_in_text(text: str, now: datetime, asked: Collection[str], *, bare: boo
     return found
 
 
-def _add(found: FoundPages, fields: Mapping[str, Any], content: str, now: datetime, only: str | None) -> None:
+def _add(
+    found: PageReading, fields: Mapping[str, Any], content: str, now: datetime, only: str | None
+) -> None:
     url = address_in(fields) or only
     content = content.partition(_CUT_NOTICE)[0].strip()
     if content.startswith("<error>"):
@@ -158,16 +178,6 @@ _MOST_ADDRESSES = 1_000
 _SHORTEST_PAGE = 500
 
 
-class PageReading(msgspec.Struct, frozen=True):
-    """The pages that one tool read; `missing` are articles without their file, `notes` what was left out and why."""
-
-    tool: str
-    pages: tuple[Page, ...] = ()
-    failed: int = 0
-    missing: int = 0
-    notes: tuple[str, ...] = ()
-
-
 def interest_in(call: ToolCall) -> Interest:
     """The interest in a call that may read pages: a certain one if the tool reads pages and the call names one.
 
@@ -213,8 +223,7 @@ def _is_reader(slug: str) -> bool:
 
 def _without_short_pages(reading: PageReading) -> PageReading:
     """What an unknown tool says of an address is its page only if it is long: a short text describes the page."""
-    pages = tuple(page for page in reading.pages if len(page.content) >= _SHORTEST_PAGE)
-    return PageReading(reading.tool, pages)
+    return PageReading(reading.tool, [each for each in reading.pages if len(each.content) >= _SHORTEST_PAGE])
 
 
 def _of_reader(
@@ -234,12 +243,10 @@ def _of_reader(
     if any(arguments.get(name) for name in _QUESTIONS):
         return PageReading(tool, notes=(_ANSWER,))
     asked = _asked(arguments)
-    found = FoundPages()
+    found = PageReading(tool)
     for text in texts if len(asked) > 1 else ["\n".join(texts)]:
-        part = pages_in_text(text, now, asked, bare=is_known and _SEVERAL.isdisjoint(words_of(tool)))
-        found.pages += part.pages
-        found.failed += part.failed
-    return _of_site(tool, asked, found, is_known=is_known)
+        found.add(pages_in_text(text, now, asked, bare=is_known and _SEVERAL.isdisjoint(words_of(tool))))
+    return _of_site(asked, found, is_known=is_known)
 
 
 def _of_values(
@@ -249,31 +256,31 @@ def _of_values(
     if not _EXTRACTS.isdisjoint(words_of(tool)) and any(arguments.get(name) for name in _QUESTIONS):
         return PageReading(tool, notes=(_ANSWER,))
     only = asked[0] if len(asked) == 1 and is_known else None
-    found = FoundPages()
+    found = PageReading(tool)
     for value in values:
-        part = pages_in(value, now, only)
-        found.pages += part.pages
-        found.failed += part.failed
-    return _of_site(tool, asked, found, is_known=is_known)
+        found.add(pages_in(value, now, only))
+    return _of_site(asked, found, is_known=is_known)
 
 
-def _of_site(tool: str, asked: Sequence[str], found: FoundPages, *, is_known: bool) -> PageReading:
+def _of_site(asked: Sequence[str], found: PageReading, *, is_known: bool) -> PageReading:
     """The pages of the sites that the call asked for.
 
     A page can contain JSON that claims another address: a page of another site than the call asked for counts only if
     the tool follows links.
     """
     hosts = {host_of(url) for url in asked}
-    if not hosts or not _CRAWLS.isdisjoint(words_of(tool)):
-        return PageReading(tool, tuple(found.pages), found.failed)
+    if not hosts or not _CRAWLS.isdisjoint(words_of(found.tool)):
+        return found
     pages = [page for page in found.pages if any(_are_of_one_site(host_of(page.url), host) for host in hosts)]
     if is_known and not pages and len(found.pages) == len(asked) == 1:
         # The page redirects, or gives itself another address: it is what the call asked for.
         (page,) = found.pages
-        return PageReading(tool, (msgspec.structs.replace(page, url=asked[0]),), found.failed)
-    others = len(found.pages) - len(pages)
-    notes = (f"pages of sites that were not asked for: {others}",) if others else ()
-    return PageReading(tool, tuple(pages), found.failed, notes=notes)
+        found.pages = [msgspec.structs.replace(page, url=asked[0])]
+        return found
+    if others := len(found.pages) - len(pages):
+        found.notes = (f"pages of sites that were not asked for: {others}",)
+    found.pages = pages
+    return found
 
 
 def _are_of_one_site(host: str, other: str) -> bool:
@@ -287,7 +294,7 @@ def _of_crawler(tool: str, value: Any, workspace: Workspace | None) -> PageReadi
             failures = rest.get("failed")
             failed = len(failures) if isinstance(failures, list) else 0
             read = [_crawled(article, workspace) for article in articles]
-            pages = tuple(page for page in read if page is not None)
+            pages = [page for page in read if page is not None]
             return PageReading(tool, pages, failed, missing=len(read) - len(pages))
         case _:
             return PageReading(tool)
@@ -364,19 +371,12 @@ _OPENINGS = ('{"', "[{", "<")
 _STATUSES = ("statuscode", "httpstatuscode", "httpstatus", "status", "code")
 
 
-class FoundPages(msgspec.Struct):
-    """The pages of a result, and the number of pages that could not be read."""
-
-    pages: list[Page] = msgspec.field(default_factory=list)
-    failed: int = 0
-
-
-def pages_in(document: Any, now: datetime, address: str | None = None) -> FoundPages:
+def pages_in(document: Any, now: datetime, address: str | None = None) -> PageReading:
     """Every page in a document: an object with an address and the text of a page.
 
     `address` is the page that the call asked for, if it asked for one: it is that of a text without another.
     """
-    found = FoundPages()
+    found = PageReading()
     waiting: list[tuple[str, Any, int]] = [("", document, 0)]
     visited, reported = 0, False
     while waiting and visited < _MOST_VALUES and len(found.pages) < _MOST_PAGES:

@@ -8,17 +8,17 @@ from __future__ import annotations
 
 import json
 import re
+import tomllib
 import unicodedata
 from calendar import monthrange
 from collections.abc import Iterator
 from contextlib import suppress
 from datetime import UTC, date, datetime, time, timedelta
 from functools import cache, lru_cache
+from pathlib import Path
 from typing import Any, Literal
 
 import msgspec
-
-from ua_tui.observers.search.keys import listed
 
 
 class _Ago(msgspec.Struct, frozen=True):
@@ -42,39 +42,18 @@ _Reading = str | datetime | _Ago | _Yearless
 
 _LONGEST = 64
 _YEARS = range(1500, 2201)
-_MONTH_NAMES = "january february march april may june july august september october november december"
-_MONTHS = {
-    name: number for number, month in enumerate(_MONTH_NAMES.split(), start=1) for name in (month, month[:3])
-} | {"sept": 9}
-_WEEKDAY_NAMES = "monday tuesday wednesday thursday friday saturday sunday"
-_WEEKDAYS = {name: number for number, day in enumerate(_WEEKDAY_NAMES.split()) for name in (day, day[:3])} | {
-    "tues": 1,
-    "wednes": 2,
-    "thurs": 3,
-}
+_DATA: dict[str, Any] = tomllib.loads(Path(__file__).with_name("dates.toml").read_text(encoding="utf-8"))
+_MONTHS: dict[str, int]
+_WEEKDAYS: dict[str, int]
+_MONTHS, _WEEKDAYS = (
+    {name: number for number, names in enumerate(_DATA[each], first) for name in names.split()}
+    for each, first in (("months", 1), ("weekdays", 0))
+)
 _NOISE = {*_WEEKDAYS, "of", "the", "at"}
-_UNITS = {
-    name: step
-    for step, names in (
-        (_Ago("second", 1), "sec secs second seconds"),
-        (_Ago("second", 60), "m min mins minute minutes"),
-        (_Ago("second", 3600), "h hr hrs hour hours"),
-        (_Ago("day", 1), "d day days"),
-        (_Ago("day", 7), "w wk wks week weeks"),
-        (_Ago("month", 1), "mo mos month months"),
-        (_Ago("month", 12), "y yr yrs year years"),
-    )
-    for name in names.split()
-}
-_SHORT_UNITS = ["m", "min", "mins", "h", "hr", "hrs", "d", "w", "wk", "mo", "y", "yr", "yrs"]
-_PLAIN = {
-    "now": _Ago("second", 0), "just now": _Ago("second", 0), "today": _Ago("day", 0), "yesterday": _Ago("day", 1),
-}  # fmt: skip
-# The abbreviations of RFC 5322, and those of Central Europe; others (IST, BST) stand for several zones.
-_ZONES = dict.fromkeys(("z", "ut", "utc", "gmt"), "+00") | {
-    "est": "-05", "edt": "-04", "cst": "-06", "cdt": "-05", "mst": "-07", "mdt": "-06", "pst": "-08", "pdt": "-07",
-    "cet": "+01", "cest": "+02",
-}  # fmt: skip
+_UNITS = {name: _Ago(*step) for names, step in _DATA["units"].items() for name in names.split()}
+_SHORT_UNITS = _DATA["short_units"].split()
+_PLAIN = {name: _Ago(*step) for name, step in _DATA["plain"].items()}
+_ZONES: dict[str, str] = _DATA["zones"]
 _NAMES_INSIDE = "utc iso date-time date start_date start posted_at value raw text"
 _BESIDE = re.compile(r"\s+[·•|]\s+")
 _STEP = re.compile(r"(\d{1,4}|an?|one)\s*([a-z]+)")
@@ -180,7 +159,7 @@ def _of_text(text: str) -> _Reading | None:
 def _without_lead(text: str) -> str:
     """A text without the words before a date, such as `Updated:`."""
     words = text.split()
-    while len(words) > 1 and words[0].rstrip(":").casefold() in listed("before_dates"):
+    while len(words) > 1 and words[0].rstrip(":").casefold() in _DATA["before"].split():
         del words[: 2 if words[1] == ":" else 1]
     return " ".join(words)
 
@@ -288,11 +267,6 @@ def _time(hour: str, minute: str | None, second: str | None, half: str | None, z
     return time.fromisoformat(f"{number:02d}:{minute or '00'}:{second or '00'}{offset}")
 
 
-_LATIN = "en es de fr pt it nl pl sv da nb fi cs sk hu ro hr sl tr vi id ms ca lt lv et"
-_SCRIPTS = {
-    "CYRILLIC": "ru uk bg sr be mk", "GREEK": "el", "ARABIC": "ar fa ur", "HEBREW": "he", "DEVANAGARI": "hi mr",
-    "BENGALI": "bn", "THAI": "th", "HANGUL": "ko", "HIRAGANA": "ja", "KATAKANA": "ja", "CJK": "zh zh-Hant ja",
-}  # fmt: skip
 _UNSPACED = ("zh", "zh-Hant", "ja", "ko", "th")
 # "Listopad" is November in Polish and October in Croatian, where the day before it has a full stop.
 _NOT = {"pl": re.compile(r"\d\.\s*[^\W\d_]"), "hr": re.compile(r"\d\s+[^\W\d_]+\s+\d{4}")}
@@ -312,7 +286,10 @@ def _translations(text: str) -> Iterator[tuple[str, str]]:
     from dateparser.languages.loader import default_loader  # type: ignore[import-untyped]
 
     scripts = {unicodedata.name(letter, "").partition(" ")[0] for letter in text if letter.isalpha()}
-    for language in next((names for script, names in _SCRIPTS.items() if script in scripts), _LATIN).split():
+    languages = next(
+        (names for script, names in _DATA["scripts"].items() if script in scripts), _DATA["latin"]
+    )
+    for language in languages.split():
         is_odd = language in _NOT and _NOT[language].search(text)
         if is_odd or not (language in _UNSPACED or words - _ZONES.keys() <= _vocabulary(language)):
             continue

@@ -113,15 +113,6 @@ def responses_of(value: Mapping[str, Any]) -> list[Any]:
     ]
 
 
-def learn_beside(key: str, value: Any, scope: Scope) -> bool:
-    """Store what a provider shows beside its results under a folded key; returns whether it does."""
-    if key in PANELS:
-        scope.panel = scope.panel or _panel_in(key, value)
-    elif key in RELATED:
-        scope.related = scope.related or _related_in(value)
-    return key in PANELS or key in RELATED
-
-
 def learn(value: Mapping[str, Any], scope: Scope) -> None:
     """Store what an object says about the whole search: its query, answer, error, panel and further searches."""
     for name, item in value.items():
@@ -131,7 +122,10 @@ def learn(value: Mapping[str, Any], scope: Scope) -> None:
         )
         if folded in PAGE_MARKS or (item == [] and folded in EMPTY_MARKS):
             scope.marked = True
-        learn_beside(folded, item, scope)
+        if folded in PANELS:
+            scope.panel = scope.panel or _panel_in(folded, item)
+        elif folded in RELATED:
+            scope.related = scope.related or _related_in(item)
     scope.query = scope.query or query_in(value)
     for name in listed("details"):
         details = value.get(name)

@@ -54,6 +54,25 @@ def inner_tools(call: ToolCall) -> Iterator[tuple[str, Mapping[str, Any]]]:
         yield slug if isinstance(slug, str) else "", arguments if isinstance(arguments, dict) else {}
 
 
+def answers_in(whole: Any) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    """The answers in a result, each with the place of its tool in the call: its number, else its position."""
+    match whole:
+        case {"data": {"results": [*items]}} | {"results": [*items]}:
+            for position, item in enumerate(items):
+                if isinstance(item, dict):
+                    index = item.get("index")
+                    yield index if isinstance(index, int) and index >= 0 else position, item
+        case _:
+            pass
+
+
+def answer_of(whole: Any, place: int) -> Mapping[str, Any] | None:
+    """The answer of the tool at this place of the call; None if there is none."""
+    item = next((item for at, item in answers_in(whole) if at == place), None)
+    response = item.get("response") if item else None
+    return response if isinstance(response, dict) else item
+
+
 def runs_of(call: ToolCall) -> list[tuple[str, Mapping[str, Any]]]:
     """The tools that a call runs, itself or those that it requests, each with its arguments."""
     if is_multi_execute(call.name):

@@ -117,7 +117,7 @@ def test_pages_of_earlier_sessions_are_known(tmp_path: Path, result: Make) -> No
     earlier.crawl((url, "Otters smile."))
     database = tmp_path / WORKSPACES / FILE
     with open_store(database) as store:
-        assert not index_piece(store, earlier.folder, Redactor()).more
+        assert not index_piece(store, earlier.folder, Redactor())
     text = f"[Otters]({url}) smile."
     workspace = Workspace.create(tmp_path, NOON)
     workspace.write("work_products/a.md", text)

@@ -458,7 +458,7 @@ def earlier(tmp_path: Path) -> ReadSession:
     found = ReadSession(tmp_path, "session_20260301_080000")
     found.crawl((PAGE, "Otters smiled then. The key is planted-secret-value."))
     with open_store(tmp_path / WORKSPACES / FILE) as store:
-        while index_piece(store, found.folder, Redactor()).more:
+        while index_piece(store, found.folder, Redactor()):
             pass
     return found
 

@@ -251,6 +251,9 @@ def test_a_saved_result_is_observed(tmp_path: Path, capsys: pytest.CaptureFixtur
     events = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert [event["event"] for event in events] == ["observer_started", "observer_finished"]
     assert [event["seq"] for event in events] == [1, 2]
+    saved.write_bytes(b"PK\0\1")
+    assert observe(*arguments) == 1
+    assert "the result is not text" in capsys.readouterr().err
 
 
 def test_saved_results_are_calls_of_their_own(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
