@@ -86,6 +86,8 @@ class ComparisonBody:
 
 def _facts(both: Comparison, width: int) -> Iterator[Content]:
     a, b = both.a, both.b
+    # Of what runs, a part says nothing.
+    share = (lambda _a, _b: "") if "running" in (a.state, b.state) else _share
     yield from _row("", ("- A", "removed-sign"), ("+ B", "added-sign"), width)
     for label, one, other in (
         ("session", a.session, b.session),
@@ -94,9 +96,9 @@ def _facts(both: Comparison, width: int) -> Iterator[Content]:
         ("model", a.model or _UNKNOWN, b.model or _UNKNOWN),
         ("queries", _query_count(a), _query_count(b)),
         ("calls", _calls(a), _calls(b)),
-        ("cost", _cost(a), _cost(b) + _share(a.cost_usd, b.cost_usd)),
-        ("tokens", tokens(a.tokens), tokens(b.tokens) + _share(a.tokens, b.tokens)),
-        ("time", duration(a.seconds), duration(b.seconds) + _share(a.seconds, b.seconds)),
+        ("cost", _cost(a), _cost(b) + share(a.cost_usd, b.cost_usd)),
+        ("tokens", tokens(a.tokens), tokens(b.tokens) + share(a.tokens, b.tokens)),
+        ("time", duration(a.seconds), duration(b.seconds) + share(a.seconds, b.seconds)),
         ("pages", f"{a.pages:,}", f"{b.pages:,}"),
         ("claims", _claim_count(a), _claim_count(b)),
         ("report", a.report or _UNKNOWN, b.report or _UNKNOWN),

@@ -14,7 +14,7 @@ from ua_tui.core.storage.workspace import JOURNAL
 from ua_tui.core.team.fleet.followed_session import FollowedSession
 from ua_tui.core.text import clean_line
 from ua_tui.tui.panes.status.bar import StatusLine
-from ua_tui.tui.replay.past_source import PastSource
+from ua_tui.tui.replay.past_source import UNCHANGED, PastSource
 from ua_tui.tui.replay.status import STATES
 
 if TYPE_CHECKING:
@@ -62,6 +62,7 @@ class FollowedSource(PastSource):
         self._about = f"Write to {whose} session{f' on {where}' if where else ''}"
         if mailbox is not None:
             self.followed = self.placeholder = self._about
+            self.idle_actions = UNCHANGED
         self.is_live = asyncio.Event()
         """Set when the questions of the session are shown, and what happens in it is followed."""
 

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from ua_tui.tui.replay.loader import SessionLoader
 
 READ_ONLY = "Read-only: past session."
+UNCHANGED = ("restart", "session.mode", "session.rewind", "file.edit", "file.delete")
+"""The actions that change a session, or its agent."""
+WITHOUT_AGENT = (*UNCHANGED, "session.stop", "stop", "questions", "subagent", "screen.prompt")
 FOLLOWED = "Read-only: the session runs in another program and is followed here."
 
 
@@ -36,6 +39,7 @@ class PastSource(SessionSource):
     placeholder = READ_ONLY
     is_read_only = True
     has_prompt = False
+    idle_actions: tuple[str, ...] = WITHOUT_AGENT
     followed = FOLLOWED
     """The text of the empty prompt while the session is followed."""
 

@@ -54,7 +54,7 @@ class Player:
         recording: Recording,
         folder: PastFolder,
         *,
-        show: Callable[[], None],
+        show: Callable[[], object],
         speed: float = 1.0,
         until: int | None = None,
         clock: Callable[[], float] = time.monotonic,
@@ -83,6 +83,7 @@ class Player:
         panes.trace.calls.read_from(recording.journal, still_runs=True)
         panes.trace.calls.clock = host.status.facts.clock = self.time
         panes.conversation.use_clock(self.time)
+        panes.conversation.files_follow = True
         panes.conversation.block_source.welcome = "Nothing has happened yet."
         self._feed = EventFeed(
             self._report_failure, (self, *panes.lists, panes.workspace, host.frame, host.status)
@@ -302,7 +303,6 @@ class Player:
 
     def _arrive(self, target: int) -> None:
         self._offset, self._since = self.recording.offset(target), self._clock()
-        self._host.frame.show_newest_of(self._feed.view)
         for pane in self._panes.lists:
             pane.action_cursor_end()
         self._show_state()
@@ -313,17 +313,18 @@ class Player:
     async def _show_files(self) -> None:
         """Have the files of this moment in the folder; given up if something is requested meanwhile."""
         changes = bisect_left(self.recording.files.changes, self.position)
-        if changes == self._shown_changes and self._has_all_files:
-            return
-        is_earlier, self._shown_changes = changes < self._shown_changes, changes
-        try:
-            self._has_all_files = await asyncio.to_thread(self._copy_files, self.position)
-        except UniversalAgentError as error:
-            self._has_all_files = True
-            self._host.notice.show(str(error), "the files of the replay are not complete", "warning")
-        if is_earlier:
-            self._panes.workspace.count_as_seen()
-        self._panes.workspace.rescan()
+        if changes != self._shown_changes or not self._has_all_files:
+            self._shown_changes = changes
+            try:
+                self._has_all_files = await asyncio.to_thread(self._copy_files, self.position)
+            except UniversalAgentError as error:
+                self._has_all_files = True
+                self._host.notice.show(str(error), "the files of the replay are not complete", "warning")
+            self._panes.workspace.rescan()
+            self._host.frame.show_files_of(self._feed.view)
+            self._show_line()
+        if self._has_all_files:
+            self._panes.conversation.describe_results()
 
     def _copy_files(self, position: int) -> bool:
         return self._folder.show(self.recording.files.at(position), self._requested.is_set)

@@ -15,6 +15,7 @@ from ua_tui.core.history.session import PastSession
 from ua_tui.tui.app.session_source import SessionSource
 from ua_tui.tui.panes.status.bar import StatusLine
 from ua_tui.tui.panes.status.facts import StatusFacts
+from ua_tui.tui.replay.past_source import WITHOUT_AGENT
 from ua_tui.tui.replay.status import ReplayStatus
 from ua_tui.tui.replay.time_line import TimeLine
 
@@ -47,6 +48,7 @@ class ReplaySource(SessionSource):
     refusal = "Read-only: replay."
     is_read_only = True
     has_prompt = shows_prompt = False
+    idle_actions = (*WITHOUT_AGENT, "session.replay")
 
     def __init__(
         self,
@@ -107,7 +109,7 @@ class ReplaySource(SessionSource):
             host,
             recording,
             self._folder,
-            show=self._refresh,
+            show=self._time_line.refresh,
             speed=self._speed,
             until=until,
             clock=self._clock,
@@ -118,9 +120,6 @@ class ReplaySource(SessionSource):
         host.spawn(player.run, "replay", "replay")
         player.play(playing=True)
         self.opened.set()
-
-    def _refresh(self) -> None:
-        self._time_line.refresh()
 
     async def close(self) -> None:
         """Remove the copies of files, and close the journal."""

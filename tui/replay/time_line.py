@@ -35,19 +35,19 @@ SIGNS: dict[MarkKind, tuple[str, str]] = {
     "failure": ("✗", "bold $text-error"),
 }
 """The mark of each kind and its style; of several in one cell the last one is shown."""
-NAMES: dict[MarkKind, str] = {"query": "query", "failure": "failure", "event": "event"}
 FEWEST_CELLS = 10
 """The cells of the line below which the times beside it are left out."""
-_WIDE = 100
+_WIDE = 140
 """The cells from which the line says what is replayed, and how many events there are."""
 _STEP = Binding.Group("next, previous event; pauses there")
 _QUERY = Binding.Group("next, previous query")
 _FAILURE = Binding.Group("next, previous failure")
-_SPEED = Binding.Group("faster, slower; as fast as possible")
+_SPEED = Binding.Group("faster, slower")
 _EDGES = Binding.Group("beginning, end")
 _SKIP = Binding.Group("a tenth forward, back")
 _HINTS = (
     ("replay.play", "play"),
+    ("help.here", "keys"),
     ("replay.next_event", "step"),
     ("replay.next_query", "query"),
     ("replay.next_failure", "failure"),
@@ -72,8 +72,10 @@ class TimeLine(Widget, can_focus=True):
         key_binding("replay.play", "space", "play", "play, pause"),
         key_binding("replay.next_event", "right,l", "step('event', 1)", "next event", _STEP),
         key_binding("replay.previous_event", "left,h", "step('event', -1)", "previous event", _STEP),
-        key_binding("replay.next_query", "n", "step('query', 1)", "next query", _QUERY),
-        key_binding("replay.previous_query", "N", "step('query', -1)", "previous query", _QUERY),
+        key_binding("replay.next_query", "right_curly_bracket", "step('query', 1)", "next query", _QUERY),
+        key_binding(
+            "replay.previous_query", "left_curly_bracket", "step('query', -1)", "previous query", _QUERY
+        ),
         key_binding(
             "replay.next_failure", "right_square_bracket", "step('failure', 1)", "next failure", _FAILURE
         ),
@@ -86,7 +88,7 @@ class TimeLine(Widget, can_focus=True):
         ),
         key_binding("replay.faster", "up", "speed(1)", "faster", _SPEED),
         key_binding("replay.slower", "down", "speed(-1)", "slower", _SPEED),
-        key_binding("replay.fastest", "m", "speed(9)", "as fast as possible", _SPEED),
+        key_binding("replay.fastest", "m", "speed(9)", "as fast as possible"),
         key_binding("replay.start", "home,g", "edge(0)", "beginning", _EDGES),
         key_binding("replay.end", "end,G", "edge(1)", "end", _EDGES),
         key_binding("replay.forward", "pagedown", "skip(1)", "a tenth forward", _SKIP),
@@ -95,7 +97,7 @@ class TimeLine(Widget, can_focus=True):
     ]
     HELP = (
         "The time line. Space plays and pauses, the arrows step and change the speed, "
-        "n and ] go to queries and failures."
+        "} and ] go to queries and failures."
     )
 
     def __init__(self, label: str = "", zone: tzinfo | None = None) -> None:
@@ -109,6 +111,24 @@ class TimeLine(Widget, can_focus=True):
         self._bar = range(0)
         self._marks: tuple[int, dict[int, MarkKind]] = (0, {})
         self._described: tuple[int, str] = (-1, "")
+
+    def on_mount(self) -> None:
+        """Show other keys when another pane gets the focus."""
+        self.watch(self.screen, "focused", self._show_keys, init=False)
+
+    def _show_keys(self) -> None:
+        self.refresh()
+
+    @property
+    def idle_actions(self) -> tuple[str, ...]:
+        """The names of its actions whose keys do something else where the focus is."""
+        keys = keys_of(self.app)
+        active = self.screen.active_bindings.values()
+        # Those without a name are of Textual, such as for scrolling sideways, and have nothing to do here.
+        others = (each.binding.id for each in active if each.node is not self and each.binding.id)
+        taken = {key for name in others for key in keys.of(name)}
+        names = {binding.id or "" for _, binding in self._bindings}
+        return tuple(name for name in names if not taken.isdisjoint(keys.of(name)))
 
     def show_reading(self, share: float) -> None:
         """Show how much of the journal was read, from 0 to 1."""
@@ -163,7 +183,7 @@ class TimeLine(Widget, can_focus=True):
 
     def _draw_facts(self, player: Player, width: int) -> Content:
         recording = player.recording
-        hints = self._draw_hints(width - 70)
+        hints = self._draw_hints(max(24, width - 72))
         room = max(0, width - hints.cell_length - 2)
         parts = [self._label, f"{player.position:,} of {len(recording):,} events"]
         if width < _WIDE:
@@ -182,15 +202,16 @@ class TimeLine(Widget, can_focus=True):
             # A wait is short, and the end of the line may be cut off.
             at = len(parts) if self._hovered is None and wait else 2
             parts.insert(at, f"{missing} {'file as it is' if missing == 1 else 'files as they are'} now")
-        text = tail_cut(" · ".join(part for part in parts if part), room)
-        return Content.assemble(
-            (text, "$foreground-muted"), " " * (width - _cells(text) - hints.cell_length), hints
-        )
+        text = Content.styled(tail_cut(" · ".join(filter(None, parts)), room), "$foreground-muted")
+        return Content.assemble(text, " " * (width - text.cell_length - hints.cell_length), hints)
 
     def _draw_hints(self, room: int) -> Content:
-        shown, player = keys_of(self.app).shown, self.player
+        shown, player, idle = keys_of(self.app).shown, self.player, self.idle_actions
+        has_no_failure = player is not None and not any(player.recording.marks("failure"))
         hints = Content("")
         for name, word in _HINTS:
+            if name in idle or (name == "replay.next_failure" and has_no_failure):
+                continue
             if name == "replay.play" and player is not None and (player.is_playing or player.is_at_end):
                 shown_word = "pause" if player.is_playing else "play again"
             else:
@@ -231,7 +252,7 @@ class TimeLine(Widget, can_focus=True):
         """Go to the next event of a kind, or the previous one, and pause there."""
         if (player := self._by_key()) is not None and not player.step(kind, direction):
             where = "after" if direction > 0 else "before"
-            self.notify(f"There is no {NAMES[kind]} {where} this moment.", timeout=2.0, markup=False)
+            self.notify(f"There is no {kind} {where} this moment.", timeout=2.0, markup=False)
 
     def action_speed(self, steps: int) -> None:
         """Play faster or slower."""
@@ -327,7 +348,3 @@ def _minutes(seconds: float) -> str:
     if whole < 3600:
         return f"{whole // 60}:{whole % 60:02d}"
     return f"{whole // 3600}:{whole % 3600 // 60:02d}:{whole % 60:02d}"
-
-
-def _cells(text: str) -> int:
-    return Content(text).cell_length

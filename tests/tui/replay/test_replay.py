@@ -4,35 +4,46 @@ import hashlib
 import math
 import random
 import re
+import shutil
 import threading
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from textual.pilot import Pilot
+from textual.widget import Widget
+from textual.widgets import Static
 
 from tests.tui.fakes import make_app, make_session
 from tests.tui.files_host import screen_text
-from tests.tui.played import lay_files, played_events
+from tests.tui.played import played_events
 from tests.tui.replay.test_past_session import many, rows_of, stamped, write
 from tests.waiting import ManualClock, until
 from ua_tui.core.demo.recording import unpack_recording
 from ua_tui.core.events import types as ev
 from ua_tui.core.history.past_files import PastFolder
 from ua_tui.core.settings.model import Settings
+from ua_tui.core.storage.files import Root
 from ua_tui.core.storage.workspace import REPORT_INDEX, saved_reports_of
+from ua_tui.core.versions.store import KeptVersions
 from ua_tui.tui.app.app import UaTuiApp
+from ua_tui.tui.panes.conversation.blocks import Card
 from ua_tui.tui.panes.conversation.pane import ConversationPane
 from ua_tui.tui.panes.observers.pane import ObserversPane
 from ua_tui.tui.panes.trace.pane import TracePane
 from ua_tui.tui.panes.workspace.pane import WorkspacePane
+from ua_tui.tui.panes.workspace.preview import PreviewPane
+from ua_tui.tui.panes.workspace.tree import WorkspaceTree
 from ua_tui.tui.replay.player import AT_ONCE, Player
 from ua_tui.tui.replay.replay_source import ReplaySource
 from ua_tui.tui.replay.time_line import TimeLine
+from ua_tui.tui.screens.application.help import HelpScreen
 
-PANES = (ConversationPane, TracePane, ObserversPane)
+PANES = (ConversationPane, TracePane, ObserversPane, WorkspaceTree)
+WIDE = (200, 50)
 POINTS = 50
 SPINNER = re.compile("[\u2800-\u28ff]")
 
@@ -98,6 +109,61 @@ def streamed() -> list[ev.Event]:
     ]
 
 
+def writing() -> list[ev.Event]:
+    """Two queries that write files: one of them twice, one in folders of its own."""
+
+    def written(call: str, query: str, path: str) -> list[ev.Event]:
+        content = text_saved(path, call)
+        given = {"path": path, "content": content}
+        return [
+            ev.ToolCallStarted(query_id=query, tool_use_id=call, name="Write", input=given),
+            ev.ToolCallFinished(tool_use_id=call, status="success"),
+            ev.ArtifactSaved(path=path, kind="file", size=0, sha256="", observer="o", tool_use_id=call),
+        ]
+
+    return [
+        ev.QueryReceived(query_id="w", text="Write"),
+        *written("w1", "w", "work_products/notes.md"),
+        *written("w2", "w", "work_products/notes.md"),
+        ev.QueryFinished(query_id="w", status="success"),
+        ev.QueryReceived(query_id="x", text="Write more"),
+        *written("w3", "x", "deep/below/more.md"),
+        ev.QueryFinished(query_id="x", status="success"),
+    ]
+
+
+def text_saved(path: str, call: str | None) -> str:
+    return f"# {path} of {call}\n"
+
+
+def truthful(event: ev.Event) -> ev.Event:
+    """The event with the size and the hash of what it saves."""
+    if not isinstance(event, ev.ArtifactSaved):
+        return event
+    content = text_saved(event.path, event.tool_use_id).encode()
+    digest = hashlib.sha256(content).hexdigest()
+    return msgspec.structs.replace(event, size=len(content), sha256=digest)
+
+
+def do_as(event: ev.Event, folder: Path) -> None:
+    """Do to the files what an event says; in each of the queries that write, a person adds or removes one."""
+    match event:
+        case ev.ArtifactSaved():
+            place = folder / event.path
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.write_text(text_saved(event.path, event.tool_use_id))
+        case ev.QueryFinished(query_id="w"):
+            (folder / "by hand.txt").write_text("mine")
+        case ev.QueryFinished(query_id="x"):
+            (folder / "work_products" / "notes.md").unlink()
+        case _:
+            pass
+    if isinstance(event, ev.QueryReceived | ev.QueryFinished) and event.query_id in ("w", "x"):
+        KeptVersions(Root(folder)).keep(
+            event.query_id, "begin" if isinstance(event, ev.QueryReceived) else "end"
+        )
+
+
 async def shown_live(
     base: Path, events: Sequence[ev.Event], points: Sequence[int]
 ) -> dict[int, list[list[str]]]:
@@ -105,9 +171,8 @@ async def shown_live(
     session = make_session(base)
     app = make_app(base, session)
     found: dict[int, list[list[str]]] = {}
-    async with app.run_test(size=(120, 40)) as pilot:
+    async with app.run_test(size=WIDE) as pilot:
         await until(lambda: app.session is not None)
-        lay_files(session.workspace.path)
         happened, now = 0, [0.0]
         trace, talk = app.frame.query_one(TracePane), app.frame.query_one(ConversationPane)
         trace.calls.clock = lambda: now[0]
@@ -115,36 +180,57 @@ async def shown_live(
         for point in points:
             for event in events[happened:point]:
                 now[0] = event.at.timestamp()
+                do_as(event, session.workspace.path)
                 session.bus.forward(event)
                 app.pump.flush()
             happened = point
             await pilot.pause()
+            app.frame.query_one(WorkspacePane).rescan()
+            await at_rest(app, pilot)
             found[point] = shown_rows(app)
     return found
+
+
+async def at_rest(app: UaTuiApp, pilot: Pilot[Any]) -> None:
+    """Wait until the workspace has listed its folders, and what the other panes show of files is read."""
+    tree = app.frame.query_one(WorkspaceTree)
+    readers = (tree, app.frame.query_one(PreviewPane), app.frame.query_one(ConversationPane))
+    await until(
+        lambda: (
+            not tree.model.dirty
+            and all(each.is_finished or each.group == "watch" for each in app.workers if each.node in readers)
+        )
+    )
+    await pilot.pause()
 
 
 def shown_rows(app: UaTuiApp) -> list[list[str]]:
     """The rows of the panes, whatever the frame of a spinner."""
     talk = app.frame.query_one(ConversationPane)
     talk.dialogue.folds.tick(talk.block_source.now(), "*")
-    return [[SPINNER.sub("*", row) for row in rows_of(app, kind)] for kind in PANES]
+    preview = app.frame.query_one(PreviewPane)
+    lines = (preview.render_line(line).text.strip() for line in range(preview.size.height))
+    read = [str(preview.border_title), *filter(None, lines)]
+    return [[SPINNER.sub("*", row) for row in rows_of(app, kind)] for kind in PANES] + [read]
 
 
 async def test_at_fifty_moments_the_panes_are_those_of_the_running_session(tmp_path: Path) -> None:
     begun = ev.SessionStarted(session_id="s", workspace="/gone", cwd="/", version="1")
-    events = stamped([begun, *many(3, calls=6), *streamed(), *played_events(), *many(2, calls=4)])
+    events = [*many(3, calls=6), *streamed(), *played_events(), *many(2, calls=4), *writing()]
+    events = [truthful(each) for each in stamped([begun, *events])]
     folder = write(tmp_path / "past", list(events[1:]))
     chance = random.Random(40)
     points = sorted([*chance.sample(range(2, len(events) + 1), POINTS - 1), len(events)])
     (tmp_path / "live").mkdir()
-    lay_files(folder)
     live = await shown_live(tmp_path / "live", events, points)
-    async with replayed(folder, longest_wait=0) as (app, _, player, _clock):
+    shutil.copytree(make_session(tmp_path / "live").workspace.path, folder, dirs_exist_ok=True)
+    async with replayed(folder, WIDE, longest_wait=0) as (app, pilot, player, _clock):
         player.play(playing=False)
         for point in chance.sample(points, len(points)):
             player.seek(point)
             await reached(player, point)
-            for kind, here, there in zip(PANES, shown_rows(app), live[point], strict=True):
+            await at_rest(app, pilot)
+            for kind, here, there in zip((*PANES, PreviewPane), shown_rows(app), live[point], strict=True):
                 assert here == there, f"{kind.__name__} after {point} events"
 
 
@@ -193,14 +279,14 @@ async def test_keys_step_by_event_query_and_failure_in_every_pane(tmp_path: Path
             line = app.query_one(TimeLine)
             assert line.region.bottom == size[1] - 1
             assert "^Q leave" in str(app.status.render())
-            await pilot.press("n")
+            await pilot.press("right_curly_bracket")
             await reached(player, 2)
-            assert ("2 events ·" in time_line(app)) == (size[0] == 80), "only a wide line says of how many"
-            await pilot.press("n")
+            assert ("2 events ·" in time_line(app)) == (size[0] < 200), "only a wide line says of how many"
+            await pilot.press("right_curly_bracket")
             await reached(player, 45)
             assert not player.is_playing
             assert "Question 1" in time_line(app)
-            await pilot.press("N", "right", "right", "left")
+            await pilot.press("left_curly_bracket", "right", "right", "left")
             await reached(player, 3)
             await pilot.press("right_square_bracket")
             await reached(player, 18)
@@ -220,7 +306,7 @@ async def test_keys_step_by_event_query_and_failure_in_every_pane(tmp_path: Path
                 if app.focused is line:
                     break
             assert app.focused is line
-            await pilot.press("N", "N", "N")
+            await pilot.press(*["left_curly_bracket"] * 3)
             await reached(player, 2)
             assert "There is no query before" in " ".join(each.message for each in app._notifications)
             await pilot.press("end")
@@ -228,6 +314,40 @@ async def test_keys_step_by_event_query_and_failure_in_every_pane(tmp_path: Path
             await pilot.press("home")
             await reached(player, 0)
             assert not app.frame.query_one(TracePane).entries
+
+
+async def test_the_help_and_the_line_name_the_keys_that_work_where_the_focus_is(tmp_path: Path) -> None:
+    folder = write(tmp_path, many(1))
+    works: dict[type[Widget], set[str]] = {
+        TimeLine: {"Space", "→ ←", "} {", "] [", "↑ ↓", "m", "Home End", "PgDn PgUp", "f"},
+        ConversationPane: {"Space", "→ ←", "} {", "] [", "m"},
+        TracePane: {"Space", "} {"},
+    }
+    async with replayed(folder) as (app, pilot, player, _clock):
+        player.play(playing=False)
+        for place, expected in works.items():
+            app.set_focus(app.query_one(place))
+            await pilot.pause()
+            assert isinstance(app.focused, place)
+            assert ("] failure" in time_line(app)) == ("] [" in expected)
+            await pilot.press("question_mark")
+            await until(lambda: isinstance(app.screen, HelpScreen))
+            text = str(app.screen.query_one(".facts", Static).render())
+            section = text.partition("In a replay\n")[2].partition("\n\n")[0]
+            assert {line.strip().split("  ")[0] for line in section.splitlines()} == expected
+            # What changes the session, or the agent, does nothing here.
+            assert not any(key in text for key in ("Ctrl+R", "Alt+M", "Alt+R", "Alt+X", "Alt+Z", "Alt+A"))
+            await pilot.press("escape")
+            await until(lambda: len(app.screen_stack) == 1)
+
+
+async def test_a_replay_without_a_failure_offers_no_key_to_the_next_one(tmp_path: Path) -> None:
+    async with replayed(write(tmp_path, many(1, calls=2))) as (app, pilot, player, _clock):
+        player.play(playing=False)
+        await pilot.pause()
+        assert app.focused is app.query_one(TimeLine)
+        assert "} query" in time_line(app)
+        assert "failure" not in time_line(app)
 
 
 async def test_f_on_the_time_line_forks_before_the_query_of_the_moment(tmp_path: Path) -> None:
@@ -240,6 +360,8 @@ async def test_f_on_the_time_line_forks_before_the_query_of_the_moment(tmp_path:
         await pilot.press("f")
         await until(lambda: len(app.screen_stack) == 2)
         assert "Fork before “Question 0”?" in screen_text(app)
+        # The session itself may be running below.
+        assert "The replay is" in screen_text(app)
 
 
 async def test_a_click_and_a_drag_on_the_line_go_there(tmp_path: Path) -> None:
@@ -327,7 +449,7 @@ async def test_files_are_there_as_they_were_and_nothing_of_the_session_changes(t
         player.seek(7)
         await reached(player, 7)
         assert player.missing_files == 1, "what was not kept is shown as it is now"
-        assert "1 file as it is now" in time_line(app)
+        await until(lambda: "1 file as it is now" in screen_text(app))
         player.seek(10)
         await reached(player, 10)
         assert "was not kept" in (root / "gone.txt").read_text()
@@ -337,6 +459,48 @@ async def test_files_are_there_as_they_were_and_nothing_of_the_session_changes(t
         assert "read-only" in " ".join(each.message.lower() for each in app._notifications)
     assert states(tmp_path) == before
     assert not root.parent.exists()
+
+
+async def test_who_reads_a_file_stays_at_its_place_until_that_file_changes(tmp_path: Path) -> None:
+    texts = ["\n\n".join(f"{word} {number}" for number in range(400)) for word in ("early", "later")]
+
+    def saved(call: str, path: str, text: str) -> list[ev.Event]:
+        content, digest = {"path": path, "content": text}, hashlib.sha256(text.encode()).hexdigest()
+        return [
+            ev.ToolCallStarted(query_id="q", tool_use_id=call, name="Write", input=content),
+            ev.ToolCallFinished(tool_use_id=call, status="success"),
+            ev.ArtifactSaved(
+                path=path, kind="work_product", size=len(text), sha256=digest, observer="work_products"
+            ),
+        ]
+
+    read, other = "work_products/a.md", "work_products/b.md"
+    begun = [ev.QueryReceived(query_id="q", text="Go"), *saved("c1", read, texts[0])]
+    events = [*begun, *saved("c2", other, "b"), *saved("c3", read, texts[1])]
+    folder = write(tmp_path, events)
+    (folder / "work_products").mkdir()
+    (folder / read).write_text(texts[1])
+    (folder / other).write_text("b")
+    async with replayed(folder, WIDE) as (app, pilot, player, _clock):
+        player.play(playing=False)
+        preview = app.frame.query_one(PreviewPane)
+
+        async def go(position: int) -> None:
+            player.seek(position)
+            await reached(player, position)
+            await at_rest(app, pilot)
+
+        end = len(events) + 1
+        await go(end - 6)
+        preview.focus()
+        await pilot.pause()
+        assert "early 3" in screen_text(app)
+        preview.scroll_to(0, 100, animate=False, immediate=True)
+        for position in (end - 3, end - 6):
+            await go(position)
+            assert (preview.path and preview.path.name, preview.scroll_y) == ("a.md", 100)
+        await go(end)
+        assert "later 3" in screen_text(app)
 
 
 async def test_files_are_copied_after_the_panes_show_the_moment_and_once_at_the_end_of_the_fastest(
@@ -368,6 +532,20 @@ async def test_files_are_copied_after_the_panes_show_the_moment_and_once_at_the_
         player.seek(0)
         await reached(player, 0)
         assert not report.exists()
+        # Cards read their files once these are there.
+        released.clear()
+        try:
+            player.seek(whole)
+            await until(lambda: player.position == whole)
+            await until(lambda: all(each.is_finished for each in app.workers if each.group == "results"))
+        finally:
+            released.set()
+        await reached(player, whole)
+        cards = [each for each in app.frame.query_one(ConversationPane).entries if isinstance(each, Card)]
+        assert cards
+        await until(lambda: all(card.result.sources for card in cards))
+        player.seek(0)
+        await reached(player, 0)
         copied.clear()
         player.set_speed(math.inf)
         player.play(playing=True)
@@ -403,13 +581,14 @@ async def test_what_a_journal_lacks_is_said(tmp_path: Path) -> None:
     (folder / "journal.jsonl").write_bytes(b"")
     async with replayed(folder) as (app, pilot, player, _clock):
         assert "nothing to replay" in app.notice.text
-        await pilot.press("space", "n", "right", "end", "pagedown", "m")
+        await pilot.press("space", "right_curly_bracket", "right", "end", "pagedown", "m")
         assert player.position == 0
 
 
 async def test_the_recorded_session_of_the_demo_is_whole_and_labelled(tmp_path: Path) -> None:
     folder = unpack_recording(tmp_path)
-    async with replayed(folder, speed=math.inf, label="Recorded demo session", longest_wait=3.0) as (
+    label = "Recorded demo session"
+    async with replayed(folder, WIDE, speed=math.inf, label=label, longest_wait=3.0) as (
         app,
         pilot,
         player,
@@ -418,7 +597,7 @@ async def test_the_recorded_session_of_the_demo_is_whole_and_labelled(tmp_path: 
         await reached(player, len(player.recording))
         assert not app.notice.display
         assert 15 < player.recording.seconds / 8 < 25
-        assert "Recorded demo session" in time_line(app)
+        assert label in time_line(app)
         assert "DEMO" in str(app.status.render())
         assert player.missing_files <= 4
         names = {path.name for path in (app.frame.folder or tmp_path).rglob("*")}
