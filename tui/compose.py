@@ -76,10 +76,10 @@ from ua_tui.observers.knowledge.background import Pace
 from ua_tui.observers.knowledge.feed import KnowledgeFeed
 
 if TYPE_CHECKING:
+    from ua_tui.core.agent.definitions.rules import UnmetRule
     from ua_tui.core.demo.launch import DemoEndpoints
     from ua_tui.core.team.records import SessionId
-    from ua_tui.core.team.session_copy import TeamCopy
-    from ua_tui.observers.compliance import UnmetRule
+    from ua_tui.core.team.replica import SessionReplica
 
 _CHECKED_WITHIN = 10.0
 """Seconds that a sub-agent waits for the checks of its reports before it may stop."""
@@ -149,7 +149,9 @@ async def compose_session(  # noqa: PLR0913 -- each is optional, and given by na
         settings = start.settings
         last_seq = start.previous.view.seq if start.previous is not None else 0
         bus = Bus(last_seq, mask=lambda event: mask_event(event, redactor))
-        team_copy = await _copy_for_team(settings, workspace, bus, start.previous, team, team_address, stack)
+        team_copy = await _copy_for_team(
+            settings, workspace, bus, start.previous is not None, team, team_address, stack
+        )
         recording = SessionRecords(
             settings,
             workspace,
@@ -200,7 +202,7 @@ async def compose_session(  # noqa: PLR0913 -- each is optional, and given by na
                 await knowledge.drain()
             await recording.flush()
             if team_copy is not None:
-                await team_copy.flush()
+                await team_copy.finish()
             return lost
 
         parts = SessionParts(
@@ -242,7 +244,7 @@ async def compose_session(  # noqa: PLR0913 -- each is optional, and given by na
         )
         session = Session(settings, parts, bus, spawn)
         if team_copy is not None:
-            team_copy.start(session, interactive=interactive)
+            team_copy.start(recording.view, session, interactive=interactive)
         return session
     except BaseException:
         await stack.aclose()
@@ -255,17 +257,17 @@ async def _copy_for_team(
     settings: Settings,
     workspace: Workspace,
     bus: Bus,
-    previous: PreviousState | None,
+    resumed: bool,
     team: SessionId | None,
     address: Address | None,
     stack: AsyncExitStack,
-) -> TeamCopy | None:
+) -> SessionReplica | None:
     """Have the session copied to the team's database, if there is one; the demo is nobody's work."""
     if team is None and (settings.team is None or settings.demo):
         return None
-    from ua_tui.core.team.session_copy import open_team_copy
+    from ua_tui.core.team.replica import open_replica
 
-    copy = await open_team_copy(settings, workspace, bus, previous, team, address)
+    copy = await open_replica(settings, workspace, bus, resumed=resumed, identity=team, address=address)
     # After the records are closed: the last line belongs to the copy.
     stack.push_async_callback(copy.close)
     return copy
@@ -420,7 +422,7 @@ def _feed_knowledge(
     settings: Settings,
     workspace: Workspace,
     bus: Bus,
-    team_copy: TeamCopy | None,
+    team_copy: SessionReplica | None,
     stack: AsyncExitStack,
 ) -> KnowledgeFeed | None:
     """Have the knowledge base follow the session, unless the settings turn it off."""
@@ -431,7 +433,7 @@ def _feed_knowledge(
     def origin() -> Origin | None:
         if team_copy is None:
             return None
-        identity = team_copy.replica.identity
+        identity = team_copy.identity
         return Origin(identity.id, attempt=identity.attempt, owner=identity.owner, shared=identity.shared)
 
     # The sessions of a worker share a connection: each takes more at once.

@@ -11,7 +11,6 @@ from ua_tui.core.concurrency.spawn import Spawn
 if TYPE_CHECKING:
     from ua_tui.core.bus import Bus
     from ua_tui.core.session.session import Session
-    from ua_tui.core.settings.model import Settings
     from ua_tui.core.telemetry.tracer import Trace
 
 
@@ -103,69 +102,3 @@ class SessionPort(Protocol):
 
 Build = Callable[[Spawn], Awaitable[SessionPort]]
 """Creates the session; heavy imports happen here, after the first frame."""
-
-
-class Openable(Protocol):
-    """A part of the application that opens its own dialog."""
-
-    def open(self) -> object:
-        """Open the dialog."""
-
-
-class Choosable(Openable, Protocol):
-    """A part of the application that opens its own dialog, and accepts a choice without it."""
-
-    def choose(self, name: str, /) -> object:
-        """Choose by name."""
-
-
-class ScreenHost(Protocol):
-    """What `open_screen(app)` of a screen with a command may use of the application."""
-
-    @property
-    def settings(self) -> Settings:
-        """What the person configured."""
-
-    @property
-    def session(self) -> SessionPort | None:
-        """The session; None before it starts."""
-
-    @property
-    def setup(self) -> Openable:
-        """The setup of the model."""
-
-    @property
-    def model_selection(self) -> Openable:
-        """The choice of the model."""
-
-    @property
-    def permission_mode(self) -> Choosable:
-        """The choice of the permission mode."""
-
-    @property
-    def queries(self) -> Openable:
-        """The queue."""
-
-    @property
-    def rewind(self) -> Openable:
-        """Going back to before a query."""
-
-    @property
-    def budget(self) -> Openable:
-        """The spending limit."""
-
-    @property
-    def status(self) -> Openable:
-        """The status line."""
-
-    def open_sessions(self) -> None:
-        """Show the sessions."""
-
-    def open_fleet(self) -> None:
-        """Show the sessions of this machine and of the team."""
-
-    def open_find(self, words: str = "") -> None:
-        """Show what was found for these words."""
-
-    def push_screen(self, screen: Any) -> object:
-        """Show a screen."""

@@ -19,6 +19,7 @@ from ua_tui.tui.screens.application.help import show_help
 from ua_tui.tui.theme.themes import THEMES
 
 if TYPE_CHECKING:
+    from ua_tui.tui.panes.requests import OpenFile, ShowCall
     from ua_tui.tui.panes.workspace.pane import WorkspacePane
 
 STYLES = Path(__file__).parents[2] / "styles"
@@ -63,8 +64,8 @@ class Host(App[None]):
     def _take(self, result: object) -> None:
         self.result = result
 
-    def on_workspace_pane_opened(self, event: WorkspacePane.Opened) -> None:
-        self.opened.append(event.path)
+    def on_open_file(self, event: OpenFile) -> None:
+        self.opened.append(Path(event.path))
 
     def on_workspace_pane_highlighted(self, event: WorkspacePane.Highlighted) -> None:
         if event.path is None:
@@ -81,7 +82,7 @@ class Host(App[None]):
 
         self.push_screen(DeleteScreen(event.name, event.facts), event.answer)
 
-    def on_file_actions_call_requested(self, event: WorkspacePane.CallRequested) -> None:
+    def on_show_call(self, event: ShowCall) -> None:
         self.calls.append(event.tool_use_id)
 
     def on_file_actions_past_call_requested(self, event: WorkspacePane.PastCallRequested) -> None:

@@ -23,11 +23,13 @@ from ua_tui.core.view.session import SessionView, fold
 from ua_tui.tui.panes.conversation.pane import ConversationPane
 from ua_tui.tui.panes.feed import EventFeed, Handler
 from ua_tui.tui.panes.observers.pane import ObserversPane
+from ua_tui.tui.panes.requests import CompareFile, OpenFile, ShowCall, StopSubagent
 from ua_tui.tui.panes.status.facts import StatusFacts
 from ua_tui.tui.panes.trace.pane import TracePane
 from ua_tui.tui.screens.files.link import follow_link
 from ua_tui.tui.screens.tool_call.screen import ToolCallScreen
 from ua_tui.tui.theme.themes import DEFAULT_THEME, THEMES
+from ua_tui.tui.viewers.view.links import LinkClicked
 from ua_tui.tui.virtual_list.virtual_list import VirtualList
 
 STYLES = Path(__file__).parents[2] / "styles"
@@ -63,13 +65,13 @@ class PaneHost(App[None]):
     def open_url(self, url: str, *, new_tab: bool = True) -> None:
         self.urls.append(url)
 
-    def on_conversation_pane_link_clicked(self, message: ConversationPane.LinkClicked) -> None:
+    def on_link_clicked(self, message: LinkClicked) -> None:
         follow_link(self, message.url)
 
-    def on_conversation_pane_file_chosen(self, message: ConversationPane.FileChosen) -> None:
+    def on_open_file(self, message: OpenFile) -> None:
         self.opened.append(message.path)
 
-    def on_conversation_pane_compare_chosen(self, message: ConversationPane.CompareChosen) -> None:
+    def on_compare_file(self, message: CompareFile) -> None:
         self.opened.append(f"compare {message.path}")
 
     def on_trace_pane_opened(self, message: TracePane.Opened) -> None:
@@ -78,16 +80,13 @@ class PaneHost(App[None]):
     def on_conversation_pane_fork_requested(self, message: ConversationPane.ForkRequested) -> None:
         self.opened.append(f"fork {message.query_id}: {message.text}")
 
-    def on_conversation_pane_stop_requested(self, message: ConversationPane.StopRequested) -> None:
-        self.opened.append(f"stop {message.tool_use_id}")
-
-    def on_trace_pane_stop_requested(self, message: TracePane.StopRequested) -> None:
+    def on_stop_subagent(self, message: StopSubagent) -> None:
         self.opened.append(f"stop {message.tool_use_id}")
 
     def on_observers_pane_opened(self, message: ObserversPane.Opened) -> None:
         self.opened.append(message.path)
 
-    def on_observers_pane_call_requested(self, message: ObserversPane.CallRequested) -> None:
+    def on_show_call(self, message: ShowCall) -> None:
         self.opened.append(message.tool_use_id)
 
 

@@ -36,7 +36,7 @@ from ua_tui.tui.app.controllers.shutdown import Shutdown
 from ua_tui.tui.app.controllers.typed_ahead import TypedAhead, is_text
 from ua_tui.tui.app.event_pump import EventPump
 from ua_tui.tui.app.main_screen import MainScreen
-from ua_tui.tui.app.open_session import open_fleet_row, open_read_only
+from ua_tui.tui.app.open_session import open_read_only
 from ua_tui.tui.graphics.app import AppGraphics
 from ua_tui.tui.keys.keymap import choose_keys
 from ua_tui.tui.keys.ordering import KeyQueue
@@ -59,14 +59,12 @@ if TYPE_CHECKING:
     from ua_tui.core.knowledge.place import KnowledgePlace
     from ua_tui.core.session.session import Session
     from ua_tui.core.view.session import SessionView
-    from ua_tui.tui.app.controllers.attention import Attention
     from ua_tui.tui.app.session_source import SessionSource
     from ua_tui.tui.panes.conversation.pane import ConversationPane
     from ua_tui.tui.panes.prompt.pane import Prompt
-    from ua_tui.tui.panes.trace.pane import TracePane
+    from ua_tui.tui.panes.requests import StopSubagent
     from ua_tui.tui.screens.files.viewer import ViewerScreen
     from ua_tui.tui.screens.knowledge.opening import SessionAccess
-    from ua_tui.tui.screens.team.fleet import FleetScreen
     from ua_tui.tui.terminal.clipboard import Clipboard
     from ua_tui.tui.widgets.command import Command
 
@@ -125,7 +123,6 @@ class UaTuiApp(BaseApp):
         self.settings = settings
         self.graphics = AppGraphics(self, settings.pictures)
         self.source = source
-        self.attention: Attention | None = None
         self.typed_at = float("-inf")
         """When the user typed text last, whether or not it is in its field yet."""
         self._state_dir = state_dir
@@ -148,12 +145,7 @@ class UaTuiApp(BaseApp):
         self.permission_mode = PermissionModeSelection(self)
         self.questions = Questions(self, self.permission_mode)
         self.rewind = Rewind(self)
-        self.navigation = Navigation(
-            self,
-            self.shutdown,
-            partial(open_read_only, self),
-            partial(open_read_only, self, command="replay"),
-        )
+        self.navigation = Navigation(self, self.shutdown)
         close = self.shutdown.request if source.closes_on_escape else None
         self.escape = Escape(self, close, None if source.is_read_only else self._interrupt)
         self._key_hints = KeyHints(self, self.escape)
@@ -351,6 +343,11 @@ class UaTuiApp(BaseApp):
         return self._session.controls if self._session is not None else None
 
     @property
+    def idle_actions(self) -> tuple[str, ...]:
+        """The beginnings of the names of actions that do nothing in this session."""
+        return self.source.idle_actions
+
+    @property
     def refusal(self) -> str:
         """Why a read-only session cannot be changed."""
         return self.source.refusal
@@ -389,11 +386,7 @@ class UaTuiApp(BaseApp):
         if not self.frame.prompt.text:
             self.frame.prompt.action_send()
 
-    def on_conversation_pane_stop_requested(self, event: ConversationPane.StopRequested) -> None:
-        """Stop a sub-agent."""
-        self.queries.stop_subagent(event.tool_use_id)
-
-    def on_trace_pane_stop_requested(self, event: TracePane.StopRequested) -> None:
+    def on_stop_subagent(self, event: StopSubagent) -> None:
         """Stop a sub-agent."""
         self.queries.stop_subagent(event.tool_use_id)
 
@@ -416,9 +409,7 @@ class UaTuiApp(BaseApp):
     # -- keys -------------------------------------------------------------------------------------
 
     async def on_event(self, event: events.Event) -> None:
-        """Note that the user is at the screen and may be typing, then deliver an event."""
-        if isinstance(event, events.InputEvent) and self.attention is not None:
-            self.attention.touched()
+        """Note that the user may be typing, then deliver an event."""
         if is_text(event) and self._is_typing:
             self.typed_at = time.monotonic()
         await super().on_event(event)
@@ -466,16 +457,6 @@ class UaTuiApp(BaseApp):
         at_start = len(self.screen_stack) == 1 and self.focused is None
         return at_start or focused_field(self.screen) is not None
 
-    def on_app_focus(self) -> None:
-        """Note that the terminal has the focus."""
-        if self.attention is not None:
-            self.attention.focused = True
-
-    def on_app_blur(self) -> None:
-        """Note that the terminal has lost the focus."""
-        if self.attention is not None:
-            self.attention.focused = False
-
     def action_escape(self) -> None:
         """In the prompt stop the agent, in a pane go to the prompt."""
         self.escape.press()
@@ -485,22 +466,9 @@ class UaTuiApp(BaseApp):
             self.spawn(self._session.inbox.interrupt, "interrupt", "agent")
             self.status.refresh_state()
 
-    def open_sessions(self) -> None:
-        """Show all sessions."""
-        self.navigation.open_sessions()
-
-    def open_fleet(self) -> None:
-        """Show the sessions of this machine and of the team."""
-        self.navigation.open_fleet(lambda row, source: open_fleet_row(self, row, source))
-
     def on_viewer_screen_query_requested(self, event: ViewerScreen.QueryRequested) -> None:
         """Ask the query of a report again, in a new session."""
         self.navigation.ask_again(event.report)
-
-    def on_fleet_screen_asked(self, event: FleetScreen.Asked) -> None:
-        """Call an absent user back to a session that needs them."""
-        if self.attention is not None:
-            self.attention.announce("a session of the fleet needs you")
 
     @property
     def knowledge(self) -> KnowledgePlace | None:
@@ -660,10 +628,10 @@ class UaTuiApp(BaseApp):
 
     def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
         """Offer every action by name."""
-        # Textual takes brackets for markup, and has no escape that its list does not show.
+        # Textual takes brackets for markup. In a title that is searched it marks wrong letters after an escape.
         plain = str.maketrans("[]\\", "()/")
         return (
-            SystemCommand(each.title.translate(plain), each.help.translate(plain), each.run)
+            SystemCommand(each.title.translate(plain), each.help.replace("[", r"\["), each.run)
             for each in self.commands()
         )
 

@@ -45,7 +45,9 @@ if TYPE_CHECKING:
     from textual.theme import Theme
 
     from ua_tui.core.knowledge.place import KnowledgePlace
+    from ua_tui.tui.app.controllers.attention import Attention
     from ua_tui.tui.screens.knowledge.opening import SessionAccess
+    from ua_tui.tui.screens.team.fleet import FleetScreen
     from ua_tui.tui.terminal.clipboard import Clipboard
 
 STYLES = Path(__file__).parents[2] / "styles"
@@ -72,6 +74,7 @@ class BaseApp(App[str]):
     Attributes:
         theme_store: where a theme that is chosen from the list is stored; None stores it nowhere.
         chosen_theme: the name in the settings of the theme that was chosen; None before.
+        attention: calls an absent user back; None never does.
 
     Raises:
         SettingsError: there is no such theme.
@@ -103,6 +106,8 @@ class BaseApp(App[str]):
         self.theme = theme_named(theme, self.available_themes)
         self.theme_store: Callable[[str], str] | None = None
         self.chosen_theme: str | None = None
+        self.attention: Attention | None = None
+        self._knowledge: KnowledgePlace | None = None
         self._storing = asyncio.Lock()
 
     # -- the terminal -----------------------------------------------------------------------------
@@ -140,7 +145,9 @@ class BaseApp(App[str]):
             super()._handle_exception(error)
 
     async def on_event(self, event: events.Event) -> None:
-        """Deliver an event; a key waits until the one before it was handled."""
+        """Note that the user is at the screen, and deliver an event; a key waits until the one before was handled."""
+        if isinstance(event, events.InputEvent) and self.attention is not None:
+            self.attention.touched()
         await self.key_queue.handle(event)
 
     async def deliver_event(self, event: events.Event) -> None:
@@ -160,6 +167,21 @@ class BaseApp(App[str]):
                 if binding.priority == priority and await self.run_action(binding.action, node):
                     return True
         return False
+
+    def on_app_focus(self) -> None:
+        """Note that the terminal has the focus."""
+        if self.attention is not None:
+            self.attention.focused = True
+
+    def on_app_blur(self) -> None:
+        """Note that the terminal has lost the focus."""
+        if self.attention is not None:
+            self.attention.focused = False
+
+    def on_fleet_screen_asked(self, event: FleetScreen.Asked) -> None:
+        """Call an absent user back to a session that needs them."""
+        if self.attention is not None:
+            self.attention.announce("a session of the fleet needs you")
 
     def action_suspend_process(self) -> None:
         """Give the terminal back to the shell, and stop until it continues this program in its foreground.
@@ -203,7 +225,7 @@ class BaseApp(App[str]):
     @property
     def knowledge(self) -> KnowledgePlace | None:
         """The knowledge base; None if there is none."""
-        return None
+        return self._knowledge
 
     def session_access(self) -> SessionAccess:
         """How sessions are opened from what they found."""

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from ua_tui.core.events.describe import MODE_RULES
 from ua_tui.tui.panes.spec import pane_specs, tab_specs
-from ua_tui.tui.ports import ScreenHost
-from ua_tui.tui.widgets.command import Argument, Command, CommandSpec, screen_commands
+from ua_tui.tui.widgets.command import Argument, Command
 from ua_tui.tui.widgets.placeholder import Placeholder
 
 if TYPE_CHECKING:
@@ -19,13 +18,13 @@ if TYPE_CHECKING:
 def commands_of(app: UaTuiApp) -> tuple[Command, ...]:
     """Return every command, in the order of the lists: those that are used most first, those of the layout last.
 
-    Those of the screens are in a file of theirs, and a pane declares those that run in it.
+    A pane declares those that run in it.
     """
     keys = app.keys.shown
     frame = app.frame
     return (
         Command("report", "Open the newest report", keys("report.open"), app.action_open_report),
-        *_screen_commands(app),
+        *_screens(app),
         Command(
             "export", "Export this session", "Its newest report, as a page, PDF, …", partial(_export, app)
         ),
@@ -69,33 +68,34 @@ def _export(app: UaTuiApp) -> None:
         export_session(app, session.workspace.path)
 
 
-def _screen_commands(app: UaTuiApp) -> Iterator[Command]:
-    """The commands of the screens; a screen is imported when its command runs."""
-    for each in screen_commands():
-        shown = f"{each.help} ({app.keys.shown(each.key)})" if each.key else each.help
-        run = partial(_open_screen, app, each.module)
-        yield Command(each.name, each.title, shown, run, each.aliases, argument=_argument(app, each))
+def _screens(app: UaTuiApp) -> Iterator[Command]:
+    """The commands that open a screen, each of which is imported only then."""
+    keys, open_ = app.keys.shown, app.navigation
 
+    def with_key(about: str, name: str) -> str:
+        return f"{about} ({keys(name)})"
 
-def _open_screen(app: ScreenHost, module: str) -> None:
-    _screen(module).open_screen(app)
-
-
-def _screen(module: str) -> Any:
-    return import_module(f"ua_tui.tui.screens.{module}")
-
-
-def _argument(app: ScreenHost, spec: CommandSpec) -> Argument | None:
-    """What may follow the name of a screen's command; the screen is imported for its choices."""
-
-    def choose(name: str) -> None:
-        _screen(spec.module).choose(app, name)
-
-    if spec.text:
-        return Argument(spec.text, None, choose)
-    if not spec.argument:
-        return None
-    return Argument(spec.argument, lambda: _screen(spec.module).choices(), choose)
+    about = with_key("Articles, results, reports", "find.all")
+    words = Argument("words", None, app.open_find)
+    yield Command("find", "Search all sessions", about, app.open_find, argument=words)
+    yield Command("sessions", "Sessions", "Read, resume, search, delete", open_.open_sessions)
+    yield Command("model", "Model", "Choose the model, effort and fallback", app.model_selection.open)
+    about, modes = with_key("Which tool calls ask you", "session.mode"), app.permission_mode
+    mode = Argument("permission mode", lambda: MODE_RULES, modes.choose)
+    yield Command("mode", "Permission mode", about, modes.open, argument=mode)
+    yield Command("budget", "Budget", "Spending limit of the session", app.budget.open)
+    yield Command("queue", "Queue", with_key("Queued queries", "prompt.queue"), app.queries.open)
+    about = with_key("The conversation, and files if you want", "session.rewind")
+    yield Command("rewind", "Go back to a query", about, app.rewind.open)
+    yield Command("context", "Context", "What fills it", open_.open_context)
+    about = "Servers, keys, targets, tests"
+    yield Command("connections", "Connections", about, open_.open_connections, ("servers", "mcp"))
+    yield Command("permissions", "Permission rules", "Rules and decisions", open_.open_permissions)
+    yield Command("agents", "Sub-agents and skills", "Source and problems", open_.open_agents)
+    yield Command("fleet", "Fleet", "All sessions here and of the team, live", open_.open_fleet)
+    yield Command("status", "Session status", "Details of this session", app.status.open)
+    yield Command("setup", "Setup", "Set up the model: key, login, server", app.setup.open)
+    yield Command("blacklist", "Web reader blacklist", "Sites skipped", open_.open_blacklist)
 
 
 def _pane_commands(app: UaTuiApp) -> Iterator[Command]:

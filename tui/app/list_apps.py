@@ -11,8 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from textual import events
-
+from ua_tui.core.knowledge.place import place_of
 from ua_tui.tui.app.base_app import BaseApp
 from ua_tui.tui.app.controllers.attention import Attention
 from ua_tui.tui.app.controllers.shutdown import end_within
@@ -25,7 +24,6 @@ if TYPE_CHECKING:
     from ua_tui.core.settings.model import Settings
     from ua_tui.core.team.fleet.source import FleetSource
     from ua_tui.tui.keys.keymap import Keys
-    from ua_tui.tui.screens.team.fleet import FleetScreen
 
 
 class FleetApp(BaseApp):
@@ -53,7 +51,7 @@ class FleetApp(BaseApp):
     ) -> None:
         super().__init__(None, settings.theme, keys)
         self.attention = Attention(settings, self.write_to_terminal)
-        self._settings = settings
+        self._knowledge = place_of(settings)
         self._source = source
         self._zone = zone
         self._now = now
@@ -68,31 +66,6 @@ class FleetApp(BaseApp):
             self._source, lambda row: open_fleet_row(self, row, self._source), zone=self._zone, now=self._now
         )
         self.push_screen(screen, lambda _: self.exit())
-
-    @property
-    def knowledge(self) -> KnowledgePlace | None:
-        """The knowledge base of the settings."""
-        from ua_tui.core.knowledge.place import place_of
-
-        return place_of(self._settings)
-
-    def on_fleet_screen_asked(self, event: FleetScreen.Asked) -> None:
-        """Call the user back."""
-        self.attention.announce("a session needs you")
-
-    async def on_event(self, event: events.Event) -> None:
-        """Note that the user is at the screen, then deliver an event."""
-        if isinstance(event, events.InputEvent):
-            self.attention.touched()
-        await super().on_event(event)
-
-    def on_app_focus(self) -> None:
-        """Note that the terminal has the focus."""
-        self.attention.focused = True
-
-    def on_app_blur(self) -> None:
-        """Note that the terminal has lost the focus."""
-        self.attention.focused = False
 
 
 class SessionsApp(BaseApp):
@@ -122,11 +95,6 @@ class SessionsApp(BaseApp):
         self._index = index
         self._knowledge = database
         self._zone = zone
-
-    @property
-    def knowledge(self) -> KnowledgePlace | None:
-        """The knowledge base."""
-        return self._knowledge
 
     def on_mount(self) -> None:
         """Show the sessions."""

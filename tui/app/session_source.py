@@ -40,6 +40,8 @@ class SessionSource(ABC):
     """Whether the prompt has room on the screen."""
     refusal: str = "Read-only: past session."
     """Why the permission mode of a read-only session cannot be changed, nor its agent restarted."""
+    idle_actions: tuple[str, ...] = ()
+    """The beginnings of the names of actions that do nothing in it: `?` leaves out their keys."""
     fork_refusal: str = ""
     """Why the session cannot be forked; empty if it can."""
     owner: str = ""

@@ -16,18 +16,21 @@ if TYPE_CHECKING:
     from ua_tui.core.view.session import SessionView
     from ua_tui.tui.panes.conversation.pane import ConversationPane
     from ua_tui.tui.panes.observers.pane import ObserversPane
+    from ua_tui.tui.panes.requests import CompareFile, OpenFile, ShowCall
     from ua_tui.tui.panes.trace.pane import TracePane
     from ua_tui.tui.panes.workspace.pane import WorkspacePane
     from ua_tui.tui.panes.workspace.preview import PreviewPane
     from ua_tui.tui.screens.tool_call.screen import ToolCallScreen
     from ua_tui.tui.viewers.view.document_view import DocumentView
+    from ua_tui.tui.viewers.view.links import LinkClicked
 
 
 class PaneRequests(Horizontal):
     """Does what one pane requests of another, and opens screens for it; `folder` is that of the session."""
 
     _folder: Path | None = None
-    _newest: Path | None = None
+    _newest = ""
+    """The path of the newest artifact, relative to the folder of the session."""
     _is_newer = False
     _open_call: ToolCallScreen | None = None
 
@@ -55,8 +58,8 @@ class PaneRequests(Horizontal):
 
     def handle_event(self, event: Event, view: SessionView) -> None:
         """Note the newest artifact, and what happens to the tool call that is open."""
-        if isinstance(event, ArtifactSaved) and event.kind != REPORT_CHECK and self.folder is not None:
-            self._newest, self._is_newer = self.folder / event.path, True
+        if isinstance(event, ArtifactSaved) and event.kind != REPORT_CHECK:
+            self._newest, self._is_newer = event.path, True
         if self._open_call is not None:
             self._open_call.handle_event(event)
 
@@ -68,12 +71,17 @@ class PaneRequests(Horizontal):
         if self._open_call is not None:
             self._open_call.show_record(view.call(self._open_call.call.started.tool_use_id))
 
-    def show_newest_of(self, view: SessionView) -> None:
-        """Preview the newest artifact of another moment of the session, until a file is selected."""
+    def show_files_of(self, view: SessionView) -> None:
+        """Preview the file that is read, or is selected, as it is at another moment, or else the newest artifact."""
+        from ua_tui.tui.panes.workspace.preview import PreviewPane
+
         saved = [each.path for each in view.artifacts.values() if each.kind != REPORT_CHECK]
-        self._newest = self.folder / saved[-1] if saved and self.folder is not None else None
-        self._is_newer = True
-        self.show_view(view)
+        self._newest = saved[-1] if saved else ""
+        preview = self.query_one("#preview", PreviewPane)
+        chosen = (preview.path if preview.has_focus else None) or self._workspace.selected
+        # Whoever reads a file stays at its place while others change.
+        if chosen is None or not preview.has_read(chosen):
+            self._preview(chosen)
 
     def on_trace_pane_opened(self, event: TracePane.Opened) -> None:
         """Show a tool call whole."""
@@ -114,10 +122,6 @@ class PaneRequests(Horizontal):
         if self.folder is not None:
             self._select(self.folder / event.path)
 
-    def on_workspace_pane_opened(self, event: WorkspacePane.Opened) -> None:
-        """Show a file whole."""
-        self._view(event.path)
-
     def on_workspace_pane_highlighted(self, event: WorkspacePane.Highlighted) -> None:
         """Show the beginning of the file under the cursor, if there is room for it."""
         self._preview(event.path)
@@ -129,13 +133,13 @@ class PaneRequests(Horizontal):
         if not self.shows("preview"):
             return
         preview = self.query_one("#preview", PreviewPane)
-        path = selected or self._newest
-        if path is None:
-            preview.clear()
-        else:
-            preview.show_path(path)
         if selected is not None:
+            preview.show_path(selected)
             self._workspace.previewed(selected)
+        elif self._newest and self.folder is not None:
+            preview.show_path(self.folder / self._newest)
+        else:
+            preview.clear()
 
     def on_preview_pane_action_requested(self, event: PreviewPane.ActionRequested) -> None:
         """Do with the file of the preview what the workspace does with it."""
@@ -151,21 +155,14 @@ class PaneRequests(Horizontal):
         viewer = partial(ViewerScreen, root=session, read_only=self._workspace.is_only_read)
         open_article(self, event.found, session, viewer)
 
-    def on_file_actions_call_requested(self, event: WorkspacePane.CallRequested) -> None:
-        """Show the call that a file came from; the trace's cursor is on it, too."""
-        self._show_call(event.tool_use_id, "The call that made this file is not in the trace.")
-
-    def on_observers_pane_call_requested(self, event: ObserversPane.CallRequested) -> None:
-        """Show the call that an observer looked at; the trace's cursor is on it, too."""
-        self._show_call(event.tool_use_id, "The tool call of this run is not in the trace.")
-
-    def _show_call(self, tool_use_id: str, missing: str) -> None:
+    def on_show_call(self, event: ShowCall) -> None:
+        """Show a call that a file came from, or that an observer looked at; the trace's cursor is on it, too."""
         from ua_tui.tui.panes.trace.pane import TracePane
 
-        if self.query_one("#trace", TracePane).reveal(tool_use_id):
-            self._open(tool_use_id)
+        if self.query_one("#trace", TracePane).reveal(event.tool_use_id):
+            self._open(event.tool_use_id)
         else:
-            self.notify(missing, markup=False)
+            self.notify(event.missing, markup=False)
 
     def on_file_actions_past_call_requested(self, event: WorkspacePane.PastCallRequested) -> None:
         """Show the call that a file of another session came from."""
@@ -188,11 +185,6 @@ class PaneRequests(Horizontal):
 
         return self.query_one("#workspace", WorkspacePane)
 
-    def on_document_view_link_clicked(self, event: DocumentView.LinkClicked) -> None:
-        """Ask before a link of the preview is opened."""
-        event.stop()
-        self._follow_link(event.url)
-
     def follow_conversation(self) -> None:
         """Go to the end of the conversation, and follow it: the person has sent something."""
         from ua_tui.tui.panes.conversation.pane import ConversationPane
@@ -212,27 +204,26 @@ class PaneRequests(Horizontal):
         else:
             self._view(self.folder / result.path)
 
-    def on_conversation_pane_file_chosen(self, event: ConversationPane.FileChosen) -> None:
-        """Show a file that the conversation names."""
+    def on_open_file(self, event: OpenFile) -> None:
+        """Show a file that the conversation names, or that is opened in the workspace."""
         event.stop()
         if self.folder is not None:
             self._view(self.folder / event.path, event.line)
 
-    def on_conversation_pane_compare_chosen(self, event: ConversationPane.CompareChosen) -> None:
-        """Compare a file that the conversation names with another version of it."""
+    def on_compare_file(self, event: CompareFile) -> None:
+        """Compare a file that the conversation names, or that the workspace has, with another version of it."""
+        from ua_tui.tui.screens.files.compare import CompareScreen
+
         event.stop()
         if self.folder is not None:
-            self._compare(self.folder / event.path)
+            self.app.push_screen(CompareScreen(self.folder / event.path))
 
-    def on_conversation_pane_link_clicked(self, event: ConversationPane.LinkClicked) -> None:
-        """Ask before a link of the conversation is opened."""
-        event.stop()
-        self._follow_link(event.url)
-
-    def _follow_link(self, url: str) -> None:
+    def on_link_clicked(self, event: LinkClicked) -> None:
+        """Ask before a link of the conversation or of the preview is opened."""
         from ua_tui.tui.screens.files.link import follow_link
 
-        follow_link(self, url)
+        event.stop()
+        follow_link(self, event.url)
 
     def on_document_view_links_found(self, event: DocumentView.LinksFound) -> None:
         """Let the person choose one of the links of the preview."""
@@ -240,16 +231,6 @@ class PaneRequests(Horizontal):
 
         event.stop()
         self.app.push_screen(LinksScreen(event.links, event.first), event.choose)
-
-    def on_file_actions_compare_requested(self, event: WorkspacePane.CompareRequested) -> None:
-        """Compare a file with another version of it."""
-        event.stop()
-        self._compare(event.path)
-
-    def _compare(self, path: Path) -> None:
-        from ua_tui.tui.screens.files.compare import CompareScreen
-
-        self.app.push_screen(CompareScreen(path))
 
     def on_file_actions_deletion_requested(self, event: WorkspacePane.DeletionRequested) -> None:
         """Ask before a file is deleted."""

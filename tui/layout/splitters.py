@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from itertools import chain, pairwise
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
 from textual import events
 from textual.geometry import Offset, Region
 from textual.timer import Timer
@@ -279,7 +280,7 @@ class Splitters:
         if self._store_timer is not None:
             self._store_timer.stop()
             self._store_timer = None
-        kept, layout = self._kept, Layout(self.sizes, self.side)
+        kept, layout = self._kept, replace(self._last, sizes=self.sizes, side=self.side)
         if kept is None or layout == self._last:
             return
         if kept.problem and layout.sizes == self._last.sizes:

@@ -19,14 +19,9 @@ _FORMAT = 1
 log = logging.getLogger(__name__)
 
 
-class Layout(msgspec.Struct, frozen=True):
+class Layout(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """The user's layout: the sizes of the panes, and which of them is at the side."""
 
-    sizes: Proportions = Proportions()
-    side: str = "trace"
-
-
-class _Stored(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
     format: int = _FORMAT
     sizes: Proportions = Proportions()
     side: str = "trace"
@@ -46,7 +41,7 @@ class LayoutStore:
 
     def __init__(self, state: Path | None = None) -> None:
         self.problem = ""
-        self._store = JsonStore((state or state_folder()) / LAYOUT_FILE, _Stored)
+        self._store = JsonStore((state or state_folder()) / LAYOUT_FILE, Layout)
 
     def read(self) -> Layout:
         """Return the stored layout; the standard one if there is none, or none that can be read."""
@@ -64,12 +59,12 @@ class LayoutStore:
                 "The standard sizes are shown, and changing a size rewrites the file."
             )
             return Layout()
-        return Layout(stored.sizes, stored.side)
+        return stored
 
     def write(self, layout: Layout) -> str:
         """Store `layout`; returns an error message, or an empty text. Blocks until it is on the disk."""
         try:
-            self._store.replace(_Stored(_FORMAT, layout.sizes, layout.side))
+            self._store.replace(layout)
         except WorkspaceError as error:
             log.warning("the sizes of the panes cannot be saved: %s", error)
             return f"The sizes of the panes cannot be saved: {error}."

@@ -1,18 +1,17 @@
-"""What the frame knows of a pane before it is imported; each pane describes itself in the `spec` of its folder."""
+"""What the frame knows of a pane before it is imported: `panes.json` lists the panes."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from pathlib import Path
 
+import msgspec
 from textual.widget import Widget
 
 
-@dataclass(frozen=True)
-class PaneCommand:
+class PaneCommand(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A command that shows the pane and runs one of its actions; `key` is the id of the binding for that action."""
 
     name: str
@@ -21,8 +20,7 @@ class PaneCommand:
     action: str
 
 
-@dataclass(frozen=True)
-class PaneSpec:
+class PaneSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A pane of the frame.
 
     Args:
@@ -72,12 +70,9 @@ def add_panes(plugged: Sequence[PaneSpec]) -> None:
 
 @cache
 def pane_specs() -> tuple[PaneSpec, ...]:
-    """Return the panes of all folders beside this module that have a `spec`, and of plug-ins, in their order."""
-    package = __name__.rpartition(".")[0]
-    specs = list(_plugged)
-    for path in Path(__file__).parent.glob("*/spec.py"):
-        specs += import_module(f"{package}.{path.parent.name}.spec").PANES
-    return tuple(sorted(specs, key=lambda spec: spec.order))
+    """Return the panes of `panes.json`, and of plug-ins, in their order."""
+    own = msgspec.json.decode(Path(__file__).with_name("panes.json").read_bytes(), type=list[PaneSpec])
+    return tuple(sorted([*own, *_plugged], key=lambda spec: spec.order))
 
 
 def column_specs() -> dict[str, list[PaneSpec]]:

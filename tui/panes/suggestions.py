@@ -53,7 +53,8 @@ class Suggestions:
 
     def end(self) -> None:
         """Offer nothing more."""
-        self._show(())
+        if self.queries:
+            self._show(())
 
     def choose(self, index: int | None) -> None:
         """Choose one, or none; while something is typed, none is chosen."""

@@ -6,11 +6,11 @@ import os
 import shlex
 import shutil
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from textual.app import App, SuspendNotSupported
+from textual.widget import Widget
 
 from ua_tui.core.errors import UniversalAgentError
 from ua_tui.core.storage.regular_file import open_regular
@@ -77,67 +77,57 @@ class NoProgram(UniversalAgentError):
     """The program cannot be started; the message says why and what to do."""
 
 
-@dataclass(frozen=True)
-class Program:
-    """A kind of program that the person chooses."""
-
-    one: str
-    """The name with its article."""
-    variables: tuple[str, ...]
-    """Variables with its command; the first that is set counts, and messages name the last."""
-    usual: tuple[str, ...]
-    """Commands to try if no variable is set, in this order."""
-
-    @property
-    def name(self) -> str:
-        """The name without its article."""
-        return self.one.partition(" ")[2]
-
-
-EDITOR = Program("an editor", ("VISUAL", "EDITOR"), ("nano", "vi"))
-
-
-def command_of(program: Program, environment: Mapping[str, str]) -> list[str]:
-    """Return the command of a program: the one in the environment, or else the first usual one that exists.
+def editor_command(environment: Mapping[str, str]) -> list[str]:
+    """Return the command of the editor: the one in $VISUAL or $EDITOR, or else the first usual one that exists.
 
     Raises:
-        NoProgram: the variable is invalid, or no program was found.
+        NoProgram: the variable is invalid, or no editor was found.
     """
     search = environment.get("PATH", os.defpath)
-    for variable in program.variables:
+    for variable in ("VISUAL", "EDITOR"):
         value = environment.get(variable, "").strip()
         if not value:
             continue
         try:
             command = shlex.split(value)
         except ValueError as error:
-            message = f"${variable} is invalid ({error}): set it to the command of {program.one}."
-            raise NoProgram(message) from error
+            raise NoProgram(
+                f"${variable} is invalid ({error}): set it to the command of an editor."
+            ) from error
         if shutil.which(command[0], path=search) is None:
-            message = f"The {program.name} '{clean_line(command[0], 80)}' in ${variable} was not found"
+            message = f"The editor '{clean_line(command[0], 80)}' in ${variable} was not found"
             raise NoProgram(f"{message}: set ${variable} to one that is installed.")
         return command
-    for usual in program.usual:
+    for usual in ("nano", "vi"):
         if (found := shutil.which(usual, path=search)) is not None:
             return [found]
-    raise NoProgram(f"No {program.name} found: set ${program.variables[-1]} to its command.")
+    raise NoProgram("No editor found: set $EDITOR to its command.")
 
 
-def edit(app: App[object], path: Path, command: Sequence[str]) -> int:
-    """Open a file in the editor on the terminal; returns its exit code.
+def edit(app: App[object], path: Path) -> int:
+    """Open a file in the person's editor on the terminal; returns its exit code.
 
     Raises:
-        NoProgram: it cannot be started, or there is no terminal.
+        NoProgram: there is none, it cannot be started, or there is no terminal.
     """
-    return _run_suspended(app, EDITOR, [*command, os.fspath(path.absolute())])
-
-
-def _run_suspended(app: App[object], program: Program, command: Sequence[str]) -> int:
+    command = editor_command(os.environ)
     try:
-        return run_suspended(app, command)
+        return run_suspended(app, [*command, os.fspath(path.absolute())])
     except SuspendNotSupported as error:
-        message = f"{program.one.capitalize()} needs a terminal, and there is none here."
-        raise NoProgram(message) from error
+        raise NoProgram("An editor needs a terminal, and there is none here.") from error
     except OSError as error:
-        message = f"The {program.name} '{clean_line(command[0], 80)}' cannot be started ({error.strerror})"
-        raise NoProgram(f"{message}: set ${program.variables[-1]} to another one.") from error
+        message = f"The editor '{clean_line(command[0], 80)}' cannot be started ({error.strerror})"
+        raise NoProgram(f"{message}: set $EDITOR to another one.") from error
+
+
+def edit_file(owner: Widget, path: Path) -> bool:
+    """Open a file in the person's editor, and notify them of problems; returns whether it was started."""
+    try:
+        code = edit(owner.app, path)
+    except NoProgram as error:
+        owner.notify(str(error), markup=False, severity="warning")
+        return False
+    if code:
+        why = f"The editor exited with code {code}: {clean_line(path.name, 120)} may not be saved."
+        owner.notify(why, markup=False, severity="warning")
+    return True

@@ -23,17 +23,17 @@ def store_theme(
     Args:
         name: the name of the theme.
         folder: the folder of that file; by default that of the user's settings.
-        environ: variables that may win over that file, as for `load_settings`.
+        environ: variables that may win over that file; by default those of the process.
         cwd: the folder whose settings may win over it.
     """
     # Imported here because the first frame does not need it.
     from ua_tui.core.settings.loading import set_elsewhere
-    from ua_tui.core.settings.places import user_file
+    from ua_tui.core.settings.places import Places, user_file
     from ua_tui.core.settings.saving import store_settings
 
     try:
         path = store_settings(user_file(folder), {"theme": name})
-        where = set_elsewhere(["theme"], environ=environ, cwd=cwd).get("theme")
+        where = set_elsewhere(["theme"], Places.of(environ=environ, cwd=cwd)).get("theme")
     except SettingsError as error:
         return f"The theme applies only to this session: {error}"
     if where is None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
+from rich.segment import Segment
 from textual.content import Content, Span
 from textual.strip import Strip
 
@@ -232,6 +233,39 @@ class _JoinedRows:
         for part in self._parts:
             yield first, part
             first += len(part)
+
+
+class ShiftedRows:
+    """Rows with cells at their left."""
+
+    def __init__(self, rows: Rows, cells: int) -> None:
+        self._rows = rows
+        self._cells = cells
+
+    def __len__(self) -> int:
+        """The number of rows."""
+        return len(self._rows)
+
+    def row(self, y: int) -> Row:
+        """Row `y`."""
+        return shifted(self._rows.row(y), " " * self._cells)
+
+    def find(self, needle: str) -> list[Match]:
+        """Every occurrence of `needle`."""
+        by = self._cells
+        return [Match(each.row, each.start + by, each.end + by) for each in find_in(self._rows, needle)]
+
+    @property
+    def landmarks(self) -> Sequence[Landmark]:
+        """The headings."""
+        return landmarks_in(self._rows)
+
+
+def shifted(row: Row, margin: str) -> Row:
+    """Return a row behind a margin."""
+    if not margin:
+        return row
+    return Content(margin) + row if isinstance(row, Content) else Strip([Segment(margin), *row])
 
 
 def find_in(rows: Rows, needle: str) -> list[Match]:

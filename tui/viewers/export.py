@@ -16,6 +16,7 @@ from ua_tui.core.concurrency.conversions import ConversionFailed
 from ua_tui.core.errors import UniversalAgentError, WorkspaceError
 from ua_tui.core.storage.compression import inner_name
 from ua_tui.core.text import clean_line
+from ua_tui.tui.terminal.copy import copy_text
 from ua_tui.tui.viewers.reader import (
     BINARY_SUFFIXES,
     FileUnviewable,
@@ -25,6 +26,7 @@ from ua_tui.tui.viewers.reader import (
     read_piece,
 )
 from ua_tui.tui.viewers.safe_html import LARGEST, write_browser_copy
+from ua_tui.tui.workers import start_job
 
 
 async def open_outside(owner: Widget, path: Path, copies: Path | None) -> bool:
@@ -122,6 +124,20 @@ def text_of(path: Path) -> str:
     if not piece.data:
         raise NotExportable("This file is empty.")
     return decode(piece.data)
+
+
+def copy_file(owner: Widget, path: Path) -> None:
+    """Copy the text of a file, or notify the user why that is not possible."""
+    start_job(owner, partial(_copy_file, owner, path), "copy")
+
+
+async def _copy_file(owner: Widget, path: Path) -> None:
+    try:
+        text = await asyncio.to_thread(text_of, path)
+    except UniversalAgentError as error:
+        owner.notify(str(error), markup=False, severity="warning")
+    else:
+        copy_text(owner, text, "Text")
 
 
 def outside_target(path: Path, copies: Path | None = None, stop: Stop = NEVER) -> Target:

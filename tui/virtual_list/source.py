@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from bisect import bisect_right
+from collections import OrderedDict
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from itertools import accumulate, count
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from rich.style import Style
+from textual.strip import Strip
 
 from ua_tui.tui.render.layout import Line
 
@@ -101,19 +104,16 @@ class RowSource(ABC, Generic[EntryT]):
 
 
 class Heights:
-    """A list of heights in lines with its prefix sums (a Fenwick tree).
-
-    Appending, changing one and looking up a line cost O(log n); replacing a run costs what follows it.
+    """A list of heights in lines, with its prefix sums: those behind a change are made again when they are needed.
 
     Attributes:
         total: the sum of all heights.
     """
 
     def __init__(self, values: Iterable[int] = ()) -> None:
-        self._values: list[int] = []
-        self._tree: list[int] = [0]
-        self.total = 0
-        self.splice(0, 0, list(values))
+        self._values = list(values)
+        self._sums = [0]
+        self.total = sum(self._values)
 
     def __len__(self) -> int:
         return len(self._values)
@@ -123,65 +123,85 @@ class Heights:
 
     def before(self, index: int) -> int:
         """Return the sum of the heights before `index`: the line at which it begins."""
-        tree = self._tree
-        total = 0
-        while index > 0:
-            total += tree[index]
-            index -= index & -index
-        return total
+        return self._all_sums()[index]
 
     def at(self, line: int) -> tuple[int, int]:
         """Return the index of the entry that holds `line` and the line's offset inside it.
 
         A line past the end gives the number of entries and how far past it is.
         """
-        tree = self._tree
-        size = len(self._values)
-        index = 0
-        rest = max(0, line)
-        step = 1 << size.bit_length()
-        while step:
-            probe = index + step
-            if probe <= size and tree[probe] <= rest:
-                index = probe
-                rest -= tree[probe]
-            step >>= 1
-        return index, rest
+        sums, line = self._all_sums(), max(0, line)
+        index = bisect_right(sums, line) - 1
+        return index, line - sums[index]
 
     def set(self, index: int, height: int) -> None:
         """Change one height."""
-        change = height - self._values[index]
-        if not change:
-            return
-        self._values[index] = height
-        self.total += change
-        tree = self._tree
-        size = len(self._values)
-        index += 1
-        while index <= size:
-            tree[index] += change
-            index += index & -index
+        if height != self._values[index]:
+            self.splice(index, 1, [height])
 
     def append(self, height: int) -> None:
         """Add one height at the end."""
         self._values.append(height)
         self.total += height
-        tree = self._tree
-        place = len(tree)
-        covered = place - (place & -place)
-        below = place - 1
-        while below > covered:
-            height += tree[below]
-            below -= below & -below
-        tree.append(height)
 
     def splice(self, start: int, removed: int, heights: Sequence[int]) -> None:
         """Replace `removed` heights from `start` on by others."""
-        values = self._values
-        self.total += sum(heights) - sum(values[start : start + removed])
-        values[start : start + removed] = heights
-        # The sums that end before `start` stay; those that cover it or lie after it are built again.
-        sums = list(accumulate(values, initial=0))
-        tree = self._tree
-        del tree[start + 1 :]
-        tree += [sums[end] - sums[end & (end - 1)] for end in range(start + 1, len(values) + 1)]
+        self.total += sum(heights) - sum(self._values[start : start + removed])
+        self._values[start : start + removed] = heights
+        del self._sums[start + 1 :]
+
+    def _all_sums(self) -> list[int]:
+        last = self._sums.pop()
+        self._sums += accumulate(self._values[len(self._sums) :], initial=last)
+        return self._sums
+
+
+MOST_LINES = 200
+
+
+class Rendered(NamedTuple):
+    """The lines of one entry, and the stamp that says what they were rendered of."""
+
+    stamp: Hashable
+    strips: list[Strip]
+
+
+class LineCache:
+    """What was rendered of the entries that were shown last, by their keys: of several at most so many lines."""
+
+    def __init__(self, most_lines: int = MOST_LINES) -> None:
+        self._most = most_lines
+        self._entries: OrderedDict[Hashable, Rendered] = OrderedDict()
+
+    @property
+    def lines(self) -> int:
+        """The number of lines."""
+        return sum(len(each.strips) for each in self._entries.values())
+
+    def get(self, key: Hashable, stamp: Hashable) -> Rendered | None:
+        """Return what was rendered under this stamp."""
+        found = self._entries.get(key)
+        if found is None or found.stamp != stamp:
+            return None
+        self._entries.move_to_end(key)
+        return found
+
+    def put(self, key: Hashable, rendered: Rendered) -> None:
+        """Store a rendering in the place of an older one of the same entry, whose equal lines it takes over."""
+        if (older := self._entries.get(key)) is not None:
+            # Textual keeps in a strip what it has made of it for the screen.
+            for number, (old, new) in enumerate(zip(older.strips, rendered.strips, strict=False)):
+                if old == new:
+                    rendered.strips[number] = old
+        self._entries[key] = rendered
+        self._entries.move_to_end(key)
+        while len(self._entries) > 1 and self.lines > self._most:
+            self._entries.popitem(last=False)
+
+    def drop(self, key: Hashable) -> None:
+        """Drop one entry."""
+        self._entries.pop(key, None)
+
+    def clear(self) -> None:
+        """Drop everything."""
+        self._entries.clear()

@@ -8,7 +8,6 @@ grows at its end follows it until the reader moves up; then the lower border cou
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from itertools import zip_longest
 from math import ceil
 from typing import ClassVar, Generic, NamedTuple, Protocol, Self, TypeVar
 
@@ -27,9 +26,8 @@ from textual.widget import Widget
 
 from ua_tui.tui.keys.places import moving
 from ua_tui.tui.render.layout import PLAIN, Line
-from ua_tui.tui.virtual_list.cache import LineCache, Rendered
 from ua_tui.tui.virtual_list.framed import framed_lines
-from ua_tui.tui.virtual_list.source import EntryList, EntryT, Heights, RowSource
+from ua_tui.tui.virtual_list.source import EntryList, EntryT, Heights, LineCache, Rendered, RowSource
 
 LINES_A_STEP = 3
 MOST_COUNTED = 200
@@ -292,8 +290,8 @@ class VirtualList(ScrollView, Generic[EntryT], can_focus=True):
         found = self._cache.get(entry.key, stamp)
         if found is None:
             margin = [Segment(" " * self.GUTTER)] if self.GUTTER else []
-            strips = [Strip([*margin, *line]) for line in self.source.render(entry, width)]
-            found = self._cache.put(entry.key, stamp, strips)
+            found = Rendered(stamp, [Strip([*margin, *line]) for line in self.source.render(entry, width)])
+            self._cache.put(entry.key, found)
         return found
 
     def _measure(self, index: int) -> int:
@@ -320,13 +318,12 @@ class VirtualList(ScrollView, Generic[EntryT], can_focus=True):
         width, height = self.scrollable_content_region.size
         lines = self.source.render_head(max(1, width - self.GUTTER - 1), height // 2)[: height // 2]
         margin = [Segment(" " * self.GUTTER)] if self.GUTTER else []
-        self._head = self._fixed_lines([[*margin, *line] for line in lines], self._head)
+        self._head = self._fixed_lines([[*margin, *line] for line in lines])
 
-    def _fixed_lines(self, lines: Sequence[Line], before: Sequence[Strip]) -> list[Strip]:
-        """Make strips of lines that do not scroll; one that looks as before stays, and is not painted again."""
+    def _fixed_lines(self, lines: Sequence[Line]) -> list[Strip]:
+        """Make strips of lines that do not scroll."""
         width = self.scrollable_content_region.width
-        strips = [Strip(line).adjust_cell_length(width).apply_style(self._base) for line in lines]
-        return [old if old == new else new for new, old in zip_longest(strips, before[: len(strips)])]
+        return [Strip(line).adjust_cell_length(width).apply_style(self._base) for line in lines]
 
     def _fill(self) -> None:
         self._read_palette()
@@ -355,7 +352,7 @@ class VirtualList(ScrollView, Generic[EntryT], can_focus=True):
         self.lines = list(self._visible(area))
         room = area.height - len(self.lines)
         below = self.source.render_below(self.entry_width, focused=self.has_focus) if room else ()
-        self._foot = self._fixed_lines(below[:room], self._foot)
+        self._foot = self._fixed_lines(below[:room])
 
     def _fill_upwards(self, height: int) -> None:
         index = len(self.entries)
@@ -404,12 +401,18 @@ class VirtualList(ScrollView, Generic[EntryT], can_focus=True):
             index, line = index + 1, 0
 
     def _paint(self, rendered: Rendered, line: int, width: int, *, has_cursor: bool) -> Strip:
-        strip = rendered.strips[line]
+        strip, base = rendered.strips[line].adjust_cell_length(width), self._base
         if not has_cursor:
-            return strip.adjust_cell_length(width).apply_style(self._base)
+            return strip.apply_style(base)
         part = "lines--bar" if self.GUTTER else "lines--cursor"
         style = self._palette[part if self.has_focus else f"{part}-blurred"]
-        return rendered.under_cursor(line, width, self._base, style, CURSOR_BAR if self.GUTTER else "")
+        if self.GUTTER:
+            bar = Strip([Segment(CURSOR_BAR, base + style)], 1)
+            return Strip.join([bar, strip.crop(1).apply_style(base)])
+        if style.reverse:
+            # A cursor drawn by reversing would turn every colour in the row into a block of its own.
+            return Strip([Segment(strip.text, base + style)], width)
+        return strip.apply_style(base + style)
 
     def _publish(self) -> None:
         """Set extent and position, and repaint the lines that differ from what was painted last."""
@@ -444,10 +447,12 @@ class VirtualList(ScrollView, Generic[EntryT], can_focus=True):
         self._painted = new
         # Not the column of the scroll bar, which is a widget of its own.
         height, width = max(len(old), len(new)), self.scrollable_content_region.width
+        # What is selected is painted over the lines, and moves with them.
+        is_selected = self.text_selection is not None
         start: int | None = None
         regions: list[Region] = []
         for y in range(height + 1):
-            changed = y < height and (y >= len(old) or y >= len(new) or old[y] is not new[y])
+            changed = y < height and (is_selected or y >= len(old) or y >= len(new) or old[y] != new[y])
             if changed and start is None:
                 start = y
             elif not changed and start is not None:

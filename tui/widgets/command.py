@@ -6,8 +6,7 @@ import difflib
 import os
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from functools import cache, partial
-from pathlib import Path
+from functools import partial
 
 import msgspec
 from msgspec.structs import replace
@@ -47,28 +46,6 @@ def sent_commands(session: Session) -> list[Command]:
 
 _WORD = re.compile(r"/([^\W\d_][\w:-]*)(\s.*)?", re.DOTALL)
 _MOST_SUGGESTED = 3
-
-
-class CommandSpec(msgspec.Struct, frozen=True):
-    """The command of a screen, as `screens/commands.toml` has it; that file says what the fields are."""
-
-    name: str
-    title: str
-    help: str
-    module: str
-    aliases: Sequence[str] = ()
-    key: str = ""
-    argument: str = ""
-    text: str = ""
-
-
-@cache
-def screen_commands() -> tuple[CommandSpec, ...]:
-    """Return the commands of the screens, in their order; imports no screen, as importing all of them takes long."""
-    import tomllib
-
-    tables = tomllib.loads(Path(__file__).parents[1].joinpath("screens", "commands.toml").read_text("utf-8"))
-    return tuple(CommandSpec(name, **facts) for name, facts in tables.items())
 
 
 class Argument(msgspec.Struct, frozen=True):

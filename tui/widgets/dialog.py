@@ -73,7 +73,7 @@ class Choice(Button):
     def __init__(
         self, key: str, label: str | Content, id: str, action: str = "", *, disabled: bool = False
     ) -> None:
-        self._key, self._text = key, label
+        self.key, self._text = key, label
         self.runs = action or id
         super().__init__(self._caption(disabled), id=id, compact=True, disabled=disabled)
         # Textual ignores a button while it looks pressed: a click that is ignored must not block the next one.
@@ -81,7 +81,7 @@ class Choice(Button):
 
     def on_mount(self) -> None:
         """Show the key as the person configured it."""
-        self._key = written_key(self, self._key)
+        self.key = written_key(self, self.key)
         self.label = self._caption(self.disabled)
 
     def watch_disabled(self, disabled: bool) -> None:
@@ -90,7 +90,7 @@ class Choice(Button):
         self.label = self._caption(disabled)
 
     def _caption(self, disabled: bool) -> Content:
-        return Content.assemble(self._key if disabled else (self._key, "bold $accent"), " ", self._text)
+        return Content.assemble(self.key if disabled else (self.key, "bold $accent"), " ", self._text)
 
 
 class Foot(Horizontal):
@@ -134,8 +134,10 @@ class Dialog(Modal[Answer]):
 
     In every dialog a letter answers only if no other one follows within half a second, or if Enter does; Enter on a
     focused answer and the mouse answer at once. A character that is no key here, a second letter and a paste are the
-    beginning of a text: all of it goes to the field below, or to the prompt, and answers are accepted again after a
-    pause of 1.5 s. `AT_ONCE` are the actions of letters that answer nothing, such as those that move.
+    beginning of a text. Who opened the dialog knows that it is there: the text goes nowhere, the dialog shows which
+    keys answer, and a letter counts again after half a second. Otherwise all of it goes to the field below, or to the
+    prompt, and answers are accepted again after a pause of 1.5 s. `AT_ONCE` are the actions of letters that answer
+    nothing, such as those that move.
 
     A dialog that replaces one which somebody else has answered may get a key that was meant for that one: after
     `hold_keys`, the first key or click only shows that its question is another one. `can_wait` says that Esc leaves the
@@ -173,6 +175,7 @@ class Dialog(Modal[Answer]):
         self._letters: list[events.Key] = []
         self._held = ""
         self._held_until = 0.0
+        self._wrong_until = 0.0
 
     def on_mount(self) -> None:
         """Focus the first answer, and start the quiet time once the dialog is painted."""
@@ -243,7 +246,7 @@ class Dialog(Modal[Answer]):
 
     def returns_text(self) -> bool:
         """Whether text that is typed now is for the field below; calling this counts as typing there."""
-        if self._holds_keys or not (self.is_unrequested or self._typing) or self.accepts_answers:
+        if self._holds_keys or self._requested or self.accepts_answers:
             return False
         self._expect_text()
         return True
@@ -281,7 +284,8 @@ class Dialog(Modal[Answer]):
 
     def is_typing(self, event: events.Key) -> bool:
         """Whether a key belongs to a text: it is a character that is no key here, or follows a letter at once."""
-        is_answer = bool(self._action_of(event.key)) and not self._held
+        is_late = not self._held and self._awake() >= self._wrong_until
+        is_answer = bool(self._action_of(event.key)) and is_late
         return writes_character(event) and self.is_drawn and not is_answer
 
     def is_held_back(self, action: str) -> bool:
@@ -289,7 +293,7 @@ class Dialog(Modal[Answer]):
         return action.partition("(")[0] not in self.AT_ONCE
 
     def on_key(self, event: events.Key) -> None:
-        """Hold a letter back until it is clear that it is an answer; give a text to the field below."""
+        """Hold a letter back until it is clear that it is an answer; text is none."""
         if self._takes_held_key():
             event.stop()
             event.prevent_default()
@@ -302,7 +306,7 @@ class Dialog(Modal[Answer]):
         if self.is_typing(event):
             event.stop()
             event.prevent_default()
-            self._return_text(event.copy())
+            self._handle_text(event.copy())
         elif writes_character(event):
             self._letters.append(event.copy())
             self._held_until = self._awake() + HOLD_SECONDS
@@ -316,14 +320,20 @@ class Dialog(Modal[Answer]):
             self._press(held)
 
     def on_paste(self, event: events.Paste) -> None:
-        """Give what is pasted to the field below: it cannot be an answer."""
+        """Answer nothing with what is pasted."""
         event.stop()
-        self._return_text(events.Paste(event.text))
+        self._handle_text(events.Paste(event.text))
 
-    def _return_text(self, last: events.Key | events.Paste) -> None:
-        """Give the letters that were held back to the field below, and what followed; without one they are dropped."""
+    def _handle_text(self, last: events.Key | events.Paste) -> None:
+        """Give the letters that were held back to the field below, and what followed, or show which keys answer."""
         typed = [*self._letters, last]
         self._release()
+        if self._requested:
+            self._wrong_until = self._awake() + HOLD_SECONDS
+            self._start_beat()
+            keys = [each.key for each in self.query(Choice) if each.display and not each.disabled]
+            self.show_note(f"answer with {', '.join(keys)}" if keys else "not a key of this dialog")
+            return
         self._expect_text()
         if (field := self.field_below) is not None:
             for each in typed:
@@ -415,7 +425,8 @@ class Dialog(Modal[Answer]):
         if self.has_class("-quiet") and now >= (self._quiet_until or 0.0):
             self.remove_class("-quiet")
             self._show_note()
-        if self._beat is not None and not self._held and not self.has_class("-quiet"):
+        is_waiting = self._held or self.has_class("-quiet") or now < self._wrong_until
+        if self._beat is not None and not is_waiting:
             self._beat.stop()
             self._beat = None
 

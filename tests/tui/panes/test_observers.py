@@ -102,14 +102,14 @@ async def test_the_table_stays_while_rows_scroll_and_clicks_meet_their_rows() ->
         assert "39.json" in rows(view)[view.scrollable_content_region.height - 1]
 
 
-async def test_a_table_that_did_not_change_is_not_painted_again() -> None:
+async def test_a_table_changes_only_where_a_figure_did() -> None:
     async with hosted(ObserversPane(), 90, 20) as (view, pilot):
         handle_events(view, ran(("search", "saved", 20, 2), ("media", "saved", 1, 3)))
         await pilot.press("m")
         before = [view.render_line(y) for y in range(4)]
         handle_events(view, [ended("late", "saved", "media", duration_ms=3)])
         after = [view.render_line(y) for y in range(4)]
-        assert [old is new for old, new in zip(before, after, strict=True)] == [True, True, False, True]
+        assert [old == new for old, new in zip(before, after, strict=True)] == [True, True, False, True]
 
 
 def test_the_table_fits_any_room_and_names_failures_first() -> None:

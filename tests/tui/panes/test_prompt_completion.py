@@ -369,7 +369,7 @@ async def test_a_command_is_found_run_and_never_sent(tmp_path: Path) -> None:
 async def test_the_exact_name_of_a_command_runs_it(tmp_path: Path) -> None:
     session = make_session(tmp_path)
     session.custom_commands = tuple(
-        CustomCommand(name, "", "", "x", "user", "x.md") for name in ("mod", "models", "git:fix", "fixed")
+        CustomCommand(name, "", "user", "x.md", "", "x") for name in ("mod", "models", "git:fix", "fixed")
     )
     session.commands = ("mo", "compact", "clear")
     app = make_app(tmp_path, session)
@@ -396,7 +396,7 @@ async def test_the_exact_name_of_a_command_runs_it(tmp_path: Path) -> None:
 async def test_a_command_that_is_a_query_is_sent_with_its_arguments(tmp_path: Path) -> None:
     session = make_session(tmp_path)
     nasty = "Compare [/nope] [@click=app.quit]x[/]"
-    session.custom_commands = (CustomCommand("work:compare", nasty, "[two]", "Compare $1", "user", "x.md"),)
+    session.custom_commands = (CustomCommand("work:compare", nasty, "user", "x.md", "[two]", "Compare $1"),)
     app = make_app(tmp_path, session)
     async with app.run_test() as pilot:
         await settled(app, pilot)

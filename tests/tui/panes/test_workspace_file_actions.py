@@ -15,7 +15,7 @@ from ua_tui.core.errors import WorkspaceError
 from ua_tui.core.storage.compression import pack
 from ua_tui.core.storage.files import Root
 from ua_tui.tui.panes.workspace.pane import WorkspacePane
-from ua_tui.tui.terminal.programs import EDITOR, NoProgram, command_of
+from ua_tui.tui.terminal.programs import NoProgram, editor_command
 from ua_tui.tui.viewers.export import text_of
 
 
@@ -133,10 +133,10 @@ def test_which_editor_is_started(tmp_path: Path) -> None:
     vi.write_text("#!/bin/sh\n")
     vi.chmod(0o755)
     here = {"PATH": str(tmp_path)}
-    assert command_of(EDITOR, here) == [str(vi)]
-    assert command_of(EDITOR, {**here, "VISUAL": "", "EDITOR": "vi -R"}) == ["vi", "-R"]
+    assert editor_command(here) == [str(vi)]
+    assert editor_command({**here, "VISUAL": "", "EDITOR": "vi -R"}) == ["vi", "-R"]
     for broken in ({"EDITOR": "'vi"}, {"EDITOR": "emacs"}):
         with pytest.raises(NoProgram, match="set"):
-            command_of(EDITOR, {**here, **broken})
+            editor_command({**here, **broken})
     with pytest.raises(NoProgram, match="No editor found"):
-        command_of(EDITOR, {"PATH": "/nowhere"})
+        editor_command({"PATH": "/nowhere"})

@@ -132,7 +132,9 @@ async def test_a_new_session_shows_its_records_once_a_query_has_finished(session
         # A session that continues an earlier one has had its first query, and a past one is shown as it is.
         handle_events(pane, [msgspec.structs.replace(started, resumed_from="s")])
         assert "run.log" in rows(pane)
+        assert {"file.edit", "file.delete"} <= dict(pane.key_hints).keys()
         pane.set_root(session, read_only=True)
+        assert {"file.edit", "file.delete"}.isdisjoint(dict(pane.key_hints))
         handle_events(pane, [started])
         await until(lambda: "run.log" in rows(pane))
 

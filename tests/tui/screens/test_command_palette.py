@@ -14,6 +14,7 @@ from tests.tui.files_host import screen_text
 from tests.tui.pictured import LARGE, SMALL, Compare, no_blinking
 from tests.tui.theme.test_contrast import parts
 from tests.waiting import until
+from ua_tui.tui.keys.keymap import Keys
 from ua_tui.tui.screens.application.command_palette import Palette
 from ua_tui.tui.theme.contrast import TEXT, contrast
 
@@ -36,6 +37,18 @@ async def test_a_command_is_a_line_with_its_key_at_the_right_edge(
         await until(lambda: app.screen.query_one("#--container").region.width == 60)
         await until(lambda: "Spending limit of the session" in screen_text(app))
         assert app.screen.query_one(CommandList).highlighted == 1
+
+
+async def test_the_key_of_a_command_is_the_one_that_works(tmp_path: Path) -> None:
+    app = make_app(tmp_path, make_session(tmp_path))
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settled(app, pilot)
+        for key, shown in ("right_square_bracket", "]"), ("left_square_bracket", "["), ("backslash", "\\"):
+            app.use_keys(Keys({"trace.next_failure": (key,)}))
+            await pilot.press("ctrl+p", *"next failure")
+            await until(lambda shown=shown: f" {shown} in the trace" in screen_text(app))  # type: ignore[misc]
+            await pilot.press("escape")
+            await until(lambda: not isinstance(app.screen, Palette))
 
 
 async def test_what_a_command_is_for_can_be_read_on_the_row_of_the_cursor_too(tmp_path: Path) -> None:

@@ -69,7 +69,7 @@ async def test_what_cannot_be_compared_is_explained(tmp_path: Path) -> None:
     (tmp_path / "one/alone.txt").write_text("text")
     async with hosted() as (app, pilot):
         for name, shown in (
-            ("one/alone.txt", "No other version of this text is known."),
+            ("one/alone.txt", "No other version of this file is known."),
             ("none/gone.txt", "This file no longer exists."),
         ):  # fmt: skip
             app.shown_text.clear()

@@ -30,7 +30,7 @@ from ua_tui.tui.screens.requests.server_request import ServerLinkScreen
 from ua_tui.tui.screens.requests.text_answer import TextAnswer
 from ua_tui.tui.screens.session.confirm import DeleteScreen, QuitScreen
 from ua_tui.tui.screens.session.mode import confirm_skip
-from ua_tui.tui.widgets.dialog import Dialog
+from ua_tui.tui.widgets.dialog import ActiveClock, Dialog
 
 HOLD = 0.5
 OFFERS = {"questions": [{"question": "Which?", "options": [{"label": each} for each in "ABC"]}]}
@@ -152,6 +152,26 @@ async def test_a_sentence_goes_to_the_prompt_with_all_its_letters(
 
 def holds(app: UaTuiApp, text: str) -> bool:
     return app.frame.prompt.value == text
+
+
+async def test_a_wrong_letter_shows_which_keys_answer_where_the_person_opened_the_dialog() -> None:
+    app = Stage()
+    async with app.run_test(size=(80, 24)) as pilot:
+        dialog = QuitScreen(1)
+        await app.ask(pilot, dialog)
+        # The clock of the program counts only while somebody looks at it.
+        dialog.__dict__["_awake"], dialog._quiet_until = ActiveClock(app.clock), 0.0
+        await pilot.press("x", "y")
+        await until(lambda: "answer with" in str(dialog.query_one(".box").border_subtitle))
+        assert app.answers == [], "it followed at once"
+
+        def listens() -> bool:
+            app.now += 0.1
+            return dialog._beat is None
+
+        await until(listens)
+        await pilot.press("y", "enter")
+        await until(lambda: app.answers == ["stop"])
 
 
 async def test_marks_answer_nothing_and_are_set_at_once() -> None:

@@ -58,7 +58,7 @@ async def finding(
     size: Size = (120, 40),
     read: Callable[[Path], None] = closed,
 ) -> AsyncIterator[tuple[Host, FindScreen, Pilot[None]]]:
-    screen = FindScreen(database, SessionAccess(read, lambda: None), words, zone=UTC)
+    screen = FindScreen(database, SessionAccess(read, lambda: None), words)
     async with hosted(screen=screen, size=size) as (app, pilot):
         await until(lambda: not screen._waits)
         yield app, screen, pilot
@@ -122,7 +122,7 @@ async def test_a_word_that_is_too_short_to_be_a_beginning_never_shows_other_hits
 
 def test_the_names_of_kinds_on_the_screen_are_filters() -> None:
     for kind, name in KIND_NAMES.items():
-        assert parse_query(f"kind:{name}", datetime.now(UTC)).kinds == (kind,)
+        assert parse_query(f"kind:{name}", datetime.now(UTC)).filters == [("kind", [kind])]
 
 
 def test_a_citation_has_title_address_dates_and_session() -> None:
@@ -339,7 +339,7 @@ async def test_the_hits(
     database = fill(tmp_path)
     copies = [replace(each, path=f"copy/{each.path}", part=each.part + 10) for each in DOCUMENTS[1:2]]
     fill(tmp_path, *copies, name="session_20261121_100000", demo=True)
-    screen = FindScreen(database, SessionAccess(closed, lambda: None), "velomax", zone=UTC)
+    screen = FindScreen(database, SessionAccess(closed, lambda: None), "velomax")
     async with Stage(theme).run_test(size=size) as pilot:
         pilot.app.push_screen(screen)
         # On a busy machine the first answer may be partial, and another one follows.

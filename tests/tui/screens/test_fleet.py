@@ -366,8 +366,10 @@ async def test_an_absent_user_is_called_when_a_session_begins_to_need_them(
     monkeypatch.setenv("TERM", "xterm")
     source, written = PlayedSource(tmp_path), list[str]()
     async with fleet(source, settings=Settings(notify="bell")) as (app, screen, pilot):
-        app.attention._write = written.append
-        app.attention.focused = False
+        attention = app.attention
+        assert attention is not None
+        attention._write = written.append
+        attention.focused = False
         await play(screen, source, FLEET)
         await pilot.pause()
         assert written == [], "that was so from the start"
@@ -376,8 +378,8 @@ async def test_an_absent_user_is_called_when_a_session_begins_to_need_them(
         await until(lambda: written == ["\x07"])
         await play(screen, source, Fleet(rows=arrange([ROWS[0], asks, ROWS[2]])))
         await play(screen, source, Fleet(rows=arrange([ROWS[0], ROWS[1]])))
-        app.attention.focused = True
-        app.attention.touched()
+        attention.focused = True
+        attention.touched()
         await play(screen, source, Fleet(rows=arrange([ROWS[0], asks])))
         await pilot.pause()
         assert written == ["\x07"], "who is there sees it"

@@ -20,6 +20,7 @@ from ua_tui.core.versions.restoring import Change, Plan
 from ua_tui.core.versions.store import KeptFile
 from ua_tui.tui.app.app import UaTuiApp
 from ua_tui.tui.screens.session.rewind import ReturnScreen, RewindScreen
+from ua_tui.tui.widgets.dialog import Choice
 
 FILE = KeptFile("0" * 64, 1, kept=True)
 PLAN = Plan(
@@ -64,6 +65,8 @@ async def test_what_would_change_is_shown_and_both_answers_go_back(
         files = ("report.md", "new.md", "mine.txt (changed while no query ran)", "Conversation, 2 files")
         for text in ("before query 2", "Not undone", "GMAIL_SEND_EMAIL", *files):
             assert text in shows
+        # No answer is wider than its words.
+        assert len({each.size.width - len(str(each.label)) for each in app.screen.query(Choice)}) == 1
         # The answer with the focus changes nothing.
         await pilot.press("enter")
         await until(lambda: len(app.screen_stack) == 1)
@@ -94,7 +97,7 @@ def _has_gone_back(session: FakeSession, to: tuple[str, int]) -> bool:
 async def test_without_known_files_only_the_conversation_goes_back(tmp_path: Path) -> None:
     async with opened(tmp_path, Prospect()) as (session, app, pilot):
         assert "not known" in screen_text(app)
-        assert not app.screen.query("#files")
+        assert not app.screen.query("#rewind-files")
         await pilot.press("f")
         await shown(app, pilot)
         assert session.rewound == []

@@ -22,6 +22,7 @@ from tests.waiting import until
 from ua_tui.core.provider.request import DEFAULT_URL
 from ua_tui.core.provider.setup import LOCAL_URL, ZAI_URL, ModelSetup
 from ua_tui.core.settings.model import Settings
+from ua_tui.core.settings.places import Places
 from ua_tui.tui.screens.setup.pages import FORMS, METHODS, FormField
 from ua_tui.tui.screens.setup.screen import SetupResult, SetupScreen
 from ua_tui.tui.terminal.programs import NoProgram
@@ -48,7 +49,7 @@ class Stage(App[None]):
         self.theme = DEFAULT_THEME
         (base / "work").mkdir(exist_ok=True)
         now = settings or Settings(claude_config_dir=base / "claude")
-        self.desk = ModelSetup(now, environ=environ, cwd=base / "work", config_dir=base / "conf")
+        self.desk = ModelSetup(now, Places.of(environ=environ, cwd=base / "work", config_dir=base / "conf"))
         self.file = base / "conf" / "config.toml"
 
     async def open(self, pilot: Pilot[None], **options: Any) -> SetupScreen:

@@ -20,6 +20,7 @@ from ua_tui.core.provider.claude_login import Login
 from ua_tui.core.provider.probe import ModelVerdict
 from ua_tui.core.provider.setup import ModelSetup, SetupPlan, StoredSetup
 from ua_tui.core.settings.model import Settings
+from ua_tui.core.settings.places import Places
 from ua_tui.tui.screens.setup import pages as setup_pages
 from ua_tui.tui.screens.setup.screen import SetupScreen
 
@@ -41,7 +42,7 @@ class Desk(ModelSetup):
     """Finds what a picture wants, at once, and stores nothing."""
 
     def __init__(self, verdict: ModelVerdict) -> None:
-        super().__init__(Settings(), environ={}, config_dir=FOLDER)
+        super().__init__(Settings(), Places.of(environ={}, config_dir=FOLDER))
         self.verdict = verdict
 
     async def check(self, plan: SetupPlan) -> ModelVerdict:

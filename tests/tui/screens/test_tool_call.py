@@ -38,7 +38,6 @@ from ua_tui.core.view.calls import FullCall
 from ua_tui.tui.screens.application.help import HelpScreen
 from ua_tui.tui.screens.files.artifact_list import ArtifactList
 from ua_tui.tui.screens.tool_call.screen import CallView, ToolCallScreen
-from ua_tui.tui.terminal.programs import EDITOR, NoProgram, command_of
 from ua_tui.tui.viewers.tool_call.body import arguments_text, call_body, notes_of, result_text
 from ua_tui.tui.viewers.tool_call.stored_result import StoredResult, read_stored_result
 
@@ -511,18 +510,6 @@ def test_arguments_that_are_no_strict_json_are_written_all_the_same() -> None:
         call = started(**arguments)
         assert arguments_text(call)
         assert text(call, None)
-
-
-def test_an_editor_is_found_or_asked_for(tmp_path: Path) -> None:
-    with pytest.raises(NoProgram, match="No editor found"):
-        command_of(EDITOR, {"PATH": str(tmp_path)})
-    with pytest.raises(NoProgram, match="is invalid"):
-        command_of(EDITOR, {"EDITOR": "nano 'x"})
-    usual = tmp_path / "nano"
-    usual.write_text("#!/bin/sh\n")
-    usual.chmod(0o755)
-    assert command_of(EDITOR, {"PATH": str(tmp_path)}) == [str(usual)]
-    assert command_of(EDITOR, {"PATH": str(tmp_path), "EDITOR": "nano -S"}) == ["nano", "-S"]
 
 
 async def test_a_table_of_results_in_a_call_is_filtered_and_opens_its_pages(tmp_path: Path) -> None:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import argparse
-
 import pytest
 
 from tests.tui.fixture_types import Output
-from ua_tui.tui.cli.serve import add_arguments, passed_on
+from ua_tui.tui.cli.arguments import COMMANDS, read_arguments
+from ua_tui.tui.cli.serve import passed_on
 from ua_tui.tui.serve.guard import Guard, is_loopback, names_of
 from ua_tui.tui.serve.session import cells
 
@@ -90,8 +89,6 @@ def test_sessions_get_all_arguments_but_those_of_the_server() -> None:
 
 
 def test_wrong_options_are_refused(capsys: Output) -> None:
-    parser = argparse.ArgumentParser()
-    add_arguments(parser)
     for wrong in (
         "--port 70000",
         "--port x",
@@ -101,7 +98,7 @@ def test_wrong_options_are_refused(capsys: Output) -> None:
         "--keep-minutes -1",
     ):
         with pytest.raises(SystemExit):
-            parser.parse_args(wrong.split())
+            read_arguments("ua-tui serve", COMMANDS["serve"], wrong.split())
         assert wrong.split()[0] in capsys.readouterr().err
 
 

@@ -17,6 +17,7 @@ from tests.tui.files_host import screen_text
 from tests.waiting import until
 from ua_tui.core.errors import SettingsError
 from ua_tui.core.settings.loading import load_settings
+from ua_tui.core.settings.places import Places
 from ua_tui.tui.app.app import UaTuiApp
 from ua_tui.tui.theme.store import store_theme
 
@@ -51,7 +52,7 @@ async def test_a_theme_that_is_chosen_is_stored_among_the_other_settings(tmp_pat
         assert file.read_text() == '# mine\ntheme = "light"  # for now\nmodel = "m"\n'
         await choose(app, pilot, "gruvbox")
         assert tomllib.loads(file.read_text())["theme"] == app.theme == "gruvbox"
-    settings = load_settings({}, environ={}, cwd=folder, home=folder, config_dir=folder)
+    settings = load_settings({}, Places.of(environ={}, cwd=folder, home=folder, config_dir=folder))
     again = make_app(tmp_path, make_session(tmp_path), theme=settings.theme)
     assert again.theme == "gruvbox"
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
 import subprocess
+import threading
 from functools import cache, partial
 from pathlib import Path
 
@@ -136,6 +138,25 @@ async def test_the_preview_stops_converting_for_another_file(tmp_path: Path, mon
         await until(partial(working, made))
         (process,) = working(made)
     await until(lambda: process.poll() is not None)
+
+
+async def test_a_viewer_says_that_it_reads_and_closes_while_every_thread_is_busy(tmp_path: Path) -> None:
+    path, over = tmp_path / "notes.txt", threading.Event()
+    path.write_text("Some notes.")
+    try:
+        async with hosted() as (app, pilot):
+            for _ in range(100):
+                asyncio.get_running_loop().run_in_executor(None, over.wait)
+            await app.push_screen(ViewerScreen(path, tmp_path))
+            await until(lambda: "Reading the file" in screen_text(app))
+            await pilot.press("escape")
+            await until(lambda: len(app.screen_stack) == 1)
+            await app.push_screen(ViewerScreen(path, tmp_path))
+            await until(lambda: "Reading the file" in screen_text(app))
+            over.set()
+            await until(lambda: "Some notes." in screen_text(app))
+    finally:
+        over.set()
 
 
 @pytest.mark.parametrize("name", ["page.html", "picture.jpg"])

@@ -445,7 +445,7 @@ class TestSearchResults:
         table = self.full(tmp_path)
 
         def titles() -> list[str]:
-            return [table.hits[number].title for number in table.order]
+            return [table.hits[number].page.title for number in table.order]
 
         do(table, BodyCommand("sort", column=1))
         assert titles() == ["alpha", "Beta", "Gamma"]

@@ -6,6 +6,7 @@ from itertools import accumulate
 
 from hypothesis import given
 from hypothesis import strategies as st
+from rich.segment import Segment
 from rich.style import Style
 from textual.events import MouseScrollUp
 from textual.geometry import Offset, Region
@@ -14,8 +15,7 @@ from textual.strip import Strip
 
 from tests.tui.pane_host import PaneHost, hosted, rows
 from ua_tui.tui.render.layout import Line, wrap
-from ua_tui.tui.virtual_list.cache import LineCache
-from ua_tui.tui.virtual_list.source import Heights, RowSource
+from ua_tui.tui.virtual_list.source import Heights, LineCache, Rendered, RowSource
 from ua_tui.tui.virtual_list.virtual_list import VirtualList
 
 
@@ -103,15 +103,24 @@ def test_heights_are_the_sums_of_a_list(edits: list[tuple[int, int, list[int]]])
             assert offset < plain[index]
 
 
-def test_the_cache_is_bounded_by_lines_and_keeps_equal_lines() -> None:
+def test_the_cache_is_bounded_by_lines() -> None:
     cache = LineCache(most_lines=4)
-    first = cache.put("a", 1, [Strip.blank(1), Strip.blank(2)])
-    again = cache.put("a", 2, [Strip.blank(1), Strip.blank(3)])
-    assert again.strips[0] is first.strips[0]
+    cache.put("a", Rendered(1, [Strip.blank(1)] * 2))
+    cache.put("a", Rendered(2, [Strip.blank(1)] * 2))
     assert cache.get("a", 1) is None
-    cache.put("b", 1, [Strip.blank(1)] * 3)
+    cache.put("b", Rendered(1, [Strip.blank(1)] * 3))
     assert cache.get("a", 2) is None
     assert cache.get("b", 1) is not None
+
+
+def test_the_equal_lines_of_an_entry_that_is_rendered_again_are_the_same() -> None:
+    cache = LineCache()
+    older = Rendered(1, [Strip([Segment(text)]) for text in ("one", "two")])
+    newer = Rendered(2, [Strip([Segment(text)]) for text in ("one", "two grows", "three")])
+    cache.put("a", older)
+    cache.put("a", newer)
+    assert [strip.text for strip in newer.strips] == ["one", "two grows", "three"]
+    assert newer.strips[0] is older.strips[0]
 
 
 async def test_it_follows_the_end_and_stops_when_the_reader_moves_up() -> None:
@@ -216,6 +225,18 @@ async def test_only_changed_rows_are_painted() -> None:
         view.painted.clear()
         view.change(1, "tail grows\nand breaks")
         assert [(region.y, region.height) for region in view.painted] == [(4, 1)]
+
+
+async def test_what_is_selected_is_painted_where_it_moves_among_equal_lines() -> None:
+    async with hosted(Items(), 30, 9) as (view, pilot):
+        view.add(*["the same"] * 40)
+        view.place_at(0, 0)
+        view.screen.selections = {view: Selection(Offset(0, 3), Offset(8, 4))}
+        await pilot.pause()
+        view.painted.clear()
+        view.place_at(1, 0)
+        painted = {y for region in view.painted for y in range(region.y, region.bottom)}
+        assert {2, 3, 4} <= painted, "two lines are selected, and one was before"
 
 
 async def test_lines_have_the_edges_that_textual_gives_them() -> None:

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from ua_tui.core.errors import UniversalAgentError
 
 if TYPE_CHECKING:
-    from textual.screen import Screen
-
     from ua_tui.core.settings.model import Settings
     from ua_tui.core.trust.state import Answer
     from ua_tui.core.trust_question.question import FolderQuestion
     from ua_tui.tui.app.app import UaTuiApp
     from ua_tui.tui.screens.requests.folder_trust import FolderAnswer
-
-Result = TypeVar("Result")
 
 
 class FolderTrustQuestion:
@@ -53,23 +49,15 @@ class FolderTrustQuestion:
         requested = False
         self._app.status.state = "needs you"
         while True:
-            answer: FolderAnswer | None = await self._shown(FolderTrustScreen(question, requested=requested))
+            answer: FolderAnswer | None = await self._app.push_screen_wait(
+                FolderTrustScreen(question, requested=requested)
+            )
             if answer == "view":
-                await self._shown(FolderFilesScreen(question))
+                await self._app.push_screen_wait(FolderFilesScreen(question))
                 requested = True
             else:
                 self._app.status.state = self._app.state
                 return None if answer == "not_now" else answer
-
-    async def _shown(self, screen: Screen[Result]) -> Result | None:
-        closed: asyncio.Future[Result | None] = asyncio.get_running_loop().create_future()
-
-        def close(result: Result | None) -> None:
-            if not closed.done():
-                closed.set_result(result)
-
-        self._app.push_screen(screen, close)
-        return await closed
 
     async def _store(self, question: FolderQuestion, answer: Answer) -> bool:
         try:

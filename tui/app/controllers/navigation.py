@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ua_tui.core.errors import UniversalAgentError
 from ua_tui.core.text import clean_line
+from ua_tui.tui.app.open_session import open_fleet_row, open_read_only
 from ua_tui.tui.app.port import asking_result, resume_result
 
 if TYPE_CHECKING:
     from ua_tui.core.postgres.address import Address
     from ua_tui.core.settings.model import Settings
-    from ua_tui.core.team.fleet.rows import FleetRow
-    from ua_tui.core.team.fleet.source import FleetSource
     from ua_tui.tui.app.app import UaTuiApp
     from ua_tui.tui.app.controllers.shutdown import Shutdown
 
@@ -27,20 +25,44 @@ class Navigation:
     Args:
         app: shows them.
         shutdown: ends this session when another one is to be resumed.
-        read_session: shows a past session until the user closes it; `replay_session` replays it.
     """
 
-    def __init__(
-        self,
-        app: UaTuiApp,
-        shutdown: Shutdown,
-        read_session: Callable[[Path], None],
-        replay_session: Callable[[Path], None],
-    ) -> None:
+    def __init__(self, app: UaTuiApp, shutdown: Shutdown) -> None:
         self._app = app
         self._shutdown = shutdown
-        self._read_session = read_session
-        self._replay_session = replay_session
+
+    def open_context(self) -> None:
+        """Show what fills the context."""
+        from ua_tui.tui.screens.session.context import ContextScreen
+
+        self._app.push_screen(ContextScreen(self._app.controls))
+
+    def open_connections(self) -> None:
+        """Show the connections."""
+        from ua_tui.tui.screens.services.connections import ConnectionsScreen
+
+        self._app.push_screen(ConnectionsScreen(self._app.settings, lambda: self._app.session))
+
+    def open_permissions(self) -> None:
+        """Show the permission rules."""
+        from ua_tui.tui.screens.services.permissions import PermissionsScreen
+
+        self._app.push_screen(PermissionsScreen(lambda: self._app.session))
+
+    def open_agents(self) -> None:
+        """Show the sub-agents and skills."""
+        from ua_tui.tui.screens.services.agents import AgentsScreen
+
+        self._app.push_screen(AgentsScreen(self._app.settings, lambda: self._app.session))
+
+    def open_blacklist(self) -> None:
+        """Show the blacklist of the web reader."""
+        from ua_tui.core.storage.folders import WORKSPACES
+        from ua_tui.core.web_reader.blacklist import Blacklist
+        from ua_tui.tui.screens.services.blacklist import BlacklistScreen
+
+        blacklist = Blacklist(self._app.settings.workspace_base / WORKSPACES)
+        self._app.push_screen(BlacklistScreen(blacklist))
 
     def open_trace_link(self) -> None:
         """Offer the web page of the session's trace; show what is known of the trace if it has none."""
@@ -93,8 +115,8 @@ class Navigation:
         self._app.push_screen(
             SessionsScreen(
                 index,
-                self._read_session,
-                self._replay_session,
+                partial(open_read_only, self._app),
+                partial(open_read_only, self._app, command="replay"),
                 current=current,
                 database=place_of(self._app.settings),
             ),
@@ -109,12 +131,12 @@ class Navigation:
             self._app.notify(why, markup=False)
             return
         try:
-            self._replay_session(session.workspace.path)
+            open_read_only(self._app, session.workspace.path, "replay")
         except UniversalAgentError as error:
             self._app.notify(str(error), severity="warning", markup=False)
 
-    def open_fleet(self, open_row: Callable[[FleetRow, FleetSource], None]) -> None:
-        """Show the sessions of this machine and of the team; `open_row` shows one of them."""
+    def open_fleet(self) -> None:
+        """Show the sessions of this machine and of the team."""
         from ua_tui.core.errors import SettingsError
         from ua_tui.core.history.index import SessionIndex
         from ua_tui.core.team.fleet.source import FleetSource
@@ -127,7 +149,7 @@ class Navigation:
         except SettingsError as error:
             self._app.notify(str(error), severity="warning", markup=False)
             return
-        self._app.push_screen(FleetScreen(source, lambda row: open_row(row, source)))
+        self._app.push_screen(FleetScreen(source, lambda row: open_fleet_row(self._app, row, source)))
 
     def fork_session(self, query_id: str, text: str) -> None:
         """Fork the session before a query, after a confirmation; then end this session, and resume the fork."""
@@ -138,10 +160,9 @@ class Navigation:
         if refusal := self._app.source.fork_refusal:
             self._app.notify(refusal, markup=False)
             return
-        advice = (
-            "A new session knows everything before this query, which you can change. This one stays as it is, and is "
-            "closed."
-        )
+        is_replay = self._app.frame.controls is not None
+        closed = "The replay is closed." if is_replay else "This one stays as it is, and is closed."
+        advice = f"A new session knows everything before this query, which you can change. {closed}"
         dialog = ConfirmScreen(
             "Fork", f"Fork before “{clean_line(text, 160)}”?", advice, yes="Fork", no="Stay here"
         )

@@ -34,10 +34,7 @@ class Rewind:
             self._app.notify("The agent is not ready yet.", markup=False)
         elif self._app.state not in ("idle", "failed"):
             stop = self._app.keys.shown("session.stop")
-            why = f"The agent works: stop it with {stop}, then go back."
-            if self._app.state == "starting":
-                why = "The agent is not ready yet."
-            self._app.notify(why, markup=False)
+            self._app.notify(f"The agent works: stop it with {stop}, then go back.", markup=False)
         elif not queries:
             self._app.notify("There is no query to go back to.", markup=False)
         else:

@@ -36,9 +36,11 @@ from ua_tui.tui.panes.conversation.notices import AppMessage
 from ua_tui.tui.panes.conversation.page import BlockRows, Page
 from ua_tui.tui.panes.conversation.results import describe_file
 from ua_tui.tui.panes.conversation.search import Search
+from ua_tui.tui.panes.requests import CompareFile, OpenFile, StopSubagent
 from ua_tui.tui.render.format import spinner
 from ua_tui.tui.render.markdown.renderer import MARKDOWN_COMPONENTS, warm_up
 from ua_tui.tui.terminal.copy import copy_text
+from ua_tui.tui.viewers.view.links import LinkClicked
 from ua_tui.tui.virtual_list.virtual_list import VirtualList
 from ua_tui.tui.workers import start_job
 
@@ -64,6 +66,8 @@ class ConversationPane(VirtualList[Block]):
         dialogue: turns events into blocks.
         search: finds text, and marks it.
         suggestions: queries to try in a new session.
+        files_follow: whether the files of finished work come later than its events, so that `describe_results` is
+            called once they are there.
     """
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {
@@ -93,39 +97,14 @@ class ConversationPane(VirtualList[Block]):
         return (("move.open", "send"),) if self.suggestions.query else _HINTS
 
     @dataclass
-    class StopRequested(Message):
-        """A sub-agent is to be stopped, by the call that started it."""
-
-        tool_use_id: str
-
-    @dataclass
     class ForkRequested(Message):
         """The session is to be forked before a query."""
 
         query_id: str
         text: str
 
-    @dataclass
-    class LinkClicked(Message):
-        """A link was clicked or chosen; `url` is untrusted."""
-
-        url: str
-
-    @dataclass
-    class FileChosen(Message):
-        """A file is to be shown, from a `line` on; `path` is absolute, or relative to the session's folder."""
-
-        path: str
-        line: int = 0
-
     class EmptyClicked(Message):
         """The empty space below the last message was clicked."""
-
-    @dataclass
-    class CompareChosen(Message):
-        """A file of the session is to be compared with another version; `path` is relative to its folder."""
-
-        path: str
 
     class Suggested(Message):
         """The chosen query to try is to be sent."""
@@ -145,6 +124,7 @@ class ConversationPane(VirtualList[Block]):
         super().__init__(self.block_source, id=id)
         self.suggestions = self.block_source.suggestions
         self.zone = zone
+        self.files_follow = False
         self._clock = self.block_source.now = clock
         self._ticks = 0
         self._timer: Timer | None = None
@@ -179,7 +159,8 @@ class ConversationPane(VirtualList[Block]):
         if self._stale or self.block_source.deferred or self.block_source.view is not None:
             self.update_rows()
         self.search.update()
-        self._describe_results()
+        if not self.files_follow:
+            self.describe_results()
 
     def _run_timer(self) -> None:
         """Let time pass only while the agent works."""
@@ -237,7 +218,8 @@ class ConversationPane(VirtualList[Block]):
         move_search()
         self._run_timer()
         self.update_rows()
-        self._describe_results()
+        if not self.files_follow:
+            self.describe_results()
 
     def use_clock(self, clock: Callable[[], float]) -> None:
         """Take the time of day from another clock, such as that of a replay."""
@@ -264,7 +246,8 @@ class ConversationPane(VirtualList[Block]):
 
     # -- finished work ----------------------------------------------------------------------------
 
-    def _describe_results(self) -> None:
+    def describe_results(self) -> None:
+        """Read the files of new cards, and show what they say."""
         if self.dialogue.not_described and self.folder is not None and self.is_attached:
             start_job(self, self._describe_all, "results", replacing=False)
 
@@ -284,7 +267,7 @@ class ConversationPane(VirtualList[Block]):
         if result is None:
             self.notify("This session has no result to compare yet.", markup=False)
         else:
-            self.post_message(self.CompareChosen(result.path))
+            self.post_message(CompareFile(result.path))
 
     def action_fork(self) -> None:
         """Ask for a fork of the session before the query under the cursor, or before that of the answer there."""
@@ -303,7 +286,7 @@ class ConversationPane(VirtualList[Block]):
     def open_entry(self, entry: Block) -> None:
         """Show finished work; fold or unfold thinking and the text of sub-agents."""
         if isinstance(entry, Card):
-            self.post_message(self.FileChosen(entry.result.path))
+            self.post_message(OpenFile(entry.result.path))
             return
         fold = self.dialogue.folds.fold_of(entry)
         if fold is not None:
@@ -318,7 +301,7 @@ class ConversationPane(VirtualList[Block]):
         if fold is None:
             self.notify("Move to the sub-agent that is to be stopped.", markup=False)
         else:
-            self.post_message(self.StopRequested(str(fold.key)))
+            self.post_message(StopSubagent(str(fold.key)))
 
     def set_open(self, fold: Fold, opened: bool) -> None:
         """Show or hide the text of a fold."""
@@ -354,16 +337,16 @@ class ConversationPane(VirtualList[Block]):
         else:
             super().on_click(event)
 
-    def _link_of(self, meta: Mapping[str, object]) -> LinkClicked | FileChosen | CompareChosen | None:
+    def _link_of(self, meta: Mapping[str, object]) -> LinkClicked | OpenFile | CompareFile | None:
         match meta:
             case {"compare": str(path)}:
-                return self.CompareChosen(path)
+                return CompareFile(path)
             case {"url": str(url)} if url:
-                return self.LinkClicked(url)
+                return LinkClicked(url)
             case {"file": str(path), "line": int(line)}:
-                return self.FileChosen(path, line)
+                return OpenFile(path, line)
             case {"file": str(path)}:
-                return self.FileChosen(path)
+                return OpenFile(path)
             case _:
                 return None
 

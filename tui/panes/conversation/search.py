@@ -20,7 +20,7 @@ from textual.strip import Strip
 
 from ua_tui.tui.panes.conversation.blocks import Block, Fold, Heading, Prose
 from ua_tui.tui.panes.conversation.copy import text_of_block
-from ua_tui.tui.virtual_list.cache import Rendered
+from ua_tui.tui.virtual_list.source import Rendered
 from ua_tui.tui.virtual_list.typed_query import TypedQuery
 from ua_tui.tui.virtual_list.virtual_list import Bookmark, VirtualList
 from ua_tui.tui.workers import start_job
@@ -189,7 +189,6 @@ class Search:
         self._busy = False
         self._unfolded: list[Fold] = []
         self._drawn: dict[Hashable, tuple[Rendered, list[list[Span]]]] = {}
-        self._marked: dict[tuple[Hashable, int], tuple[Strip, tuple[object, ...], Strip]] = {}
         self.show()
 
     @property
@@ -215,7 +214,7 @@ class Search:
         self._fold_again(unless=None)
         self._findings = Findings(text) if text.strip() else None
         self._hit = None
-        self._forget_marks()
+        self._drawn.clear()
         if self._findings is not None:
             self._busy = True
             start_job(self._view, self._search, "find")
@@ -236,7 +235,7 @@ class Search:
         hit = view.index_of(self._hit.key) if self._hit is not None else None
         self._fold_again(unless=None if was_typing or hit is None else view.entries[hit].group)
         self._hit = None
-        self._forget_marks()
+        self._drawn.clear()
         if was_typing:
             view.set_cursor(self._origin.cursor)
             if self._origin.following:
@@ -315,7 +314,7 @@ class Search:
             if self._findings is None:
                 return
             self._findings = Findings(self.query.text)
-            self._forget_marks()
+            self._drawn.clear()
             if self._hit is not None and hit is not None:
                 self._hit = Hit(hit, self._hit.number)
             self._busy = True
@@ -400,10 +399,6 @@ class Search:
             parts.append((f" {rank}/{total}{more}" if total or more else f" {self.nothing}", "bold"))
         self._view.border_title = Content.assemble(*parts)
 
-    def _forget_marks(self) -> None:
-        self._drawn.clear()
-        self._marked.clear()
-
     def _matches(self, block: Block, rendered: Rendered) -> list[list[Span]]:
         assert self._findings is not None
         known = self._drawn.get(block.key)
@@ -417,21 +412,15 @@ class Search:
         if self._findings is None:
             return strip
         current = self._hit.number if self._hit is not None and self._hit.key == entry.key else -1
-        spans = tuple(
+        spans = [
             (span.start, span.end, number == current)
             for number, match in enumerate(self._matches(entry, rendered))
             for span in match
             if span.line == line
-        )
+        ]
         if not spans:
             return strip
-        # The same strip again as long as nothing about it changed: it is not painted again then.
-        known = self._marked.get((entry.key, line))
-        if known is not None and known[0] is strip and known[1] == spans:
-            return known[2]
-        marked = _mark_spans(strip, spans, self._view.palette)
-        self._marked[entry.key, line] = (strip, spans, marked)
-        return marked
+        return _mark_spans(strip, spans, self._view.palette)
 
 
 def _mark_spans(strip: Strip, spans: Sequence[tuple[int, int, bool]], palette: Mapping[str, Style]) -> Strip:

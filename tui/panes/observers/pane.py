@@ -32,6 +32,7 @@ from ua_tui.core.view.records import ObserverRuns
 from ua_tui.core.view.session import SessionView
 from ua_tui.tui.keys.places import KeyPlace, key_binding
 from ua_tui.tui.panes.columns import TableStyles, render_columns
+from ua_tui.tui.panes.requests import ShowCall
 from ua_tui.tui.render.format import Mark, artifact_name, middle_cut, name_cut, tail_cut
 from ua_tui.tui.render.layout import (
     PLAIN,
@@ -386,12 +387,6 @@ class ObserversPane(VirtualList[Run]):
 
         path: str
 
-    @dataclass
-    class CallRequested(Message):
-        """The call that a run is about is to be shown."""
-
-        tool_use_id: str
-
     def __init__(self, *, id: str | None = None) -> None:
         self.run_source = RunRows()
         super().__init__(self.run_source, id=id)
@@ -561,4 +556,4 @@ class ObserversPane(VirtualList[Run]):
         """Show the call that the run under the cursor is about."""
         run = self.cursor
         if run is not None and run.tool_use_id:
-            self.post_message(self.CallRequested(run.tool_use_id))
+            self.post_message(ShowCall(run.tool_use_id, "The tool call of this run is not in the trace."))

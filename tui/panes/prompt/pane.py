@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import re
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass
@@ -315,12 +314,11 @@ class Prompt(TextArea):
 
     def action_edit_outside(self) -> None:
         """Continue in the person's editor, with pastes written out; a failure leaves the prompt unchanged."""
-        from ua_tui.tui.terminal.programs import EDITOR, command_of, edit, edit_draft
+        from ua_tui.tui.terminal.programs import edit, edit_draft
 
         self._completer.hide()
         try:
-            command = command_of(EDITOR, os.environ)
-            text = edit_draft(self.value, lambda path: edit(self.app, path, command))
+            text = edit_draft(self.value, partial(edit, self.app))
         except UniversalAgentError as error:
             self.notify(str(error), severity="warning", markup=False)
             return

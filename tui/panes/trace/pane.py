@@ -18,6 +18,7 @@ from ua_tui.core.events.units import quantity
 from ua_tui.core.view.records import Call
 from ua_tui.core.view.session import SessionView
 from ua_tui.tui.keys.places import FILTER, FOLD, SEARCH, KeyPlace, key_binding
+from ua_tui.tui.panes.requests import StopSubagent
 from ua_tui.tui.panes.trace.calls import CallNode
 from ua_tui.tui.panes.trace.rows import TraceRows, TraceTheme
 from ua_tui.tui.panes.trace.tree import CallTree
@@ -76,12 +77,6 @@ class TracePane(VirtualList[CallNode]):
     @dataclass
     class Opened(Message):
         """A call is to be shown in full."""
-
-        tool_use_id: str
-
-    @dataclass
-    class StopRequested(Message):
-        """A sub-agent is to be stopped, by the call that started it."""
 
         tool_use_id: str
 
@@ -258,7 +253,7 @@ class TracePane(VirtualList[CallNode]):
         if agent is None:
             self.notify("No sub-agent runs here.", markup=False)
         else:
-            self.post_message(self.StopRequested(agent.key))
+            self.post_message(StopSubagent(agent.key))
 
     # -- the filter -------------------------------------------------------------------------------
 

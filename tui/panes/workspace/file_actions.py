@@ -21,6 +21,7 @@ from ua_tui.core.events.units import size
 from ua_tui.core.storage.workspace import REPORT_INDEX, is_record
 from ua_tui.core.text import clean_line, natural_key
 from ua_tui.tui.keys.places import COPY_FILE, key_binding
+from ua_tui.tui.panes.requests import CompareFile, ShowCall
 from ua_tui.tui.panes.workspace.folder_tree import Row
 from ua_tui.tui.terminal.copy import copy_text
 from ua_tui.tui.workers import start_job
@@ -54,18 +55,6 @@ class FileActions(Widget):
     origins: Origins
     copies: Path | None = None
     """Where copies for the browser are written; the user's cache folder when None."""
-
-    @dataclass
-    class CallRequested(Message):
-        """The call that a file came from is to be shown; `tool_use_id` is of this session."""
-
-        tool_use_id: str
-
-    @dataclass
-    class CompareRequested(Message):
-        """A file is to be compared with another version of it."""
-
-        path: Path
 
     @dataclass
     class DeletionRequested(Message):
@@ -117,8 +106,10 @@ class FileActions(Widget):
 
     def action_copy_text(self) -> None:
         """Copy the text of the file under the cursor."""
+        from ua_tui.tui.viewers.export import copy_file
+
         if (here := self._here()) is not None:
-            start_job(self, partial(copy_file, self, Path(here[1].path)), "copy")
+            copy_file(self, Path(here[1].path))
 
     # -- the call it came from --------------------------------------------------------------------
 
@@ -141,7 +132,7 @@ class FileActions(Widget):
             name = clean_line(os.path.basename(row.path), _NAME)
             self._report(f"No known call of this session made {name}.")
         else:
-            self.post_message(self.CallRequested(origin))
+            self.post_message(ShowCall(origin, "The call that made this file is not in the trace."))
 
     @abstractmethod
     def _session_folder(self) -> str | None:
@@ -164,7 +155,7 @@ class FileActions(Widget):
 
     def action_edit(self) -> None:
         """Open the file under the cursor in the person's editor, if it is text."""
-        from ua_tui.tui.terminal.programs import EDITOR, NoProgram, command_of, edit
+        from ua_tui.tui.terminal.programs import edit_file
         from ua_tui.tui.viewers.export import why_not_edited
 
         here = self._here()
@@ -172,21 +163,13 @@ class FileActions(Widget):
             return
         place, row = here
         path = Path(row.path)
-        name = clean_line(path.name, _NAME)
         why = why_kept(place, row.path) or why_not_edited(path)
         if why is not None:
             self._report(why, warning=True)
-            return
-        try:
-            code = edit(self.app, path, command_of(EDITOR, os.environ))
-        except NoProgram as error:
-            self._report(str(error), warning=True)
-            return
-        if code:
-            self._report(f"The editor exited with code {code}: {name} may not be saved.", warning=True)
-        self.tree_view.mark_seen(row.path)
-        self.tree_view.rescan()
-        self.tree_view.report_cursor_again()
+        elif edit_file(self, path):
+            self.tree_view.mark_seen(row.path)
+            self.tree_view.rescan()
+            self.tree_view.report_cursor_again()
 
     def action_open_outside(self) -> None:
         """Open the file under the cursor externally: HTML without scripts in the browser, others with the desktop."""
@@ -210,7 +193,7 @@ class FileActions(Widget):
         if row.entry is not None and row.entry.is_folder:
             self._report("A folder cannot be compared: choose a file in it.")
         else:
-            self.post_message(self.CompareRequested(Path(row.path)))
+            self.post_message(CompareFile(row.path))
 
     # -- deleting ---------------------------------------------------------------------------------
 
@@ -244,18 +227,6 @@ class FileActions(Widget):
         else:
             self._report(f"{name} is deleted." if was_there else f"{name} was already deleted.")
         self.tree_view.request_scan({os.path.dirname(row.path)})
-
-
-async def copy_file(widget: Widget, path: Path) -> None:
-    """Copy the complete text of a file, or report why that is not possible."""
-    from ua_tui.tui.viewers.export import text_of
-
-    try:
-        text = await asyncio.to_thread(text_of, path)
-    except UniversalAgentError as error:
-        widget.notify(str(error), markup=False, severity="warning")
-    else:
-        copy_text(widget, text, "Text")
 
 
 class ProtectedFile(WorkspaceError):

@@ -28,10 +28,10 @@ from ua_tui.core.events.units import quantity
 from ua_tui.core.storage.workspace import saved_reports_of
 from ua_tui.core.view.session import SessionView
 from ua_tui.tui.keys.places import SEARCH, KeyPlace, key_binding
+from ua_tui.tui.panes.requests import OpenFile
 from ua_tui.tui.panes.workspace.file_actions import FileActions
 from ua_tui.tui.panes.workspace.locations import Place, PlaceTabs, Tab, place_of, places_of
 from ua_tui.tui.panes.workspace.provenance import Origins
-from ua_tui.tui.panes.workspace.scan import file_time_ns
 from ua_tui.tui.panes.workspace.tree import WorkspaceTree
 from ua_tui.tui.viewers.reader import BINARY_SUFFIXES
 from ua_tui.tui.widgets.modal import unscrolled_size
@@ -62,12 +62,6 @@ class WorkspacePane(FileActions, Vertical):
     virtual_size = unscrolled_size()
 
     @dataclass
-    class Opened(Message):
-        """A file is to be shown."""
-
-        path: Path
-
-    @dataclass
     class Highlighted(Message):
         """The cursor came to a file or folder, or to nothing when none is left."""
 
@@ -75,18 +69,20 @@ class WorkspacePane(FileActions, Vertical):
 
     @property
     def key_hints(self) -> tuple[tuple[str, str], ...]:
-        """The most useful keys; editing is offered for what may be text."""
+        """The most useful keys; editing is offered for what may be text, and no change where it is read-only."""
         row = self.tree_view.cursor
+        may_change = self.place is None or not self.place.read_only
         is_text = row is None or PurePath(row.path).suffix.lower() not in BINARY_SUFFIXES
         return (
             ("move.open", "open"),
             ("find.search", "filter"),
             ("call.origin", "origin"),
-            *((("file.compare", "compare"), ("file.edit", "edit")) if is_text else ()),
+            *((("file.compare", "compare"),) if is_text else ()),
+            *((("file.edit", "edit"),) if is_text and may_change else ()),
             ("file.open_outside", "open outside"),
             ("workspace.sort", "sort"),
             ("workspace.next_place", "next folder"),
-            ("file.delete", "delete"),
+            *((("file.delete", "delete"),) if may_change else ()),
         )
 
     def __init__(
@@ -206,12 +202,6 @@ class WorkspacePane(FileActions, Vertical):
         if place is not self.place:
             self._go_to(place)
         self.tree_view.reveal(wanted)
-
-    def count_as_seen(self) -> None:
-        """Let no file of the session that is there now be new."""
-        self.tree_view.unseen.clear()
-        if self._places:
-            self._places[0].since_ns = file_time_ns()
 
     def rescan(self) -> None:
         """Scan every listed folder again."""
@@ -367,7 +357,7 @@ class WorkspacePane(FileActions, Vertical):
         """Open a file."""
         event.stop()
         self.tree_view.mark_seen(event.row.path)
-        self.post_message(self.Opened(Path(event.row.path)))
+        self.post_message(OpenFile(event.row.path))
 
     def show_note(self, note: str) -> None:
         """Show a note at the beginning of the lower border."""

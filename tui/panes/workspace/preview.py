@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import stat
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -20,7 +21,7 @@ from ua_tui.core.storage.compression import inner_name
 from ua_tui.core.text import clean_line
 from ua_tui.core.view.session import SessionView
 from ua_tui.tui.keys.places import COPY_FILE, KeyPlace, key_binding
-from ua_tui.tui.panes.workspace.file_actions import FileAction, copy_file
+from ua_tui.tui.panes.workspace.file_actions import FileAction
 from ua_tui.tui.panes.workspace.scan import list_folder
 from ua_tui.tui.terminal.copy import copy_text
 from ua_tui.tui.viewers.bodies.text import TextBody
@@ -37,6 +38,7 @@ from ua_tui.tui.workers import start_job
 _PATIENCE_SECONDS = 0.06
 _COUNTED = 2_000
 _NAME = 120
+_Version = tuple[Path, int, int]
 
 
 class PreviewPane(DocumentView):
@@ -75,6 +77,7 @@ class PreviewPane(DocumentView):
         self.path: Path | None = None
         self.document: Document | None = None
         self._is_outdated = False
+        self._version: _Version | None = None
         self._raw = False
         self._summary: TextBody | None = None
 
@@ -118,8 +121,10 @@ class PreviewPane(DocumentView):
 
     def action_copy_text(self) -> None:
         """Copy the text of the file shown: the complete text, or nothing."""
+        from ua_tui.tui.viewers.export import copy_file
+
         if self.path is not None:
-            start_job(self, partial(copy_file, self, self.path), "copy")
+            copy_file(self, self.path)
 
     def on_document_view_requested(self, event: DocumentView.Requested) -> None:
         """Copy a part of the file, or request that the article of a row is opened."""
@@ -149,6 +154,10 @@ class PreviewPane(DocumentView):
         self.path = path
         start_job(self, partial(self._read, path), "preview")
 
+    def has_read(self, path: Path) -> bool:
+        """Whether this file is shown, and has not changed since it was read."""
+        return path == self.path and self._version is not None and self._version == _version_of(path)
+
     def handle_event(self, event: Event, view: SessionView) -> None:
         """Note that a new version of the file was saved."""
         if isinstance(event, ArtifactSaved | ArtifactChanged) and self.path is not None:
@@ -166,6 +175,7 @@ class PreviewPane(DocumentView):
         # The cursor passes many files on its way: only one that it rests on is read.
         await asyncio.sleep(_PATIENCE_SECONDS)
         name = clean_line(path.name, _NAME)
+        self._version = await asyncio.to_thread(_version_of, path)
         try:
             if await asyncio.to_thread(_is_folder, path):
                 description = await asyncio.to_thread(_describe_folder, path)
@@ -209,6 +219,15 @@ def _find_summary(path: Path, stop: Stop) -> TextBody | None:
     if found is None or found.report is None or not found.is_current:
         return None
     return summary_body(found.report)
+
+
+def _version_of(path: Path) -> _Version | None:
+    """What tells one version of a file from another; None for what is no file."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return (path, found.st_mtime_ns, found.st_size) if stat.S_ISREG(found.st_mode) else None
 
 
 def _is_folder(path: Path) -> bool:

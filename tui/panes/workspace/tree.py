@@ -24,7 +24,7 @@ from ua_tui.tui.panes.workspace.locations import Place
 from ua_tui.tui.panes.workspace.rows import FileRows
 from ua_tui.tui.panes.workspace.scan import FileEntry, list_folders
 from ua_tui.tui.panes.workspace.watch import FolderWatch, Hints, Unseen
-from ua_tui.tui.virtual_list.cache import Rendered
+from ua_tui.tui.virtual_list.source import Rendered
 from ua_tui.tui.virtual_list.virtual_list import VirtualList
 from ua_tui.tui.workers import start_job
 

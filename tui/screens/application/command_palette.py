@@ -119,6 +119,7 @@ def _row(command: Command, width: int) -> Content:
     name = command.hit.prompt
     title = name if isinstance(name, Content) else Content(str(name))
     room = width - title.cell_length - GAP
-    about = tail_cut(command.hit.help or "", room) if room > 0 else ""
+    help_text = Content.from_markup(command.hit.help or "").plain
+    about = tail_cut(help_text, room) if room > 0 else ""
     space = " " * max(0, width - title.cell_length - cell_len(about))
     return Content.assemble(title, space, (about, "$text-on-rows"))

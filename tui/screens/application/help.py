@@ -118,7 +118,11 @@ def show_help(app: App[Any], *, everything: bool = False) -> None:
     if isinstance(app.screen, HelpScreen):
         return
     focused = app.focused
-    nodes = (focused or app.screen).ancestors_with_self
+    nodes: list[DOMNode] = []
+    for node in (focused or app.screen).ancestors_with_self:
+        # The keys that no pane takes are those of the controls, such as the time line of a replay.
+        controls = getattr(node, "controls", None)
+        nodes += [controls, node] if isinstance(controls, DOMNode) else [node]
     here = classes_with_place(node for node in nodes if node is not app or not isinstance(app.screen, Modal))
     typing = focused is not None and focused.check_consume_key("a", "a")
     idle = (getattr(node, "idle_actions", ()) for node in nodes)

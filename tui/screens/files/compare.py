@@ -65,7 +65,7 @@ OF_TREES_AND_TABLES = (
 )
 """The beginnings of the names of actions that do nothing where texts are compared."""
 _ALONE = (
-    "No other version of this text is known. Versions are what the agent wrote to the file in its session, "
+    "No other version of this file is known. Versions are what the agent wrote to it in its session, "
     "and the copies in SAVED_REPORTS."
 )
 _SAME = "Both versions have the same text."

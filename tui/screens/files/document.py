@@ -21,6 +21,7 @@ from ua_tui.tui.viewers.cursor_body import BodyCommand, CopyText, OpenArticle, S
 from ua_tui.tui.viewers.view.chrome import KeyLine, TitleLine
 from ua_tui.tui.viewers.view.detail_panel import DetailPanel
 from ua_tui.tui.viewers.view.document_view import DocumentView
+from ua_tui.tui.viewers.view.links import LinkClicked
 from ua_tui.tui.widgets.modal import Modal
 from ua_tui.tui.workers import start_job
 
@@ -121,7 +122,7 @@ class DocumentScreen(Modal[Answer]):
                     "csv",
                 )
 
-    def on_document_view_link_clicked(self, event: DocumentView.LinkClicked) -> None:
+    def on_link_clicked(self, event: LinkClicked) -> None:
         """Ask before a link is opened."""
         event.stop()
         follow_link(self, event.url)

@@ -37,7 +37,7 @@ _OLD = "The check is of another version of this file. Press R to check it as it 
 _NONE = "This report has not been checked. Press R to check it."
 _EMPTY = "The report has no claims to check."
 _NO_REPORT = "Only HTML, Markdown, text and PDF are checked as reports."
-_NO_SESSION = "This file belongs to no session, so there is nothing to check it against."
+_NO_SESSION = "This file belongs to no session, or to a replay, so nothing is checked here."
 
 
 class ReportEvidence:

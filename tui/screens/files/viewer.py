@@ -47,7 +47,7 @@ from ua_tui.tui.viewers.claims.view import EvidencePanel, ReportView
 from ua_tui.tui.viewers.contract import FULL_LIMIT, PREVIEW_LIMIT
 from ua_tui.tui.viewers.cursor_body import CursorBody, OpenArticle
 from ua_tui.tui.viewers.document import Body, Document
-from ua_tui.tui.viewers.export import open_outside, text_of, why_not_edited
+from ua_tui.tui.viewers.export import copy_file, open_outside, why_not_edited
 from ua_tui.tui.viewers.passage import Passage
 from ua_tui.tui.viewers.reader import FileUnviewable
 from ua_tui.tui.viewers.registry import READING, load, load_page, read_document
@@ -564,16 +564,7 @@ class ViewerScreen(DocumentScreen[None]):
 
     def action_copy_text(self) -> None:
         """Copy the full raw text, or nothing."""
-        start_job(self, self._copy_text, "copy")
-
-    async def _copy_text(self) -> None:
-
-        try:
-            text = await asyncio.to_thread(text_of, self.path)
-        except UniversalAgentError as error:
-            self.warn(str(error))
-        else:
-            copy_text(self, text, "Text")
+        copy_file(self, self.path)
 
     def action_open_outside(self) -> None:
         """Open the file in another program; HTML in the browser, without scripts."""
@@ -595,26 +586,19 @@ class ViewerScreen(DocumentScreen[None]):
         if body is not None and EXPORT_KEY in body.keys:
             super().action_export()
         elif (origin := self.evidence.origin) is None:
-            self.warn("Only a table, or a report that its session wrote, can be exported.")
+            self.warn("Only tables, and reports of a session outside a replay, can be exported.")
         else:
             export_session(self.app, origin.session, origin.source)
 
     def action_edit(self) -> None:
         """Open the file in the person's editor, then read it again."""
-        from ua_tui.tui.terminal.programs import EDITOR, NoProgram, command_of, edit
+        from ua_tui.tui.terminal.programs import edit_file
 
         why = self._protection("changed") or why_not_edited(self.path)
         if why is not None:
             self.warn(why)
-            return
-        try:
-            code = edit(self.app, self.path, command_of(EDITOR, os.environ))
-        except NoProgram as error:
-            self.warn(str(error))
-            return
-        if code:
-            self.warn(f"The editor exited with code {code}: the file may not be saved.")
-        self.action_reload()
+        elif edit_file(self, self.path):
+            self.action_reload()
 
     def action_compare(self) -> None:
         """Compare the file with the version before it."""

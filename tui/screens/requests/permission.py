@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Collection
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -265,16 +265,13 @@ class PermissionScreen(Dialog[PermissionAnswer | None]):
     async def action_edit_outside(self) -> None:
         """Change the arguments as JSON in the person's editor; a failure leaves the fields unchanged."""
         from ua_tui.core.errors import UniversalAgentError
-        from ua_tui.tui.terminal.programs import EDITOR, command_of, edit, edit_draft
+        from ua_tui.tui.terminal.programs import edit, edit_draft
 
         editor = self.query_one(ArgumentsEditor)
         if not editor.display:
             return
         try:
-            command = command_of(EDITOR, os.environ)
-            await editor.edit_outside(
-                lambda text, name: edit_draft(text, lambda path: edit(self.app, path, command), name)
-            )
+            await editor.edit_outside(lambda text, name: edit_draft(text, partial(edit, self.app), name))
         except UniversalAgentError as error:
             self.warn(str(error))
 

@@ -20,7 +20,7 @@ from ua_tui.core.settings.model import Settings
 from ua_tui.core.settings.places import Places
 from ua_tui.core.text import clean_line
 from ua_tui.tui.keys.places import KeyPlace, key_binding
-from ua_tui.tui.ports import ScreenHost, SessionPort
+from ua_tui.tui.ports import SessionPort
 from ua_tui.tui.render.format import middle_cut
 from ua_tui.tui.screens.services.row_screen import MUTED, RowScreen, field, hanging
 from ua_tui.tui.viewers.view.chrome import TitleLine
@@ -37,11 +37,6 @@ _STATES = {
     "off": ("·", MUTED),
 }
 _FROMS = {"project": "folder", "user": "yours", "shipped": "ua-tui"}
-
-
-def open_screen(app: ScreenHost) -> None:
-    """Show the sub-agents and skills."""
-    app.push_screen(AgentsScreen(app.settings, lambda: app.session))
 
 
 class AgentsScreen(RowScreen[RosterEntry]):

@@ -13,11 +13,9 @@ from textual.content import Content
 from textual.widgets import Static
 
 from ua_tui.core.errors import UniversalAgentError
-from ua_tui.core.storage.folders import WORKSPACES
 from ua_tui.core.text import clean_line
 from ua_tui.core.web_reader.blacklist import Blacklist, Listing
 from ua_tui.tui.keys.places import REMOVE, KeyPlace, key_binding
-from ua_tui.tui.ports import ScreenHost
 from ua_tui.tui.widgets.choice_list import ChoiceList
 from ua_tui.tui.widgets.dialog import Box, Choice, Dialog, Foot
 from ua_tui.tui.workers import start_job
@@ -27,11 +25,6 @@ _EMPTY = (
     "three such errors."
 )
 _WHAT = "The web reader cannot read pages of these sites. They are skipped until the date shown."
-
-
-def open_screen(app: ScreenHost) -> None:
-    """Show the blacklist."""
-    app.push_screen(BlacklistScreen(Blacklist(app.settings.workspace_base / WORKSPACES)))
 
 
 class BlacklistScreen(Dialog[None]):

@@ -21,11 +21,12 @@ from ua_tui.core.errors import UniversalAgentError
 from ua_tui.core.events.types import Event, McpServer, McpStatus
 from ua_tui.core.provider.credentials import credentials_of, servers_of
 from ua_tui.core.settings.model import Settings
+from ua_tui.core.settings.places import Places
 from ua_tui.core.telemetry.export_errors import Destination
 from ua_tui.core.telemetry.tracer import trace_targets
 from ua_tui.core.text import clean_line
 from ua_tui.tui.keys.places import KeyPlace, key_binding
-from ua_tui.tui.ports import ScreenHost, SessionPort
+from ua_tui.tui.ports import SessionPort
 from ua_tui.tui.screens.services import connection_rows as texts
 from ua_tui.tui.screens.services.login import LoginScreen
 from ua_tui.tui.screens.services.row_screen import RowScreen
@@ -41,11 +42,6 @@ if TYPE_CHECKING:
 ROOMY = NARROW[1][0]
 
 Examine = Callable[[Settings], AsyncIterator[Check]]
-
-
-def open_screen(app: ScreenHost) -> None:
-    """Show the connections."""
-    app.push_screen(ConnectionsScreen(app.settings, lambda: app.session))
 
 
 class ConnectionsScreen(RowScreen[McpServer]):
@@ -162,7 +158,7 @@ class ConnectionsScreen(RowScreen[McpServer]):
 
     async def _read_credentials(self) -> None:
         settings, environ = self._settings, os.environ
-        found = await asyncio.to_thread(credentials_of, settings, environ=environ)
+        found = await asyncio.to_thread(credentials_of, settings, Places.of(environ=environ))
         token = None if settings.demo else settings.logfire_token
         self._credentials = partial(
             texts.credentials,

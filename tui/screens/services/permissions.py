@@ -20,7 +20,7 @@ from ua_tui.core.events.units import quantity
 from ua_tui.core.history.permission_log import PermissionDecision, read_decisions
 from ua_tui.core.text import clean_line
 from ua_tui.tui.keys.places import REMOVE, KeyPlace, key_binding
-from ua_tui.tui.ports import ScreenHost, SessionPort
+from ua_tui.tui.ports import SessionPort
 from ua_tui.tui.screens.services.row_screen import MUTED, RowScreen, field, hanging
 from ua_tui.tui.viewers.view.chrome import TitleLine
 from ua_tui.tui.widgets.choice_list import RowList
@@ -39,11 +39,6 @@ _LIFETIMES = {
     "config.toml": "until you remove it in your own config.toml: ua-tui config shows where",
 }
 _EMPTY = f"{NO_RULES} A permission dialog can add a rule."
-
-
-def open_screen(app: ScreenHost) -> None:
-    """Show the permission rules."""
-    app.push_screen(PermissionsScreen(lambda: app.session))
 
 
 class PermissionsScreen(RowScreen[Rule]):

@@ -12,14 +12,8 @@ from textual.widgets import Static
 from ua_tui.core.events.units import money, quantity, spent_of
 from ua_tui.core.text import clean_line
 from ua_tui.tui.keys.places import KeyPlace, key_binding
-from ua_tui.tui.ports import ScreenHost
 from ua_tui.tui.screens.requests.text_answer import TextAnswer
 from ua_tui.tui.widgets.dialog import Box, Choice, Dialog, Foot, fields
-
-
-def open_screen(app: ScreenHost) -> None:
-    """Open the spending limit."""
-    app.budget.open()
 
 
 def amount_of(text: str) -> float | None:

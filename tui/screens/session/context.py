@@ -14,7 +14,6 @@ from ua_tui.core.errors import UniversalAgentError
 from ua_tui.core.events.units import count
 from ua_tui.core.text import clean_line
 from ua_tui.tui.keys.places import KeyPlace, key_binding
-from ua_tui.tui.ports import ScreenHost
 from ua_tui.tui.widgets.dialog import Box, Choice, Dialog, Foot
 from ua_tui.tui.workers import start_job
 
@@ -23,11 +22,6 @@ if TYPE_CHECKING:
     from ua_tui.core.session.session import Session
 
 _NAME = 28
-
-
-def open_screen(app: ScreenHost) -> None:
-    """Show what fills the context."""
-    app.push_screen(ContextScreen(app.session.controls if app.session is not None else None))
 
 
 class ContextScreen(Dialog[None]):

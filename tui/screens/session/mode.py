@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import ClassVar
 
 from rich.cells import cell_len
@@ -13,7 +12,6 @@ from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
 from ua_tui.core.events.describe import MODE_RULES
-from ua_tui.tui.ports import ScreenHost
 from ua_tui.tui.screens.session.confirm import ConfirmScreen
 from ua_tui.tui.widgets.choice_list import LetterKeyList
 from ua_tui.tui.widgets.dialog import Box, Dialog, Foot
@@ -28,21 +26,6 @@ _SKIP = (
     "Every tool runs without asking, also one that sends, changes or deletes something, and also if a page or a mail "
     "tells the agent to run it. Rules that deny or ask still hold."
 )
-
-
-def open_screen(app: ScreenHost) -> None:
-    """Open the choice of the permission mode."""
-    app.permission_mode.open()
-
-
-def choices() -> Mapping[str, str]:
-    """Return the modes, each with its rule."""
-    return MODE_RULES
-
-
-def choose(app: ScreenHost, mode: str) -> None:
-    """Change the mode, after a confirmation if it skips every check."""
-    app.permission_mode.choose(mode)
 
 
 class ModeScreen(Dialog[str | None]):

@@ -17,7 +17,6 @@ from textual.widgets.option_list import Option
 from ua_tui.core.provider.models import KnownModel, ModelChoice
 from ua_tui.core.settings.model import EFFORTS, Effort
 from ua_tui.core.text import clean_line
-from ua_tui.tui.ports import ScreenHost
 from ua_tui.tui.render.format import effort_of, fallback_of, middle_cut, tail_cut
 from ua_tui.tui.screens.requests.text_answer import TextAnswer
 from ua_tui.tui.widgets.choice_list import LetterKeyList
@@ -28,11 +27,6 @@ _GAP = 2
 _LONGEST = 200
 _IN_USE = "●"
 _PRICE = re.compile(r"\$[\d.,]+/\$[\d.,]+")
-
-
-def open_screen(app: ScreenHost) -> None:
-    """Open the choice of the model."""
-    app.model_selection.open()
 
 
 class ModelScreen(Dialog[ModelChoice | None]):

@@ -12,16 +12,9 @@ from textual.widgets import OptionList, Static
 
 from ua_tui.tui.keys.keymap import keys_of
 from ua_tui.tui.keys.places import REMOVE, KeyPlace, key_binding
-from ua_tui.tui.ports import ScreenHost
 from ua_tui.tui.render.format import first_line
 from ua_tui.tui.widgets.choice_list import ChoiceList
 from ua_tui.tui.widgets.dialog import Box, Dialog, Foot
-
-
-def open_screen(app: ScreenHost) -> None:
-    """Open the queue."""
-    app.queries.open()
-
 
 _MOVE = Binding.Group("move the query")
 

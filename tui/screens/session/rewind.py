@@ -17,7 +17,6 @@ from ua_tui.core.versions.restoring import Plan
 from ua_tui.core.view.records import Query
 from ua_tui.tui.keys.keymap import keys_of
 from ua_tui.tui.keys.places import KEEP, KeyPlace, key_binding
-from ua_tui.tui.ports import ScreenHost
 from ua_tui.tui.render.format import first_line, tail_cut
 from ua_tui.tui.widgets.choice_list import LetterKeyList
 from ua_tui.tui.widgets.dialog import QUIET_SECONDS, Box, Choice, Dialog, FactRows, Foot
@@ -32,11 +31,6 @@ _REASONS = (
 )
 
 Answer = Literal["stay", "conversation", "files"]
-
-
-def open_screen(app: ScreenHost) -> None:
-    """Choose the query to go back to."""
-    app.rewind.open()
 
 
 class RewindScreen(Dialog[Query | None]):
@@ -136,16 +130,16 @@ class ReturnScreen(Dialog[Answer]):
             changes = len(plan.changes) if plan is not None else 0
             choices = [
                 Choice("n", "Stay", "stay", "answer('stay')"),
-                Choice("c", "Conversation", "conversation", "answer('conversation')"),
+                Choice("c", "Conversation", "rewind-conversation", "answer('conversation')"),
             ]
             if changes:
                 files = f"Conversation, {quantity(changes, 'file')}"
-                choices.append(Choice("f", files, "files", "answer('files')"))
+                choices.append(Choice("f", files, "rewind-files", "answer('files')"))
             yield Foot(*choices)
 
     def action_answer(self, value: Answer) -> None:
         """Close with the answer; without files to change there is none about them."""
-        if value != "files" or self.query("#files"):
+        if value != "files" or self.query("#rewind-files"):
             super().action_answer(value)
 
     def _rows(self) -> list[tuple[str, str]]:

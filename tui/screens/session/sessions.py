@@ -24,7 +24,6 @@ from ua_tui.core.knowledge.records import Hit
 from ua_tui.core.text import clean_line, natural_key
 from ua_tui.tui.keys.keymap import keys_of
 from ua_tui.tui.keys.places import REMOVE, SEARCH, TO_PROMPT, KeyPlace, key_binding
-from ua_tui.tui.ports import ScreenHost
 from ua_tui.tui.render.format import tail_cut
 from ua_tui.tui.screens.files.export import export_session
 from ua_tui.tui.screens.knowledge.hit_text import KIND_NAMES, line_of, pieces_of
@@ -50,11 +49,6 @@ _QUERY_CELLS = 24
 """Cells of the search text in the title."""
 
 Item = TypeVar("Item")
-
-
-def open_screen(app: ScreenHost) -> None:
-    """Show the sessions."""
-    app.open_sessions()
 
 
 class SessionsScreen(Modal[Path | None]):

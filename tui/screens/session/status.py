@@ -9,13 +9,7 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 
 from ua_tui.tui.keys.places import KeyPlace, key_binding
-from ua_tui.tui.ports import ScreenHost
 from ua_tui.tui.widgets.dialog import Box, Choice, Dialog, FactRows, Foot
-
-
-def open_screen(app: ScreenHost) -> None:
-    """Show the status of the session."""
-    app.status.open()
 
 
 class StatusScreen(Dialog[None]):

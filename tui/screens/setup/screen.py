@@ -20,7 +20,6 @@ from ua_tui.core.errors import SettingsError
 from ua_tui.core.provider.probe import ModelVerdict
 from ua_tui.core.provider.setup import ModelSetup, SetupInput, SetupPlan, StoredSetup, find_input_error
 from ua_tui.core.settings.model import Settings
-from ua_tui.tui.ports import ScreenHost
 from ua_tui.tui.screens.setup.pages import (
     FORMS,
     METHODS,
@@ -39,11 +38,6 @@ ALSO = (
     "You can also set ANTHROPIC_API_KEY, or ANTHROPIC_BASE_URL with ANTHROPIC_AUTH_TOKEN, in the environment. "
     "COMPOSIO_API_KEY adds mail, search and 500 more tools."
 )
-
-
-def open_screen(app: ScreenHost) -> None:
-    """Open the setup of the model."""
-    app.setup.open()
 
 
 @dataclass(frozen=True)

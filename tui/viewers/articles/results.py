@@ -39,21 +39,25 @@ _NOTE_COLUMN = 4
 
 
 class ResultHit(msgspec.Struct, frozen=True):
-    """One result or article; every field may be empty. `article` is the path of the article's file."""
+    """One result or article: what is known of its page, and the path of the article's file; each may be empty."""
 
     position: str
-    title: str
-    source: str
-    date: str
-    url: str
+    page: Article
     snippet: str = ""
     article: str = ""
-    author: str = ""
-    text: str = ""
-    words: int | None = None
     duplicate: bool = False
     truncated: bool = False
     date_inferred: bool = False
+
+    @property
+    def source(self) -> str:
+        """The site, or else the host of the address."""
+        return self.page.site or host_of(self.page.url)
+
+    @property
+    def date(self) -> str:
+        """The date, with the time if it is known."""
+        return (self.page.date or "")[:32]
 
     @property
     def day(self) -> str:
@@ -63,26 +67,13 @@ class ResultHit(msgspec.Struct, frozen=True):
     @property
     def label(self) -> str:
         """The title, or the next best text if there is none."""
-        return self.title or self.snippet or self.url
+        return self.page.title or self.snippet or self.page.url
 
     @property
     def marks(self) -> str:
         """What is special about the result, in a word or two."""
         marks = (("read", self.article), ("seen", self.duplicate), ("cut", self.truncated))
         return ", ".join(mark for mark, applies in marks if applies)
-
-    @property
-    def page(self) -> Article:
-        """What the row itself has of the article."""
-        return Article(
-            title=self.title,
-            url=self.url,
-            author=self.author or None,
-            site=self.source or None,
-            date=self.date or None,
-            words=self.words or 0,
-            text=self.text,
-        )
 
 
 def hits_in(value: Any) -> list[ResultHit] | None:
@@ -118,18 +109,8 @@ def _article_hit(item: Any, place: int) -> ResultHit | None:
     text = item.get("content")
     article = article_in({**item, "type": "article", "content": text if isinstance(text, str) else ""})
     assert article is not None
-    return ResultHit(
-        position=str(place),
-        title=article.title,
-        source=article.site or host_of(article.url),
-        date=(article.date or "")[:32],
-        url=article.url,
-        snippet=beginning_of(article, _MAX_SNIPPET),
-        article=text_in(item, "path", limit=1000),
-        author=article.author or "",
-        text=article.text,
-        words=article.words,
-    )
+    path = text_in(item, "path", limit=1000)
+    return ResultHit(str(place), article, beginning_of(article, _MAX_SNIPPET), path)
 
 
 def _full_text(item: dict[str, Any]) -> str:
@@ -147,17 +128,20 @@ def _hit(item: dict[str, Any], place: int) -> ResultHit:
     url = text_in(item, "url", "link", limit=2000)
     title = text_in(item, "title", "name")
     words = item.get("words")
+    page = Article(
+        title=title if title and title != url else "",
+        url=url,
+        author=text_in(item, "author"),
+        site=text_in(item, "source", "publisher", "site"),
+        date=text_in(item, "date", "published_date", "published"),
+        words=words if isinstance(words, int) else 0,
+        text=_full_text(item),
+    )
     return ResultHit(
         position=text_in(item, "position", limit=12) or str(place),
-        title=title if title and title != url else "",
-        source=text_in(item, "source", "publisher", "site") or host_of(url),
-        date=text_in(item, "date", "published_date", "published")[:32],
-        url=url,
+        page=page,
         snippet=text_in(item, "snippet", "content", "description", limit=_MAX_SNIPPET),
         article=text_in(item, "article", limit=1000),
-        author=text_in(item, "author"),
-        text=_full_text(item),
-        words=words if isinstance(words, int) else None,
         duplicate=item.get("duplicate") is True,
         truncated=item.get("truncated") is True,
         date_inferred=item.get("date_inferred") is True,
@@ -202,7 +186,7 @@ class ResultsTable(Table):
         ]
         # The day distinguishes rows; the detail has the hour.
         cells = [
-            (hit.position, hit.label, hit.source, hit.day, mark, bare(hit.url))
+            (hit.position, hit.label, hit.source, hit.day, mark, bare(hit.page.url))
             for hit, mark in zip(hits, marks, strict=True)
         ]
         super().__init__(columns, cells, notes=notes)
@@ -219,12 +203,14 @@ class ResultsTable(Table):
 
     def mark(self, hit: ResultHit) -> str:
         """Return what the fourth column says: the length of an article, what is special about a result."""
-        return f"{hit.words:,}" if self.articles and hit.words else "" if self.articles else hit.marks
+        if not self.articles:
+            return hit.marks
+        return f"{hit.page.words:,}" if hit.page.words else ""
 
     def whole_row(self, number: int) -> Sequence[str]:
         """Return the cells of a result with its whole date and address."""
         hit = self.hits[number]
-        return (hit.position, hit.label, hit.source, hit.date, self.mark(hit), hit.url)
+        return (hit.position, hit.label, hit.source, hit.date, self.mark(hit), hit.page.url)
 
     @property
     def keys(self) -> Sequence[KeyHint]:
@@ -249,10 +235,10 @@ class ResultsTable(Table):
         """Open or copy a result, or execute a command of every table."""
         hit = self.hits[self.record] if self.record is not None else None
         match command.name:
-            case "open" if hit is not None and hit.url and not self.articles:
-                return OpenLink(hit.url)
-            case "copy" if hit is not None and hit.url:
-                return CopyText("link", hit.url)
+            case "open" if hit is not None and hit.page.url and not self.articles:
+                return OpenLink(hit.page.url)
+            case "copy" if hit is not None and hit.page.url:
+                return CopyText("link", hit.page.url)
             case "article" | "open" if hit is not None:
                 return OpenArticle(hit.page, hit.article)
             case "answer" if self.answer:
@@ -267,7 +253,15 @@ class ResultsTable(Table):
         hit = self.hits[number]
         return any(
             wanted in text.casefold()
-            for text in (hit.title, hit.source, hit.date, hit.url, hit.snippet, hit.author, hit.marks)
+            for text in (
+                hit.page.title,
+                hit.source,
+                hit.date,
+                hit.page.url,
+                hit.snippet,
+                hit.page.author or "",
+                hit.marks,
+            )
         )
 
     def detail(self) -> Body | None:
@@ -281,7 +275,7 @@ class ResultsTable(Table):
         if self.articles:
             facts = facts_of(hit.page)
         elif hit.article:
-            words = f", {hit.words:,} words" if hit.words is not None else ""
+            words = f", {hit.page.words:,} words" if hit.page.words else ""
             facts.append(f"read in full{words} (a opens it)")
         if hit.duplicate:
             facts.append("already found in this session")
@@ -289,7 +283,7 @@ class ResultsTable(Table):
             facts.append("year inferred")
         if hit.truncated:
             facts.append("truncated in its last field")
-        text = "\n".join((hit.label, " · ".join(fact for fact in facts if fact), hit.url, hit.snippet))
+        text = "\n".join((hit.label, " · ".join(fact for fact in facts if fact), hit.page.url, hit.snippet))
         return TextBody(text.rstrip("\n"), style=_style_detail)
 
 
@@ -349,7 +343,7 @@ class CardRows(TableView):
                 mark += " words" if mark and table.articles else ""
                 facts = " · ".join(filter(None, (tail_cut(hit.source, 24), hit.day, mark)))
                 facts = tail_cut(facts + "  " if facts else "", room)
-                address, rest = bare(hit.url), max(0, room - cell_len(facts))
+                address, rest = bare(hit.page.url), max(0, room - cell_len(facts))
                 fits = rest >= min(cell_len(address), 16)
                 shown = middle_cut(address, rest) if fits else ""
                 return joined([(" " * indent, ""), (facts, "dim"), (shown, "link")])
@@ -377,8 +371,8 @@ class CardRows(TableView):
 def _links_in(rows: TableView, table: ResultsTable) -> Iterator[tuple[int, str, str]]:
     for entry, number in enumerate(table.order):
         hit = table.hits[number]
-        if hit.url:
-            yield rows.span(entry)[0], hit.label, hit.url
+        if hit.page.url:
+            yield rows.span(entry)[0], hit.label, hit.page.url
 
 
 def results_table(value: dict[str, Any], hits: Sequence[ResultHit], *more: tuple[str, str]) -> ResultsTable:
@@ -417,7 +411,7 @@ def _related(words: Any) -> str:
 def articles_table(value: dict[str, Any], hits: Sequence[ResultHit], *more: tuple[str, str]) -> ResultsTable:
     """Return the table of a list of articles, below their number, their length and what is missing."""
     parts = [quantity(len(hits), "article")]
-    if words := sum(hit.words or 0 for hit in hits):
+    if words := sum(hit.page.words for hit in hits):
         parts.append(quantity(words, "word"))
     if moment := _moment(text_in(value, "saved_at")):
         parts.append(f"saved {moment}")

@@ -3,26 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-
-from textual.content import Content
-from textual.strip import Strip
+from dataclasses import dataclass
 
 from ua_tui.core.concurrency.cancellation import NEVER, Stop
 from ua_tui.tui.render.markdown.renderer import MarkdownTheme
 from ua_tui.tui.viewers.bodies.markdown import MAX_TEXT_WIDTH, MarkdownBody
-from ua_tui.tui.viewers.document import (
-    Body,
-    JoinedBody,
-    Landmark,
-    Match,
-    Progressive,
-    Row,
-    Rows,
-    find_in,
-    landmarks_in,
-)
+from ua_tui.tui.viewers.document import Body, JoinedBody, Progressive, Rows, ShiftedRows
 
 LEAST_HEADINGS = 3
 """A page of fewer headings needs no outline."""
@@ -56,29 +42,4 @@ class PageBody:
 
 def _centred(rows: Rows, width: int) -> Rows:
     margin = (width - MAX_TEXT_WIDTH) // 2
-    return _CentredRows(rows, margin) if margin > 0 else rows
-
-
-class _CentredRows:
-    def __init__(self, rows: Rows, margin: int) -> None:
-        self._rows = rows
-        self._margin = margin
-
-    def __len__(self) -> int:
-        return len(self._rows)
-
-    def row(self, y: int) -> Row:
-        row = self._rows.row(y)
-        if isinstance(row, Content):
-            return Content(" " * self._margin) + row
-        return Strip.join([Strip.blank(self._margin), row])
-
-    def find(self, needle: str) -> list[Match]:
-        return [
-            replace(match, start=match.start + self._margin, end=match.end + self._margin)
-            for match in find_in(self._rows, needle)
-        ]
-
-    @property
-    def landmarks(self) -> Sequence[Landmark]:
-        return landmarks_in(self._rows)
+    return ShiftedRows(rows, margin) if margin > 0 else rows

@@ -7,10 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from rich.segment import Segment
-from textual.content import Content
-from textual.strip import Strip
-
 from ua_tui.core.claims.places import Place, find_quotes
 from ua_tui.core.claims.records import Claim
 from ua_tui.core.concurrency.cancellation import NEVER, Stop
@@ -18,7 +14,7 @@ from ua_tui.tui.render.markdown.renderer import MarkdownTheme
 from ua_tui.tui.viewers.bodies.markdown import MAX_TEXT_WIDTH
 from ua_tui.tui.viewers.bodies.page import PageBody
 from ua_tui.tui.viewers.claims.signs import risk_of, sign_of
-from ua_tui.tui.viewers.document import Body, Landmark, Match, Row, Rows, find_in, landmarks_in, row_text
+from ua_tui.tui.viewers.document import Body, Row, Rows, ShiftedRows, row_text, shifted
 
 _MARGIN = 2
 """Columns at the left of the text: the sign, and a space."""
@@ -63,34 +59,23 @@ class MarkedBody:
         return MarkedRows(rows, self.claims, places, margin)
 
 
-class MarkedRows:
+class MarkedRows(ShiftedRows):
     """Rows with the signs and the words of claims; a claim that no row has is in none."""
 
     def __init__(
         self, rows: Rows, claims: Sequence[Claim], places: Sequence[Sequence[Place]], margin: int
     ) -> None:
-        self._rows = rows
+        super().__init__(rows, margin)
         self._claims = claims
         self._places = places
-        self._margin = margin
         self._by_row: dict[int, list[tuple[int, Place]]] = defaultdict(list)
         for number in sorted(range(len(claims)), key=lambda number: -risk_of(claims[number])):
             for place in places[number]:
                 self._by_row[place.row].append((number, place))
 
-    def __len__(self) -> int:
-        """The number of rows."""
-        return len(self._rows)
-
     def row(self, y: int) -> Row:
         """Row `y` with its sign."""
-        row = self._rows.row(y)
-        if not self._margin:
-            return row
-        margin = f"{self._sign(y):>{self._margin - 1}} "
-        if isinstance(row, Content):
-            return Content.assemble(margin, row)
-        return Strip.join([Strip([Segment(margin)]), row])
+        return shifted(self._rows.row(y), f"{self._sign(y):>{self._cells - 1}} " if self._cells else "")
 
     def _sign(self, y: int) -> str:
         """The sign of the riskiest claim that begins in a row."""
@@ -109,19 +94,8 @@ class MarkedRows:
         """The ranges of row `y` that belong to claims, the riskiest last."""
         found: list[Decoration] = []
         for number, place in self._by_row.get(y, ()):
-            style, shift = sign_of(self._claims[number]).style, self._margin
+            style, shift = sign_of(self._claims[number]).style, self._cells
             found.append(Decoration(place.start + shift, place.end + shift, style, number))
             if shift and place is self._places[number][0]:
                 found.append(Decoration(shift - 2, shift - 1, f"sign-{style}", number))
         return found
-
-    def find(self, needle: str) -> list[Match]:
-        """Every occurrence of `needle` in the text."""
-        shift = self._margin
-        found = find_in(self._rows, needle)
-        return [Match(each.row, each.start + shift, each.end + shift) for each in found]
-
-    @property
-    def landmarks(self) -> Sequence[Landmark]:
-        """The headings."""
-        return landmarks_in(self._rows)

@@ -30,7 +30,12 @@ from ua_tui.core.toolkit.articles import Article
 from ua_tui.core.view.calls import FullCall
 from ua_tui.core.view.records import Call
 from ua_tui.tui.viewers.articles.page import article_body, article_in
-from ua_tui.tui.viewers.articles.results import articles_in, articles_table, hits_in, results_table
+from ua_tui.tui.viewers.articles.results import (
+    articles_in,
+    articles_table,
+    hits_in,
+    results_table,
+)
 from ua_tui.tui.viewers.bodies.json_text import json_body
 from ua_tui.tui.viewers.bodies.json_tree import Branch, JsonTree
 from ua_tui.tui.viewers.bodies.json_values import Level, open_level
@@ -403,24 +408,9 @@ def _page_forms(call: ToolCall, text: str) -> list[Body]:
     if call.name.endswith(f"__{CRAWLER}") or not interest_in(call):
         return []
     readings = read_pages(call, [text], None, None, datetime.now(UTC))
-    pages = [
-        Article(
-            title=page.title,
-            url=page.url,
-            author=page.author,
-            site=page.source,
-            date=page.date,
-            words=page.words,
-            text=page.content,
-        )
-        for reading in readings
-        for page in reading.pages
-    ]
-    if len(pages) == 1:
-        return [article_body(pages[0])]
-    found = {"articles": [{**msgspec.structs.asdict(page), "content": page.text} for page in pages]}
-    hits = articles_in(found)
-    return [articles_table(found, hits)] if hits else []
+    pages = [msgspec.structs.asdict(page) for reading in readings for page in reading.pages]
+    form = _article_form({"type": "article", **pages[0]} if len(pages) == 1 else {"articles": pages})
+    return [form] if form is not None else []
 
 
 def _article_form(value: Any) -> Body | None:

@@ -9,9 +9,7 @@ from functools import cached_property
 from typing import cast
 
 from rich.cells import cell_len
-from rich.segment import Segment
 from textual.content import Content, Span
-from textual.strip import Strip
 
 from ua_tui.core.concurrency.cancellation import NEVER, Stop
 from ua_tui.tui.graphics.capabilities import Canvas
@@ -31,7 +29,7 @@ from ua_tui.tui.viewers.cursor_body import (
     KeyHint,
     Outcome,
 )
-from ua_tui.tui.viewers.document import Body, Row, Rows, find_in
+from ua_tui.tui.viewers.document import Body, Row, Rows, find_in, shifted
 
 HEADING = -1
 """The number of the heading, where parts have numbers from 0."""
@@ -116,7 +114,7 @@ class SectionRows:
             case -2:
                 return Content("")
             case part:
-                return self._shifted(self.laid[block.section][part].row(y - block.row))
+                return shifted(self.laid[block.section][part].row(y - block.row), " " * self._indent)
 
     def span(self, entry: int) -> tuple[int, int]:
         """Return the first row of an entry, and its number of rows."""
@@ -170,13 +168,6 @@ class SectionRows:
             Span(2, 2 + len(title), section.role),
         ]
         return Content(text, [*spans, Span(len(text) - len(facts), len(text), "dim")] if facts else spans)
-
-    def _shifted(self, row: Row) -> Row:
-        if not self._indent:
-            return row
-        if isinstance(row, Content):
-            return Content(" " * self._indent) + row
-        return Strip([Segment(" " * self._indent), *row])
 
 
 @dataclass(frozen=True, slots=True)

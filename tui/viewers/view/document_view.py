@@ -49,7 +49,7 @@ from ua_tui.tui.viewers.document import (
     landmarks_in,
 )
 from ua_tui.tui.viewers.passage import Passage, find_passage
-from ua_tui.tui.viewers.view.links import FoundLink, first_from, links_in
+from ua_tui.tui.viewers.view.links import FoundLink, LinkClicked, first_from, links_in
 from ua_tui.tui.viewers.view.pictures import DocumentPictures
 from ua_tui.tui.viewers.view.search import PlaceMatches, RowMatches, highlight
 from ua_tui.tui.workers import start_job
@@ -71,6 +71,8 @@ _ACTIONS_OF: Mapping[str, tuple[str, ...]] = {
     "copy_place": ("file.copy_place",),
 }
 """The actions that a command of a body stands for."""
+_SHORT = 1_000
+"""Characters that are laid out in no time."""
 
 
 class DocumentView(ScrollView, can_focus=True):
@@ -151,12 +153,6 @@ class DocumentView(ScrollView, can_focus=True):
         """The reader went to the very end, or to the very beginning."""
 
         last: bool
-
-    @dataclass
-    class LinkClicked(Message):
-        """A link was clicked or chosen; `url` is as untrusted as the text around it."""
-
-        url: str
 
     @dataclass
     class LinksFound(Message):
@@ -327,6 +323,9 @@ class DocumentView(ScrollView, can_focus=True):
         canvas = self._pictures.canvas
         if isinstance(body, Drawable) and canvas is not None:
             rows = await in_thread(partial(body.draw, width, theme, canvas))
+        elif isinstance(body, TextBody) and len(body.text) <= _SHORT:
+            # What is said while a file is read comes also while every thread is busy.
+            rows = body.lay_out(width, theme)
         else:
             rows = await in_thread(partial(body.lay_out, width, theme))
         self._laid_out = body
@@ -513,7 +512,7 @@ class DocumentView(ScrollView, can_focus=True):
         outcome = body.execute(command)
         match outcome:
             case OpenLink(url):
-                self.post_message(self.LinkClicked(url))
+                self.post_message(LinkClicked(url))
             case OpenArticle() | CopyText() | SaveCsv():
                 self.post_message(self.Requested(outcome))
             case BackgroundWork():
@@ -569,7 +568,7 @@ class DocumentView(ScrollView, can_focus=True):
 
     def _follow(self, url: str | None) -> None:
         if url:
-            self.post_message(self.LinkClicked(url))
+            self.post_message(LinkClicked(url))
 
     # -- movement ---------------------------------------------------------------------------------
 
@@ -702,7 +701,7 @@ class DocumentView(ScrollView, can_focus=True):
             self._click_entry(rows, body, offset.x, self._row_at(offset.y), event.chain)
         elif body is None and isinstance(url, str) and url:
             event.stop()
-            self.post_message(self.LinkClicked(url))
+            self.post_message(LinkClicked(url))
 
     def _click_entry(self, rows: CursorRows, body: CursorBody, x: int, y: int, clicks: int) -> None:
         if y >= len(rows):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from textual.message import Message
 from textual.strip import Strip
 
 from ua_tui.core.concurrency.cancellation import Stop
@@ -12,6 +13,13 @@ from ua_tui.core.text import clean_line
 from ua_tui.tui.viewers.document import Rows
 
 MAX_LINKS = 500
+
+
+@dataclass
+class LinkClicked(Message):
+    """A link was clicked or chosen; `url` is as untrusted as the text around it."""
+
+    url: str
 
 
 @dataclass(frozen=True, slots=True)
