@@ -17,7 +17,7 @@ from tests.dependencies_page import constraints, licences_table
 from tests.keys_page import keys_page, standard_tables
 from tests.modules_page import modules_page
 from tests.paths import DOCS, PROJECT
-from ua_tui.tui.cli.arguments import SETTING_OPTIONS
+from ua_tui.tui.cli.arguments import COMMANDS
 
 
 def settings_table() -> str:
@@ -25,7 +25,8 @@ def settings_table() -> str:
     from ua_tui.core.settings.describe import field_texts
     from ua_tui.core.settings.model import ENVIRONMENT, SPECS
 
-    options = {option.setting: option.names.split()[0] for option in SETTING_OPTIONS}
+    arguments = COMMANDS[None].arguments.items()
+    options = {how["setting"]: names.split()[0] for names, how in arguments if "setting" in how}
     rows = [
         "| setting | environment | default | about | meaning |",
         "|---|---|---|---|---|",

@@ -30,6 +30,7 @@ from ua_tui.core.events.types import AuthRequired, Event, PermissionAsked, Query
 from ua_tui.core.history.index import SessionIndex
 from ua_tui.core.session.session import Session
 from ua_tui.core.settings.loading import load_settings
+from ua_tui.core.settings.places import Places
 from ua_tui.core.storage.folders import WORKSPACES
 from ua_tui.tui.app.app import UaTuiApp
 from ua_tui.tui.app.list_apps import SessionsApp
@@ -162,10 +163,7 @@ async def _playing(
     await asyncio.to_thread(base.mkdir, parents=True)
     settings = load_settings(
         {"demo": True, "demo_pace": 0.0, "workspace_base": base},
-        environ={},
-        cwd=base,
-        home=base,
-        config_dir=base,
+        Places.of(environ={}, cwd=base, home=base, config_dir=base),
     )
     happened: list[Event] = []
     made: asyncio.Future[Session] = asyncio.get_running_loop().create_future()

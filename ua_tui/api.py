@@ -29,6 +29,7 @@ from ua_tui.core.net.proxies import exempt_loopback
 from ua_tui.core.session.session import Session
 from ua_tui.core.settings.loading import load_settings
 from ua_tui.core.settings.model import Settings
+from ua_tui.core.settings.places import Places
 from ua_tui.tui.compose import compose_session
 
 if TYPE_CHECKING:
@@ -77,7 +78,9 @@ async def open_session(
         UniversalAgentError: the session cannot be put together.
     """
     exempt_loopback(os.environ)
-    chosen = settings or load_settings(overrides, by_name=True, trust="trusted" if trust_folder else None)
+    chosen = settings or load_settings(
+        overrides, Places.of(trust="trusted" if trust_folder else None), by_name=True
+    )
     if not chosen.has_credentials():
         raise CredentialsError
     if modifiers and chosen.composio_mode != "native":

@@ -24,10 +24,10 @@ async def in_app(settings: Settings, query: str, heart: Heartbeat) -> None:
     """The session in the real application, with Textual's headless driver in place of a terminal."""
     from ua_tui.core.concurrency.spawn import Spawn
     from ua_tui.tui.app.session_source import LiveSource
-    from ua_tui.tui.cli.full_screen import make_app
+    from ua_tui.tui.cli.full_screen import NextSession, make_app
     from ua_tui.tui.ports import SessionPort
 
-    app = make_app(settings, query)
+    app = make_app(NextSession(settings, query))
     assert isinstance(app.source, LiveSource)
     build = app.source.build
     finished = asyncio.Event()
