@@ -6,13 +6,15 @@ import asyncio
 import json
 import math
 import random
+import subprocess
 import sys
 import time
 from functools import partial
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
-from tests.bench.apart import report_of
+from tests.bench.apart import ROOT, report_of
 from tests.bench.forks import fork_row
 from tests.bench.large_journal import write_large_journal
 from tests.bench.table import Row, Section, median, spread
@@ -26,6 +28,24 @@ SEEK, FASTEST = 200.0, 20_000.0
 QUERIES, SEEKS, RUNS = 34, 20, 3
 SIZE = (160, 45)
 SECONDS = 300.0
+CHECKED = {
+    "panes at 50 moments": "tests/tui/replay/test_replay.py::"
+    "test_at_fifty_moments_the_panes_are_those_of_the_running_session",
+    "broken journals": "tests/tui/replay/test_broken_journals.py",
+    "30 kills of a rewind": "tests/core/session/test_rewinding.py::"
+    "test_nothing_is_lost_in_30_kills_at_random_moments",
+}
+"""What holds or does not, and the tests that say so."""
+SOURCE = (
+    "tui/replay",
+    "tui/comparison",
+    "core/versions",
+    "core/session/fork.py",
+    "core/session/rewinding.py",
+    "core/history/recording.py",
+    "core/history/past_files.py",
+)
+LINES = 6_000.0
 
 
 def moments(base: Path, _runs: int) -> Section:
@@ -55,8 +75,31 @@ def moments(base: Path, _runs: int) -> Section:
                 f"{rate:,.0f} events a second; {cpu}",
             ),
             fork_row(base / "fork"),
+            *(checked_row(name, tests, base) for name, tests in CHECKED.items()),
+            source_row(),
         ]
     )
+
+
+def checked_row(name: str, tests: str, base: Path) -> Row:
+    """How many of the tests of something fail."""
+    result = base / "result.xml"
+    command = [sys.executable, "-m", "pytest", "-q", "--numprocesses", "0", f"--junitxml={result}", tests]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=SECONDS, check=False)
+    suite = ElementTree.parse(result).find("testsuite") if result.exists() else None
+    if suite is None or suite.get("tests") == "0":
+        raise RuntimeError(f"{tests} cannot be run:\n{done.stdout}{done.stderr}")
+    failed = int(suite.get("failures", 0)) + int(suite.get("errors", 0))
+    return Row(name, failed, "failed", 0, f"of {suite.get('tests')} tests")
+
+
+def source_row() -> Row:
+    """How large the parts for replay, fork, rewind and comparison are."""
+    files = [
+        file for path in map(ROOT.joinpath, SOURCE) for file in (path, *path.rglob("*.py")) if file.is_file()
+    ]
+    lines = sum(len(file.read_text(encoding="utf-8").splitlines()) for file in files)
+    return Row("source", lines, "lines", LINES, f"{len(files)} modules")
 
 
 async def measured(folder: Path) -> dict[str, Any]:
