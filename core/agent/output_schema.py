@@ -10,8 +10,6 @@ from ua_tui.core.agent.bounds import LONGEST_PROMPT
 from ua_tui.core.errors import SettingsError
 from ua_tui.core.text import clean_line
 
-OUTPUT_TOOL = "StructuredOutput"
-"""The tool by which the model gives such an answer; the agent offers it and checks the answer."""
 NOT_FITTING = "the answer does not fit the output schema"
 """The beginning of the error of a query without such an answer."""
 REFUSED_SCHEMA = "--json-schema is not a valid JSON Schema"
