@@ -35,7 +35,7 @@ def day_of_figure(hit: Hit) -> str:
 def figures_near(search: KnowledgeSearch, text: str, *, limit: int = 20, **filters: Any) -> Results:
     """List figures in sentences with the words of a query: those of sources, then what agent and person wrote.
 
-    Each are listed the newest first, as hits with the sentence as their passage.
+    Each group is listed newest first. The passage of a hit is the sentence.
 
     A sentence must have one of the words, and together with its title as many as any other has: at least half of them.
     A notice says that none has all. Of equal sentences only the first is listed.

@@ -252,11 +252,11 @@ def conditions(
     return _given([
         ("kind", kinds),
         ("site", map(_site, sites)),
-        ("session", [storable(session)] * bool(session)),
-        ("without_session", [storable(without_session)] * bool(without_session)),
+        ("session", [storable(session)] if session else []),
+        ("without_session", [storable(without_session)] if without_session else []),
         ("demo", [] if demo is None else [demo]),
         ("since", [] if since is None else [since]),
-        ("source", [storable(source)] * bool(source)),
+        ("source", [storable(source)] if source else []),
     ])  # fmt: skip
 
 

@@ -248,7 +248,7 @@ class DatabaseSessions:
 async def find_session(address: Address, id_: str = "", *, job: str = "") -> FleetRow:
     """Read one session of a team, by its id or else by that of its job.
 
-    Never by either: others of the team may give a session of theirs the id of a job.
+    Only one of the two is compared: a member of the team may give a session of theirs the id of somebody's job.
 
     Raises:
         TeamError: the database cannot be used, or has no such session.
