@@ -74,6 +74,8 @@ def _text_of(message: Mapping[str, Any]) -> _Text | None:
 # Only a result has this field, and in a text its quotes are escaped.
 _OF_RESULT = re.compile(r'\{"type":"result"|(?<!\\)"duration_api_ms"\s*:')
 _ESCAPED_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
+_LAST_SECONDS = 5.0
+"""Seconds until a process whose input broke counts as one that goes on."""
 _MIRROR = '{"type":"transcript_mirror"'
 # Messages that come at any time between the others.
 _BESIDE = frozenset({"transcript_mirror", "control_request", "control_response"})
@@ -129,8 +131,22 @@ class CliTransport:
             await self._on_start(pid)
 
     async def write(self, data: str) -> None:
-        """Write to its standard input."""
-        await self._cli.write(data)
+        """Write to its standard input.
+
+        Raises:
+            ProcessError: the process has ended with an error.
+            CLIConnectionError: it cannot be written to for another reason.
+        """
+        import claude_agent_sdk as sdk
+
+        try:
+            await self._cli.write(data)
+        except sdk.CLIConnectionError:
+            # What a process died of tells more than the pipe that broke, which may be noticed first.
+            with suppress(TimeoutError):
+                async with asyncio.timeout(_LAST_SECONDS):
+                    await self._raise_for_exit()
+            raise
 
     async def end_input(self) -> None:
         """Close its standard input."""
@@ -170,7 +186,6 @@ class CliTransport:
             ProcessError: the process ended with an error.
         """
         import anyio
-        import claude_agent_sdk as sdk
         from anyio.streams.text import TextReceiveStream
 
         process = self._cli._process
@@ -192,9 +207,14 @@ class CliTransport:
         # A process that was killed may leave half a message.
         if (message := message_in(lines.rest(), MalformedMessages())) is not None:
             yield message
-        code = await process.wait()
-        if code:
-            raise sdk.ProcessError(f"it ended with exit code {code}", exit_code=code)
+        await self._raise_for_exit()
+
+    async def _raise_for_exit(self) -> None:
+        import claude_agent_sdk as sdk
+
+        process = self._cli._process
+        if process is not None and (code := await process.wait()):
+            raise sdk.ProcessError("it ended", exit_code=code)
 
     def _message_in(self, line: str) -> dict[str, Any] | None:
         if len(line) <= self._longest or not line.startswith(_MIRROR):

@@ -5,8 +5,10 @@ import json
 from pathlib import Path
 from typing import Any
 
-from claude_agent_sdk import ClaudeAgentOptions
+import pytest
+from claude_agent_sdk import ClaudeAgentOptions, ProcessError
 
+from tests.waiting import until
 from ua_tui.core.agent.messages.malformed import MalformedMessages
 from ua_tui.core.agent.messages.transport import CliTransport, RetryReasons, StandardError, join_deltas
 
@@ -67,6 +69,28 @@ def test_pieces_gather_in_the_pipe_and_none_is_lost(tmp_path: Path) -> None:
     assert "".join(each["event"]["delta"]["text"] for each in found) == "".join(f"{n} " for n in range(40))
     assert last["event"] == stop()["event"]
     assert len(found) < 10
+
+
+def test_a_broken_input_is_reported_with_the_exit_code_of_the_process(tmp_path: Path) -> None:
+    agent, closed = tmp_path / "agent", tmp_path / "closed"
+    agent.write_text(f"#!/bin/sh\nexec 0<&-\n: > {closed}\nsleep 0.3\nexit 3\n")
+    agent.chmod(0o700)
+
+    async def write() -> None:
+        async def on_start(_pid: int) -> None:
+            await until(closed.exists)
+
+        options = ClaudeAgentOptions(cli_path=agent)
+        transport = CliTransport(options, MalformedMessages(), StandardError(), on_start)
+        await transport.connect()
+        try:
+            await transport.write("a question\n")
+        finally:
+            await transport.close()
+
+    with pytest.raises(ProcessError) as raised:
+        asyncio.run(write())
+    assert raised.value.exit_code == 3
 
 
 def test_a_retry_is_held_until_the_transcript_says_why_or_something_else_comes() -> None:
