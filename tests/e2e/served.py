@@ -170,9 +170,14 @@ class Page:
                 await self.value("0")
                 await asyncio.sleep(PAUSE)
 
+    async def type(self, text: str) -> None:
+        """Type a text, once the terminal of the page takes what is typed."""
+        await self.until("document.activeElement.className === 'xterm-helper-textarea'")
+        await self.call("Input.insertText", text=text)
+
     async def enter(self, text: str) -> None:
         """Type a text and Enter."""
-        await self.call("Input.insertText", text=text)
+        await self.type(text)
         enter = {"key": "Enter", "code": "Enter", "windowsVirtualKeyCode": 13, "text": "\r"}
         await self.call("Input.dispatchKeyEvent", type="keyDown", **enter)
 
