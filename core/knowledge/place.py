@@ -67,18 +67,11 @@ def written_place(place: KnowledgePlace) -> str:
     return place.url if isinstance(place, Address) else os.fspath(place)
 
 
-def shown_place(place: KnowledgePlace) -> str:
-    """The place for a person."""
-    return place.shown if isinstance(place, Address) else os.fspath(place)
-
-
-def is_made(place: KnowledgePlace) -> bool:
-    """Whether there is a knowledge base; that of a team is made by `ua-tui team migrate`, and not looked for here."""
-    return isinstance(place, Address) or place.exists()
-
-
 def version_of(place: KnowledgePlace) -> tuple[int, int] | None:
-    """What tells a file from another that replaced it; None if there is none. A database is always the same."""
+    """What tells a file from another that replaced it; None if there is none.
+
+    A database of a team is always the same: `ua-tui team migrate` makes it, and it is not looked for here.
+    """
     from ua_tui.core.storage.sqlite import identity
 
     return (0, 0) if isinstance(place, Address) else identity(place)
@@ -116,6 +109,15 @@ def is_session(folder: Path) -> bool:
         return stat.S_ISDIR(os.lstat(folder).st_mode) and stat.S_ISREG(os.lstat(folder / JOURNAL).st_mode)
     except (OSError, ValueError):
         return False
+
+
+def journal_size(folder: Path) -> int:
+    """The bytes of a session's journal; 0 if there is none, or it is a link."""
+    try:
+        found = os.lstat(folder / JOURNAL)
+    except (OSError, ValueError):
+        return 0
+    return found.st_size if stat.S_ISREG(found.st_mode) else 0
 
 
 @cache

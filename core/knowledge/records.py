@@ -16,8 +16,6 @@ Trust = Literal["own", "tool", "web", "unknown"]
 It is unknown if a file says so that the user's own program did not make: a session, or the knowledge base itself.
 """
 
-NO_WORDS = "There is no word to search for: only letters and digits are searched."
-"""The notice about a query of other characters."""
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
 

@@ -12,14 +12,13 @@ import msgspec
 
 from ua_tui.core.errors import KnowledgeError
 from ua_tui.core.knowledge.access import open_store
-from ua_tui.core.knowledge.place import KnowledgePlace, folder_key, folder_path, version_of
+from ua_tui.core.knowledge.place import KnowledgePlace, folder_key, folder_path, journal_size, version_of
 from ua_tui.core.knowledge.records import KINDS
 from ua_tui.core.knowledge.removal.forgotten import ForgottenFile, Tombstones
 from ua_tui.core.postgres.address import Address
 from ua_tui.core.postgres.schema import LATEST
 from ua_tui.core.storage.folders import WORKSPACES
 from ua_tui.core.storage.sqlite import files_set_aside, sidecars
-from ua_tui.core.storage.workspace import JOURNAL
 
 _NO_SHARED_MEMORY = (
     "the file system has no shared memory, so programs wait for each other longer: a path on a local disk (setting "
@@ -134,10 +133,7 @@ def _lagging(place: KnowledgePlace, base: Path | None, places: Mapping[str, int]
         with suppress(OSError), os.scandir(base / WORKSPACES) as entries:
             folders = (Path(each.path) for each in entries if each.is_dir(follow_symlinks=False))
             keys |= dict.fromkeys(folder_key(place, folder) for folder in folders)
-    missing = {}
-    for key in keys:
-        journal = _stat(folder_path(place, key) / JOURNAL)
-        missing[key] = 0 if journal is None else journal.st_size - places.get(key, 0)
+    missing = {key: journal_size(folder_path(place, key)) - places.get(key, 0) for key in keys}
     return dict(sorted(((key, size) for key, size in missing.items() if size > 0), key=lambda each: -each[1]))
 
 

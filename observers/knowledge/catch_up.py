@@ -17,20 +17,15 @@ from ua_tui.core.history.lookup import named_entries
 from ua_tui.core.knowledge.access import open_store
 from ua_tui.core.knowledge.index.database import emptied
 from ua_tui.core.knowledge.index.store import KnowledgeStore, Overtaken
-from ua_tui.core.knowledge.place import KnowledgePlace, folder_key, folder_path, is_session
+from ua_tui.core.knowledge.place import KnowledgePlace, folder_key, folder_path, is_session, journal_size
 from ua_tui.core.knowledge.records import Cursor
 from ua_tui.core.postgres.address import Address
 from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.core.storage.folders import WORKSPACES
-from ua_tui.core.storage.workspace import JOURNAL
 from ua_tui.core.text import clean_line
 from ua_tui.observers.knowledge.journal import read_batch, with_searches
 
 _log = logging.getLogger(__name__)
-
-
-class UnreadableSession(KnowledgeError):
-    """What is in one session keeps it from being indexed, and no other."""
 
 
 def index_piece(store: KnowledgeStore, folder: Path, redactor: Redactor) -> bool:
@@ -110,12 +105,20 @@ def catch_up(
     for number, folder in enumerate(reversed(folders) if oldest_first else folders):
         on_progress(number, len(folders))
         cursor = known.get(folder_key(store.path, folder), Cursor())
-        if folder == besides or _size(folder) in (0, cursor.place):
-            continue
-        try:
-            yield from index_session(store, folder, redactor)
-        except UnreadableSession as error:
-            on_problem(str(error))
+        more = folder != besides and journal_size(folder) not in (0, cursor.place)
+        while more:
+            try:
+                more = index_piece(store, folder, redactor)
+            except Overtaken:
+                break
+            except KnowledgeError:
+                raise
+            except Exception as error:
+                text = str(error) if isinstance(error, JournalError) else ""
+                reason = f"The session {folder.name} cannot be read: {clean_line(str(error), 300)}"
+                on_problem(text or reason)
+                break
+            yield
     on_progress(len(folders), len(folders))
 
 
@@ -164,28 +167,6 @@ def update(
     return problems
 
 
-def index_session(store: KnowledgeStore, folder: Path, redactor: Redactor) -> Iterator[None]:
-    """Read the rest of a session's journal into the store, unless another program does it at this moment.
-
-    Raises:
-        UnreadableSession: the session cannot be read.
-        KnowledgeError: the store cannot be written.
-    """
-    more = True
-    while more:
-        try:
-            more = index_piece(store, folder, redactor)
-        except Overtaken:
-            return
-        except KnowledgeError:
-            raise
-        except Exception as error:
-            known = str(error) if isinstance(error, JournalError) else ""
-            reason = f"The session {folder.name} cannot be read: {clean_line(str(error), 300)}"
-            raise UnreadableSession(known or reason) from error
-        yield
-
-
 @contextmanager
 def _claimed(folder: Path) -> Iterator[None]:
     """Keep other programs from indexing a session meanwhile; without locks the store sees that one was faster."""
@@ -210,12 +191,3 @@ def _is_folder(folder: Path) -> bool:
     except OSError:
         # What cannot be examined is not known to be gone.
         return True
-
-
-def _size(folder: Path) -> int:
-    """The bytes of a session's journal; 0 if there is none."""
-    try:
-        found = os.lstat(folder / JOURNAL)
-    except OSError:
-        return 0
-    return found.st_size if stat.S_ISREG(found.st_mode) else 0

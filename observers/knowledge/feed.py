@@ -24,7 +24,7 @@ from ua_tui.core.events.types import (
     SessionStarted,
 )
 from ua_tui.core.knowledge.index.database import KnowledgeEmptied
-from ua_tui.core.knowledge.place import KnowledgePlace, Origin, folder_key, shown_place, version_of
+from ua_tui.core.knowledge.place import KnowledgePlace, Origin, folder_key, version_of
 from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.observers.knowledge.background import Background, Pace
 
@@ -67,7 +67,7 @@ class KnowledgeFeed:
         self._base = base
         self._redactor = redactor
         self._pace = pace
-        subject = f"the knowledge base {shown_place(database)} could not be updated"
+        subject = f"the knowledge base {database} could not be updated"
         self._thread = Background("knowledge", redactor, publish, pace, subject=subject, later=_LATER)
         self._schedule = self._thread.schedule
         self._store: KnowledgeStore | None = None

@@ -19,7 +19,7 @@ from ua_tui.core.events.types import (
 )
 from ua_tui.core.knowledge.access import open_store
 from ua_tui.core.knowledge.index.store import Passage
-from ua_tui.core.knowledge.place import KnowledgePlace, is_made
+from ua_tui.core.knowledge.place import KnowledgePlace, version_of
 from ua_tui.core.knowledge.search.embeddings import Embedder, TextsRefused
 from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.observers.knowledge.background import Background, Pace
@@ -76,7 +76,7 @@ class VectorFeed:
         self._thread.attempt(self._fill_missing, self._fill)
 
     def _fill_missing(self) -> None:
-        if not is_made(self._database):
+        if version_of(self._database) is None:
             return
         model = self._embedder.model
         with open_store(self._database) as store:

@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from ua_tui.core.knowledge.index.segments import UNSPACED, indexed
 from ua_tui.core.knowledge.records import Chunk
+from ua_tui.core.knowledge.search.tokens import UNSPACED, indexed
 
 LEAST, MOST = 150, 250
 """Words of a chunk; the last one, and the last one before a heading, may be shorter."""
@@ -21,7 +21,7 @@ _SECTION = 40
 _PIECE = 16 << 10
 _STEP = 64
 _HEADING = re.compile(r"#{1,6} ")
-_BLANK = re.compile(r"\s*")
+_NO_BLANK = re.compile(r"\S")
 # A unit ends where the group of a match ends. Each kind of unit consists of those of the next kind.
 _PARAGRAPH = re.compile(r"()\n(?=[ \t]*\n|#{1,6} )")
 _LINE = re.compile(r"()\n")
@@ -71,7 +71,12 @@ def _size(text: str) -> int:
 def _parts(text: str, start: int, end: int, level: int) -> Iterator[tuple[int, int]]:
     """The units of a level in a part of a text, without the white space around them."""
     limit = _PIECE if level < len(_ENDS) else _STEP
-    while (start := _skip_blank(text, start, end)) < end:
+    while start < end:
+        begin = _NO_BLANK.search(text, start, min(start + _PIECE, end))
+        if begin is None:
+            start += _PIECE
+            continue
+        start = begin.start()
         border = min(start + limit, end)
         found = re.compile(_ENDS[level]).search(text, start, border) if level < len(_ENDS) else None
         if found is not None:
@@ -80,16 +85,6 @@ def _parts(text: str, start: int, end: int, level: int) -> Iterator[tuple[int, i
             border = _last_space(text, start, border)
         yield start, border
         start = border
-
-
-def _skip_blank(text: str, start: int, end: int) -> int:
-    while start < end:
-        found = _BLANK.match(text, start, min(start + _PIECE, end))
-        assert found is not None
-        if found.end() < start + _PIECE:
-            return found.end()
-        start = found.end()
-    return end
 
 
 def _last_space(text: str, start: int, end: int) -> int:

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from functools import cache
 from pathlib import Path
 from secrets import token_hex
 
-import msgspec
-
 from ua_tui.core.errors import KnowledgeError
 from ua_tui.core.knowledge.index.schema import APPLICATION, STATEMENTS, VERSION
-from ua_tui.core.knowledge.index.segments import indexed
 from ua_tui.core.knowledge.place import FILE
+from ua_tui.core.knowledge.search.tokens import indexed
 from ua_tui.core.storage import sqlite
 from ua_tui.core.storage.ownership import is_sealed, not_own, seal
 from ua_tui.core.storage.sqlite import DAMAGED, file_advice, identity, opening, primary_code, transaction
@@ -64,15 +62,6 @@ def reporting(path: Path, action: str) -> Iterator[None]:
         raise explain(path, action, error) from error
 
 
-def run(db: sqlite3.Connection, statement: str, values: Mapping[str, object]) -> sqlite3.Cursor:
-    """Run a statement; a list is given as JSON."""
-    given = {
-        name: msgspec.json.encode(value).decode() if isinstance(value, (list, tuple)) else value
-        for name, value in values.items()
-    }
-    return db.execute(statement, given)
-
-
 def open_writer(path: Path) -> sqlite3.Connection:
     """Open the file for writing, and make it if it is missing; close it with `sqlite.close`.
 
@@ -91,7 +80,7 @@ def open_writer(path: Path) -> sqlite3.Connection:
             connection = connect(path, "rw")
             try:
                 _check_writable(connection, path)
-                if 0 < _version(connection) < VERSION:
+                if 0 < version_in(connection) < VERSION:
                     _make_again(connection, path)
                     raise KnowledgeEmptied(
                         f"the knowledge base {_shown(path)} was of an earlier version of ua-tui: {_FILLED}"
@@ -197,11 +186,11 @@ def _make_tables(connection: sqlite3.Connection, path: Path) -> None:
     """Prepare a connection that writes, and make the tables in an empty file, in one transaction."""
     connection.execute(f"PRAGMA page_size = {_PAGE}")
     sqlite.configure(connection, path)
-    if _version(connection):
+    if version_in(connection):
         return
     with transaction(connection):
         # Another program may have done it meanwhile.
-        if not _version(connection):
+        if not version_in(connection):
             for statement in STATEMENTS:
                 connection.execute(statement)
             connection.execute(f"PRAGMA application_id = {APPLICATION}")
@@ -266,7 +255,7 @@ def _checked_version(connection: sqlite3.Connection, path: Path) -> int:
 
     The statements of somebody else would run with those of the program, and could change what it stores.
     """
-    version, application = _version(connection), connection.execute("PRAGMA application_id").fetchone()[0]
+    version, application = version_in(connection), connection.execute("PRAGMA application_id").fetchone()[0]
     found = {*connection.execute("SELECT type, name, sql FROM sqlite_master")}
     if application != APPLICATION and found:
         raise KnowledgeError(
@@ -312,7 +301,8 @@ def _check_own(path: Path) -> None:
     raise KnowledgeForeign(not_own(path, "it can be searched, but nothing is added to it"))
 
 
-def _version(connection: sqlite3.Connection) -> int:
+def version_in(connection: sqlite3.Connection) -> int:
+    """The version of the tables in a file; 0 in an empty one."""
     return int(connection.execute("PRAGMA user_version").fetchone()[0])
 
 

@@ -1,4 +1,4 @@
-"""Computes what can be computed of documents before they are stored; another process may do it."""
+"""Computes what can be computed of documents before they are stored, outside of transactions."""
 
 from __future__ import annotations
 
@@ -100,18 +100,13 @@ def host_of(url: str) -> str:
 
 def body_hash(text: str) -> tuple[bytes, int]:
     """Return the hash by which equal texts are found, without regard to white space, and the number of words."""
-    found, count, is_apart = hashlib.sha256(), 0, False
-    # In pieces: a long text would block all other threads.
+    found, count = hashlib.sha256(), 0
+    # In pieces: to split a long text at once would block all other threads.
     for at in range(0, len(text), _PIECE):
-        piece = text[at : at + _PIECE]
-        words = piece.split()
-        if words:
-            if count and (is_apart or piece[0].isspace()):
-                found.update(b" ")
-            elif count:
-                # The word began in the piece before.
-                count -= 1
-            found.update(" ".join(words).encode("utf-8", "surrogatepass"))
-            count += len(words)
-        is_apart = piece[-1].isspace() or not words
+        if words := text[at : at + _PIECE].split():
+            # Whether the first word began in the piece before.
+            goes_on = at > 0 and not (text[at - 1].isspace() or text[at].isspace())
+            space = "" if goes_on or not count else " "
+            found.update(f"{space}{' '.join(words)}".encode("utf-8", "surrogatepass"))
+            count += len(words) - goes_on
     return found.digest()[:16], count

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ua_tui.core.knowledge.index.segments import TOKENIZER, UNSPACED
+from ua_tui.core.knowledge.search.tokens import TOKENIZER, UNSPACED
 
 APPLICATION = 0x75614B42
 """The `application_id` of the file, which tells it from databases of other programs: "uaKB"."""

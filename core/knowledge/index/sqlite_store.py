@@ -19,20 +19,19 @@ from ua_tui.core.knowledge.index.database import (
     open_reader,
     open_writer,
     remove_damaged,
-    run,
+    version_in,
 )
 from ua_tui.core.knowledge.index.preparing import Prepared
 from ua_tui.core.knowledge.index.schema import VERSION
-from ua_tui.core.knowledge.index.store import KnowledgeStore, Overtaken
+from ua_tui.core.knowledge.index.store import KnowledgeStore, Overtaken, read_statements
 from ua_tui.core.knowledge.records import Chunk, Cursor
 from ua_tui.core.knowledge.removal.forgotten import ForgottenFile
-from ua_tui.core.knowledge.search.database import (
+from ua_tui.core.knowledge.search.candidates import (
     MOST_CANDIDATES,
     Ask,
     Deadline,
     Found,
     Term,
-    read_statements,
 )
 from ua_tui.core.knowledge.search.tokens import expression
 from ua_tui.core.storage import sqlite
@@ -75,8 +74,12 @@ class SqliteStore(KnowledgeStore):
     def execute(
         self, statement: str, values: Mapping[str, object]
     ) -> tuple[list[str], list[tuple[Any, ...]]]:
-        """Run a statement."""
-        cursor = run(self._db, statement, values)
+        """Run a statement; a list is given as JSON."""
+        given = {
+            name: msgspec.json.encode(value).decode() if isinstance(value, (list, tuple)) else value
+            for name, value in values.items()
+        }
+        cursor = self._db.execute(statement, given)
         return [column[0] for column in cursor.description or ()], cursor.fetchall()
 
     def close(self) -> None:
@@ -116,10 +119,10 @@ class SqliteStore(KnowledgeStore):
                 return
             try:
                 db.execute("BEGIN")
-                notices = [_LATER] if _is_later(db) else []
+                notices = [_LATER] if version_in(db) > VERSION else []
                 yield notices if self.is_own else [*notices, f"{not_own(self.path, _OTHERS)}."]
             except sqlite3.OperationalError as error:
-                if _is_later(db):
+                if version_in(db) > VERSION:
                     raise KnowledgeError(
                         f"the knowledge base {self.path} is of a later version and cannot be read ({error}): "
                         "install that version"
@@ -275,7 +278,3 @@ class SqliteStore(KnowledgeStore):
         self._db.execute("VACUUM")
         (is_busy, _, _) = self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
         return not is_busy
-
-
-def _is_later(db: sqlite3.Connection) -> bool:
-    return int(db.execute("PRAGMA user_version").fetchone()[0]) > VERSION

@@ -1,4 +1,4 @@
-"""Writes to the knowledge base, in short transactions that other programs can come between.
+"""Reads the knowledge base for the search, and writes to it in short transactions that other programs can come between.
 
 Several programs may index the same session. Each applies what it has read from the journal only if the session's cursor
 is still where it began to read; otherwise another program was faster, and it reads again.
@@ -6,28 +6,37 @@ is still where it began to read; otherwise another program was faster, and it re
 
 from __future__ import annotations
 
+import re
 import time
-from abc import abstractmethod
-from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager
+import tomllib
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from itertools import chain, islice
+from pathlib import Path
 from typing import Any, Self
 
 import msgspec
 
 from ua_tui.core.knowledge.index.preparing import Prepared, prepared_groups, storable
 from ua_tui.core.knowledge.place import KnowledgePlace
-from ua_tui.core.knowledge.records import Batch, Chunk, Cursor
+from ua_tui.core.knowledge.records import Batch, Chunk, Cursor, FoundDocument, Hit
 from ua_tui.core.knowledge.removal.forgotten import Forgotten, ForgottenEntry
-from ua_tui.core.knowledge.search.database import Database
+from ua_tui.core.knowledge.search.candidates import MOST_CANDIDATES, Ask, Deadline, Filters, Found, Term
+from ua_tui.core.storage.sqlite import PAUSE_SECONDS
 
-PAUSE_SECONDS = 0.01
-"""How long to leave between two transactions, so that other programs can write."""
 _ROWS = 200
 """Chunks that are stored by one statement, during which other threads run."""
 _DOCUMENTS = 200
 """Documents that are removed at once."""
+_LARGEST = (1 << 63) - 1
+"""The largest number of a document, and the largest of all in SQLite."""
+_MOST_SPACE = 10_000
+"""Characters between two passages; a file of somebody else may say anything."""
+
+_AMONG = re.compile(r"IN \(:(\w+)\)")
+_PARAMETER = re.compile(r"(?<![\w:]):(\w+)")
 
 
 class Overtaken(Exception):
@@ -42,24 +51,29 @@ class Passage(msgspec.Struct, frozen=True):
     text: str
 
 
-class KnowledgeStore(Database):
+class KnowledgeStore(ABC):
     """A knowledge base that is read and written; all methods block, so call them in a thread, one at a time.
 
     `ua_tui.core.knowledge.index.sqlite_store` writes to the file of this machine, and
     `ua_tui.core.knowledge.postgres.store` to the database of a team: they have what differs.
 
     What is on the list of what was forgotten is not stored. One that is `read_only` is opened when it is first read.
+    What the search asks is asked within `reading`.
 
     Every method raises `KnowledgeError` if the knowledge base cannot be read or written. If it is `KnowledgeEmptied`,
     the file was set aside: close the store, and open it again, which makes a new file.
 
     Attributes:
+        statements: the SQL of this database by names.
         path: where the knowledge base is.
+        is_own: whether the user's own program made it; what another one says about who wrote a text does not count.
         follows_folders: whether a session is removed when its folder is gone. In the database of a team it may have
             moved to another machine.
     """
 
+    statements: Mapping[str, Any]
     path: KnowledgePlace
+    is_own = True
     follows_folders: bool
 
     def __init__(self, *, read_only: bool) -> None:
@@ -79,7 +93,48 @@ class KnowledgeStore(Database):
     def __exit__(self, *_error: object) -> None:
         self.close()
 
-    # -- what differs between databases; all but the first two are called within `_reporting`
+    # -- what differs between databases, for the search
+
+    def reading(self) -> AbstractContextManager[Sequence[str] | None]:
+        """Have all calls in the block see the same rows, where that is possible.
+
+        Gives notices about the knowledge base, such as that it is somebody else's; None if there is none yet.
+        """
+        return nullcontext(())
+
+    @abstractmethod
+    def execute(
+        self, statement: str, values: Mapping[str, object]
+    ) -> tuple[list[str], list[tuple[Any, ...]]]:
+        """Run a statement; gives the names of the columns, and the rows."""
+
+    @abstractmethod
+    def expression(self, term: Term) -> str:
+        """A term in the language of this database's full-text index."""
+
+    @abstractmethod
+    def counts(self, words: Collection[tuple[str, bool]]) -> tuple[int, Mapping[tuple[str, bool], int]]:
+        """Count all passages, and those that have each word, or one that begins so."""
+
+    @abstractmethod
+    def candidates(self, ask: Ask, deadline: Deadline) -> tuple[list[Found], bool]:
+        """Find the best passages by the database's own relevance, at most `MOST_CANDIDATES`, in any order.
+
+        Without `any_of` and `all_of` they are the first passages of the newest documents.
+
+        Returns:
+            The passages, and whether it was stopped before it had seen all: then they are those that it has.
+        """
+
+    @abstractmethod
+    def changed(self) -> bool:
+        """Whether something was stored or removed since the last call; the first call returns False."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Close it; the next call opens it again."""
+
+    # -- and to write; all but the first two are called within `_reporting`
 
     @abstractmethod
     def _reporting(self, action: str) -> AbstractContextManager[None]:
@@ -126,6 +181,117 @@ class KnowledgeStore(Database):
     @abstractmethod
     def _scrub(self) -> bool:
         """Remove what is left of removed texts; returns False if it has to be tried again later."""
+
+    # -- what the search asks
+
+    def counted(self, terms: Sequence[Term]) -> tuple[int, list[Term]]:
+        """How many passages there are, and the terms with the passages that have the rarest word of each choice."""
+        words = {word for term in terms for choice in term.words() for word in choice}
+        total, of = self.counts(words)
+        return total, [
+            msgspec.structs.replace(
+                term, passages=sum(min(map(of.__getitem__, each)) for each in term.words())
+            )
+            for term in terms
+        ]
+
+    def similar(self, word: str) -> list[str]:
+        """Words with the same first letter and almost the same length, the most frequent first.
+
+        All words of the index that differ in one letter should be there; none where there is no list of words.
+        """
+        return [found for (found,) in self.rows("similar", word=word)]
+
+    def passages(self, chunks: Sequence[int]) -> list[Found]:
+        """The passages with these numbers, in any order; a number that is not there is left out."""
+        return self.found(*self.execute(*self.statement("passages", (), {"ids": [*chunks]})))
+
+    def later_versions(self, documents: Sequence[int], filters: Filters) -> list[Found]:
+        """The passages of the pages that were fetched later from the addresses of documents."""
+        found = self.rows("later", filters, ids=[*documents])
+        return self.passages([chunk for (chunk,) in found]) if found else []
+
+    def found(self, columns: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> list[Found]:
+        """The passages in rows of the statement `passages`."""
+        names = ("chunk", "start", "text", "context", "body")
+        return [
+            Found(**{name: row.pop(name) for name in names}, hit=Hit(**row))
+            for row in self._records_of(columns, rows)
+        ]
+
+    def vectors(self, model: str, ask: Ask) -> Iterator[Sequence[tuple[int, bytes]]]:
+        """Give the vectors of a model in batches, as numbers of passages with their vectors, the newest first.
+
+        Words that need not be there are not looked at. An empty vector is left out.
+        """
+        of_passages = [("has", term) for term in ask.all_of] + [("lacks", term) for term in ask.lacks]
+        pairs = [*self.filters(ask), *((name, [self.expression(term)]) for name, term in of_passages)]
+        last = _LARGEST
+        while batch := self.rows("vectors_of", pairs, model=model, last=last):
+            yield batch
+            last = batch[-1][0] - 1
+
+    def document(self, number: int, filters: Filters = ()) -> FoundDocument | None:
+        """The document with this number and its text; None if there is none that fulfils the conditions."""
+        for row in self._records("document", filters, id=number) if abs(number) <= _LARGEST else ():
+            parts: list[str] = []
+            at = 0
+            for start, end, text in self.rows("pieces", id=number):
+                # Between two passages is only white space, which was not stored.
+                parts += ["\n" * min(max(start - at, 0), _MOST_SPACE), text]
+                at = end
+            return FoundDocument(**row, text="".join(parts))
+        return None
+
+    def sources(self, url: str, filters: Filters = ()) -> list[FoundDocument]:
+        """The copies of a page that sessions fetched, the newest first, at most 200; `url` is canonical."""
+        return [FoundDocument(**row) for row in self._records("copies", filters, url=url)]
+
+    def matching(self, ask: Ask) -> list[int]:
+        """The numbers of all documents that have everything that an `Ask` wants."""
+        pairs = [*self.filters(ask), *(("having", [self.expression(term)]) for term in ask.all_of)]
+        return [number for (number,) in self.rows("matching", pairs)]
+
+    def filters(self, ask: Ask) -> Filters:
+        """The conditions on documents, with the words that they must not have."""
+        return [*ask.filters, *(("without", [self.expression(term)]) for term in ask.without)]
+
+    def rows(self, name: str, where: Filters = (), **values: object) -> list[Any]:
+        """Run one of the statements, with conditions."""
+        return self.execute(*self.statement(name, where, values))[1]
+
+    def statement(
+        self, name: str, where: Filters, values: Mapping[str, object], **parts: str
+    ) -> tuple[str, dict[str, object]]:
+        """The text of a statement with conditions and other parts, and all its values."""
+        given = {**values}
+        clauses = []
+        for condition, choices in where:
+            around, each = self.statements["where"][condition]
+            keys = [f"v{len(given) + number}" for number in range(len(choices))]
+            given.update(zip(keys, choices, strict=True))
+            clauses.append(
+                around.format(
+                    " OR ".join(each.format(self.statements["parameter"].format(key)) for key in keys)
+                )
+            )
+        text = self.statements[name]
+        for part, replacement in parts.items():
+            text = text.replace(f"{{{part}}}", replacement)
+        return text.replace("{where}", "".join(f" AND ({clause})" for clause in clauses)), given
+
+    def _records(self, name: str, where: Filters, **values: object) -> Iterator[dict[str, Any]]:
+        return self._records_of(*self.execute(*self.statement(name, where, values)))
+
+    def _records_of(
+        self, columns: Sequence[str], rows: Sequence[tuple[Any, ...]]
+    ) -> Iterator[dict[str, Any]]:
+        """Give rows as keyword arguments of a record."""
+        for row in rows:
+            found = dict(zip(columns, row, strict=True))
+            found |= {key: bool(found[key]) for key in ("demo", "partial") if key in found}
+            found |= {"hash": found["hash"].hex()} if "hash" in found else {}
+            yield found if self.is_own or "trust" not in found else found | {"trust": "unknown"}
 
     # -- reading and writing
 
@@ -303,3 +469,27 @@ class _Target:
         """Whether a document is on the list."""
         url = each.document.url
         return self.forgotten.tombstones.has_document(self.folder, *each.place, url, each.digest)
+
+
+def read_statements(file: str) -> Mapping[str, Any]:
+    """The statements of every database, with those of a file of its own and in its words.
+
+    Of a parameter `:name` and of `IN (:name)`, for a list, the file says how they are written.
+    """
+    own = tomllib.loads(Path(file).read_text("utf-8"))
+    every = tomllib.loads(Path(__file__).with_name("statements.toml").read_text("utf-8"))
+    parts = own.pop("parts")
+    where = every.pop("where") | own.pop("where")
+    every |= own
+    parts = (
+        {name: every[name] for name in ("hit", "of_hit", "dated")} | parts | {"most": str(MOST_CANDIDATES)}
+    )
+
+    def written(text: str) -> str:
+        for part, replacement in parts.items():
+            text = text.replace(f"{{{part}}}", replacement)
+        text = _AMONG.sub(lambda found: parts["among"].format(found[1]), text)
+        return _PARAMETER.sub(lambda found: parts["parameter"].format(found[1]), text)
+
+    written_where = {name: [*map(written, texts)] for name, texts in where.items()}
+    return {**parts, **{name: written(text) for name, text in every.items()}, "where": written_where}

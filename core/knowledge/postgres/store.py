@@ -2,15 +2,15 @@
 
 Several machines may index a session one after the other; its row is locked while something of it is stored. Row-level
 security decides what a role reads. It does not apply to a worker, who may read for another role: every statement of the
-search has the condition `readable`, too.
+search has the condition `readable`, too. PostgreSQL is given the words that the index of the file has: its own parser
+and dictionaries are never used, so that both find the same.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
-from functools import cached_property
 from itertools import accumulate
 from pathlib import Path
 from typing import Any
@@ -22,17 +22,15 @@ from psycopg.types.json import Jsonb
 
 from ua_tui.core.errors import KnowledgeError
 from ua_tui.core.knowledge.index.preparing import Prepared
-from ua_tui.core.knowledge.index.store import KnowledgeStore, Overtaken
+from ua_tui.core.knowledge.index.store import KnowledgeStore, Overtaken, read_statements
 from ua_tui.core.knowledge.place import Origin
 from ua_tui.core.knowledge.postgres.connection import Connection, Link, cancelled_when, reporting, run
-from ua_tui.core.knowledge.postgres.lexemes import phrase, term_query, vectors_of
 from ua_tui.core.knowledge.records import Chunk, Cursor
 from ua_tui.core.knowledge.removal.forgotten import ForgottenEntry, Tombstones
-from ua_tui.core.knowledge.search.database import Ask, Deadline, Filters, Found, Term, read_statements
+from ua_tui.core.knowledge.search.candidates import Ask, Deadline, Filters, Found, Term
 from ua_tui.core.knowledge.search.tokens import Tokenizer
 from ua_tui.core.postgres.address import Address
 
-_STATEMENTS = read_statements(str(Path(__file__).with_name("postgres.toml")))
 _LONG_SECONDS = 0.1
 """A search that may take longer is cancelled when nobody waits for it."""
 _GRACE_SECONDS = 0.02
@@ -45,6 +43,10 @@ _COMMON = 10_000
 """Passages with a word, from which on only the newest are found: they differ little."""
 _ESTIMATED = 1_000
 """Passages with a word, from which on their number is an estimate, which is not asked for again."""
+_LONGEST_WORD = 500
+"""Characters: a word of PostgreSQL has at most 2 KiB."""
+_GAP = 10
+"""Places between title, text and context, which no phrase crosses."""
 _VACUUM = b"VACUUM (ANALYZE) k_document, k_chunk, k_call, k_vector, k_session"
 
 
@@ -56,7 +58,7 @@ class PostgresStore(KnowledgeStore):
         origins: the sessions of the team that are on this machine, by their names; others are not of the team.
     """
 
-    statements = _STATEMENTS
+    statements = read_statements(str(Path(__file__).with_name("postgres.toml")))
     path: Address
     follows_folders = False
 
@@ -66,6 +68,7 @@ class PostgresStore(KnowledgeStore):
         self.path = address
         self._origins = origins or {}
         self._link = Link(address)
+        self._tokenizer = Tokenizer()
         self._forgotten: dict[str | None, ForgottenRows] = {}
         self._writing: Connection | None = None
         self._owner = ""
@@ -95,22 +98,17 @@ class PostgresStore(KnowledgeStore):
     def close(self) -> None:
         """Close the connection."""
         self._link.close()
-        if "_tokenizer" in vars(self):
-            self._tokenizer.close()
-
-    @cached_property
-    def _tokenizer(self) -> Tokenizer:
-        return Tokenizer()
+        self._tokenizer.close()
 
     # -- reading
 
     def expression(self, term: Term) -> str:
-        """A term as the text of a `tsquery`."""
-        return term_query(term)
+        """A term as the text of a `tsquery`: one of its choices."""
+        return " | ".join(map(_phrase, term.words()))
 
     def counts(self, words: Collection[tuple[str, bool]]) -> tuple[int, Mapping[tuple[str, bool], int]]:
         """Count the passages with words; the numbers of frequent ones are estimates."""
-        queries = {each: phrase([each[0]], prefix=each[1]) for each in words}
+        queries = {each: _phrase([each]) for each in words}
         new = [query for query in queries.values() if query not in self._frequent]
         of = {**self._frequent}
         if new or not self._total:
@@ -126,7 +124,7 @@ class PostgresStore(KnowledgeStore):
             return found or [], found is None
         words = sorted(ask.any_of, key=lambda term: term.passages)
         if words[0].passages >= _COMMON and not (ask.all_of or ask.filters or ask.without or ask.lacks):
-            every = " | ".join(map(term_query, words))
+            every = " | ".join(map(self.expression, words))
             return self._until(deadline, *self.statement("newest_passages", (), {"words": every})) or [], True
         found = self._until(deadline, *self._best(ask, words))
         if found is None and not deadline.stopped():
@@ -142,14 +140,14 @@ class PostgresStore(KnowledgeStore):
 
     def _best(self, ask: Ask, words: Sequence[Term]) -> tuple[str, dict[str, object]]:
         """The query for the passages with words that are rare, often there, in a title, and in a short text."""
-        every = {term_query(term): math.log1p(ask.total / (term.passages + 0.5)) for term in words}
+        every = {self.expression(term): math.log1p(ask.total / (term.passages + 0.5)) for term in words}
         few = sum(total <= _MOST_MATCHES for total in accumulate(term.passages for term in words))
         # A phrase is looked for in passages that have its words, as that takes longer.
         all_words = [
-            f"({' | '.join(' & '.join(phrase([word], prefix=start) for word, start in each) for each in term.words())})"
+            f"({' | '.join(' & '.join(_phrase([word]) for word in each) for each in term.words())})"
             for term in ask.all_of
         ]
-        required = " & ".join([*all_words, *(f"!({term_query(term)})" for term in ask.lacks)])
+        required = " & ".join([*all_words, *(f"!({self.expression(term)})" for term in ask.lacks)])
         chosen = {
             (f"({query}) & {required}" if required else query): rarity
             for (query, rarity), term in zip([*every.items()][: few or 1], words, strict=False)
@@ -157,7 +155,7 @@ class PostgresStore(KnowledgeStore):
         }
         if ask.all_of:
             chosen[required] = 1.0
-        where = [*self.filters(ask), *(("has", [term_query(term)]) for term in ask.all_of)]
+        where = [*self.filters(ask), *(("has", [self.expression(term)]) for term in ask.all_of)]
         of_chunk = self.statements["of_chunk"] if ask.all_of else ""
         checked = self.statements["checked"].replace("{of_chunk}", of_chunk) if where else ""
         values = {
@@ -201,7 +199,7 @@ class PostgresStore(KnowledgeStore):
         """The list of what was forgotten that holds for a session, which depends on whose it is."""
         owner = self._origins[folder].owner if folder in self._origins else None
         if owner not in self._forgotten:
-            self._forgotten[owner] = ForgottenRows(self._link, owner)
+            self._forgotten[owner] = ForgottenRows(self, owner)
         return self._forgotten[owner]
 
     @contextmanager
@@ -251,7 +249,7 @@ class PostgresStore(KnowledgeStore):
 
     def _put_chunks(self, chunks: Sequence[tuple[int, Prepared, Chunk]]) -> None:
         fields = [(each.document.title, chunk.text, each.document.context) for _, each, chunk in chunks]
-        vectors, lengths = zip(*vectors_of(fields, self._tokenizer), strict=True)
+        vectors, lengths = zip(*self._vectors_of(fields), strict=True)
         self.rows(
             "put_chunks",
             documents=[number for number, *_ in chunks],
@@ -262,6 +260,20 @@ class PostgresStore(KnowledgeStore):
             lengths=[*lengths],
             shared=self._shared,
         )
+
+    def _vectors_of(self, fields: Sequence[tuple[str, str, str]]) -> Iterator[tuple[str, int]]:
+        """Give the `tsvector` of each title, text and context, as a text, and how many words it has."""
+        words = iter(self._tokenizer.words([text for each in fields for text in each]))
+        for each in zip(words, words, words, strict=True):
+            places: dict[str, list[str]] = {}
+            at = 0
+            for found, weight in zip(each, ("A", "", "B"), strict=True):
+                for word in found:
+                    at += 1
+                    places.setdefault(word[:_LONGEST_WORD], []).append(f"{min(at, 16_383)}{weight}")
+                at += _GAP
+            vector = " ".join([f"'{word}':{','.join(found)}" for word, found in places.items()])
+            yield vector, sum(map(len, each))
 
     def _remove_some(self, documents: Sequence[int]) -> bool:
         self.rows("remove_documents", ids=[*documents])
@@ -290,16 +302,15 @@ class ForgottenRows:
     it stores, by default its own.
     """
 
-    def __init__(self, link: Link, owner: str | None = None) -> None:
+    def __init__(self, store: PostgresStore, owner: str | None) -> None:
         self.tombstones = Tombstones()
-        self._link = link
+        self._store = store
         self._owner = owner
         self._last = 0
 
     def refresh(self) -> bool:
         """Read what was added; returns whether there was anything."""
-        with self._link.using() as db:
-            rows = _rows(db, "forgotten", {"last": self._last, "owner": self._owner})
+        rows = self._store.rows("forgotten", last=self._last, owner=self._owner)
         for number, entry, is_own in rows:
             self._last = number
             self.tombstones.add(entry.encode(), is_own=is_own)
@@ -307,17 +318,17 @@ class ForgottenRows:
 
     def append(self, entry: ForgottenEntry) -> None:
         """Add an entry."""
-        with self._link.using() as db:
-            _rows(db, "forget", {"entry": msgspec.json.encode(entry).decode()})
+        self._store.rows("forget", entry=msgspec.json.encode(entry).decode())
         self.refresh()
+
+
+def _phrase(words: Iterable[tuple[str, bool]]) -> str:
+    """Words that must follow each other, and may be only beginnings of words, as the text of a `tsquery`."""
+    found = (f"'{word[:_LONGEST_WORD]}'{':*' * is_beginning}" for word, is_beginning in words)
+    return f"({' <-> '.join(found)})"
 
 
 def _foreign(folder: str) -> KnowledgeError:
     return KnowledgeError(
         f"the session {folder} is that of another role in the knowledge base: connect as that role"
     )
-
-
-def _rows(db: Connection, name: str, values: Mapping[str, object]) -> list[tuple[Any, ...]]:
-    cursor = run(db, _STATEMENTS[name], values)
-    return cursor.fetchall() if cursor.description else []

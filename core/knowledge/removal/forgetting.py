@@ -14,6 +14,7 @@ import msgspec
 from ua_tui.core.errors import KnowledgeError
 from ua_tui.core.knowledge.access import open_store
 from ua_tui.core.knowledge.index.database import reporting
+from ua_tui.core.knowledge.index.store import KnowledgeStore
 from ua_tui.core.knowledge.place import KnowledgePlace, folder_key, folder_path, version_of
 from ua_tui.core.knowledge.removal.forgotten import (
     ForgottenEntry,
@@ -22,7 +23,7 @@ from ua_tui.core.knowledge.removal.forgotten import (
     source_tombstone,
     title_tombstone,
 )
-from ua_tui.core.knowledge.search.database import Ask, Choice, Database, Term
+from ua_tui.core.knowledge.search.candidates import Ask, Choice, Term
 from ua_tui.core.knowledge.search.query import SearchQuery, Typed, conditions, parse_query
 from ua_tui.core.knowledge.search.tokens import Tokenizer
 from ua_tui.core.net.urls import canonical_url
@@ -175,7 +176,7 @@ def _remove(place: KnowledgePlace, entry: ForgottenEntry) -> Iterator[str]:
             yield f"the damaged file {damaged} may still have it and cannot be removed: {error.strerror}"
 
 
-def _titled(database: Database, found: Iterable[_Chosen], terms: Iterable[Term]) -> list[str]:
+def _titled(database: KnowledgeStore, found: Iterable[_Chosen], terms: Iterable[Term]) -> list[str]:
     """The sessions of documents whose titles have a word of the query, as most are made of the first question."""
     folders = {each.folder for each in found}
     titles = [(folder, title) for folder, title in database.rows("titles") if folder in folders]

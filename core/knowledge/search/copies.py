@@ -11,10 +11,10 @@ from functools import lru_cache
 
 import msgspec
 
-from ua_tui.core.knowledge.index.segments import indexed
 from ua_tui.core.knowledge.records import Hit
-from ua_tui.core.knowledge.search.database import Found
+from ua_tui.core.knowledge.search.candidates import Found
 from ua_tui.core.knowledge.search.ranking import Ranked
+from ua_tui.core.knowledge.search.tokens import indexed
 from ua_tui.core.text import clean_line
 
 FIGURE = re.compile(

@@ -20,7 +20,7 @@ _LAST = re.compile(r"(?:last|past) (?:(\d{1,3}) )?(day|week|month|year)s?")
 
 
 def parse_date(text: str, now: datetime, *, end: bool = False) -> float | None:
-    """Read a day (2026-11-03), a month, a year, a time ago (12h, 30d, 2w, 3mo, 1y), today or yesterday.
+    """Read a day (2026-11-03), a month, a year, a time ago (12h, 30d, 2w, 3mo, 1y), or words such as last week.
 
     Returns:
         The first moment of it, or with `end` the last one, in seconds since the epoch; None if it is not a date.
@@ -30,9 +30,9 @@ def parse_date(text: str, now: datetime, *, end: bool = False) -> float | None:
     try:
         if ago := AGO.fullmatch(text):
             return _before(now, int(ago[1]), ago[2]).timestamp()
-        if text in ("today", "yesterday"):
-            first = midnight - timedelta(days=text == "yesterday")
-            return ((first + timedelta(days=1)).timestamp() - 1) if end else first.timestamp()
+        if named := _range(text, now):
+            first, after = named
+            return (after or now).timestamp() - 1 if end else first.timestamp()
         if found := _DAY.fullmatch(text):
             month, day = (int(part) if part else None for part in found.groups()[1:])
             first = midnight.replace(year=int(found[1]), month=month or 1, day=day or 1)

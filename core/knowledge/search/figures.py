@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from contextlib import closing
 from datetime import datetime
 from itertools import pairwise
 from typing import Any
@@ -11,11 +12,12 @@ from typing import Any
 import msgspec
 
 from ua_tui.core.knowledge.records import Hit, Results
+from ua_tui.core.knowledge.search.candidates import Found
 from ua_tui.core.knowledge.search.copies import FIGURE
-from ua_tui.core.knowledge.search.database import Found
 from ua_tui.core.knowledge.search.passages import on_one_line
-from ua_tui.core.knowledge.search.ranking import Places
+from ua_tui.core.knowledge.search.ranking import Matches, Places
 from ua_tui.core.knowledge.search.search import KnowledgeSearch
+from ua_tui.core.knowledge.search.tokens import Tokenizer
 
 _SENTENCE_END = re.compile(r"[.!?…](?=\s)|[。！？]|\n")
 _LONGEST = 400
@@ -43,11 +45,15 @@ def figures_near(search: KnowledgeSearch, text: str, *, limit: int = 20, **filte
     Raises:
         KnowledgeError: the knowledge base cannot be read.
     """
-    answer, passages = search.passages(text, **filters)
+    answer = search.passages(text, **filters)
+    passages = [each.found for each in answer.ranked if each.found.hit.kind != "query"]
+    with closing(Tokenizer()) as tokenizer:
+        matches = Matches(answer.terms.words, tokenizer)
+        texts = matches.places([each.text for each in passages])
+        titles = matches.places([each.hit.title for each in passages])
     found: list[tuple[int, Hit]] = []
-    for passage, in_text, in_title in passages:
-        if passage.hit.kind != "query":
-            found += _figures(passage, in_text, {number for number, places in enumerate(in_title) if places})
+    for passage, in_text, in_title in zip(passages, texts, titles, strict=True):
+        found += _figures(passage, in_text, {number for number, places in enumerate(in_title) if places})
     most, notices = max((words for words, _ in found), default=0), answer.notices
     if 2 * most < len(answer.terms.words):
         found = []

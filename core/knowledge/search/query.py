@@ -11,10 +11,10 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from ua_tui.core.knowledge.index.preparing import storable
-from ua_tui.core.knowledge.index.segments import indexed
 from ua_tui.core.knowledge.records import KINDS, Kind
-from ua_tui.core.knowledge.search.database import Filters
+from ua_tui.core.knowledge.search.candidates import Filters
 from ua_tui.core.knowledge.search.dates import AGO, parse_date, time_words
+from ua_tui.core.knowledge.search.tokens import indexed
 from ua_tui.core.text import clean
 
 FILTERS = ("site", "kind", "session", "tool", "since", "until", "published")

@@ -10,9 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from ua_tui.core.knowledge.index.segments import UNSPACED, indexed
-from ua_tui.core.knowledge.search.database import Found, Term
-from ua_tui.core.knowledge.search.tokens import Tokenizer
+from ua_tui.core.knowledge.search.candidates import Found, Term
+from ua_tui.core.knowledge.search.tokens import UNSPACED, Tokenizer, indexed
 
 HALF_LIFE = 180 * 86_400
 """Seconds after which the bonus for recency is half."""

@@ -9,28 +9,29 @@ from __future__ import annotations
 import heapq
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from datetime import datetime
 from typing import Any, NamedTuple
 
 import msgspec
 
 from ua_tui.core.errors import KnowledgeError
-from ua_tui.core.knowledge.records import NO_WORDS, FoundDocument, Hit, Results
-from ua_tui.core.knowledge.search.copies import Page, pages_of
-from ua_tui.core.knowledge.search.database import (
+from ua_tui.core.knowledge.index.store import KnowledgeStore
+from ua_tui.core.knowledge.records import FoundDocument, Hit, Results
+from ua_tui.core.knowledge.search.candidates import (
     MOST_CANDIDATES,
     Ask,
-    Database,
     Deadline,
     Filters,
     Found,
     Term,
 )
+from ua_tui.core.knowledge.search.copies import Page, pages_of
 from ua_tui.core.knowledge.search.embeddings import Embedder, similarities
 from ua_tui.core.knowledge.search.passages import cut_passage
 from ua_tui.core.knowledge.search.query import SearchQuery, conditions, parse_query, timed
-from ua_tui.core.knowledge.search.ranking import Matches, Places, Ranked, fused, rank
+from ua_tui.core.knowledge.search.ranking import Matches, Ranked, fused, rank
 from ua_tui.core.knowledge.search.terms import Terms, corrected, make_terms, rarest
 from ua_tui.core.knowledge.search.tokens import Tokenizer
 from ua_tui.core.net.urls import canonical_url
@@ -44,6 +45,7 @@ MOST_WORDS = 12
 """Words of a query for which candidates are looked for: the rarest. All words count in the ranking."""
 _MOST_PASSAGES = 15_000
 """Passages with these words, taken together; a word with more is only looked for with the others."""
+_NO_WORDS = "There is no word to search for: only letters and digits are searched."
 _MISSING = "There is no knowledge base yet: it is made when a session runs."
 _NONE_THEN = "Nothing was found at that time: all times were searched, also for the words that name it."
 _FREQUENT = 5_000
@@ -70,22 +72,29 @@ class KnowledgeSearch:
         budget: the seconds after which a search answers with what it has.
         clock: gives the time in seconds, for the budget.
         embedder: makes the vector of a query, so that texts with a similar meaning are found; None for no such search.
+        stays_open: whether it is open between two questions.
+        scope: what must hold for every document that is found, as `conditions` of the queries takes it.
     """
 
     def __init__(
         self,
-        database: Database,
+        database: KnowledgeStore,
         *,
         budget: float = BUDGET,
         clock: Callable[[], float] = time.monotonic,
         embedder: Embedder | None = None,
+        stays_open: bool = True,
+        **scope: Any,
     ) -> None:
+        self.place = database.path
         self._database = database
+        self._stays_open = stays_open
+        self._scope = conditions(**scope)
         self._budget = budget
         self._clock = clock
         self._embedder = embedder
         self._lock = threading.Lock()
-        self._tokenizer: Tokenizer | None = None
+        self._tokenizer = Tokenizer()
 
     def search(
         self,
@@ -108,9 +117,9 @@ class KnowledgeSearch:
             scope: what else must hold for a document, as `ua_tui.core.knowledge.search.query.conditions` takes it.
         """
         began = time.perf_counter()
-        within = conditions(**scope)
+        within = [*self._scope, *conditions(**scope)]
         begin = self._deadlines(self._budget if budget is None else budget, stopped)
-        with self._lock, self._database.reading() as notices:
+        with self._reading() as notices:
             if notices is None:
                 return Results(notices=(*parse_query(text, _now()).notices, _MISSING))
             answer = self._answer(text, within, begin, typing=typing)
@@ -129,45 +138,46 @@ class KnowledgeSearch:
             ms=(time.perf_counter() - began) * 1_000,
         )
 
-    def passages(self, text: str, **scope: Any) -> tuple[Passages, list[tuple[Found, Places, Places]]]:
-        """Find passages, and where each has each term in its text and title; the filters are those of `search`."""
-        with self._lock, self._database.reading() as notices:
+    def passages(self, text: str, **scope: Any) -> Passages:
+        """Find passages; the filters are those of `search`."""
+        within = [*self._scope, *conditions(**scope)]
+        with self._reading() as notices:
             if notices is None:
-                return Passages([], Terms(), (_MISSING,), partial=False), []
-            answer = self._answer(text, conditions(**scope), self._deadlines(self._budget), typing=False)
-            found = [each.found for each in answer.ranked]
-            matches = Matches(answer.terms.words, self._words())
-            places = (
-                matches.places([each.text for each in found]),
-                matches.places([each.hit.title for each in found]),
-            )
-        answer = answer._replace(notices=(*answer.notices, *notices))
-        return answer, [*zip(found, *places, strict=True)]
+                return Passages([], Terms(), (_MISSING,), partial=False)
+            answer = self._answer(text, within, self._deadlines(self._budget), typing=False)
+        return answer._replace(notices=(*answer.notices, *notices))
 
     def document(self, number: int) -> FoundDocument | None:
         """Read a document by its number; None if there is none."""
-        with self._lock, self._database.reading() as notices:
-            return None if notices is None else self._database.document(number)
+        with self._reading() as notices:
+            return None if notices is None else self._database.document(number, self._scope)
 
     def sources(self, url: str) -> list[FoundDocument]:
         """List the copies of a page that sessions fetched, the newest first."""
-        with self._lock, self._database.reading() as notices:
-            return (
-                [] if notices is None else [*self._database.sources(canonical_url(without_surrogates(url)))]
-            )
+        with self._reading() as notices:
+            key = canonical_url(without_surrogates(url))
+            return [] if notices is None else self._database.sources(key, self._scope)
 
     def changed(self) -> bool:
         """Whether something was stored or removed since the last call; the first call returns False."""
         with self._lock:
             return self._database.changed()
 
+    @contextmanager
+    def _reading(self) -> Iterator[Sequence[str] | None]:
+        with self._lock:
+            try:
+                with self._database.reading() as notices:
+                    yield notices
+            finally:
+                if not self._stays_open:
+                    self._database.close()
+
     def close(self) -> None:
         """Close the database; the next call opens it again."""
         with self._lock:
             self._database.close()
-            if self._tokenizer is not None:
-                self._tokenizer.close()
-                self._tokenizer = None
+            self._tokenizer.close()
 
     def _answer(self, text: str, within: Filters, begin: Callable[[], Deadline], *, typing: bool) -> Passages:
         """Find passages for a text: of the time that its words mean, or of all times if there are none."""
@@ -183,9 +193,9 @@ class KnowledgeSearch:
     def _ranked(
         self, query: SearchQuery, within: Filters, begin: Callable[[], Deadline], *, typing: bool
     ) -> Passages:
-        terms = make_terms(query, self._words(), typing=typing)
+        terms = make_terms(query, self._tokenizer, typing=typing)
         if terms.is_empty:
-            return Passages([], terms, (*query.notices, NO_WORDS), partial=False)
+            return Passages([], terms, (*query.notices, _NO_WORDS), partial=False)
         deadline = begin()
         total, counted = self._database.counted([*terms.words, *terms.without])
         excluded = counted[len(terms.words) :] if terms.words else terms.without
@@ -207,7 +217,7 @@ class KnowledgeSearch:
         found, partial = [], False
         if chosen:
             found, partial = self._database.candidates(msgspec.structs.replace(ask, any_of=chosen), deadline)
-        ranked = rank(found, words, total, self._words(), time.time())
+        ranked = rank(found, words, total, self._tokenizer, time.time())
         if self._embedder is not None:
             try:
                 vector = self._embedder.embed_query(" ".join(each.text for each in query.terms))
@@ -228,7 +238,7 @@ class KnowledgeSearch:
         """The terms; for a word that no passage has, one that is spelt like it."""
         words, notices = [], []
         for term in terms:
-            other = None if term.passages else corrected(term, self._database.similar, self._words())
+            other = None if term.passages else corrected(term, self._database.similar, self._tokenizer)
             if other is not None:
                 typed, searched = term.typed, other.choices[0].text
                 notices.append(f"No text has “{typed}”: words with “{searched}” were searched instead.")
@@ -253,7 +263,7 @@ class KnowledgeSearch:
         chosen = [page.first.found for page in pages]
         ids = [found.hit.id for found in chosen if found.hit.kind == "article" and found.hit.url]
         later = self._database.later_versions(ids, within) if ids else []
-        places = Matches(terms, self._words()).marks([found.text for found in chosen])
+        places = Matches(terms, self._tokenizer).marks([found.text for found in chosen])
         hits = []
         for page, found, marked in zip(pages, chosen, places, strict=True):
             offset, passage, marks = cut_passage(found.text, marked)
@@ -261,11 +271,6 @@ class KnowledgeSearch:
             is_full = page.first.full or not terms
             hits.append(msgspec.structs.replace(page.hit(later), full=is_full, **facts))
         return tuple(hits)
-
-    def _words(self) -> Tokenizer:
-        if self._tokenizer is None:
-            self._tokenizer = Tokenizer()
-        return self._tokenizer
 
 
 def _now() -> datetime:

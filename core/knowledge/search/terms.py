@@ -12,7 +12,7 @@ from pathlib import Path
 
 import msgspec
 
-from ua_tui.core.knowledge.search.database import Choice, Term
+from ua_tui.core.knowledge.search.candidates import Choice, Term
 from ua_tui.core.knowledge.search.query import SearchQuery, Typed
 from ua_tui.core.knowledge.search.tokens import Tokenizer
 

@@ -1,14 +1,30 @@
-"""Splits texts into the words of the full-text index, with the same tokenizer."""
+"""The words of the full-text index: how texts are prepared for it, and how it splits them.
+
+It knows words only where spaces or punctuation separate them.
+"""
 
 from __future__ import annotations
 
+import re
 import sqlite3
 from collections.abc import Sequence
+from functools import cached_property
 
-from ua_tui.core.knowledge.index.segments import TOKENIZER, indexed
-from ua_tui.core.knowledge.search.database import Term
+from ua_tui.core.knowledge.search.candidates import Term
 
+TOKENIZER = "porter unicode61 remove_diacritics 2"
+"""How FTS5 makes words of a text. When it changes, the index of existing files must be made again."""
+UNSPACED = "぀-ヿ㐀-䶿一-鿿"
+"""The characters that are words, as ranges. When they change, the index of existing files must be made again."""
+
+# Compiled when it is used first, which `re` remembers: a set of so many characters takes milliseconds.
+_RUN = f"[{UNSPACED}]+"
 _SPECIAL = str.maketrans('"\0', "  ")
+
+
+def indexed(text: str) -> str:
+    """Return the text as it is indexed and as queries must be: each Chinese or Japanese character is a word."""
+    return text if text.isascii() else re.sub(_RUN, lambda found: f" {' '.join(found[0])} ", text)
 
 
 def expression(terms: Sequence[Term], operator: str) -> str:
@@ -25,16 +41,23 @@ def expression(terms: Sequence[Term], operator: str) -> str:
 
 
 class Tokenizer:
-    """A full-text index in memory, for the few texts of one query; use it in one thread at a time."""
+    """A full-text index in memory, for the few texts of one query; use it in one thread at a time.
 
-    def __init__(self) -> None:
-        self._db = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
-        self._db.execute(f"CREATE VIRTUAL TABLE texts USING fts5(text, tokenize='{TOKENIZER}')")
-        self._db.execute("CREATE VIRTUAL TABLE words USING fts5vocab(texts, instance)")
+    It is made when it is first needed, and again after `close`.
+    """
 
     def close(self) -> None:
         """Release the memory."""
-        self._db.close()
+        if "_db" in vars(self):
+            self._db.close()
+            del self._db
+
+    @cached_property
+    def _db(self) -> sqlite3.Connection:
+        db = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+        db.execute(f"CREATE VIRTUAL TABLE texts USING fts5(text, tokenize='{TOKENIZER}')")
+        db.execute("CREATE VIRTUAL TABLE words USING fts5vocab(texts, instance)")
+        return db
 
     def words(self, texts: Sequence[str]) -> list[list[str]]:
         """Give the words of each text as the index has them: in lower case, without accents, stemmed."""

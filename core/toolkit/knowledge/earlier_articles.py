@@ -13,13 +13,14 @@ import msgspec
 from ua_tui.core.errors import JournalError, WorkspaceError
 from ua_tui.core.events.types import ArtifactSaved
 from ua_tui.core.knowledge.index.preparing import body_hash
+from ua_tui.core.knowledge.place import folder_path, is_here
 from ua_tui.core.records.journal_reader import PastJournal
 from ua_tui.core.storage.workspace import JOURNAL, Workspace
 from ua_tui.core.toolkit.articles import Article, Reference, count_words, decode_article
 
 if TYPE_CHECKING:
     from ua_tui.core.knowledge.records import FoundDocument
-    from ua_tui.core.toolkit.knowledge.knowledge_base import KnowledgeBase
+    from ua_tui.core.knowledge.search.search import KnowledgeSearch
 
 _LARGEST = 32 << 20
 
@@ -36,7 +37,7 @@ class _ArticleFile(msgspec.Struct, rename={"text": "content", "site": "source"})
 
 
 def earlier_copy(
-    base: KnowledgeBase, url: str, now: datetime, max_age: float
+    base: KnowledgeSearch, url: str, now: datetime, max_age: float
 ) -> tuple[FoundDocument, Article] | None:
     """Return the newest copy of a page that an earlier session read at most `max_age` seconds ago; blocks.
 
@@ -47,13 +48,13 @@ def earlier_copy(
     Raises:
         KnowledgeError: the knowledge base cannot be read.
     """
-    for page in base.pages(url):
+    for page in base.sources(url):
         if not 0 <= now.timestamp() - page.made_at <= max_age:
             continue
-        folder = base.folder_of(page.session)
+        folder = folder_path(base.place, page.session) if is_here(base.place, page.session) else None
         # The file of another machine is not here: its text is in the knowledge base of the team.
         data = b"" if folder is None else _read(folder, page.path)
-        known = None if data is None else base.read(page.id)
+        known = None if data is None else base.document(page.id)
         # What an agent changed may hold anything.
         if known is None or known.trust != "web":
             continue

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import msgspec
 from msgspec import Meta
@@ -16,7 +17,9 @@ from ua_tui.core.text import clean, clean_line
 from ua_tui.core.toolkit.context import ToolContext
 
 if TYPE_CHECKING:
-    from ua_tui.core.toolkit.knowledge.knowledge_base import KnowledgeBase
+    from ua_tui.core.knowledge.search.search import KnowledgeSearch
+
+T = TypeVar("T")
 
 MOST_CHARACTERS = 8_000
 MOST_HITS = 20
@@ -53,16 +56,15 @@ async def knowledge_search(
     """
     from ua_tui.core.knowledge.search.dates import parse_date
 
-    base, now = _base(context), context.now()
+    now = context.now()
     first = parse_date(since, now.astimezone()) if since.strip() else None
     if since.strip() and first is None:
         raise KnowledgeError(
             f"since is {clean_line(since, 60)!r}, which is no time: write a day as 2026-11-20, or a time ago as 30d"
         )
     sites = (site.strip(),) if site.strip() else ()
-    found = await asyncio.to_thread(
-        base.search, query[:10_000], limit=limit, kinds=tuple(kinds or ()), sites=sites, since=first
-    )
+    scope: dict[str, Any] = {"kinds": tuple(kinds or ()), "sites": sites, "since": first}
+    found = await _asked(context, lambda base: base.search(query[:10_000], limit=limit, **scope))
     answer: dict[str, Any] = {"notice": NOTICE, "hits": [_row(hit, now) for hit in found.hits]}
     answer |= {name: True for name in ("relaxed", "partial") if getattr(found, name)}
     if notes := [*found.notices, *([] if found.hits else [_NONE])]:
@@ -87,8 +89,8 @@ async def knowledge_read(
     Raises:
         KnowledgeError: there is no such document, or the knowledge base cannot be read.
     """
-    base, now = _base(context), context.now()
-    document = await asyncio.to_thread(base.read, id)
+    now = context.now()
+    document = await _asked(context, lambda base: base.document(id))
     if document is None:
         raise KnowledgeError(
             f"there is no document {id} of an earlier session in the knowledge base: ask knowledge_search for its ids"
@@ -115,8 +117,8 @@ async def knowledge_sources(
     Raises:
         KnowledgeError: the knowledge base cannot be read.
     """
-    base, now = _base(context), context.now()
-    pages = await asyncio.to_thread(base.pages, url)
+    now = context.now()
+    pages = await _asked(context, lambda base: base.sources(url))
     hits = [
         {
             "id": page.id,
@@ -135,10 +137,11 @@ async def knowledge_sources(
     return msgspec.json.encode(answer).decode()
 
 
-def _base(context: ToolContext) -> KnowledgeBase:
-    if context.knowledge is None:
+async def _asked(context: ToolContext, question: Callable[[KnowledgeSearch], T]) -> T:
+    """What a thread answers to a question to the knowledge base, which the first one opens."""
+    if context.open_knowledge is None:
         raise KnowledgeError("there is no knowledge base: the setting `knowledge` is off")
-    return context.knowledge
+    return await asyncio.to_thread(lambda: question(context.knowledge))
 
 
 def _part(text: str, place: int) -> tuple[int, int]:

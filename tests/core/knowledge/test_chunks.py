@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import re
+import sys
+from collections.abc import Callable, Iterable
+from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from ua_tui.core.knowledge.index.chunks import LEAST, LONGEST, MOST, split_chunks
-from ua_tui.core.knowledge.index.segments import indexed
+from ua_tui.core.knowledge.index.preparing import body_hash
+from ua_tui.core.knowledge.search.tokens import indexed
 
 _MARKS = ["\n", "\n\n", "\n \t\n", " ", "\r\n", "\u2028", "\u3000", "!? ", "。", "\0", "\ud800"]
 _TEXTS = ["word", "Sentence end. ", "# Heading\n", "\n## Part two\n", "東京は日本", "long" * 2_000]
@@ -66,3 +71,27 @@ def test_texts_without_spaces_are_cut_at_chinese_marks_or_anywhere() -> None:
     assert sum(len(chunk.text) for chunk in chunks) == 1_000_000
     assert max(len(chunk.text) for chunk in chunks) <= LONGEST
     assert list(split_chunks(" \n\t" * 100_000)) == []
+
+
+@pytest.mark.parametrize("letter", [" ", "x"])
+@pytest.mark.parametrize("read", [split_chunks, body_hash])
+def test_a_text_without_words_or_of_one_is_read_in_steps(
+    read: Callable[[str], Iterable[object]], letter: str
+) -> None:
+    steps = 0
+
+    def count(*_: Any) -> Any:
+        nonlocal steps
+        steps += 1
+        return count
+
+    # What is compiled once is no step.
+    list(read(letter * (1 << 17)))
+    traced = sys.gettrace()
+    # Between two lines of Python other threads get their turn.
+    sys.settrace(count)
+    try:
+        list(read(letter * (1 << 22)))
+    finally:
+        sys.settrace(traced)
+    assert steps > (1 << 22) // (64 << 10)

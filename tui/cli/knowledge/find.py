@@ -19,7 +19,7 @@ from ua_tui.core.text import clean_line
 from ua_tui.tui.cli.arguments import WrongUsage, settings_of
 from ua_tui.tui.cli.output import complain, page_width, print_json, print_line, print_table, wrapped
 from ua_tui.tui.render.format import tail_cut
-from ua_tui.tui.screens.knowledge.hit_text import KIND_NAMES, day_of, notes_of, pieces_of, title_of
+from ua_tui.tui.screens.knowledge.hit_text import day_of, kind_name, notes_of, pieces_of, title_of
 from ua_tui.tui.terminal.exit_codes import EXIT_FAILED, EXIT_USAGE
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ def hit_lines(hit: Hit, place: KnowledgePlace, width: int | None) -> Iterator[st
     name = Path(hit.session).name
     session_title = hit.session_title if hit.session_title != hit.title else ""
     origin = (f"demo {name}" if hit.demo else name, session_title)
-    facts = (KIND_NAMES.get(hit.kind, hit.kind), hit.site, day_of(hit), *notes_of(hit), *origin)
+    facts = (kind_name(hit.kind), hit.site, day_of(hit), *notes_of(hit), *origin)
     yield from wrapped([(" · ".join(clean_line(fact, 120) for fact in facts if fact), False)], width, _INDENT)
     # An address or a path in one piece can be clicked and copied.
     if hit.url:

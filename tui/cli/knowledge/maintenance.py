@@ -55,7 +55,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _show(settings: Settings, *, as_json: bool) -> int:
-    from ua_tui.core.knowledge.place import place_of, shown_place
+    from ua_tui.core.knowledge.place import place_of
     from ua_tui.core.knowledge.search.embeddings import embedder_of
     from ua_tui.core.knowledge.status import read_status
 
@@ -68,7 +68,7 @@ def _show(settings: Settings, *, as_json: bool) -> int:
     if as_json:
         print_json(_fields(status, embedder))
     else:
-        print_line(clean_line(shown_place(status.path), 1000))
+        print_line(clean_line(str(status.path), 1000))
         for name, value in _rows(status, embedder):
             print_line(f"  {name:<13}{clean_line(value, 2000)}")
     return EXIT_FAILED if status.problems else 0
@@ -189,7 +189,7 @@ def _forget(settings: Settings, args: argparse.Namespace) -> int:
                 EXIT_USAGE,
             )
         _print_forgotten(found, done=False, as_json=False)
-        if not agrees("Forget this? It does not come back."):
+        if not agrees("Forget this? It cannot be undone."):
             return complain("nothing was forgotten")
     _print_forgotten(which(), done=True, as_json=args.json)
     return 0

@@ -9,7 +9,7 @@ from ua_tui.core.errors import SettingsError
 from ua_tui.core.events.units import quantity
 from ua_tui.core.history.lookup import find_session
 from ua_tui.core.knowledge.access import open_store
-from ua_tui.core.knowledge.place import KnowledgePlace, folder_key, is_made, place_of, shown_place
+from ua_tui.core.knowledge.place import KnowledgePlace, folder_key, place_of, version_of
 from ua_tui.core.knowledge.status import read_status
 from ua_tui.core.postgres.address import Address
 from ua_tui.core.settings.model import Settings
@@ -25,11 +25,11 @@ def find_database(settings: Settings, *, must_exist: bool = True) -> KnowledgePl
     path = place_of(settings)
     if path is None:
         raise SettingsError("the knowledge base is off; `ua-tui config set knowledge on` turns it on")
-    if must_exist and not is_made(path):
+    if must_exist and version_of(path) is None:
         if not settings.workspace_base.is_dir():
             raise SettingsError(f"there is no folder {clean_line(str(settings.workspace_base), 700)}")
         raise SettingsError(
-            f"there is no knowledge base {clean_line(shown_place(path), 700)}: `ua-tui knowledge update` makes it "
+            f"there is no knowledge base {clean_line(str(path), 700)}: `ua-tui knowledge update` makes it "
             "from the sessions there, as every session does by itself"
             + (f"; {of_team}" if (of_team := team_advice(settings)) else "")
         )

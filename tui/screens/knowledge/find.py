@@ -6,18 +6,17 @@ import asyncio
 import re
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, Literal
 
 from textual import events, on
 from textual.app import App, ComposeResult
-from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.widgets import Input, Static
 
 from ua_tui.core.events.tool_names import tool_name
 from ua_tui.core.events.units import quantity
 from ua_tui.core.text import clean_line
-from ua_tui.tui.keys.places import LINK, SEARCH, TO_PROMPT, KeyPlace, key_binding, moving
+from ua_tui.tui.keys.bindings import bindings
 from ua_tui.tui.render.format import tail_cut
 from ua_tui.tui.screens.files.link import follow_link
 from ua_tui.tui.screens.knowledge.hit_list import HitList
@@ -39,8 +38,7 @@ MOST_HITS = 50
 _LONGEST = 4_000
 _PLACEHOLDER = 'words, "a phrase", -without, last week, site: kind: session: tool: since: published:'
 _EMPTY = "There is nothing yet. What sessions find or write appears here as it is saved."
-_UNFINISHED = "Nothing has the last word. Type on to find words that begin with it."
-_NARROW = Binding.Group("only this kind, site, session; again: all")
+_UNFINISHED = "Nothing contains the last word. Type on to find words that begin with it."
 
 
 def show_find(
@@ -82,27 +80,8 @@ class FindScreen(Modal[None]):
         words: what to search for first.
     """
 
-    PLACE: ClassVar[KeyPlace] = KeyPlace("In what sessions found", parts=(HitList,))
-    BINDINGS: ClassVar[list[BindingType]] = [
-        key_binding("hit.call", "p,alt+p", "open('call')", "the tool call that found it"),
-        key_binding("hit.session", "s,alt+s", "open('session')", "its session"),
-        key_binding("hit.cite", "y,alt+y", "cite", "copy a citation"),
-        key_binding("link.open", "o", "open_link", "open in the browser", LINK),
-        key_binding("hit.kind_only", "K,alt+k", "only('kind')", "only this kind", _NARROW),
-        key_binding("hit.site_only", "w,alt+w", "only('site')", "only this site", _NARROW),
-        key_binding("hit.session_only", "S,alt+e", "only('session')", "only this session", _NARROW),
-        key_binding("find.search", "slash", "edit", "search", SEARCH),
-        key_binding("hit.next_part", "tab,shift+tab", "step", "from the words to the hits, and back"),
-        *moving(
-            up="move('cursor_up')",
-            down="move('cursor_down')",
-            page_up="move('cursor_page', -1)",
-            page_down="move('cursor_page', 1)",
-        ),
-        key_binding("screen.leave", "escape", "leave", "back"),
-        key_binding("screen.close", "q", "close", "back"),
-        TO_PROMPT,
-    ]
+    PARTS = (HitList,)
+    BINDINGS = bindings("FindScreen")
     AUTO_FOCUS = "#find-line"
 
     def __init__(self, database: KnowledgePlace | None, sessions: SessionAccess, words: str = "") -> None:
@@ -131,9 +110,9 @@ class FindScreen(Modal[None]):
         self._ask(delay=0)
         start_job(self, self._poll, "poll")
 
-    async def on_unmount(self) -> None:
-        """Close the knowledge base."""
-        await asyncio.to_thread(self._reader.close)
+    def on_unmount(self) -> None:
+        """Close the knowledge base, for which the application does not wait: all threads may be busy."""
+        asyncio.get_running_loop().run_in_executor(None, self._reader.close)
 
     @property
     def _line(self) -> Input:
@@ -203,7 +182,7 @@ class FindScreen(Modal[None]):
             return [_EMPTY]
         return [
             "Nothing found.",
-            "Try other words; a part of a word finds nothing unless it is its beginning.",
+            "Try other words; a word is found by its beginning, not by another part of it.",
         ]
 
     def action_only(self, dimension: str) -> None:

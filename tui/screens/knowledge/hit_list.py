@@ -17,8 +17,8 @@ from ua_tui.tui.render.format import middle_cut, tail_cut
 from ua_tui.tui.render.layout import PLAIN, Line, cut_line, width_of, wrap
 from ua_tui.tui.screens.knowledge.hit_text import (
     DAY_CELLS,
-    KIND_NAMES,
     day_of,
+    kind_name,
     notes_of,
     pieces_of,
     title_of,
@@ -92,7 +92,7 @@ class _Hits(RowSource[FoundHit]):
         site = middle_cut(clean_line(hit.site), left) if left >= 12 else ""
         gap = " " * (room - width_of(title) - width_of(site))
         line = [
-            Segment(f"{KIND_NAMES.get(hit.kind, hit.kind):<{_KIND_CELLS}}  ", self._style("hits--kind")),
+            Segment(f"{kind_name(hit.kind):<{_KIND_CELLS}}  ", self._style("hits--kind")),
             Segment(title, self._style("hits--title")),
             Segment(f"{gap}{site}{date}", muted),
         ]

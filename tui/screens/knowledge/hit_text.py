@@ -2,24 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from datetime import UTC, datetime
 
 from ua_tui.core.events.units import quantity
 from ua_tui.core.knowledge.records import Hit
-from ua_tui.core.knowledge.search.passages import plain_passage
+from ua_tui.core.knowledge.search.passages import on_one_line, plain_passage
 from ua_tui.core.text import clean, clean_line
 
-KIND_NAMES: Mapping[str, str] = {
-    "report": "report",
-    "article": "article",
-    "search_row": "search",
-    "answer": "answer",
-    "query": "query",
-    "note": "note",
-    "workbench": "sandbox",
-    "file": "file",
-}
+_KIND_NAMES = {"search_row": "search", "workbench": "sandbox"}
 DAY_CELLS = 10
 _LONGEST = 600
 _BETWEEN = " .:–-"
@@ -29,6 +20,11 @@ _HEADING = 40
 """The most characters of a passage before the title of its document that are left out with the title."""
 
 
+def kind_name(kind: str) -> str:
+    """Return the word for a kind of documents, as short as a column needs it."""
+    return _KIND_NAMES.get(kind, kind)
+
+
 def title_of(hit: Hit) -> str:
     """Return the title of a hit on one line, or the next best name."""
     return clean_line(hit.title or hit.url or hit.path.rpartition("/")[2] or "(no title)", 300)
@@ -36,11 +32,11 @@ def title_of(hit: Hit) -> str:
 
 def pieces_of(hit: Hit) -> list[tuple[str, bool]]:
     """Return the parts of the passage on one line, and whether each matches; without the title that it begins with."""
-    passage, marks = plain_passage(hit.passage[:_LONGEST], hit.marks)
+    passage, marks = on_one_line(*plain_passage(hit.passage[:_LONGEST], hit.marks))
     pieces, at = [], 0
     for first, last in (*marks, (len(passage), len(passage))):
         start, end = max(first, at), min(last, len(passage))
-        pieces += [(_on_one_line(passage[at:start]), False), (_on_one_line(passage[start:end]), True)]
+        pieces += [(clean(passage[at:start]), False), (clean(passage[start:end]), True)]
         at = max(at, end)
     left = _length_of_title("".join(text for text, _ in pieces), title_of(hit))
     shown: list[tuple[str, bool]] = []
@@ -120,9 +116,3 @@ def _length_of_title(passage: str, title: str) -> int:
     end = place + len(title)
     follows = passage[end:].lstrip(_BETWEEN)[:1]
     return end if 0 <= place <= _HEADING and not follows.islower() else 0
-
-
-def _on_one_line(text: str) -> str:
-    text = clean(text)
-    inner = " ".join(text.split())
-    return f"{' ' if text[:1].isspace() else ''}{inner}{' ' if inner and text[-1].isspace() else ''}"

@@ -19,7 +19,7 @@ from ua_tui.core.toolkit.articles import Article
 from ua_tui.tui.screens.files.article import ArticleScreen
 from ua_tui.tui.screens.files.artifact_list import missing_reason
 from ua_tui.tui.screens.files.viewer import ViewerScreen
-from ua_tui.tui.screens.knowledge.hit_text import KIND_NAMES, title_of
+from ua_tui.tui.screens.knowledge.hit_text import kind_name, title_of
 from ua_tui.tui.screens.knowledge.reader import KnowledgeReader
 from ua_tui.tui.screens.tool_call.screen import ToolCallScreen
 from ua_tui.tui.viewers.passage import Passage
@@ -90,7 +90,7 @@ class HitOpener:
             date=document.date,
             text=document.text,
         )
-        kind = KIND_NAMES.get(hit.kind, hit.kind).capitalize()
+        kind = kind_name(hit.kind).capitalize()
         self._screen.app.push_screen(ArticleScreen(article, kind, passage=passage_of(hit)))
 
     async def _open_in_session(self, hit: Hit, folder: Path, what: str) -> None:

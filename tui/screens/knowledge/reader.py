@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from ua_tui.core.concurrency.cancellation import Stop, in_thread
 from ua_tui.core.errors import KnowledgeError
-from ua_tui.core.knowledge.place import is_made
+from ua_tui.core.knowledge.place import version_of
 from ua_tui.core.knowledge.records import FoundDocument, Results
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ class KnowledgeReader:
         def find(search: KnowledgeSearch, stop: Stop) -> Results | None:
             from ua_tui.core.knowledge.search.search import TYPING_BUDGET
 
-            if not is_made(place):
+            if version_of(place) is None:
                 return None
             budget = None if patient else TYPING_BUDGET
             return search.search(text, limit=limit, typing=True, budget=budget, stopped=lambda: stop.is_set)

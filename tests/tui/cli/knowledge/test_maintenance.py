@@ -99,7 +99,7 @@ def test_an_interrupted_rebuild_is_completed_by_an_update(
 ) -> None:
     assert knowledge(base, "update") == 0
     before = passages(database_of(base))
-    index = catch_up.index_session
+    index = catch_up.index_piece
 
     def index_interrupted(*args: Any) -> Any:
         # Ctrl+C as the kernel sends it to the main thread.
@@ -107,7 +107,7 @@ def test_an_interrupted_rebuild_is_completed_by_an_update(
         os.kill(os.getpid(), signal.SIGINT)
         return index(*args)
 
-    monkeypatch.setattr(catch_up, "index_session", index_interrupted)
+    monkeypatch.setattr(catch_up, "index_piece", index_interrupted)
     assert threading.current_thread() is threading.main_thread()
     # Whoever started the tests in the background has it ignored.
     before_it = signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ua_tui.core.knowledge.index.segments import indexed
+from ua_tui.core.knowledge.search.tokens import indexed
 
 
 def test_each_character_of_chinese_and_japanese_is_a_word() -> None:
