@@ -65,9 +65,10 @@ def parameters_of(address: Address, **more: Any) -> dict[str, Any]:
         if os.environ.get(variable):
             del defaults[name]
     # The parameter replaces the variable, as nothing may change the search path. In the schema public anybody may be
-    # allowed to make functions, which would run with the rights of whoever calls them.
+    # allowed to make functions, which would run with the rights of whoever calls them. What is confirmed here is
+    # believed: a server that crashes must have it, whatever its configuration prefers.
     others = given.get("options") or os.environ.get("PGOPTIONS") or ""
-    options = f"{others} -c search_path={SCHEMA}".strip()
+    options = f"-c synchronous_commit=on {others} -c search_path={SCHEMA}"
     return {**defaults, **given, "options": options, **more}
 
 

@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager, suppress
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
+from msgspec.structs import replace
+
 from ua_tui.core.errors import TeamError
 from ua_tui.core.postgres.address import Address
-from ua_tui.core.postgres.connection import CHANNEL, SCHEMA, Connection, connect, rows_of
+from ua_tui.core.postgres.connection import (
+    CHANNEL,
+    SCHEMA,
+    Connection,
+    Connections,
+    connect,
+    connect_async,
+    rows_of,
+)
 from ua_tui.core.postgres.problems import reporting
 from ua_tui.core.text import clean_line
 
@@ -76,6 +86,28 @@ async def check_tables(db: Connection, address: Address) -> None:
     """
     rows = await rows_of(db, VERSION_QUERY)
     check_version(rows[0][0] if rows else None, address)
+
+
+@asynccontextmanager
+async def sharing(address: Address, largest: int) -> AsyncIterator[Address]:
+    """The address with at most so many connections for everything in the block; one that has some stays as it is.
+
+    Raises:
+        TeamError: the database cannot be reached, or its tables are of another version.
+    """
+    if address.connections is not None:
+        yield address
+        return
+    connections = Connections(address, largest=largest)
+    # A pool tries again for a while, and does not say why it fails.
+    async with await connect_async(address) as db:
+        with reporting(address):
+            await check_tables(db, address)
+    await connections.open()
+    try:
+        yield replace(address, connections=connections)
+    finally:
+        await connections.close()
 
 
 def migrate(address: Address) -> list[str]:

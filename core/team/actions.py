@@ -303,7 +303,7 @@ def _actions(rows: Iterable[Sequence[Any]]) -> list[EarlierAction]:
 
 def _unreachable(error: TeamError) -> str:
     return (
-        "This was not run: what acts outside is recorded first, and the record could not be written "
+        "This was not run: calls with external side effects are recorded first, and the record could not be written "
         f"({error}). Try again later, or say in the answer that it was not done."
     )
 

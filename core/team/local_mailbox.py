@@ -196,7 +196,7 @@ class LocalMailbox:
         try:
             return await asyncio.to_thread(in_folder)
         except WorkspaceError as error:
-            raise TeamError(f"the letters of the session cannot be used: {error}") from error
+            raise TeamError(f"the messages of the session cannot be used: {error}") from error
 
     def _letters(self, root: Root, kind: str) -> Iterator[_Letter]:
         for each in root.list(LETTERS):

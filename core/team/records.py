@@ -125,13 +125,6 @@ class JobClaim(msgspec.Struct, frozen=True, kw_only=True):
     folder: str | None = None
 
 
-class JobLost(Exception):
-    """A job was taken from this worker: its session was stopped, and nothing more is recorded of it here.
-
-    Its text says why, if the session itself found that out.
-    """
-
-
 class Findings(msgspec.Struct, frozen=True, kw_only=True):
     """What came of a job.
 
@@ -154,14 +147,13 @@ class Findings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Outcome(Findings, frozen=True, kw_only=True):
-    """How a job ended.
+    """How an attempt at a job ended.
 
-    Attributes:
-        later: that a job of a team goes on later: it is `parked` until a person decides, or `put_off` with all others.
+    The job is over, or it goes on later: one that was stopped or taken from this worker is `waiting`, and `error` says
+    why if the session found that out; it is `parked` until a person decides, or `put_off` with all others.
     """
 
-    state: Literal["done", "failed", "cancelled"]
-    later: Literal["", "parked", "put_off"] = ""
+    state: Literal["done", "failed", "cancelled", "waiting", "parked", "put_off"]
 
 
 class JobResult(Findings, frozen=True, kw_only=True):

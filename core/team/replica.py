@@ -389,10 +389,7 @@ class SessionReplica:
                 self._stopping = asyncio.create_task(stop, name="team: stop")
 
     async def _register(self, db: Connection) -> None:
-        """Make the row of the session, and find out what is stored.
-
-        A server that crashed may have lost what it had confirmed, if its `synchronous_commit` is off.
-        """
+        """Make the row of the session, and find out what is stored."""
         host = socket.gethostname()
         here = {
             "name": self._workspace.session_id,

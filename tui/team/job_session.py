@@ -45,7 +45,7 @@ from ua_tui.core.team.jobs.running import JobStop
 from ua_tui.core.team.local_mailbox import LocalMailbox
 from ua_tui.core.team.mailbox import Mailbox
 from ua_tui.core.team.progress import JobProgress, read_progress
-from ua_tui.core.team.records import JobClaim, JobLost, Outcome
+from ua_tui.core.team.records import JobClaim, Outcome
 from ua_tui.core.text import clean_line
 from ua_tui.tui.team.question_relay import QuestionRelay
 
@@ -109,6 +109,8 @@ async def run_job(
 ) -> Outcome:
     """Run a job to its end; nothing runs if an earlier attempt was answered and only its end was not recorded.
 
+    One that was lost or left is `waiting`: whoever resumes it records its end.
+
     Args:
         claim: the job; an attempt above 1 resumes its session.
         stop: ends the session at once, as when the job is another worker's; or soon: no further action begins, and it
@@ -118,9 +120,6 @@ async def run_job(
         address: the team's database, to which the session is copied; None for the jobs of this machine.
         mailbox: where people are asked, and where commands come from; by default the folder of the session for a job of
             this machine, and nowhere for one of a team.
-
-    Raises:
-        JobLost: the job was lost or left; whoever resumes it records its end.
     """
     run = _JobRun(claim, stop, settings, note, mailbox, address)
 
@@ -138,11 +137,11 @@ async def run_job(
         await until(until(leave(), park()), stop.wait())
 
     outcome = await until(run.run(), end())
-    if outcome is None and run.parked and not stop.is_set():
-        return run.outcome("failed", error=run.parked, later="parked")
-    if outcome is None:
-        raise JobLost(run.left)
-    return outcome
+    if outcome is not None:
+        return outcome
+    if run.parked and not stop.is_set():
+        return run.outcome("parked", run.parked)
+    return Outcome(state="waiting", error=run.left)
 
 
 @dataclass
@@ -195,25 +194,22 @@ class _JobRun:
 
     def _failed(self, why: str) -> Outcome:
         redactor = Redactor(secrets(self._settings, os.environ))
-        return self.outcome("failed", error=clean_line(redactor.redact(why), 500))
+        return self.outcome("failed", clean_line(redactor.redact(why), 500))
 
     def outcome(
         self,
-        state: Literal["done", "failed", "cancelled"],
-        *,
+        state: Literal["done", "failed", "cancelled", "parked", "put_off"],
         error: str = "",
-        later: Literal["", "parked", "put_off"] = "",
     ) -> Outcome:
         """How the job ended, or goes on."""
         ended = self._progress.ended
-        answer = ended.text.strip() if ended is not None and state != "failed" else ""
+        answer = ended.text.strip() if ended is not None and state in ("done", "cancelled") else ""
         if state == "done" and self._progress.links:
             # A link is a key to an account: it is not passed on.
             names = clean_line(", ".join(self._progress.links), 200)
             answer += f"\n\nNot connected: {names}. Connect it in a session of your own."
         return Outcome(
             state=state,
-            later=later,
             answer=answer,
             error=error,
             cost_usd=self._progress.cost_usd,
@@ -348,20 +344,14 @@ class _JobRun:
 
     async def _query_with_note(self) -> str:
         """The query for a new conversation, with what ran in the one that is gone."""
-        done = [clean_line(each.tool, 200) for each in await self._earlier_actions("done", "failed")]
-        unknown = [clean_line(each.tool, 200) for each in await self._earlier_actions("running")]
-        lines = [
-            f"{words}: {', '.join(dict.fromkeys(tools))}."
-            for words, tools in (
-                (
-                    "These calls ran before the conversation was lost, and run no more with the same arguments",
-                    done,
-                ),
-                ("Of these it is not known whether they succeeded", unknown),
-            )
-            if tools
-        ]
-        return "\n\n".join([self._claim.job.query, *lines])
+        ran = "These calls ran before the conversation was lost, and do not run again with the same arguments"
+        unknown = "Of these it is not known whether they succeeded"
+        parts = [self._claim.job.query]
+        for words, states in ((ran, ("done", "failed")), (unknown, ("running",))):
+            tools = [clean_line(each.tool, 200) for each in await self._earlier_actions(*states)]
+            if tools:
+                parts.append(f"{words}: {', '.join(dict.fromkeys(tools))}.")
+        return "\n\n".join(parts)
 
     # -- the session ------------------------------------------------------------------------------
 
@@ -416,10 +406,10 @@ class _JobRun:
         if ended is not None and ended.status == "success":
             return self.outcome("done")
         if self._relay.stopped_by is not None and (ended is None or ended.status == "interrupted"):
-            return self.outcome("cancelled", error=f"{self._relay.stopped_by} stopped it")
+            return self.outcome("cancelled", f"{self._relay.stopped_by} stopped it")
         if self._progress.limited:
             why = (ended and ended.error) or "the provider refuses requests"
-            return self.outcome("failed", error=why, later="put_off")
+            return self.outcome("put_off", why)
         if ended is None or not ended.error:
             spent = "the session has reached its spending limit"
             return self._failed(spent if self._progress.refused else "the query did not finish")
@@ -475,10 +465,10 @@ def _overdue(waited: float, worked: float) -> str:
     """Why a job gives its place back; empty if it does not."""
     if waited > QUESTION_SECONDS:
         return (
-            f"nobody answered its question for {duration(QUESTION_SECONDS)}: answer it, and the job goes on"
+            f"nobody answered its question for {duration(QUESTION_SECONDS)}: answer it, and the job continues"
         )
     if worked > JOB_SECONDS:
         return (
-            f"it has worked for {duration(JOB_SECONDS)}: `ua-tui team retry` lets it go on, `cancel` ends it"
+            f"it has worked for {duration(JOB_SECONDS)}: `ua-tui team retry` continues it, `cancel` ends it"
         )
     return ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import socket
 import time
 from collections import deque
@@ -12,6 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from ua_tui.core.errors import CredentialsError
+from ua_tui.core.redaction.redactor import Redactor
+from ua_tui.core.settings.secrets import secrets
 from ua_tui.core.storage.folders import WORKSPACES
 from ua_tui.core.tasks import pause
 from ua_tui.core.team.fleet.running_batch import RunningBatch
@@ -24,6 +27,7 @@ from ua_tui.core.team.records import (
     Job,
     JobClaim,
     JobResult,
+    JobState,
     Outcome,
     SessionId,
     Submitted,
@@ -122,7 +126,8 @@ class LocalBatch:
             raise CredentialsError
         for result in list(self.output.results.values()):
             self.output.show(result)
-        self._shown = RunningBatch(self.settings.workspace_base / WORKSPACES, self.name)
+        redactor = Redactor(secrets(self.settings, os.environ))
+        self._shown = RunningBatch(self.settings.workspace_base / WORKSPACES, self.name, redactor)
         tasks: set[asyncio.Task[None]] = set()
         with stopping_on_signals(self.stop) as signals:
             try:
@@ -153,7 +158,9 @@ class LocalBatch:
         self.reporter.counts(counts)
         folders = [each.folder for each in self.file.begun.values()]
         folders += [each.folder for each in self.output.results.values()]
-        self._shown.show(counts, {Path(folder).name for folder in folders if folder})
+        # One that goes on is listed with its session.
+        following = (job for job in self._waiting if job.id not in self.file.begun)
+        self._shown.show(counts, {Path(folder).name for folder in folders if folder}, following)
 
     def stop(self) -> None:
         """Begin nothing more, and let actions that run end within the grace."""
@@ -162,7 +169,7 @@ class LocalBatch:
             each.stop.soon.set()
         if self._running:
             self.reporter.line(
-                f"stopping: actions that run have {self.grace:.0f} s to end; Ctrl+C again ends at once"
+                f"stopping: running actions have {self.grace:.0f} s to end; Ctrl+C again ends at once"
             )
         asyncio.get_running_loop().call_later(self.grace, self._end_all)
 
@@ -196,14 +203,15 @@ class LocalBatch:
             attempt = max(known.attempt if known else 0, begun.attempt if begun else 0) + 1
             limit = job.settings.get("max_cost_usd")
             if self.max_cost_usd is not None:
-                free = self._free()
+                reserved = sum(each.reserved_usd for each in self._running.values())
+                free = self.max_cost_usd - sum(self._costs.values()) - reserved
                 wanted = _LEAST_USD if limit is None else limit - before
                 limit = free + before if limit is None else min(limit, free + before)
                 # A session that gets a small rest fails by it; what others do not use up may be enough.
                 if self._running and (free < _LEAST_USD or free < wanted / 2):
                     return None
                 if free < _LEAST_USD:
-                    self._refuse(job)
+                    self._refuse(self.max_cost_usd)
                     continue
             self._waiting.popleft()
             folder = begun.folder if begun else known.folder if known else ""
@@ -218,16 +226,9 @@ class LocalBatch:
             return running
         return None
 
-    def _free(self) -> float:
-        assert self.max_cost_usd is not None
-        spent = sum(self._costs.values())
-        return self.max_cost_usd - spent - sum(each.reserved_usd for each in self._running.values())
-
-    def _refuse(self, job: Job) -> None:
-        """Leave a job that no money is left for; with a higher limit it is run."""
-        self._waiting.popleft()
-        assert self.max_cost_usd is not None
-        most = self.max_cost_usd
+    def _refuse(self, most: float) -> None:
+        """Leave the next job, as no money is left for it; with a higher limit it is run."""
+        job = self._waiting.popleft()
         limit = f"{most:.2f}" if most >= _LEAST_USD else f"{most:.6f}".rstrip("0")
         why = f"{NO_MONEY} (${limit}) is reached"
         self.output.results[job.id] = JobResult(job=job, state="failed", error=why)
@@ -240,24 +241,26 @@ class LocalBatch:
             outcome = await run_to_end(run, claim, running.stop, lambda _: None)
         finally:
             del self._running[claim.job.id]
-        if outcome is not None:
-            self._costs[claim.job.id] = outcome.cost_usd or self._costs[claim.job.id]
-        if outcome is not None and outcome.later:
-            await self._wait(claim.job, outcome.error)
-        elif outcome is not None:
-            result = _result_of(claim, outcome, started)
-            self.output.show(result)
-            self.reporter.finished(result, self.counts())
-        elif not self._leaving.is_set():
-            query = clean_line(claim.job.query, 80)
-            self.reporter.line(f"{query}: not over, as its actions could not be recorded: is the disk full?")
+        self._costs[claim.job.id] = outcome.cost_usd or self._costs[claim.job.id]
+        match outcome.state:
+            case "done" | "failed" | "cancelled" as state:
+                result = _result_of(claim, outcome, state, started)
+                self.output.show(result)
+                self.reporter.finished(result, self.counts())
+            case "waiting":
+                if not self._leaving.is_set():
+                    query = clean_line(claim.job.query, 80)
+                    why = "unfinished, as its actions could not be recorded: is the disk full?"
+                    self.reporter.line(f"{query}: {why}")
+            case _:
+                await self._wait(claim.job, outcome.error)
         self._report()
 
     async def _wait(self, job: Job, why: str) -> None:
         """Put a job off, and begin no other one for a while: the provider refuses requests."""
         self._waiting.appendleft(job)
         if not self._put_off:
-            self.reporter.line(f"{why}; nothing is begun for {PUT_OFF_SECONDS:.0f} s")
+            self.reporter.line(f"{why}; no job starts for {PUT_OFF_SECONDS:.0f} s")
         self._report()
         self._put_off += 1
         await pause(PUT_OFF_SECONDS, self._leaving)
@@ -286,11 +289,11 @@ def _now() -> float:
     return round(time.time(), 3)
 
 
-def _result_of(claim: JobClaim, outcome: Outcome, started: float) -> JobResult:
+def _result_of(claim: JobClaim, outcome: Outcome, state: JobState, started: float) -> JobResult:
     came = {name: getattr(outcome, name) for name in Findings.__struct_fields__}
     return JobResult(
         job=claim.job,
-        state=outcome.state,
+        state=state,
         attempt=claim.session.attempt,
         worker=socket.gethostname(),
         session=Path(outcome.folder).name,

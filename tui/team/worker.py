@@ -7,19 +7,17 @@ import os
 import signal
 import sys
 import time
-from contextlib import AsyncExitStack, ExitStack, contextmanager, suppress
+from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, contextmanager, suppress
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import msgspec
-
-from ua_tui.core.errors import CredentialsError
+from ua_tui.core.errors import CredentialsError, SettingsError
 from ua_tui.core.text import clean_line
 from ua_tui.tui.terminal.exit_codes import EXIT_INTERRUPTED
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import AsyncIterator, Callable, Iterator
     from pathlib import Path
 
     from ua_tui.core.postgres.address import Address
@@ -27,6 +25,7 @@ if TYPE_CHECKING:
     from ua_tui.core.team.jobs.running import Report, RunJob
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_TOUCH_SECONDS = 5.0
 
 
 async def run_worker(
@@ -37,7 +36,7 @@ async def run_worker(
     run: RunJob | None = None,
     report: Report | None = None,
     health_file: Path | None = None,
-    **timing: Any,
+    grace: float = 60.0,
 ) -> int:
     """Run the jobs of a team until a signal; returns the exit code.
 
@@ -47,14 +46,15 @@ async def run_worker(
         parallel: how many jobs at a time.
         run: runs one job; by default as a session.
         report: gets the lines about what happens; by default they go to standard error.
-        health_file: is removed when a second signal ends the program.
-        timing: the times of the worker of a team.
+        health_file: is touched as long as the event loop runs.
+        grace: how many seconds the tool calls in flight have to end when the worker is stopped.
 
     Raises:
+        SettingsError: the health file cannot be written.
         TeamError: the jobs cannot be reached, or their tables are of another version.
     """
     report = report or report_line
-    from ua_tui.core.postgres.connection import Connections
+    from ua_tui.core.postgres.schema import sharing
     from ua_tui.core.postgres.state import ALIVE_SECONDS
     from ua_tui.core.team.jobs.postgres_jobs import PostgresJobs
     from ua_tui.core.team.jobs.queue import QueueWorker
@@ -62,26 +62,27 @@ async def run_worker(
     from ua_tui.tui.team.job_session import run_job
 
     async with AsyncExitStack() as stack:
+        await stack.enter_async_context(touching(health_file))
         # Queue, actions, mailbox, copies and knowledge base share these.
-        connections = Connections(address, largest=2 + parallel // 4)
-        stack.push_async_callback(connections.close)
-        await connections.open()
-        address = msgspec.structs.replace(address, connections=connections)
-        store = PostgresJobs(address)
-        await store.open()
+        address = await stack.enter_async_context(sharing(address, 2 + parallel // 4))
         # Each session is copied to the database, and finds what the team found.
         knowledge = address if settings.knowledge == "on" else settings.knowledge
         run_session = partial(
             run_job,
             settings=replace(settings, team=address.url, knowledge=knowledge),
-            note=store.note,
+            note=PostgresJobs(address).record,
             mailbox=PostgresMailbox(address),
             address=address,
         )
         # One machine without a key would take all jobs of a team, and each would fail.
         only_demo = run is None and not settings.has_credentials()
         worker = QueueWorker(
-            address, run or run_session, parallel=parallel, only_demo=only_demo, report=report, **timing
+            address,
+            run or run_session,
+            parallel=parallel,
+            only_demo=only_demo,
+            grace=grace,
+            report=report,
         )
         at_a_time = "one at a time" if parallel == 1 else f"{parallel} at a time"
         report(f"running jobs of {address}, {at_a_time}; Ctrl+C hands them back")
@@ -98,6 +99,40 @@ async def run_worker(
             await worker.work()
     # A service is ended with SIGTERM, which is no failure.
     return EXIT_INTERRUPTED if stopped and stopped[0] == signal.SIGINT else 0
+
+
+@asynccontextmanager
+async def touching(path: Path | None, every: float = _TOUCH_SECONDS) -> AsyncIterator[None]:
+    """Touch a file as long as the event loop of the block runs, and remove it at the end.
+
+    Raises:
+        SettingsError: it cannot be written at first.
+    """
+    if path is None:
+        yield
+        return
+    try:
+        await asyncio.to_thread(path.touch)
+    except OSError as error:
+        raise SettingsError(
+            f"--health-file: {clean_line(str(path), 200)} cannot be written ({error.strerror}): "
+            "name a file in a folder that the worker may write to"
+        ) from error
+
+    async def keep_touching() -> None:
+        while True:
+            await asyncio.sleep(every)
+            # A disk that is full for a while is no reason to end.
+            with suppress(OSError):
+                await asyncio.to_thread(path.touch)
+
+    task = asyncio.create_task(keep_touching())
+    try:
+        yield
+    finally:
+        task.cancel()
+        with suppress(OSError):
+            await asyncio.to_thread(path.unlink)
 
 
 @contextmanager

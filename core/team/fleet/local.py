@@ -72,6 +72,7 @@ class LocalSessions:
         self._summaries: dict[str, Summary] = {}
         self._activities: dict[str, JournalActivity] = {}
         self._batch_of: dict[str, FleetBatch] = {}
+        self._waiting: list[FleetRow] = []
         self.batches: tuple[FleetBatch, ...] = ()
         self.problem = ""
 
@@ -86,10 +87,11 @@ class LocalSessions:
             self.problem = str(error)
             return self.problem != before
         found = list(running_batches(self._index.sessions))
-        batches = tuple(batch for batch, _ in found)
+        batches = tuple(batch for batch, *_ in found)
         changed = seen != self._summaries or batches != self.batches
         self.batches = batches
-        self._batch_of = {name: batch for batch, names in found for name in names}
+        self._batch_of = {name: batch for batch, names, _ in found for name in names}
+        self._waiting = [row for *_, rows in found for row in rows]
         self._summaries = seen
         running = {name for name, summary in seen.items() if summary.state == "running"}
         self._activities = {
@@ -105,8 +107,9 @@ class LocalSessions:
         return before != [(each.state, each.text) for each in self._activities.values()]
 
     def rows(self) -> Iterator[FleetRow]:
-        """All sessions."""
-        return (self._row(name, summary) for name, summary in self._summaries.items())
+        """All sessions, and the next jobs of the batches that run."""
+        yield from (self._row(name, summary) for name, summary in self._summaries.items())
+        yield from self._waiting
 
     def _row(self, name: str, summary: Summary) -> FleetRow:
         state, activity = _STATES.get(summary.state, "crashed"), summary.why

@@ -229,14 +229,10 @@ class Fleet(msgspec.Struct, frozen=True, kw_only=True):
 
 def arrange(rows: Iterable[FleetRow]) -> tuple[FleetRow, ...]:
     """Sort: what needs a person, what runs by its start, what waits in its order, what is over, the newest first."""
-    listed = list(rows)
-    over = sorted((row for row in listed if row.is_over), key=_ended, reverse=True)[:MOST_FINISHED]
-    return (*sorted((row for row in listed if not row.is_over), key=_place), *over)
-
-
-def _place(row: FleetRow) -> tuple[int, float, str, int, str]:
-    return _ORDER[row.state], row.started or 0.0, row.batch, row.position, row.id
-
-
-def _ended(row: FleetRow) -> tuple[float, str]:
-    return row.finished or row.started or 0.0, row.id
+    over: list[FleetRow] = []
+    others: list[FleetRow] = []
+    for row in rows:
+        (over if row.is_over else others).append(row)
+    over.sort(key=lambda row: (row.finished or row.started or 0.0, row.id), reverse=True)
+    others.sort(key=lambda row: (_ORDER[row.state], row.started or 0.0, row.batch, row.position, row.id))
+    return (*others, *over[:MOST_FINISHED])

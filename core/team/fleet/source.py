@@ -8,13 +8,13 @@ import time
 from collections.abc import AsyncIterator
 from datetime import tzinfo
 
-import msgspec
+from msgspec.structs import replace
 
 from ua_tui.core.history.index import SessionIndex
 from ua_tui.core.postgres.address import Address
 from ua_tui.core.team.fleet.database import DatabaseSessions
 from ua_tui.core.team.fleet.local import LocalSessions
-from ua_tui.core.team.fleet.rows import Fleet, FleetRow, arrange
+from ua_tui.core.team.fleet.rows import Fleet, arrange
 
 REFRESH_SECONDS = 2.0
 """How often is looked for new sessions on this machine."""
@@ -96,7 +96,9 @@ class FleetSource:
                     rows[row.id] = row
                 else:
                     del rows[mine.id]
-                    rows[row.id] = _merged(row, mine)
+                    # It runs on this machine: it is followed in its own folder.
+                    title = row.title or mine.title
+                    rows[row.id] = replace(row, folder=mine.folder, title=title, demo=mine.demo, where="")
             notices.append(self.team.notice)
         return Fleet(
             rows=arrange(rows.values()),
@@ -119,10 +121,3 @@ class FleetSource:
                 changed = await asyncio.to_thread(self.local.refresh_running)
             if changed:
                 self._news.set()
-
-
-def _merged(team: FleetRow, here: FleetRow) -> FleetRow:
-    """A session of the team that runs on this machine: followed in its own folder."""
-    return msgspec.structs.replace(
-        team, folder=here.folder, title=team.title or here.title, demo=here.demo, where=""
-    )

@@ -10,8 +10,10 @@ import io
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from functools import lru_cache
 from itertools import chain
+from operator import itemgetter
 from typing import Any, BinaryIO
 
 import msgspec
@@ -44,15 +46,17 @@ _UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _ARCHIVE = b"PK\x03\x04"
 _BLANK = re.compile(r"[\s,]*")
 
-_Row = tuple[int, str, Mapping[str, Any]]
+_Problems = list[tuple[int, str]]
+"""Numbers of lines, and what is wrong with each."""
 
 
 class BatchProblems(SettingsError):
     """Rows of a batch's file are wrong; `lines` say which and why, and nothing was submitted."""
 
-    def __init__(self, name: str, problems: list[str]) -> None:
+    def __init__(self, name: str, problems: _Problems) -> None:
         count = len(problems)
-        self.lines = [clean_line(each, 300) for each in problems[:_SHOWN]]
+        problems.sort(key=itemgetter(0))
+        self.lines = [clean_line(f"line {number}: {what}", 300) for number, what in problems[:_SHOWN]]
         if count > _SHOWN:
             self.lines.append(f"... and {count - _SHOWN:,} more")
         rows = "1 row" if count == 1 else f"{count:,} rows"
@@ -90,37 +94,31 @@ def read_jobs(
         BatchProblems: rows cannot be used; all of them are named.
         SettingsError: the file cannot be read, looks like one of another format, or has no query.
     """
-    problems: list[str] = []
-    lines = _lines(file, problems)
+    problems: _Problems = []
     seen: dict[str, Mapping[str, Any]] = {}
     base = checked_settings(defaults or {})
     jobs: list[Job] = []
-
-    def add(number: int, query: str, given: Mapping[str, Any]) -> None:
-        try:
-            query = _checked_query(query)
-            if not rows_may_allow and (rights := [each for each in RIGHTS if given.get(each)]):
-                raise _Wrong(
-                    f"a row may not set {rights[0]}, which gives rights: use --{rights[0].replace('_', '-')} for all "
-                    "rows, or --rows-may-allow if you wrote the file"
-                )
-            own = {key: given[key] for key in given if key not in SPECS and not _refusal(key)}
-            settings = _settings_of({key: given[key] for key in given if key not in own}, base, seen)
-        except _Wrong as wrong:
-            problems.append(f"line {number}: {wrong}")
-        else:
-            id_ = job_id(query, settings, owner, run)
-            jobs.append(Job(id=id_, query=query, settings=settings, number=number, columns=own))
-
     try:
-        for number, query, given in _reader(name, lines, problems):
-            add(number, query, given)
+        for number, given in _reader(name, _lines(file, problems), problems):
+            try:
+                query = _taken_query(given)
+                if not rows_may_allow and (rights := [each for each in RIGHTS if given.get(each)]):
+                    raise _Wrong(
+                        f"a row may not set {rights[0]}, which gives rights: use --{rights[0].replace('_', '-')} for "
+                        "all rows, or --rows-may-allow if you wrote the file"
+                    )
+                own = {key: given[key] for key in given if key not in SPECS and not _refusal(key)}
+                settings = _settings_of({key: given[key] for key in given if key not in own}, base, seen)
+            except _Wrong as wrong:
+                problems.append((number, str(wrong)))
+            else:
+                id_ = job_id(query, settings, owner, run)
+                jobs.append(Job(id=id_, query=query, settings=settings, number=number, columns=own))
     except OSError as error:
         raise SettingsError(f"{name} cannot be read: {error.strerror or error}") from error
     except SettingsError as error:
         raise SettingsError(f"{name} cannot be used, so nothing was submitted: {error}") from error
     if problems:
-        problems.sort(key=lambda each: int(each.partition(":")[0].removeprefix("line ")))
         raise BatchProblems(name, problems)
     if not jobs:
         raise SettingsError(f"{name} has no query: write one a line")
@@ -152,7 +150,12 @@ def job_id(query: str, settings: Mapping[str, Any], owner: str | None, run: tupl
     return hashlib.sha256(_SORTED.encode(content)).hexdigest()[:32]
 
 
-def _checked_query(given: Any) -> str:
+def _taken_query(row: Any) -> str:
+    """The query of a row, in which the settings and columns are left."""
+    named = {name.lower(): name for name in row if isinstance(name, str)} if isinstance(row, dict) else {}
+    if "query" not in named:
+        raise _Wrong('it is not an object with a query, such as {"query": "..."}')
+    given = row.pop(named["query"])
     if not isinstance(given, str):
         raise _Wrong("the query is not a text")
     query = given.strip()
@@ -160,8 +163,6 @@ def _checked_query(given: Any) -> str:
         raise _Wrong("the query is empty")
     if "\0" in query:
         raise _Wrong("the query has a NUL character, so it is not text: save the file as UTF-8")
-    if not is_encodable(query):
-        raise _Wrong("the query has half a character (a lone surrogate)")
     if len(query) > LARGEST_QUERY or len(query.encode()) > LARGEST_QUERY:
         raise _Wrong(_too_long())
     return query
@@ -228,7 +229,7 @@ def _refusal(name: str) -> str:
     return f"there is no setting {shown!r}; did you mean {close[0]}?" if close else ""
 
 
-def _lines(file: BinaryIO, problems: list[str]) -> Iterator[tuple[int, str]]:
+def _lines(file: BinaryIO, problems: _Problems) -> Iterator[tuple[int, str]]:
     """The lines with their numbers; one that is too long, and the first that is not UTF-8, become problems."""
     number = 0
     while line := file.readline(_LARGEST_LINE):
@@ -242,16 +243,16 @@ def _lines(file: BinaryIO, problems: list[str]) -> Iterator[tuple[int, str]]:
         if len(line) == _LARGEST_LINE and not line.endswith(b"\n"):
             while (rest := file.readline(_LARGEST_LINE)) and not rest.endswith(b"\n"):
                 pass
-            problems.append(f"line {number}: {_too_long()}")
+            problems.append((number, _too_long()))
             continue
         try:
             yield number, line.decode("utf-8-sig" if number == 1 else "utf-8")
         except UnicodeDecodeError:
-            problems.append(f"line {number}: it is not UTF-8 text: save the file as UTF-8")
+            problems.append((number, "it is not UTF-8 text: save the file as UTF-8"))
             return
 
 
-def _reader(name: str, lines: Iterator[tuple[int, str]], problems: list[str]) -> Iterator[_Row]:
+def _reader(name: str, lines: Iterator[tuple[int, str]], problems: _Problems) -> Iterator[tuple[int, Any]]:
     """Read the rows as the ending of the name says, or if it says nothing, as the first line looks."""
     ending = name.lower().rpartition(".")[2]
     first = next((each for each in lines if each[1].strip()), None)
@@ -276,40 +277,34 @@ def _reader(name: str, lines: Iterator[tuple[int, str]], problems: list[str]) ->
         raise SettingsError(
             f"line {number} has tabs, as a table has. {remedy.format('.tsv')}; a table needs a column query"
         )
-    return _plain_rows(lines)
+    stripped = ((number, line.strip()) for number, line in lines)
+    return ((number, {"query": text}) for number, text in stripped if text and not text.startswith("#"))
 
 
 def _delimiter(header: str) -> str:
     """What separates the columns of a header that has a column query; empty if it is no such header."""
     for delimiter in (",", ";", "\t"):
-        cells = next(csv.reader([header.strip("\r\n")], delimiter=delimiter), [])
-        if any(cell.strip().lower() == "query" for cell in cells):
-            return delimiter
+        # A long query, say, is no header.
+        with suppress(csv.Error):
+            cells = next(csv.reader([header.strip("\r\n")], delimiter=delimiter), [])
+            if any(cell.strip().lower() == "query" for cell in cells):
+                return delimiter
     return ""
 
 
-def _plain_rows(lines: Iterator[tuple[int, str]]) -> Iterator[_Row]:
-    for number, line in lines:
-        text = line.strip()
-        if text and not text.startswith("#"):
-            yield number, text, {}
-
-
-def _json_rows(lines: Iterator[tuple[int, str]], problems: list[str]) -> Iterator[_Row]:
+def _json_rows(lines: Iterator[tuple[int, str]], problems: _Problems) -> Iterator[tuple[int, Any]]:
     for number, line in lines:
         if line.strip():
             try:
-                yield _json_row(number, msgspec.json.decode(line))
+                row = msgspec.json.decode(line)
             except (msgspec.DecodeError, RecursionError) as error:
                 reason = clean_line(str(error), 120)
-                problems.append(
-                    f"line {number}: it is not valid JSON ({reason}); write each object on one line"
-                )
-            except _Wrong as wrong:
-                problems.append(f"line {number}: {wrong}")
+                problems.append((number, f"it is not valid JSON ({reason}); write each object on one line"))
+            else:
+                yield number, row
 
 
-def _array_rows(lines: Iterator[tuple[int, str]], problems: list[str]) -> Iterator[_Row]:
+def _array_rows(lines: Iterator[tuple[int, str]], problems: _Problems) -> Iterator[tuple[int, Any]]:
     """The rows of one array, however its lines are broken; a row has the number of the line where it begins."""
     text = "".join(line for _, line in lines)
     if problems:
@@ -323,25 +318,19 @@ def _array_rows(lines: Iterator[tuple[int, str]], problems: list[str]) -> Iterat
             return
         try:
             row, begin = decoder.raw_decode(text, begin)
+            # Half a character, which an escape can be, is no text.
+            json.dumps(row, ensure_ascii=False).encode()
         except (ValueError, RecursionError) as error:
-            problems.append(f"line {number}: it is not valid JSON ({clean_line(str(error), 120)})")
+            problems.append((number, f"it is not valid JSON ({clean_line(str(error), 120)})"))
             return
-        try:
-            yield _json_row(number, row)
-        except _Wrong as wrong:
-            problems.append(f"line {number}: {wrong}")
+        yield number, row
 
 
-def _json_row(number: int, row: Any) -> _Row:
-    named = {name.lower(): name for name in row if isinstance(name, str)} if isinstance(row, dict) else {}
-    if "query" not in named:
-        raise _Wrong('it is not an object with a query, such as {"query": "..."}')
-    return number, row.pop(named["query"]), row
-
-
-def _table_rows(lines: Iterator[tuple[int, str]], problems: list[str], delimiter: str) -> Iterator[_Row]:
+def _table_rows(
+    lines: Iterator[tuple[int, str]], problems: _Problems, delimiter: str
+) -> Iterator[tuple[int, Any]]:
     # The number of the line that the reader has read last; those that were skipped count, too.
-    at = 0
+    at, begins = 0, 1
 
     def texts() -> Iterator[str]:
         nonlocal at
@@ -354,33 +343,25 @@ def _table_rows(lines: Iterator[tuple[int, str]], problems: list[str], delimiter
         header = [_column(each) for each in next(rows, [])]
         if "query" not in header:
             found = clean_line(", ".join(header), 100)
-            problems.append(
-                f"line {at or 1}: the header has no column query, but {found}: name the column query"
-            )
+            problems.append((at or 1, f"the header has no column query, but {found}: name the column query"))
             return
         if twice := next((each for each in header if each and header.count(each) > 1), None):
-            problems.append(f"line {at}: the header has the column {twice!r} twice")
+            problems.append((at, f"the header has the column {twice!r} twice"))
             return
         if refused := next(filter(None, map(_refusal, set(header) - {"query", *ROW_SETTINGS})), None):
-            problems.append(f"line {at}: {refused}")
+            problems.append((at, refused))
             return
-        while True:
+        begins = at + 1
+        for cells in rows:
+            if any(map(str.strip, cells[len(header) :])):
+                problems.append((begins, f"it has {len(cells)} columns, and the header {len(header)}"))
+            elif any(map(str.strip, cells)):
+                named = zip(header, cells, strict=False)
+                yield begins, {"query": "", **{name: cell for name, cell in named if name}}
             begins = at + 1
-            try:
-                cells = next(rows)
-            except StopIteration:
-                return
-            except csv.Error as error:
-                problems.append(f"line {begins}: it is not valid CSV ({error})")
-                # Where the next row begins is unknown.
-                return
-            if not any(map(str.strip, cells)):
-                continue
-            if len(cells) > len(header) and any(map(str.strip, cells[len(header) :])):
-                problems.append(f"line {begins}: it has {len(cells)} columns, and the header {len(header)}")
-                continue
-            row = dict(zip(header, cells, strict=False))
-            yield begins, row.pop("query", ""), {name: cell for name, cell in row.items() if name}
+    except csv.Error as error:
+        # Where the next row begins is unknown.
+        problems.append((begins, f"it is not valid CSV ({error})"))
     finally:
         csv.field_size_limit(before)
 

@@ -50,7 +50,7 @@ class DueTimes:
             self.after(datetime.now(UTC))
         except (CronSimError, StopIteration) as error:
             shown = clean_line(every, 80)
-            raise SettingsError(f"--every: {shown!r} says no times; write {EXAMPLES}") from error
+            raise SettingsError(f"--every: {shown!r} is not a time; write {EXAMPLES}") from error
 
     def after(self, moment: datetime) -> datetime:
         """The first time after a moment."""

@@ -6,25 +6,14 @@ import json
 from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
-from msgspec.structs import replace
 
 from ua_tui.core.errors import TeamError
 from ua_tui.core.postgres.address import Address
-from ua_tui.core.postgres.connection import (
-    ANSWER_S,
-    Connection,
-    Connections,
-    Listener,
-    connect_async,
-    connected,
-    fetch,
-    rows_of,
-)
-from ua_tui.core.postgres.problems import reporting
-from ua_tui.core.postgres.schema import VERSION_QUERY, check_tables
+from ua_tui.core.postgres.connection import ANSWER_S, Connection, Listener, connected, fetch, rows_of
+from ua_tui.core.postgres.schema import VERSION_QUERY
 from ua_tui.core.postgres.state import ALIVE_SECONDS
 from ua_tui.core.team.jobs.batch_file import NOT_IN_ID
 from ua_tui.core.team.jobs.running import PUT_OFF_SECONDS
@@ -74,32 +63,10 @@ class Beat:
 
 
 class PostgresJobs:
-    """Batches and jobs of a team; open it before use, and close it.
-
-    Every method raises `TeamError` if the database cannot be used.
-    """
+    """Batches and jobs of a team. Every method raises `TeamError` if the database cannot be used."""
 
     def __init__(self, address: Address) -> None:
-        self._own = None if address.connections else Connections(address, largest=2)
-        self._address = replace(address, connections=address.connections or self._own)
-
-    async def open(self) -> None:
-        """Connect, and check the version of the tables.
-
-        Raises:
-            TeamError: the database cannot be reached, or its tables are of another version.
-        """
-        # A pool tries again for a while, and does not say why it fails.
-        async with await connect_async(self._address) as db:
-            with reporting(self._address):
-                await check_tables(db, self._address)
-        if self._own is not None:
-            await self._own.open()
-
-    async def close(self) -> None:
-        """Close the connections that it has for itself."""
-        if self._own is not None:
-            await self._own.close()
+        self._address = address
 
     async def owner(self) -> str:
         """The role as which this program works."""
@@ -192,21 +159,38 @@ class PostgresJobs:
             return JobClaim(job=job, session=session, limit_usd=row.c_limit)
         return None
 
-    async def note(
+    async def record(
         self,
         claim: JobClaim,
-        state: Literal["running", "needs_you"],
-        cost_usd: float | None,
+        state: str,
+        cost_usd: float | None = None,
         folder: str = "",
+        end: Outcome | None = None,
     ) -> bool:
-        """Record how far a job is; returns False if it is another worker's by now."""
-        return await self._record(claim, state, cost_usd, folder)
+        """Record how far a job is; one that is `waiting` is handed back, so that the next worker resumes it.
+
+        Returns False, and records nothing, if it is another worker's by now.
+        """
+        session = claim.session
+        ended: list[Any] = [None] * 5
+        if end is not None:
+            files = [_storable(path) for path in end.files]
+            ended = [_storable(end.answer), _storable(end.error), end.tokens, _storable(end.model), files]
+        ((recorded,),) = await self._fetch(
+            "SELECT record_job(%s, %s, %s::int, %s, %s::float8, %s, %s, %s, %s::bigint, %s, %s::text[])",
+            *(session.job, session.id, session.attempt, state, cost_usd, folder, *ended),
+        )
+        return bool(recorded)
 
     async def finish(self, claim: JobClaim, end: Outcome) -> bool:
-        """Record the end of a job; returns False, and records nothing, if it is another worker's by now."""
-        return await self._record(claim, end.later or end.state, end.cost_usd, end.folder, end)
+        """Record how an attempt at a job ended, as `record` does; when one is put off its whole team waits."""
+        if end.state == "put_off":
+            return await self._put_off(claim, end.error)
+        if end.state == "waiting":
+            return await self.record(claim, "waiting")
+        return await self.record(claim, end.state, end.cost_usd, end.folder, end)
 
-    async def put_off(self, claim: JobClaim, why: str) -> bool:
+    async def _put_off(self, claim: JobClaim, why: str) -> bool:
         """Hand a job back, and let nobody of the team claim one for a while: the provider refuses requests.
 
         One that was refused `MOST_PUT_OFF` times fails.
@@ -225,13 +209,9 @@ class PostgresJobs:
             PUT_OFF_SECONDS,
         )
         if found[0].put_off < MOST_PUT_OFF:
-            return await self.release(claim)
+            return await self.record(claim, "waiting")
         error = f"the provider refused it {MOST_PUT_OFF} times: {why}; `ua-tui team retry` runs it again"
         return await self.finish(claim, Outcome(state="failed", error=error))
-
-    async def release(self, claim: JobClaim) -> bool:
-        """Hand a job back, so that the next worker resumes it; returns False if it is another worker's by now."""
-        return await self._record(claim, "waiting")
 
     # -- workers ------------------------------------------------------------------------------------
 
@@ -257,9 +237,7 @@ class PostgresJobs:
         )
         return int(number)
 
-    async def beat(
-        self, worker_id: int, name: str, version: str, parallel: int, running: int, lost_after: float
-    ) -> Beat:
+    async def beat(self, worker_id: int, name: str, version: str, parallel: int, running: int) -> Beat:
         """Send the heartbeat of a worker, also of one that was taken for lost and is back, and free lost jobs."""
         async with self.connection() as db:
             (beat,) = await rows_of(db, _BEAT, (worker_id, name, version, parallel, running))
@@ -269,7 +247,7 @@ class PostgresJobs:
                 " WHERE worker_id = %s AND state IN ('running', 'needs_you')",
                 (worker_id,),
             )
-            freed = await rows_of(db, "SELECT free_jobs(%s, %s, %s)", (lost_after, MOST_LOST, _LOST))
+            freed = await rows_of(db, "SELECT free_jobs(%s, %s, %s)", (ALIVE_SECONDS, MOST_LOST, _LOST))
         states = [state for (state,) in freed]
         return Beat(
             version=beat.version,
@@ -313,7 +291,8 @@ class PostgresJobs:
             # Page by page: a reader may take its time, and a connection may be lost between two pages.
             rows = await self._fetch(_RESULTS, batch_id, last, ended_after, ended_after, _PAGE)
             for row in rows:
-                yield _result(row)
+                job = Job(id=row.id, query=row.query, settings=row.settings, number=row.number)
+                yield msgspec.convert(row._asdict() | {"job": job}, JobResult)
             if len(rows) < _PAGE:
                 return
             last = rows[-1].number
@@ -322,25 +301,6 @@ class PostgresJobs:
         """The time of the server, in seconds since the epoch."""
         ((now,),) = await self._fetch("SELECT extract(epoch FROM now())::float8")
         return float(now)
-
-    async def _record(
-        self,
-        claim: JobClaim,
-        state: str,
-        cost: float | None = None,
-        folder: str = "",
-        end: Outcome | None = None,
-    ) -> bool:
-        session = claim.session
-        ended: list[Any] = [None] * 5
-        if end is not None:
-            files = [_storable(path) for path in end.files]
-            ended = [_storable(end.answer), _storable(end.error), end.tokens, _storable(end.model), files]
-        ((recorded,),) = await self._fetch(
-            "SELECT record_job(%s, %s, %s::int, %s, %s::float8, %s, %s, %s, %s::bigint, %s, %s::text[])",
-            *(session.job, session.id, session.attempt, state, cost, folder, *ended),
-        )
-        return bool(recorded)
 
     async def _fetch(self, statement: str, *values: Any) -> list[Any]:
         return await fetch(self._address, statement, values)
@@ -401,11 +361,6 @@ def _columns(jobs: Sequence[Job]) -> dict[str, Any]:
         "limits": [job.settings.get("max_cost_usd") for job in jobs],
         "numbers": [job.number for job in jobs],
     }
-
-
-def _result(row: Any) -> JobResult:
-    job = Job(id=row.id, query=row.query, settings=row.settings, number=row.number)
-    return msgspec.convert(row._asdict() | {"job": job}, JobResult)
 
 
 def _chunks(jobs: Sequence[Job]) -> Iterable[Sequence[Job]]:

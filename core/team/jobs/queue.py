@@ -19,10 +19,9 @@ from msgspec.structs import replace
 from ua_tui.core.errors import TeamError
 from ua_tui.core.events.units import quantity
 from ua_tui.core.postgres.address import Address
-from ua_tui.core.postgres.connection import connect_async
-from ua_tui.core.postgres.problems import describe, is_temporary, reporting
-from ua_tui.core.postgres.schema import check_version
-from ua_tui.core.postgres.state import ALIVE_SECONDS, read_rights
+from ua_tui.core.postgres.problems import describe, is_temporary
+from ua_tui.core.postgres.schema import check_version, sharing
+from ua_tui.core.postgres.state import read_rights
 from ua_tui.core.tasks import end_tasks, pause
 from ua_tui.core.team.jobs.postgres_jobs import PostgresJobs
 from ua_tui.core.team.jobs.running import PUT_OFF_SECONDS, JobStop, Report, RunJob, run_to_end
@@ -34,24 +33,10 @@ from ua_tui.core.version import VERSION
 log = logging.getLogger(__name__)
 
 _AGAIN_SECONDS = 0.5
+SILENCE_SECONDS = 20.0
+"""So long after its last heartbeat a worker stops its sessions: they have ended when others take them over."""
 _LAST_SECONDS = 5.0
 """How long the end of a job is tried to be recorded after the worker was stopped."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Timing:
-    """The times of a worker, in seconds; all workers of a team must agree on `lost_after`.
-
-    Attributes:
-        lost_after: so long after its last heartbeat, by the clock of the server, a worker is taken for lost.
-        beat: the pause between two heartbeats, with which it also looks for jobs.
-        silence: so long after its last heartbeat a worker stops its sessions itself, so that they have ended when
-            others take them over.
-    """
-
-    lost_after: float = ALIVE_SECONDS
-    beat: float = 5.0
-    silence: float = 20.0
 
 
 def worker_name() -> str:
@@ -86,8 +71,12 @@ class QueueWorker:
         only_demo: whether only jobs of the demo are claimed, as no model can be reached from here.
         grace: how many seconds the tool calls in flight have to end when the worker is stopped.
         report: gets one line for each thing that a person should know.
+        beat: the pause between two heartbeats, with which it also looks for jobs.
         clock: gives the seconds by which contact with the database is judged.
     """
+
+    _jobs: PostgresJobs
+    _beats: PostgresJobs
 
     def __init__(
         self,
@@ -98,20 +87,17 @@ class QueueWorker:
         only_demo: bool = False,
         grace: float = 60.0,
         report: Report = log.info,
-        timing: Timing | None = None,
+        beat: float = 5.0,
         name: str = "",
         clock: Callable[[], float] = _clock,
     ) -> None:
         self._address = address
-        self._jobs = PostgresJobs(address)
-        # A connection of its own: a heartbeat waits for no other work, or the jobs would be taken for lost.
-        self._beats = PostgresJobs(replace(address, connections=None))
         self._run_job = run
         self._parallel = parallel
         self._only_demo = only_demo
         self._grace = grace
         self._report = report
-        self._timing = timing or Timing()
+        self._pause = beat
         self._name = name or worker_name()
         self._id = 0
         self._running: dict[tuple[str, int], _Running] = {}
@@ -155,9 +141,10 @@ class QueueWorker:
         """
         # What the pool reports is either handled here or meant for programmers.
         logging.getLogger("psycopg.pool").setLevel(logging.CRITICAL)
-        await self._jobs.open()
-        try:
-            await self._beats.open()
+        # A connection of its own: a heartbeat waits for no other work, or the jobs would be taken for lost.
+        own = replace(self._address, connections=None)
+        async with sharing(self._address, 2) as shared, sharing(own, 2) as own:
+            self._jobs, self._beats = PostgresJobs(shared), PostgresJobs(own)
             await self._check_rights()
             self._id = await self._jobs.add_worker(self._name, VERSION, self._parallel)
             self._contact = self._clock()
@@ -173,17 +160,12 @@ class QueueWorker:
                 with suppress(TeamError, TimeoutError):
                     async with asyncio.timeout(2.0):
                         await self._jobs.remove_worker(self._id)
-        finally:
-            await self._beats.close()
-            await self._jobs.close()
         if self._problem is not None:
             raise self._problem
 
     async def _check_rights(self) -> None:
-        async with await connect_async(self._address) as db:
-            with reporting(self._address):
-                rights = await read_rights(db)
-            user = clean_line(db.info.user, 60)
+        async with self._beats.connection() as db:
+            rights, user = await read_rights(db), clean_line(db.info.user, 60)
         if rights not in ("owner", "worker"):
             raise TeamError(
                 f"the team's database {self._address}: {user} may not run jobs: connect as the owner of the tables, "
@@ -214,16 +196,12 @@ class QueueWorker:
                 task = asyncio.create_task(self._run(running))
                 self._tasks.add(task)
                 task.add_done_callback(self._tasks.discard)
-            await pause(self._timing.beat, self._wake)
+            await pause(self._pause, self._wake)
             # Anybody in the database can announce something.
             await pause(0.02)
 
     async def _claim(self) -> JobClaim | None:
-        if (
-            self._out_of_contact
-            or self._clock() - self._contact > self._timing.silence
-            or self._jobs.is_short
-        ):
+        if self._out_of_contact or self._clock() - self._contact > SILENCE_SECONDS or self._jobs.is_short:
             return None
         try:
             # One that was claimed by a statement whose answer was lost is handed back later.
@@ -245,12 +223,10 @@ class QueueWorker:
             outcome = await run_to_end(self._run_job, claim, running.stop, self._report)
             # It is over: nobody stops it any more while that is recorded.
             running.stop.set()
-            if outcome is None:
-                await self._persist(lambda: self._jobs.release(claim))
-            elif outcome.later == "put_off":
+            if outcome.state == "put_off":
                 self._report(f"nothing is claimed for {PUT_OFF_SECONDS:.0f} s, by no worker of the team")
-                await self._persist(lambda: self._jobs.put_off(claim, outcome.error))
-            elif not await self._persist(lambda: self._jobs.finish(claim, outcome)):
+            is_ours = await self._persist(lambda: self._jobs.finish(claim, outcome))
+            if not is_ours and outcome.state != "waiting":
                 log.warning("job %s is another worker's by now: its end was not recorded", claim.job.id)
         finally:
             del self._running[claim.session.key]
@@ -288,18 +264,13 @@ class QueueWorker:
         while True:
             sent = self._clock()
             try:
-                async with asyncio.timeout(self._timing.beat):
+                async with asyncio.timeout(self._pause):
                     beat = await self._beats.beat(
-                        self._id,
-                        self._name,
-                        VERSION,
-                        self._parallel,
-                        len(self._running),
-                        self._timing.lost_after,
+                        self._id, self._name, VERSION, self._parallel, len(self._running)
                     )
             except Exception as error:
                 self._note_away(error)
-                await pause(min(1.0, self._timing.beat))
+                await pause(min(1.0, self._pause))
                 continue
             self._contact = sent
             if self._out_of_contact:
@@ -309,12 +280,12 @@ class QueueWorker:
                 try:
                     check_version(beat.version, self._address)
                 except TeamError as error:
-                    self._report(f"{error}; this worker ends when its jobs are over")
+                    self._report(f"{error}; this worker ends when its jobs have ended")
                     self.drain(error)
                 if beat.draining:
                     jobs = quantity(len(self._running), "job")
                     self._report(
-                        f"draining: nothing more is claimed; this worker ends when its {jobs} are over"
+                        f"draining: nothing more is claimed; this worker ends when its {jobs} have ended"
                     )
                     self.drain()
             if beat.freed:
@@ -329,31 +300,42 @@ class QueueWorker:
             strange = known.keys() - self._running.keys()
             self._strange = [known[key] for key in strange & unknown]
             unknown = strange
-            await pause(self._timing.beat)
+            await pause(self._pause)
 
     async def _tidy(self) -> None:
         """Hand back what was claimed by a statement whose answer was lost, and submit what schedules have due."""
         while True:
             with suppress(TeamError, OSError, TimeoutError):
                 for each in self._strange:
-                    await self._jobs.release(JobClaim(job=Job(id=each.job or "", query=""), session=each))
-                await self._report_later_formats()
+                    claim = JobClaim(job=Job(id=each.job or "", query=""), session=each)
+                    await self._jobs.record(claim, "waiting")
+                # Those that it can run come first, and to look for others among many takes long.
+                if (
+                    self._found_none
+                    and not self._reported_formats
+                    and (count := await self._jobs.later_formats())
+                ):
+                    self._reported_formats = True
+                    self._report(
+                        f"{count} waiting jobs were made by a later version of ua-tui, and are left to workers of it: "
+                        "update ua-tui here"
+                    )
                 while not (self._stopping.is_set() or self._out_of_contact):
                     if (line := await run_due(self._jobs, self._address)) is None:
                         break
                     self._report(line)
-            await pause(self._timing.beat)
+            await pause(self._pause)
 
     async def _watch_contact(self) -> None:
         while True:
-            if self._clock() - self._contact > self._timing.silence:
+            if self._clock() - self._contact > SILENCE_SECONDS:
                 for each in list(self._running.values()):
                     if not each.stop.is_set():
                         self._report(
                             f"job {each.claim.job.id[:8]} is stopped: the team's database was away for too long"
                         )
                         each.stop.set()
-            await pause(self._timing.beat / 10)
+            await pause(self._pause / 10)
 
     def _stop_superseded(self, known: Collection[tuple[str, int]]) -> None:
         for key, running in list(self._running.items()):
@@ -362,14 +344,3 @@ class QueueWorker:
             if running.missing > 1 and not running.stop.is_set():
                 self._report(f"job {running.claim.job.id[:8]} is stopped: another worker has taken it over")
                 running.stop.set()
-
-    async def _report_later_formats(self) -> None:
-        # Those that it can run come first, and to look for others among many takes long.
-        if not self._found_none or self._reported_formats:
-            return
-        if count := await self._jobs.later_formats():
-            self._reported_formats = True
-            self._report(
-                f"{count} waiting jobs were made by a later version of ua-tui, and are left to workers of it: update "
-                "ua-tui here"
-            )

@@ -7,7 +7,7 @@ import logging
 from collections.abc import Awaitable, Callable
 
 from ua_tui.core.errors import UniversalAgentError
-from ua_tui.core.team.records import JobClaim, JobLost, Outcome
+from ua_tui.core.team.records import JobClaim, Outcome
 from ua_tui.core.text import clean_line
 
 log = logging.getLogger(__name__)
@@ -25,30 +25,30 @@ class JobStop(asyncio.Event):
 
 
 RunJob = Callable[[JobClaim, JobStop], Awaitable[Outcome]]
-"""Runs a claimed job to its end. When it is to stop it stops the session, and raises anything."""
+"""Runs a claimed job to its end. When it is to stop it stops the session, and is `waiting` or raises anything."""
 Report = Callable[[str], None]
 """Gets one line for each thing that a person should know."""
 
 
-async def run_to_end(run: RunJob, claim: JobClaim, stop: JobStop, report: Report) -> Outcome | None:
-    """Run a job; returns None if its session was stopped, so that the job is to be handed back."""
+async def run_to_end(run: RunJob, claim: JobClaim, stop: JobStop, report: Report) -> Outcome:
+    """Run a job; one whose session was stopped is `waiting`, so that it is to be handed back."""
     job = f"job {claim.job.id[:8]}"
     again = f", attempt {claim.session.attempt}" if claim.session.attempt > 1 else ""
     report(f"{job} started{again}: {clean_line(claim.job.query, 80)}")
     try:
         outcome = await run(claim, stop)
     except asyncio.CancelledError:
-        report(f"{job} is handed back")
-        return None
+        outcome = Outcome(state="waiting")
     except Exception as error:
         if stop.is_set() or stop.soon.is_set():
-            why = f": {clean_line(str(error), 300)}" if isinstance(error, JobLost) and str(error) else ""
-            report(f"{job} is handed back{why}")
-            return None
-        log.exception("%s failed", job)
-        reason = str(error) if isinstance(error, UniversalAgentError) else f"{type(error).__name__}: {error}"
-        outcome = Outcome(state="failed", error=reason)
+            outcome = Outcome(state="waiting")
+        else:
+            log.exception("%s failed", job)
+            is_ours = isinstance(error, UniversalAgentError)
+            reason = str(error) if is_ours else f"{type(error).__name__}: {error}"
+            outcome = Outcome(state="failed", error=reason)
+    ended = "is handed back" if outcome.state == "waiting" else outcome.state.replace("_", " ")
     cost = "" if outcome.cost_usd is None else f" (${outcome.cost_usd:.2f})"
-    reason = f": {clean_line(outcome.error, 200)}" if outcome.error else ""
-    report(f"{job} {(outcome.later or outcome.state).replace('_', ' ')}{cost}{reason}")
+    reason = f": {clean_line(outcome.error, 300)}" if outcome.error else ""
+    report(f"{job} {ended}{cost}{reason}")
     return outcome

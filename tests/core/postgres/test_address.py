@@ -60,13 +60,14 @@ def test_parameters_count_more_than_defaults(monkeypatch: pytest.MonkeyPatch) ->
     address = Address.parse("postgresql://db/desk?keepalives_idle=60&options=-c%20statement_timeout%3D5s")
     found = parameters_of(address)
     assert (found["keepalives_idle"], found["connect_timeout"]) == ("60", 10)
-    assert found["options"] == "-c statement_timeout=5s -c search_path=ua_tui"
+    durable = "-c synchronous_commit=on"
+    assert found["options"] == f"{durable} -c statement_timeout=5s -c search_path=ua_tui"
     monkeypatch.setenv("PGCONNECT_TIMEOUT", "3")
     monkeypatch.setenv("PGAPPNAME", "desk")
     monkeypatch.setenv("PGOPTIONS", "-c work_mem=8MB")
     assert not {"connect_timeout", "application_name"} & parameters_of(address).keys()
     plain = parameters_of(Address.parse("postgresql://db/desk"))
-    assert plain["options"] == "-c work_mem=8MB -c search_path=ua_tui"
+    assert plain["options"] == f"{durable} -c work_mem=8MB -c search_path=ua_tui"
 
 
 @pytest.mark.parametrize(

@@ -44,6 +44,12 @@ def test_a_cut_connection_is_temporary_and_silence_not(cluster: Cluster, team_da
             assert answer.result(PATIENCE) == (7,)
 
 
+def test_what_is_confirmed_survives_a_crash_of_a_server_that_writes_later(team_database: Database) -> None:
+    assert team_database.execute("SHOW synchronous_commit") == [("off",)]
+    with connect(Address.parse(team_database.url)) as db:
+        assert db.execute("SHOW synchronous_commit").fetchone() == ("on",)
+
+
 async def test_a_statement_that_fails_as_it_is_cancelled_counts_as_cancelled() -> None:
     began = asyncio.Event()
 

@@ -25,6 +25,7 @@ from ua_tui.core.events.codec import encode_event
 from ua_tui.core.history.index import SessionIndex
 from ua_tui.core.postgres import connection
 from ua_tui.core.postgres.address import Address
+from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.core.storage.folders import WORKSPACES
 from ua_tui.core.storage.workspace import LETTERS
 from ua_tui.core.team.fleet import database as fleet_database
@@ -33,7 +34,7 @@ from ua_tui.core.team.fleet.local import JournalActivity
 from ua_tui.core.team.fleet.rows import MOST_FINISHED, Fleet, FleetBatch, FleetRow, arrange
 from ua_tui.core.team.fleet.running_batch import BATCHES, RunningBatch, running_batches
 from ua_tui.core.team.fleet.source import FleetSource
-from ua_tui.core.team.records import Counts
+from ua_tui.core.team.records import Counts, Job
 from ua_tui.core.version import VERSION
 
 NAME = "session_20261121_140200"
@@ -61,21 +62,31 @@ def write(folder: Path, events: Sequence[ev.Event]) -> None:
 
 
 def test_running_batches_are_found_beside_what_killed_programs_and_others_left(tmp_path: Path) -> None:
-    one, two = (RunningBatch(tmp_path, name) for name in ("one", "two"))
+    one, two = (RunningBatch(tmp_path, name, Redactor()) for name in ("one", "two"))
     for each in (one, two):
-        each.show(Counts(waiting=2), ["s"])
+        each.show(Counts(waiting=2), ["s"], [Job(id="a", query="What\nis\x1b new?", number=7)])
     folder = tmp_path / BATCHES
     os.mkfifo(folder / ".pipe.batch")
     (folder / ".link.batch").symlink_to("/dev/zero")
     (folder / ".killed.batch").write_bytes(b"{}")
-    assert {batch.name for batch, _ in running_batches(tmp_path)} == {"one", "two"}
+    assert {batch.name for batch, *_ in running_batches(tmp_path)} == {"one", "two"}
     assert not (folder / ".killed.batch").exists()
     one.close()
-    assert [(batch.name, batch.waiting, names) for batch, names in running_batches(tmp_path)] == [
-        ("two", 2, ["s"])
-    ]
+    ((batch, names, (row,)),) = running_batches(tmp_path)
+    assert (batch.name, batch.waiting, names) == ("two", 2, ["s"])
+    assert (row.state, row.title, row.position, row.batch_name) == ("waiting", "What is� new?", 7, "two")
     two.close()
     assert {path.name for path in folder.iterdir()} == {".pipe.batch", ".link.batch"}
+
+
+def test_the_file_of_a_batch_has_no_secret_and_no_half_of_one(tmp_path: Path) -> None:
+    batch = RunningBatch(tmp_path, "of planted-value", Redactor(["planted-value"]))
+    queries = ["Ask with planted-value", "x" * 290 + " planted-value"]
+    batch.show(Counts(), [], [Job(id=query, query=query) for query in queries])
+    (path,) = (tmp_path / BATCHES).iterdir()
+    assert b"plant" not in path.read_bytes()
+    assert b"Ask with [redacted]" in path.read_bytes()
+    batch.close()
 
 
 @contextmanager

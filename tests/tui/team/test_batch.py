@@ -102,7 +102,7 @@ async def test_json_has_a_line_for_each_row_and_a_failed_job_runs_again_with_the
     values = (one["number"], one["state"], one["answer"], one["cost_usd"], one["folder"])
     assert values == (1, "done", "answer to one", 0.1, "the folder")
     assert (two["number"], two["state"], two["error"]) == (2, "failed", "it broke")
-    assert "--retry-failed runs those again that failed" in err
+    assert "--retry-failed runs the failed ones again" in err
     await run(queries, second)
     assert await run(queries, third, "--retry-failed") == 1
     assert (sorted(first.ran), second.ran, third.ran) == (["fail", "one"], [], ["fail"])
@@ -147,7 +147,7 @@ async def test_the_workers_of_a_team_run_a_batch_while_the_command_follows(
 ) -> None:
     address = address_of(team_database)
     runner = Runner()
-    async with working(address, runner, timing=QUICK):
+    async with working(address, runner, beat=QUICK):
         assert await run(queries, runner, "--json", address=address) == 0
     out, err = capsys.readouterr()
     answers = [json.loads(line)["answer"] for line in out.splitlines()]
@@ -161,7 +161,7 @@ async def test_a_batch_of_a_team_runs_again_as_another_run_of_its_name(
 ) -> None:
     address = address_of(team_database)
     runner = Runner()
-    async with working(address, runner, timing=QUICK):
+    async with working(address, runner, beat=QUICK):
         for more, ran in (((), 2), ((), 2), (("--again",), 4), ((), 4), (("--name", "weekly"), 4)):
             assert await run(queries, Runner(), *more, address=address) == 0
             assert len(runner.ran) == ran
@@ -266,10 +266,10 @@ def proxied(
     name = cluster.make_role(f"p{uuid4().hex[:8]}", "word")
     grant(address_of(team_database), name)
     monkeypatch.setenv("PGPASSWORD", "word")
-    monkeypatch.setattr(connection, "_LENDING_S", 0.5)
+    monkeypatch.setattr(connection, "_LENDING_S", 2.0)
     for module in (connection, postgres_jobs):
-        monkeypatch.setattr(module, "ANSWER_S", 0.5)
-    monkeypatch.setattr(connection, "_ANSWER_MS", 500)
+        monkeypatch.setattr(module, "ANSWER_S", 2.0)
+    monkeypatch.setattr(connection, "_ANSWER_MS", 2_000)
     monkeypatch.setattr(batch, "_RETRY_SECONDS", 0.05)
     with TcpProxy("127.0.0.1", cluster.port) as proxy:
         yield proxy, Address.parse(proxy.url(cluster.tcp(team_database.name, name)))
@@ -301,7 +301,7 @@ async def test_a_batch_survives_a_lost_connection_in_every_phase(
     if method != "results":
         # Nothing ends meanwhile: it is asked again afterwards.
         await until(lambda: losing.rests and losing.is_over)
-    async with working(address_of(team_database), Runner(), timing=QUICK):
+    async with working(address_of(team_database), Runner(), beat=QUICK):
         assert await asyncio.wait_for(following, PATIENCE) == 0
     assert losing.lost == 1
     # The outage is no long answer, after which the database would be asked less often.
@@ -359,7 +359,7 @@ async def test_it_says_that_no_worker_is_alive_if_none_comes(
     assert "no worker is alive" not in capsys.readouterr().err
     clock.now += 11.0
     await until(lambda: "no worker is alive" in capsys.readouterr().err)
-    async with working(address, Runner(), timing=QUICK):
+    async with working(address, Runner(), beat=QUICK):
         assert await following == 0
         assert await run(queries, Runner(), "--no-wait", address=address) == 0
         assert "all are finished; the same command without --no-wait" in capsys.readouterr().err

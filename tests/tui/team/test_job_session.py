@@ -42,5 +42,5 @@ async def test_a_job_gives_its_place_back_when_the_actions_that_run_have_ended(
     assert not running.done()
     free.set()
     outcome = await running
-    assert (outcome.later, outcome.error) == ("parked", "it has worked for 2h")
+    assert (outcome.state, outcome.error) == ("parked", "it has worked for 2h")
     assert team_database.execute("SELECT state, result FROM action") == [("done", "sent")]

@@ -67,8 +67,13 @@ class Held(Runner):
         return outcome
 
 
-async def test_a_batch_of_this_machine_is_in_the_fleet_while_it_runs(queries: Path, capsys: Output) -> None:
+async def test_a_batch_of_this_machine_is_in_the_fleet_while_it_runs(
+    queries: Path, monkeypatch: Patch
+) -> None:
+    monkeypatch.setenv("SITE_API_KEY", "planted-value")
     held, index = Held(), SessionIndex(queries.parent, queries.parent / "cache")
+    with queries.open("a") as file:
+        file.write("three planted-value,,\n")
     running = asyncio.create_task(run(queries, held, "--parallel", "1"))
     source = FleetSource(index)
 
@@ -77,7 +82,9 @@ async def test_a_batch_of_this_machine_is_in_the_fleet_while_it_runs(queries: Pa
         return [(each.name, each.queued, each.running, each.over) for each in fleet.batches]
 
     await until(lambda: "two" in held.ran)
-    assert await shown() == [("queries.csv", 0, 1, 2)]
+    assert await shown() == [("queries.csv", 1, 1, 2)]
+    (row,) = source.fleet().rows
+    assert (row.title, row.state, row.batch_name) == ("three [redacted]", "waiting", "queries.csv")
     # Nobody pauses or cancels it from elsewhere, and a program that was killed leaves none behind.
     (path,) = default_file(queries).parent.glob(".*.batch")
     (path.with_name(".1.batch")).write_bytes(path.read_bytes())
@@ -142,7 +149,7 @@ async def test_the_same_batch_runs_again_next_week(queries: Path, capsys: Output
     assert await run(queries, Runner(), "--name", "weekly") == 1
     assert await run(queries, again := Runner(), "--name", "weekly", "--again") == 1
     assert sorted(again.ran) == ["fail", "one", "two"]
-    assert "the results of the run before are in " in capsys.readouterr().err
+    assert "the results of the previous run are in " in capsys.readouterr().err
     assert {claim.session.attempt for claim in again.claims} == {1}
     assert len(list(default_file(queries).parent.glob("weekly.*-*.jsonl"))) == 1
 
@@ -287,7 +294,7 @@ class Refused(Runner):
     async def __call__(self, claim: JobClaim, lost: asyncio.Event) -> Outcome:
         outcome = await super().__call__(claim, lost)
         if len(self.ran) == 1:
-            return Outcome(state="failed", later="put_off", error="too many requests", cost_usd=0.3)
+            return Outcome(state="put_off", error="too many requests", cost_usd=0.3)
         return outcome
 
 
@@ -302,7 +309,7 @@ async def test_nothing_is_begun_for_a_while_when_the_provider_refuses_requests(
     assert [claim.limit_usd for claim in runner.claims] == [
         pytest.approx(each) for each in (1.0, 1.0, 0.9, 0.8)
     ]
-    assert "too many requests; nothing is begun for" in capsys.readouterr().err
+    assert "too many requests; no job starts for" in capsys.readouterr().err
     assert [each["state"] for each in lines_of(default_file(queries))] == ["done", "failed", "done", "done"]
 
 
@@ -313,7 +320,7 @@ async def test_a_batch_that_waits_for_the_provider_can_be_interrupted(
 
     def hear(_reporter: Reporter, text: str) -> None:
         lines.append(text)
-        if "nothing is begun for 60 s" in text:
+        if "no job starts for 60 s" in text:
             os.kill(os.getpid(), signal.SIGINT)
 
     monkeypatch.setattr(Reporter, "line", hear)
@@ -376,7 +383,7 @@ async def test_a_job_whose_actions_cannot_be_recorded_is_told_and_runs_the_next_
     settings = Settings(workspace_base=queries.parent)
     assert await run_batch(arguments(str(queries)), settings, None, job=lose) == 1
     err = capsys.readouterr().err
-    assert "one: not over, as its actions could not be recorded: is the disk full?\n" in err
+    assert "one: unfinished, as its actions could not be recorded: is the disk full?\n" in err
     assert "\n1 job left; run the same command again to resume\n" in err
     assert await run(queries, again := Runner()) == 0
     assert again.ran == ["one"]

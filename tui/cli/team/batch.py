@@ -6,6 +6,7 @@ import argparse
 import math
 import shlex
 import sys
+from contextlib import AsyncExitStack, closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -126,10 +127,10 @@ async def _run_here(
             / f"{safe_name(args.name or Path(_title(args)).stem)}.jsonl"
         )
     output = _output(args, jobs)
-    output.file = file = ResultsFile(path, again=args.again)
-    try:
+    with closing(ResultsFile(path, again=args.again)) as file:
+        output.file = file
         if file.moved is not None:
-            reporter.line(f"the results of the run before are in {file.moved}")
+            reporter.line(f"the results of the previous run are in {file.moved}")
         batch = LocalBatch(
             name=_title(args),
             settings=settings,
@@ -147,13 +148,12 @@ async def _run_here(
         again = " without --again" if args.again else ""
         advice = f"run the same command again{again} to resume"
         return _end(output, signals, reporter, advice, f"results in {args.output or path}")
-    finally:
-        file.close()
 
 
 async def _run_for_team(
     args: argparse.Namespace, settings: Settings, address: Address, reporter: Reporter
 ) -> int:
+    from ua_tui.core.postgres.schema import sharing
     from ua_tui.core.team.jobs.batch_file import batch_of
     from ua_tui.core.team.jobs.postgres_jobs import PostgresJobs
     from ua_tui.core.team.jobs.results_file import ResultsFile
@@ -161,10 +161,8 @@ async def _run_for_team(
     from ua_tui.tui.team.batch import BatchRun
     from ua_tui.tui.team.result_output import LINES
 
-    store = PostgresJobs(address)
-    await store.open()
-    file = None
-    try:
+    async with AsyncExitStack() as stack:
+        store = PostgresJobs(await stack.enter_async_context(sharing(address, 2)))
         owner = await store.owner() if args.private else None
         name = clean_line(_title(args), 200)
         run = (name, max(1, await store.last_run(name)) + args.again)
@@ -175,7 +173,8 @@ async def _run_for_team(
             return 0
         output = _output(args, jobs)
         if args.output is not None and args.output.suffix.lower() in LINES:
-            output.file = file = ResultsFile(args.output)
+            output.file = ResultsFile(args.output)
+            stack.callback(output.file.close)
         batch_run = BatchRun(store=store, reporter=reporter)
         await batch_run.submit(batch, jobs, retry_failed=args.retry_failed)
         if args.no_wait:
@@ -187,10 +186,6 @@ async def _run_for_team(
         signals = await batch_run.work(batch, output)
         where = f"results in {args.output}" if args.output else ""
         return _end(output, signals, reporter, "workers go on with them", where)
-    finally:
-        if file is not None:
-            file.close()
-        await store.close()
 
 
 def _end(output: ResultOutput, signals: list[int], reporter: Reporter, advice: str, where: str) -> int:
@@ -210,7 +205,7 @@ def _end(output: ResultOutput, signals: list[int], reporter: Reporter, advice: s
             "the same command with a higher --max-cost-all runs them"
         )
     if len(failed) > len(limited):
-        reporter.line("--retry-failed runs those again that failed")
+        reporter.line("--retry-failed runs the failed ones again")
     reporter.line(output.summary(where))
     if signals:
         return EXIT_INTERRUPTED if signals[0] == 2 else 128 + signals[0]

@@ -112,11 +112,13 @@ async def _operate(address: Address, args: argparse.Namespace) -> None:
         case "cancel" | "pause" | "resume" | "retry" as action:
             words = {
                 "cancel": "cancelled, or being stopped",
-                "pause": "held: `ua-tui team resume` lets them go",
+                "pause": "held: `ua-tui team resume` continues them",
             }
             removed = await operations.remove_schedules(args.names) if action == "cancel" else []
             for name in removed:
-                print_line(f"the schedule {clean_line(name, 100)} is removed; what it has submitted goes on")
+                print_line(
+                    f"the schedule {clean_line(name, 100)} is removed; the jobs that it has submitted continue"
+                )
             if not (names := [name for name in args.names if name not in removed]):
                 return
             count = await operations.change(action, names)
@@ -168,11 +170,13 @@ def _show_attention(found: Sequence[Attention], *, as_json: bool) -> None:
         name = each.session[:12] or each.job[:12] or each.query
         print_line(f"{name}  {each.owner}  {ago} ago  {what}\n    {each.query}")
     if not found:
-        print_line("nothing needs a person")
+        print_line("nothing needs your attention")
     elif any(each.kind == "unknown_outcome" for each in found):
-        print_line("look there whether it was done, then `ua-tui team attention --checked ID`")
+        print_line("check there whether it was done, then `ua-tui team attention --checked ID`")
     if any(each.kind == "did_not_run" for each in found):
-        print_line("`ua-tui team attention --checked NAME` when you know; it runs when it is due next")
+        print_line(
+            "`ua-tui team attention --checked NAME` marks it as checked; it runs again when it is next due"
+        )
 
 
 async def _show_status(address: Address, *, as_json: bool) -> None:

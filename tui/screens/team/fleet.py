@@ -7,12 +7,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, tzinfo
 from functools import partial
-from typing import ClassVar
 
 import msgspec
 from textual import on
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.message import Message
 from textual.widgets import Input, Static
@@ -32,8 +30,8 @@ from ua_tui.core.team.fleet.rows import (
 from ua_tui.core.team.fleet.source import FleetSource
 from ua_tui.core.team.jobs.operations import Operation, Operations
 from ua_tui.core.text import clean_line
+from ua_tui.tui.keys.bindings import bindings
 from ua_tui.tui.keys.keymap import keys_of
-from ua_tui.tui.keys.places import SEARCH, TO_PROMPT, KeyPlace, key_binding
 from ua_tui.tui.render.format import tail_cut
 from ua_tui.tui.screens.session.confirm import ConfirmScreen
 from ua_tui.tui.screens.team.lists import AnyRow, FleetList, Kind, bar
@@ -43,8 +41,6 @@ from ua_tui.tui.workers import start_job
 
 _AT_WORK: tuple[FleetState, ...] = ("needs_you", "running", "starting", "idle", "lost")
 _COLLAPSED, _MORE = "waiting", "waiting:more"
-_LISTS = Binding.Group("list batches or sessions; workers; waiting jobs, or their number")
-_JOBS = Binding.Group("cancel; run again what failed; pause or resume (asks first)")
 _FEW = 5
 
 
@@ -52,12 +48,12 @@ _QUESTIONS: dict[Operation, tuple[str, str, str, str]] = {
     "cancel": ("Cancel", "What runs is stopped at once. It can be run again.", "cancelled", "waits or runs"),
     "retry": (
         "Run again",
-        "Sessions are resumed. What acted outside is not repeated.",
+        "Sessions are resumed. Calls with external side effects are not repeated.",
         "to be run again",
         "failed or was cancelled",
     ),
-    "pause": ("Pause", "Nothing more of it begins. What runs already continues.", "paused", "waits"),
-    "resume": ("Resume", "The workers begin what waits.", "resumed", "is paused"),
+    "pause": ("Pause", "No more of its jobs start. Those that run continue.", "paused", "waits"),
+    "resume": ("Resume", "The workers start the waiting jobs.", "resumed", "is paused"),
 }
 """What a key asks: its verb, what it means, what jobs are afterwards, and which jobs it is possible for."""
 
@@ -72,25 +68,8 @@ class FleetScreen(Modal[None]):
         now: the time, in seconds since the epoch.
     """
 
-    PLACE: ClassVar[KeyPlace] = KeyPlace("In the fleet", parts=(FleetList,))
-    BINDINGS: ClassVar[list[BindingType]] = [
-        key_binding("fleet.batches", "b", "list('batches')", "list the batches, or the sessions", _LISTS),
-        key_binding("fleet.workers", "m", "list('workers')", "list the workers and their machines", _LISTS),
-        key_binding("fleet.waiting", "w", "waiting", "list the waiting jobs, or their number", _LISTS),
-        key_binding("fleet.mark", "space", "mark", "mark for the keys that cancel, run again and pause"),
-        key_binding("fleet.cancel", "c", "ask('cancel')", "cancel jobs or a batch (asks first)", _JOBS),
-        key_binding(
-            "fleet.retry", "r", "ask('retry')", "run failed and cancelled jobs again (asks first)", _JOBS
-        ),
-        key_binding(
-            "fleet.pause", "p", "ask('pause')", "pause or resume jobs or a batch (asks first)", _JOBS
-        ),
-        key_binding("fleet.owner", "o", "owner", "list only what is of this owner, or of everybody"),
-        key_binding("find.search", "slash", "search", "search", SEARCH),
-        key_binding("screen.leave", "escape", "leave", "back"),
-        key_binding("screen.close", "q", "close", "back"),
-        TO_PROMPT,
-    ]
+    PARTS = (FleetList,)
+    BINDINGS = bindings("FleetScreen")
 
     @dataclass
     class Asked(Message):
@@ -349,7 +328,7 @@ class FleetScreen(Modal[None]):
         if row.id in (_COLLAPSED, _MORE):
             self.action_waiting()
         elif not row.folder and not row.session:
-            self.warn("This job waits for a worker: there is nothing to show yet.")
+            self.warn("This job waits: there is nothing to show yet.")
         elif row.is_over and not row.folder and not row.name:
             reason = clean_line(row.activity or WORDS[row.state], 200)
             self.warn(f"This job ended before its session began: {reason}")

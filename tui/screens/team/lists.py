@@ -7,11 +7,10 @@ from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, Literal
 
 from rich.style import Style
-from textual.binding import BindingType
 
 from ua_tui.core.events.units import duration, live_duration, money
 from ua_tui.core.team.fleet.rows import WORDS, FleetBatch, FleetRow, FleetState, FleetWorker
-from ua_tui.tui.keys.places import key_binding
+from ua_tui.tui.keys.bindings import bindings
 from ua_tui.tui.widgets.column_list import Column, ColumnList
 
 _MARKS: dict[FleetState, str] = {
@@ -31,9 +30,7 @@ class FleetList(ColumnList[Any]):
         now: the time, in seconds since the epoch.
     """
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        key_binding("move.open", "enter", "open", "follow the session, read a past one; sessions of a batch")
-    ]
+    BINDINGS = bindings("FleetList")
     COMPONENT_CLASSES: ClassVar[set[str]] = {
         "fleet--needs-you",
         "fleet--running",

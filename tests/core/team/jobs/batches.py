@@ -11,15 +11,16 @@ from typing import Any
 from tests.postgres_server import Database
 from tests.waiting import PATIENCE, until_in_thread
 from ua_tui.core.postgres.address import Address
-from ua_tui.core.postgres.schema import LATEST
+from ua_tui.core.postgres.schema import LATEST, sharing
 from ua_tui.core.team.jobs.batch_file import batch_of
 from ua_tui.core.team.jobs.postgres_jobs import PostgresJobs
-from ua_tui.core.team.jobs.queue import QueueWorker, Timing
+from ua_tui.core.team.jobs.queue import QueueWorker
 from ua_tui.core.team.jobs.running import RunJob
 from ua_tui.core.team.records import Job, JobBatch, JobClaim, Outcome
 
-QUICK = Timing(beat=0.2)
-"""Times of a worker that looks often; a test says when one is lost (`lose_worker`), which no busy machine decides."""
+QUICK = 0.2
+"""Seconds between the heartbeats of a worker that looks often; a test says when one is lost (`lose_worker`), which no
+busy machine decides."""
 
 
 def jobs_of(count: int, limit: float | None = None, prefix: str = "query") -> list[Job]:
@@ -47,23 +48,17 @@ def address_of(database: Database) -> Address:
 
 @asynccontextmanager
 async def open_jobs(database: Database) -> AsyncIterator[PostgresJobs]:
-    store = PostgresJobs(address_of(database))
-    await store.open()
-    try:
-        yield store
-    finally:
-        await store.close()
+    async with sharing(address_of(database), 2) as address:
+        yield PostgresJobs(address)
 
 
 @asynccontextmanager
 async def working(
-    address: Address, run: RunJob, *, parallel: int = 2, timing: Timing = QUICK, name: str = "w", **more: Any
+    address: Address, run: RunJob, *, parallel: int = 2, beat: float = QUICK, name: str = "w", **more: Any
 ) -> AsyncIterator[tuple[QueueWorker, list[str]]]:
     lines: list[str] = []
     more = {"grace": 0.0, **more}
-    worker = QueueWorker(
-        address, run, parallel=parallel, report=lines.append, timing=timing, name=name, **more
-    )
+    worker = QueueWorker(address, run, parallel=parallel, report=lines.append, beat=beat, name=name, **more)
     task = asyncio.create_task(worker.work())
     try:
         yield worker, lines

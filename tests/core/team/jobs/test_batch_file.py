@@ -96,7 +96,23 @@ def test_a_row_that_is_no_query_is_named_with_its_reason(row: str, words: str) -
     assert words in line
 
 
-@pytest.mark.parametrize(("text", "words"), CASES["a_wrong_csv_is_named_with_its_reason"])
+@pytest.mark.parametrize("row", ['{"query": "\\ud800"}', '{"query": "a", "note": ["\\udc00"]}'])
+def test_half_a_character_is_refused_before_anything_is_paid_for(row: str) -> None:
+    for name, text in (("a.json", f"[{row}]"), ("a.jsonl", f"{row}\n")):
+        (line,) = problems(text, name)
+        assert line.startswith("line 1: it is not valid JSON")
+
+
+@pytest.mark.parametrize(("name", "form"), [("a.txt", "{}"), ("a", "{}"), ("a.jsonl", '{{"query": "{}"}}')])
+def test_a_query_of_the_first_line_may_be_long(name: str, form: str) -> None:
+    query = "x" * (LARGEST_QUERY - 1)
+    assert [job.query for job in read(form.format(query), name)] == [query]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [*CASES["a_wrong_csv_is_named_with_its_reason"], ('"query\nHello\n', "line 1: it is not valid CSV")],
+)
 def test_a_wrong_csv_is_named_with_its_reason(text: str, words: str) -> None:
     (line,) = problems(text, "a.csv")
     assert words in line

@@ -154,8 +154,8 @@ async def test_who_locks_rows_of_their_own_keeps_nobody_else_waiting(team: Team)
         claims = [await team.jobs.claim(number, "w") for _ in range(2)]
         assert [claim and claim.job.query for claim in claims] == ["bob 2", None]
         await team.jobs.remove_worker(number)
-        assert (await team.jobs.beat(number + 1, "other", "1", 1, 0, 30.0)).failed == 1
-    assert (await team.jobs.beat(number + 1, "other", "1", 1, 0, 30.0)).failed == 1
+        assert (await team.jobs.beat(number + 1, "other", "1", 1, 0)).failed == 1
+    assert (await team.jobs.beat(number + 1, "other", "1", 1, 0)).failed == 1
 
 
 async def test_a_job_without_a_limit_gets_the_rest_of_the_day(team: Team) -> None:
@@ -205,7 +205,7 @@ async def test_after_a_ceiling_was_lowered_jobs_are_answered_and_stopped(team: T
     team.database.execute(
         "INSERT INTO question (session, request, attempt, event) VALUES (%s, 'r', 1, '{}')", claim.session.id
     )
-    await team.jobs.finish(claim, Outcome(state="failed", later="parked"))
+    await team.jobs.finish(claim, Outcome(state="parked"))
     limit(address_of(team.database), team.name, jobs=1, tools=["Read"])
     with team.member(team.bob) as db:
         answered = db.execute(
@@ -225,10 +225,10 @@ async def test_a_cancelled_job_keeps_no_money(team: Team) -> None:
     number = await team.jobs.add_worker("w", "1", 1)
     claim = await team.jobs.claim(number, "w")
     assert claim is not None
-    await team.jobs.note(claim, "running", 1.0)
+    await team.jobs.record(claim, "running", 1.0)
     # Its worker was lost: what was reserved for it stays.
     await team.jobs.remove_worker(number)
-    await team.jobs.beat(number + 1, "other", "1", 1, 0, 30.0)
+    await team.jobs.beat(number + 1, "other", "1", 1, 0)
     charged = "SELECT charged_usd FROM batch"
     assert team.database.execute(charged) == [(8.0,)]
     assert await Operations(team.ann._address).change("cancel", [batch.id]) == 1
@@ -247,7 +247,7 @@ async def test_who_stopped_an_attempt_does_not_stop_the_next_one(team: Team) -> 
     assert await team.operations.change("cancel", ["b"]) == 1
     taken = "SELECT taken_at IS NOT NULL FROM command"
     # Handed back, it is still to be stopped.
-    assert await team.jobs.release(claim)
+    assert await team.jobs.record(claim, "waiting")
     claim = await team.jobs.claim(number, "w")
     assert claim is not None
     assert team.database.execute(taken) == [(False,)]
@@ -263,7 +263,7 @@ async def asking(team: Team) -> tuple[str, int]:
     team.add("a")
     claim = await team.jobs.claim(await team.jobs.add_worker("w", "1", 1), "w")
     assert claim is not None
-    await team.jobs.note(claim, "needs_you", None)
+    await team.jobs.record(claim, "needs_you", None)
     team.database.execute(
         "INSERT INTO question (session, request, attempt, event) VALUES (%s, 'r', 1, '{}')", claim.session.id
     )
@@ -344,7 +344,7 @@ async def test_a_job_that_the_provider_refuses_again_and_again_fails(team: Team)
         team.database.execute("UPDATE claiming SET not_before = now()")
         claim = await team.jobs.claim(number, "w")
         assert claim is not None, refused
-        assert await team.jobs.put_off(claim, "overloaded")
+        assert await team.jobs.finish(claim, Outcome(state="put_off", error="overloaded"))
     ((state, error),) = team.database.execute("SELECT state, error FROM job")
     assert state == "failed"
     assert "refused it 20 times: overloaded" in error

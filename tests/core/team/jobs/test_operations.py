@@ -219,7 +219,7 @@ async def test_what_needs_a_person_is_listed_until_somebody_has_looked(team_data
         assert first is not None
         assert second is not None
         team_database.execute(ACTIONS.format(first.session.id))
-        await store.note(second, "needs_you", None)
+        await store.record(second, "needs_you", None)
         # A call that runs is nobody's business yet.
         assert [each.kind for each in await operations.attention()] == ["needs_you"]
         await store.finish(first, Outcome(state="done", answer="a"))

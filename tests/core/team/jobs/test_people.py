@@ -21,7 +21,7 @@ from tests.core.team.jobs.batches import (
 from tests.postgres_server import Cluster, Database
 from ua_tui.core.errors import TeamError
 from ua_tui.core.postgres.address import Address
-from ua_tui.core.postgres.schema import grant
+from ua_tui.core.postgres.schema import grant, sharing
 from ua_tui.core.team.jobs.postgres_jobs import PostgresJobs
 from ua_tui.core.team.jobs.queue import QueueWorker
 from ua_tui.core.team.records import JobBatch, Outcome
@@ -38,19 +38,17 @@ def add_person(cluster: Cluster, database: Database, *, granted: bool = True) ->
 @asynccontextmanager
 async def people(cluster: Cluster, database: Database) -> AsyncIterator[tuple[PostgresJobs, PostgresJobs]]:
     """The stores of two people."""
-    ann, bob = (PostgresJobs(add_person(cluster, database)) for _ in range(2))
-    await ann.open()
-    await bob.open()
-    yield ann, bob
-    await ann.close()
-    await bob.close()
+    addresses = [add_person(cluster, database) for _ in range(2)]
+    async with sharing(addresses[0], 2) as ann, sharing(addresses[1], 2) as bob:
+        yield PostgresJobs(ann), PostgresJobs(bob)
 
 
 async def test_a_person_may_not_work_and_strangers_nothing(cluster: Cluster, team_database: Database) -> None:
     with pytest.raises(TeamError, match="may not run jobs: connect as the owner"):
         await QueueWorker(add_person(cluster, team_database), answer).work()
     with pytest.raises(TeamError, match="team grant"):
-        await PostgresJobs(add_person(cluster, team_database, granted=False)).open()
+        async with sharing(add_person(cluster, team_database, granted=False), 1):
+            pass
 
 
 async def test_what_a_person_submits_runs_and_all_see_it(cluster: Cluster, team_database: Database) -> None:

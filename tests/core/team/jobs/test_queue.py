@@ -36,8 +36,9 @@ from ua_tui.core.events.types import QueryReceived
 from ua_tui.core.postgres.address import Address
 from ua_tui.core.postgres.connection import Connections
 from ua_tui.core.postgres.schema import LATEST
+from ua_tui.core.postgres.state import ALIVE_SECONDS
 from ua_tui.core.team.jobs.operations import Operations
-from ua_tui.core.team.jobs.queue import QueueWorker, Timing
+from ua_tui.core.team.jobs.queue import SILENCE_SECONDS, QueueWorker
 from ua_tui.core.team.records import JobClaim, Outcome
 
 pytestmark = pytest.mark.slow
@@ -152,21 +153,22 @@ async def test_many_workers_claim_at_once_and_never_exceed_the_limit(team_databa
 
 async def test_a_job_begins_when_announced_and_hostile_notices_do_nothing(team_database: Database) -> None:
     first, second, slow = jobs_of(1), jobs_of(1, prefix="other"), Slow()
-    async with open_jobs(team_database) as store:
-        # Without an announcement nothing would begin within an hour.
-        timing = Timing(beat=3600)
-        async with working(address_of(team_database), slow, timing=timing) as (_, lines):
-            await until_listening(team_database)
-            await store.submit(batch_with(first), first)
-            await slow.until_begun(1)
-            for payload in ("no JSON", "queue", "", f"command {slow.began[0].session.id}"):
-                team_database.execute("SELECT pg_notify('ua_tui', %s)", payload)
-            # It still listens.
-            batch = batch_with(second)
-            await store.submit(batch, second)
-            await slow.until_begun(2)
-            slow.release = True
-            await until_over(team_database, batch)
+    # Without an announcement nothing would begin within an hour.
+    async with (
+        open_jobs(team_database) as store,
+        working(address_of(team_database), slow, beat=3600) as (_, lines),
+    ):
+        await until_listening(team_database)
+        await store.submit(batch_with(first), first)
+        await slow.until_begun(1)
+        for payload in ("no JSON", "queue", "", f"command {slow.began[0].session.id}"):
+            team_database.execute("SELECT pg_notify('ua_tui', %s)", payload)
+        # It still listens.
+        batch = batch_with(second)
+        await store.submit(batch, second)
+        await slow.until_begun(2)
+        slow.release = True
+        await until_over(team_database, batch)
     assert [claim.session.attempt for claim in slow.began] == [1, 1]
     assert not any("failed" in line or "another worker" in line for line in lines)
 
@@ -248,7 +250,7 @@ async def test_a_worker_that_is_cut_off_stops_by_itself_and_changes_nothing_more
 ) -> None:
     jobs, cut, other, clock = jobs_of(1), Slow(), Slow(), ManualClock()
     # It has stopped before others may take its jobs over.
-    assert QUICK.silence + QUICK.beat < QUICK.lost_after
+    assert SILENCE_SECONDS + QUICK < ALIVE_SECONDS
     monkeypatch.setenv("PGPASSWORD", "owner")
     with TcpProxy("127.0.0.1", cluster.port) as proxy:
         through = Address.parse(proxy.url(team_database.tcp))
@@ -259,7 +261,7 @@ async def test_a_worker_that_is_cut_off_stops_by_itself_and_changes_nothing_more
                 await cut.until_begun(1)
                 await until_registered(team_database, "cut")
                 proxy.pause()
-                clock.now += QUICK.silence + 1
+                clock.now += SILENCE_SECONDS + 1
                 await until(lambda: cut.stopped)
                 lose_worker(team_database, "cut")
                 async with working(address_of(team_database), other, name="other"):
@@ -295,7 +297,7 @@ async def test_a_job_that_is_over_is_not_stopped_when_the_worker_is_cut_off(
                 proxy.pause()
                 released.set()
                 await until(lambda: f"job {over.id[:8]} done" in lines)
-                clock.now += QUICK.silence + 1
+                clock.now += SILENCE_SECONDS + 1
                 await until(lambda: slow.stopped)
                 stopped = [line.split()[1] for line in lines if "is stopped" in line]
                 proxy.resume()
@@ -407,7 +409,7 @@ async def test_a_job_whose_worker_is_lost_again_and_again_fails(team_database: D
             assert claim is not None
             assert claim.job.id == jobs[0].id
             lose_worker(team_database, f"w{lost}")
-            beat = await store.beat(99, "other", "1", 1, 0, 30.0)
+            beat = await store.beat(99, "other", "1", 1, 0)
             assert (beat.freed, beat.failed) == ((1, 0) if lost < 3 else (0, 1))
         first, second = [each async for each in store.results(batch.id)]
         assert (first.state, second.state) == ("failed", "waiting")
@@ -426,11 +428,11 @@ async def test_a_worker_that_was_only_away_was_not_lost(team_database: Database)
             claim = await store.claim(number, "away")
             assert claim is not None
             lose_worker(team_database, "away")
-            await store.beat(99, "other", "1", 1, 0, 30.0)
+            await store.beat(99, "other", "1", 1, 0)
             assert team_database.execute(lost) == [(1,)]
             next_claim = await store.claim(99, "other") if is_claimed_again else None
             # It is back, and hands the job back that it has stopped.
-            assert not await store.release(claim)
+            assert not await store.record(claim, "waiting")
             assert team_database.execute(lost) == [(0,)]
             await store.remove_worker(number)
         assert next_claim is not None
@@ -471,11 +473,11 @@ async def test_a_worker_ends_after_its_jobs_when_the_tables_change(team_database
         batch = batch_with(jobs)
         await store.submit(batch, jobs)
         lines: list[str] = []
-        worker = QueueWorker(address, slow, report=lines.append, timing=QUICK, name="w")
+        worker = QueueWorker(address, slow, report=lines.append, beat=QUICK, name="w")
         work = asyncio.create_task(worker.work())
         await slow.until_begun(1)
         team_database.execute("INSERT INTO migration (version) VALUES (%s)", LATEST + 1)
-        await until(lambda: any("ends when its jobs are over" in line for line in lines))
+        await until(lambda: any("ends when its jobs have ended" in line for line in lines))
         slow.release = True
         with pytest.raises(TeamError, match="update ua-tui"):
             await asyncio.wait_for(work, PATIENCE)
@@ -515,7 +517,7 @@ async def test_a_storm_of_refusals_lets_the_whole_team_pause_and_fails_no_job(
     async def run(claim: JobClaim, stop: asyncio.Event) -> Outcome:
         began.append(claim.job.id)
         if len(began) == 1:
-            return Outcome(state="failed", later="put_off", error="no more requests for now")
+            return Outcome(state="put_off", error="no more requests for now")
         return await answer(claim, stop)
 
     async with open_jobs(team_database) as store:
@@ -544,7 +546,7 @@ async def test_a_job_that_is_parked_gives_its_place_back_until_somebody_decides(
     async def run(claim: JobClaim, stop: asyncio.Event) -> Outcome:
         began.append(claim.job.query)
         if len(began) == 1:
-            return Outcome(state="failed", later="parked", error="it has worked for 2h", cost_usd=0.1)
+            return Outcome(state="parked", error="it has worked for 2h", cost_usd=0.1)
         return await answer(claim, stop)
 
     async with open_jobs(team_database) as store:

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from tests.core.team.jobs.batches import address_of, batch_with, jobs_of
+from tests.core.team.jobs.batches import batch_with, jobs_of, open_jobs
 from tests.postgres_server import Database
 from ua_tui.core.team.jobs.postgres_jobs import PostgresJobs
 from ua_tui.core.team.records import Job, JobBatch, JobClaim, JobResult, Outcome
@@ -15,8 +15,8 @@ from ua_tui.core.team.records import Job, JobBatch, JobClaim, JobResult, Outcome
 class Desk:
     """A store with two workers, of which one can be lost."""
 
-    def __init__(self, database: Database) -> None:
-        self.store = PostgresJobs(address_of(database))
+    def __init__(self, database: Database, store: PostgresJobs) -> None:
+        self.store = store
         self._database = database
         for name in ("one", "two"):
             database.execute("INSERT INTO worker (name, version, parallel) VALUES (%s, '1', 1)", name)
@@ -26,7 +26,7 @@ class Desk:
 
     async def lose(self) -> None:
         self._database.execute("UPDATE worker SET seen_at = now() - interval '31 s' WHERE id = 1")
-        await self.store.beat(2, "two", "1", 1, 0, 30.0)
+        await self.store.beat(2, "two", "1", 1, 0)
 
     async def claim_elsewhere(self, job: Job) -> JobClaim | None:
         return await self._claim(job, 2, "two")
@@ -39,7 +39,7 @@ class Desk:
         )
         claim = await self.store.claim(number, name)
         if claim is not None and claim.job.id != job.id:
-            assert await self.store.release(claim)
+            assert await self.store.record(claim, "waiting")
             return None
         return claim
 
@@ -68,10 +68,8 @@ class Desk:
 
 @pytest.fixture
 async def desk(team_database: Database) -> AsyncIterator[Desk]:
-    desk = Desk(team_database)
-    await desk.store.open()
-    yield desk
-    await desk.store.close()
+    async with open_jobs(team_database) as store:
+        yield Desk(team_database, store)
 
 
 def done(cost: float | None = 0.1) -> Outcome:
@@ -134,14 +132,14 @@ async def test_a_lost_worker_is_replaced_and_what_it_still_writes_is_refused(des
     (job,) = jobs_of(1, limit=1)
     batch = await desk.submit([job], limit=10)
     stale = await desk.begin(job)
-    assert await desk.store.note(stale, "needs_you", 0.3, "folder")
+    assert await desk.store.record(stale, "needs_you", 0.3, "folder")
     await desk.lose()
     claim = await desk.claim_elsewhere(job)
     assert claim is not None
     assert (claim.session.id, claim.session.attempt, claim.limit_usd) == (stale.session.id, 2, 1)
-    assert not await desk.store.note(stale, "running", 0.9)
+    assert not await desk.store.record(stale, "running", 0.9)
     assert not await desk.store.finish(stale, done())
-    assert not await desk.store.release(stale)
+    assert not await desk.store.record(stale, "waiting")
     assert await desk.store.finish(claim, done(0.5))
     (result,) = await desk.results(batch)
     assert (result.state, result.cost_usd, result.attempt) == ("done", 0.5, 2)
@@ -151,8 +149,8 @@ async def test_a_job_that_is_handed_back_is_resumed_at_once(desk: Desk) -> None:
     (job,) = jobs_of(1, limit=1)
     batch = await desk.submit([job], limit=10)
     first = await desk.begin(job)
-    await desk.store.note(first, "running", 0.25, "folder")
-    assert await desk.store.release(first)
+    await desk.store.record(first, "running", 0.25, "folder")
+    assert await desk.store.record(first, "waiting")
     assert (await desk.store.counts(batch.id)).waiting == 1
     claim = await desk.claim_elsewhere(job)
     assert claim is not None
@@ -219,8 +217,8 @@ async def test_what_a_lost_worker_has_spent_counts(desk: Desk) -> None:
     jobs = jobs_of(2, limit=1)
     await desk.submit(jobs, limit=1.5)
     claim = await desk.begin(jobs[0])
-    await desk.store.note(claim, "running", 0.75)
-    await desk.store.release(claim)
+    await desk.store.record(claim, "running", 0.75)
+    await desk.store.record(claim, "waiting")
     assert (await desk.begin(jobs[1])).limit_usd == pytest.approx(0.75)
 
 

@@ -34,7 +34,7 @@ async def main() -> None:
         return Outcome(state="done", answer=name, cost_usd=0.1)
 
     worker = QueueWorker(
-        Address.parse(address), run, parallel=2, report=print, timing=QUICK, name=name, grace=0
+        Address.parse(address), run, parallel=2, report=print, beat=QUICK, name=name, grace=0
     )
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, worker.stop)
     await worker.work()

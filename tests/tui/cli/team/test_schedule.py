@@ -79,7 +79,7 @@ def test_days_of_the_month_or_of_the_week_are_for_cron_only(capsys: Output) -> N
 
 
 @pytest.mark.parametrize(("given", "words"), [
-    (["queries.txt", "--every", "monday"], "'monday' says no times; write \"mon 07:00\""),
+    (["queries.txt", "--every", "monday"], "'monday' is not a time; write \"mon 07:00\""),
     (["queries.txt", "--every", "0 7 * * 5L"], "go with a team's database"),
     (["-", "--every", "hourly"], "name a file"),
     (["queries.txt", "--every", "hourly", "--retry-failed"], "leave --retry-failed out"),
