@@ -59,6 +59,11 @@ def report_format(path: str) -> ReportFormat | None:
     return FORMATS.get(PurePosixPath(path.removesuffix(SUFFIX)).suffix.lower())
 
 
+def is_report(path: str, kind: str) -> bool:
+    """Whether a saved file is a report of its session: a finished work product in a format that is checked."""
+    return kind == "work_product" and report_format(path) is not None
+
+
 def check_path(report: str) -> str:
     """The path of the check of a report, both relative to the session's folder."""
     parts = PurePosixPath(report.removesuffix(SUFFIX)).parts

@@ -125,9 +125,10 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         section: the heading above it.
         url: the address of a link, or the one that the sentence cites.
         passages: for `found` where it is; for `calculated` one for each operand; for `differs` the one that has
-            something else; for `not found` the nearest one, if any is near.
+            something else, or the operands; for `not found` the nearest one, if any is near.
         instead: for `differs` what the source has.
-        formula: for `calculated` the calculation in figures, such as "41 + 17 = 58".
+        formula: the calculation in figures that gives the value, such as "41 + 17 = 58"; for `differs` one in the other
+            direction.
         note: one sentence that explains the state.
         was_read: of a link that was found whether its page was read, too.
     """

@@ -141,15 +141,20 @@ class Calculation:
 
 
 def calculate(task: Task) -> Calculation | None:
-    """The likeliest calculation whose result is the claim; None if there is none or if it may be chance."""
-    tried = {True: 0, False: 0}
+    """The likeliest calculation whose result is the claim; None if there is none or if it may be chance.
+
+    One that goes in the other direction is given only if there is no other.
+    """
+    tried, opposed = {True: 0, False: 0}, None
     for made in _tried(task, task.operands):
         is_said = _is_said(task, made)
         tried[is_said] += 1 / _FAR < made.value / task.claim.value < _FAR
         chance = tried[is_said] / made.size * (1.0 if is_said else _UNSAID)
-        if chance <= _CHANCE and made.is_met and not made.is_opposed and _is_named(task, made):
-            return made
-    return None
+        if chance <= _CHANCE and made.is_met and _is_named(task, made):
+            if not made.is_opposed:
+                return made
+            opposed = opposed or made
+    return opposed
 
 
 def _is_said(task: Task, made: Calculation) -> bool:

@@ -1,4 +1,4 @@
-"""The check of a report: reads it, compares its links, quotations and figures, and records what was found."""
+"""The check of a report: compares its links, quotations and figures, and records what was found."""
 
 from __future__ import annotations
 
@@ -11,37 +11,15 @@ from ua_tui.observers.check.figure_claims import check_figures
 from ua_tui.observers.check.figures.find import style_of
 from ua_tui.observers.check.link_claims import check_links
 from ua_tui.observers.check.quotation_claims import check_quotations
-from ua_tui.observers.check.reading import read_document
 from ua_tui.observers.check.sources import Corpus
-
-
-def check(
-    report: bytes | str,
-    media_type: str,
-    sources: Sequence[Source],
-    *,
-    files: Collection[str] = (),
-    stop: Stop = NEVER,
-) -> Check:
-    """Compare a report with the sources that were read for it. Takes some tenths of a second: run it in a thread.
-
-    Args:
-        report: the report as it is stored.
-        media_type: "text/html", "text/markdown", "text/plain" or "application/pdf".
-        sources: what was read or found.
-        files: the paths that links without a host may lead to, relative to the report.
-        stop: a flag that ends the check.
-
-    Raises:
-        Stopped: the flag was set.
-    """
-    return check_document(read_document(report, media_type, stop), sources, files=files, stop=stop)
 
 
 def check_document(
     document: Document, sources: Sequence[Source], *, files: Collection[str] = (), stop: Stop = NEVER
 ) -> Check:
-    """Compare a report that was read with `read_document`, as `check` does.
+    """Compare a report with the sources that were read for it. Takes some tenths of a second: run it in a thread.
+
+    `files` are the paths that links without a host may lead to, relative to the report.
 
     Raises:
         Stopped: the flag was set.

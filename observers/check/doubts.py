@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
+from ua_tui.observers.check.blocks import Block
 from ua_tui.observers.check.figures.figure import Figure, Role
+from ua_tui.observers.check.figures.vocabulary import YEAR
 from ua_tui.observers.check.matching import (
     Look,
     Match,
@@ -16,6 +18,7 @@ from ua_tui.observers.check.matching import (
     is_unscaled,
     may_stand_for,
 )
+from ua_tui.observers.check.sources import Passage, row_name
 
 _RIVAL, _STRONG_RIVAL = 0.36, 0.7
 """How much more alike the place of another value must be than that of the claim's value for amber, and for red: 1.5
@@ -118,6 +121,8 @@ def others(look: Look, at: int, passages: list[int]) -> Iterator[Match]:
 
 def rival_of(look: Look, at: int, match: Match) -> tuple[Match, bool] | None:
     """Another value whose place is more like the claim's than that of its own value, and whether it is much more."""
+    if (own := _of_own_cell(look, at, match)) is not None:
+        return own, True
     figure = look.statement.figures[at]
     if sum(each is not None and each.figure is match.figure for each in look.matches) > 1:
         # "2,600 km² (about 1,000 square miles)" is one value.
@@ -132,6 +137,30 @@ def rival_of(look: Look, at: int, match: Match) -> tuple[Match, bool] | None:
     place, best = max(found, key=lambda each: each[0])
     gain = place - _place(look, at, match)
     return (best, gain >= _STRONG_RIVAL and figure.kind != "date") if gain >= _RIVAL else None
+
+
+def _of_own_cell(look: Look, at: int, match: Match) -> Match | None:
+    """What a table has in the row with the name and the column with the years of a claim's cell, if it is another."""
+    block, passages = look.statement.block, look.corpus.passages
+    known, name = passages[match.passage], row_name(block.text, block.cells)
+    if not (block.cells and known.cells and name):
+        return None
+    years = YEAR.findall(block.cells[_column(block, look.statement.figures[at])].header)
+    row, own = match.passage, _column(known, match.figure)
+    columns = [n for n, cell in enumerate(known.cells) if years and YEAR.findall(cell.header) == years]
+    column = columns[0] if len(columns) == 1 else own
+    if known.name != name:
+        rows = (each for each in look.near if passages[each].group == known.group)
+        row = next((each for each in rows if passages[each].name == name), row)
+    if (row, column) == (match.passage, own) or len(passages[row].cells) != len(known.cells):
+        return None
+    there = (each for each in passages[row].figures if _column(passages[row], each) == column)
+    return next((look.compare(at, row, each) for each in there if not is_same(match.figure, each)), None)
+
+
+def _column(row: Block | Passage, figure: Figure) -> int:
+    """The number of the cell that a figure is in."""
+    return sum(cell.end <= figure.start for cell in row.cells[:-1])
 
 
 def swapped(look: Look) -> dict[int, tuple[Match, bool]]:
@@ -161,6 +190,19 @@ def swapped(look: Look) -> dict[int, tuple[Match, bool]]:
             if gain > _SWAPPED:
                 found[one], found[other] = (second, gain > _SURELY_SWAPPED), (first, gain > _SURELY_SWAPPED)
     return found
+
+
+def is_contrary(figures: Sequence[Figure], at: int) -> bool:
+    """Whether a sentence says that a value rose from one beside it, which is larger, or fell from a smaller one."""
+    figure = figures[at]
+    return figure.role == "present" and any(
+        former.role == "past"
+        and figure.kind == former.kind == "amount"
+        and (figure.unit == former.unit or not (figure.unit and former.unit))
+        and figure.sign * former.sign >= 0
+        and (figure.value - former.value) * (figure.sign or former.sign) < 0
+        for former in (*figures[max(at - 1, 0) : at], *figures[at + 1 : at + 2])
+    )
 
 
 def _order(one: Figure, other: Figure) -> tuple[Role, Role]:

@@ -7,8 +7,9 @@ from collections.abc import Iterator, Sequence
 from ua_tui.core.claims.records import Claim, Passage, State, TextQuote
 from ua_tui.core.concurrency.cancellation import NEVER, Stop
 from ua_tui.observers.check.blocks import Document, Places
+from ua_tui.observers.check.calculation import Calculation
 from ua_tui.observers.check.compare import Problem
-from ua_tui.observers.check.doubts import instead_of, misdated, rescaled, rival_of, swapped
+from ua_tui.observers.check.doubts import instead_of, is_contrary, misdated, rescaled, rival_of, swapped
 from ua_tui.observers.check.figures.figure import Figure
 from ua_tui.observers.check.figures.find import Style
 from ua_tui.observers.check.matching import Look, Match
@@ -25,6 +26,8 @@ _SEEN = 0.2
 """The share of a sentence's words that the passage shows that is named for a claim without any other."""
 _NOTHING = Figure(start=0, end=0, text="")
 _ELSEWHERE = "The source has this value of something else, and another one here."
+_OPPOSED = "Two values of the sources give this value in the other direction."
+_CONTRARY = "The direction that the sentence names does not fit its two values."
 _ATTRIBUTES: frozenset[Problem] = frozenset({"rate", "direction", "scale", "unit"})
 """What is surely wrong if a source has the same value with another one."""
 _NOTES: dict[Problem, str] = {
@@ -82,14 +85,22 @@ class _Judge:
         """Give the claims of the sentence, in order."""
         exchanged = swapped(self.look)
         for at, match in enumerate(self.look.matches):
+            contrary = is_contrary(self.statement.figures, at)
             if at in exchanged:
                 other, is_sure = exchanged[at]
                 note = "The source has these figures the other way round."
-                yield self._instead(at, other, is_sure, note)
+                yield self._instead(at, other, is_sure or contrary, note)
+            elif contrary:
+                near = [match] if match is not None else self._nearest()
+                yield self._claim(at, "differs", near, note=_CONTRARY)
             elif match is None or match.problem:
                 yield self._doubted(at, match)
             elif (rival := rival_of(self.look, at, match)) is not None:
-                yield self._explained(at) or self._instead(at, *rival, _ELSEWHERE)
+                made = self.operands.explained(at)
+                if made is None or made.is_opposed:
+                    yield self._instead(at, *rival, _ELSEWHERE)
+                else:
+                    yield self._calculated(at, made)
             else:
                 yield self._claim(at, "found", [match])
 
@@ -100,8 +111,9 @@ class _Judge:
             return self._claim(at, "not looked at" if figure.is_small else "not found", self._nearest())
         problem = match.problem if match is not None and not figure.is_small else ""
         is_explainable = problem not in ("rate", "no rate", "direction", "comparison")
-        if is_explainable and (explained := self._explained(at)) is not None:
-            return explained
+        made = self.operands.explained(at) if is_explainable else None
+        if made is not None and not (problem and made.is_opposed):
+            return self._calculated(at, made)
         if match is not None and problem:
             is_sure = problem in _ATTRIBUTES
             return self._instead(at, match, is_sure, _NOTES[problem])
@@ -114,15 +126,13 @@ class _Judge:
             return self._instead(at, *other)
         return self._claim(at, "not found", self._nearest())
 
-    def _explained(self, at: int) -> Claim | None:
-        """The claim of a figure that is calculated."""
-        found = self.operands.explained(at)
-        if found is None:
-            return None
-        behind = [each for operand in found.operands for each in operand.behind or (operand,)]
+    def _calculated(self, at: int, made: Calculation) -> Claim:
+        """The claim of a figure that a calculation gives, as it is or in the other direction."""
+        behind = [each for operand in made.operands for each in operand.behind or (operand,)]
         matches = [Match(each.passage, each.figure, each.nearness, 0.0) for each in behind]
-        note = f"Calculated: {found.name}."
-        return self._claim(at, "calculated", matches, note=note, formula=found.formula)
+        state: State = "differs" if made.is_opposed else "calculated"
+        note = _OPPOSED if made.is_opposed else f"Calculated: {made.name}."
+        return self._claim(at, state, matches, note=note, formula=made.formula)
 
     def _instead(self, at: int, other: Match, is_sure: bool, note: str = "") -> Claim:
         """The claim of a figure in whose place a source has another one."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from dataclasses import replace
 from functools import cached_property
 from itertools import combinations
@@ -11,7 +10,7 @@ from itertools import combinations
 from ua_tui.observers.check.calculation import Calculation, Operand, Task, calculate
 from ua_tui.observers.check.figures.context import CLAUSE, Context
 from ua_tui.observers.check.figures.figure import Figure
-from ua_tui.observers.check.figures.vocabulary import Vocabulary, root
+from ua_tui.observers.check.figures.vocabulary import YEAR, Vocabulary, root
 from ua_tui.observers.check.matching import Look
 from ua_tui.observers.check.sources import roots
 from ua_tui.observers.check.statements import Statement
@@ -23,7 +22,6 @@ _BEFORE, _LONG_BEFORE = 0.5, 0.25
 _PASSAGES = 5
 """The nearest passages whose values are used."""
 _POINTS = frozenset({"%", "pp", "point"})
-_YEAR = re.compile(r"\b(?:1[89]|20)\d\d\b")
 
 
 class Earlier:
@@ -62,10 +60,10 @@ class Operands:
         ]
 
     def explained(self, at: int) -> Calculation | None:
-        """The calculation that gives a figure; from then on it is a value of its own."""
+        """The calculation that gives a figure; if not in the other direction, it is a value of its own from then on."""
         figure, found = self.statement.figures[at], calculate(self._task(at))
-        if found is None:
-            return None
+        if found is None or found.is_opposed:
+            return found
         first = found.operands[0]
         group = first.group if found.is_of_one else ""
         self.own.append(Operand(first.passage, figure, group, 1.0, at=at, behind=found.operands))
@@ -155,7 +153,7 @@ class Operands:
         # The year of the column, of the row, or of the clause.
         clause = CLAUSE.split(known.text[max(0, figure.start - 60) : figure.start])[-1]
         clause += CLAUSE.split(known.text[figure.end : figure.end + 60])[0]
-        named = _YEAR.findall(header) or _YEAR.findall(known.text if known.cells else clause)
+        named = YEAR.findall(header) or YEAR.findall(known.text if known.cells else clause)
         year = int(named[0]) if len(named) == 1 else 0
         column = header or str(place)
         return Operand(passage, figure, known.group, 0.0, nearness, role, year, column=column)

@@ -7,9 +7,10 @@ import math
 import os
 import posixpath
 import time
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing, suppress
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
@@ -27,7 +28,7 @@ from ua_tui.core.storage.folders import REPORT_CHECKS
 from ua_tui.core.storage.workspace import JOURNAL
 from ua_tui.core.text import clean_line
 from ua_tui.core.toolkit.knowledge.earlier_articles import earlier_copy
-from ua_tui.core.toolkit.knowledge.knowledge_base import KnowledgeBase
+from ua_tui.core.toolkit.knowledge.earlier_sessions import open_earlier
 from ua_tui.observers.check.blocks import Document, addresses_in
 from ua_tui.observers.check.check import check_document
 from ua_tui.observers.check.link_claims import address_key
@@ -52,6 +53,7 @@ from ua_tui.observers.knowledge.cleaning import LONGEST_TEXT, Cleaner, clean_tex
 
 if TYPE_CHECKING:
     from ua_tui.core.knowledge.place import KnowledgePlace
+    from ua_tui.core.knowledge.search.search import KnowledgeSearch
 
 LARGEST = 16_000_000
 """Characters of all sources together; what comes behind them is left out."""
@@ -107,8 +109,9 @@ def check_in_session(
     if knowledge is not None:
         read = set(map(address_key, found.addresses()))
         wanted = [url for url in urls if repaired_url(url) and address_key(url) not in read]
-        base = KnowledgeBase(knowledge, session=folder, demo=journal.demo)
-        found.add_all(_earlier(wanted[:_MOST_LOOKED_UP], base, cleaner, found.notices))
+        if wanted:
+            opened = partial(open_earlier, knowledge, session=folder, demo=journal.demo)
+            found.add_all(_earlier(wanted[:_MOST_LOOKED_UP], opened, cleaner, found.notices))
     return found.check(data, report, document, files)
 
 
@@ -259,29 +262,29 @@ def _local_path(url: str, report: str, root: Root, journal: SessionJournal) -> s
 
 
 def _earlier(
-    urls: Sequence[str], base: KnowledgeBase, cleaner: Cleaner, notices: list[str]
+    urls: Sequence[str], opened: Callable[[], KnowledgeSearch], cleaner: Cleaner, notices: list[str]
 ) -> Iterator[Source]:
     """The newest copies of pages that earlier sessions read."""
     try:
-        for url in urls:
-            # The knowledge base compares fewer spellings of an address.
-            bare, question, query = address_key(url).partition("?")
-            spelled = (f"{start}{bare}{end}{question}{query}" for start in _STARTS for end in ("", "/"))
-            copies = (earlier_copy(base, each, datetime.now(UTC), math.inf) for each in (url, *spelled))
-            if (copy := max(filter(None, copies), key=lambda each: each[0].made_at, default=None)) is None:
-                continue
-            page, article = copy
-            title = cleaner.masked(article.title)
-            yield source_text(
-                "earlier", with_title(title, clean_text(cleaner.masked(article.text))), title=title, url=url,
-                path=page.path, part=page.part, session=PurePath(page.session).name, media_type=MARKDOWN,
-                author=cleaner.masked(article.author or ""), site=cleaner.masked(article.site or ""),
-                published=article.date or page.date, read_at=moment(page.made_at),
-            )  # fmt: skip
+        with closing(opened()) as base:
+            for url in urls:
+                # The knowledge base compares fewer spellings of an address.
+                bare, question, query = address_key(url).partition("?")
+                spelled = (f"{start}{bare}{end}{question}{query}" for start in _STARTS for end in ("", "/"))
+                copies = (earlier_copy(base, each, datetime.now(UTC), math.inf) for each in (url, *spelled))
+                copy = max(filter(None, copies), key=lambda each: each[0].made_at, default=None)
+                if copy is None:
+                    continue
+                page, article = copy
+                title = cleaner.masked(article.title)
+                yield source_text(
+                    "earlier", with_title(title, clean_text(cleaner.masked(article.text))), title=title, url=url,
+                    path=page.path, part=page.part, session=PurePath(page.session).name, media_type=MARKDOWN,
+                    author=cleaner.masked(article.author or ""), site=cleaner.masked(article.site or ""),
+                    published=article.date or page.date, read_at=moment(page.made_at),
+                )  # fmt: skip
     except KnowledgeError as error:
         notices.append(f"What earlier sessions have read is not known: {clean_line(str(error), 300)}.")
-    finally:
-        base.close()
 
 
 def _paths(given: Path) -> Iterator[Path]:

@@ -28,6 +28,11 @@ def roots(text: str, common: frozenset[str]) -> list[str]:
     return [root(word) for word in WORD.findall(text.casefold()) if word not in common]
 
 
+def row_name(text: str, cells: Sequence[Cell]) -> frozenset[str]:
+    """The roots of the name of a table row; empty if it has none."""
+    return frozenset(roots(label_of(text, cells), frozenset()))
+
+
 def figures_in(
     text: str, style: Style, cells: Sequence[Cell] = (), caption: str = "", section: str = ""
 ) -> list[Figure]:
@@ -77,6 +82,11 @@ class Passage:
         """The roots of its own words, and of the headings of a table's columns."""
         headers = " ".join(cell.header for cell in self.cells)
         return frozenset(roots(f"{self.text} {headers} {self.caption}", self.style.words.common))
+
+    @cached_property
+    def name(self) -> frozenset[str]:
+        """The roots of its name, if it is a table row."""
+        return row_name(self.text, self.cells)
 
     @cached_property
     def group(self) -> str:

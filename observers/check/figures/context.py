@@ -13,6 +13,7 @@ CLAUSE = re.compile(
     r"[;:()|—!?]|[.,](?!\d)|\s[–-]\s"
     r"|\b(?:and|but|while|whereas|und|aber|während|et|mais|tandis|y|pero|mientras)\b(?! (?:per|par|por|pro|je)\b)"
 )
+_SENTENCE = re.compile(r"[.!?](?:\s|\Z)")
 _BEFORE, _BEHIND, _ADJECTIVE, _ADJECTIVE_BEHIND = 80, 60, 12, 6
 """Characters of a clause before and behind a number that are looked at, and words there for "annual"."""
 _PER = ("per", "pro", "je", "par", "por", "/")
@@ -68,9 +69,10 @@ class Context:
         return ""
 
     def is_negated(self, start: int, end: int) -> bool:
-        """Whether the words around a number, across clauses, say that something is not so."""
-        around = self.text[max(0, start - _BEFORE) : end + _BEHIND].casefold()
-        return not self.words.negations.isdisjoint(_WORDS.findall(around))
+        """Whether the words of the sentence around a number say that something is not so."""
+        before = _SENTENCE.split(self.text[max(0, start - _BEFORE) : start])[-1]
+        behind = _SENTENCE.split(self.text[end : end + _BEHIND], 1)[0]
+        return not self.words.negations.isdisjoint(_WORDS.findall(f"{before} {behind}".casefold()))
 
     def clause(self, start: int, end: int) -> Clause:
         """The words of the clause around a number."""

@@ -88,12 +88,8 @@ def read_header(header: str, words: Vocabulary) -> Suffix:
 def _read_scale(
     text: str, match: re.Match[str], words: Vocabulary, is_sure: bool
 ) -> tuple[float, int] | None:
-    """The scale word at a match, also of two words."""
+    """The scale word at a match."""
     start, word = match.start(1), match[1].casefold()
-    if following := _NEXT.match(text, match.end()):
-        last = following[1].casefold().rstrip(".")
-        if f"{word} {last}" in words.scales:
-            return words.scales[f"{word} {last}"], following.start(1) + len(last)
     for form in (word, word.rstrip("."), word.split("-", 1)[0]):
         for scales in (words.scales,) if is_sure else (words.scales, _all_scales()):
             if form in scales:

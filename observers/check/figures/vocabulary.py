@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 T = TypeVar("T")
 LANGUAGES = ("en", "de", "fr", "es")
 WORD = re.compile(r"[^\W\d_]+|\d+")
+YEAR = re.compile(r"\b(?:1[89]|20)\d\d\b")
 _SETS = (
     ("direction", "phrasal"), ("direction", "levels"), ("direction", "degrees"), ("rate", "compared"), ("rate", "each"),
     ("counted", "irregular"), ("role", "joining"), ("role", "past"), ("role", "present"), ("role", "negations"),

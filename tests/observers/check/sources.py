@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from ua_tui.core.claims.records import Check, Claim, Source
-from ua_tui.observers.check.check import check
+from ua_tui.core.concurrency.cancellation import NEVER, Stop
+from ua_tui.observers.check.check import check_document
+from ua_tui.observers.check.reading import read_document
 
 URL = "https://source.example/{}"
+
+
+def check(
+    report: bytes | str,
+    media_type: str,
+    sources: Sequence[Source],
+    files: Collection[str] = (),
+    stop: Stop = NEVER,
+) -> Check:
+    """The check of a report as it is stored."""
+    return check_document(read_document(report, media_type, stop), sources, files=files, stop=stop)
 
 
 def checked(report: str, *texts: str, media_type: str = "text/markdown") -> Check:

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
+from tests.observers.check.sources import check
 from ua_tui.core.claims.records import Claim, Source
-from ua_tui.observers.check.check import check
 from ua_tui.observers.check.link_claims import address_key
 
 PAGE = "https://www.news.example/a/story?id=7"

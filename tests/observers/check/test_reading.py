@@ -5,11 +5,10 @@ import time
 import msgspec
 import pytest
 
-from tests.observers.check.sources import checked
+from tests.observers.check.sources import check, checked
 from tests.pdf_files import pdf_file, protected
 from ua_tui.core.claims.records import Check, Claim, Source, TextQuote
 from ua_tui.core.concurrency.cancellation import Stop, Stopped
-from ua_tui.observers.check.check import check
 from ua_tui.observers.check.reading import read_document, sentences
 
 HTML = """<!doctype html><html><head><title>T</title><style>p { x: 1 }</style><script>var a = "11 cats"</script>

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -14,13 +15,14 @@ from ua_tui.core.claims.records import Source, SourceKind
 from ua_tui.core.concurrency.cancellation import NEVER, Stop, Stopped
 from ua_tui.core.events import types as ev
 from ua_tui.core.knowledge.access import open_store
-from ua_tui.core.knowledge.place import FILE
+from ua_tui.core.knowledge.place import FILE, KnowledgePlace
 from ua_tui.core.observation import (
     KnowledgeObservation,
     NativeObservation,
     SubagentObservation,
     WorkbenchObservation,
 )
+from ua_tui.core.postgres.address import Address
 from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.core.storage.compression import pack
 from ua_tui.core.storage.files import Root
@@ -63,7 +65,7 @@ def texts(found: Sources, kind: SourceKind) -> list[str]:
     return [each.text for each in of(found, kind)]
 
 
-def checked(folder: Path, report: str, knowledge: Path | None = None) -> ReportCheck:
+def checked(folder: Path, report: str, knowledge: KnowledgePlace | None = None) -> ReportCheck:
     return check_in_session(report.encode(), REPORT, folder, REDACTOR, knowledge)
 
 
@@ -495,6 +497,17 @@ def test_a_knowledge_base_that_cannot_be_read_is_a_notice(session: ReadSession, 
     (tmp_path / "damaged.db").write_bytes(b"no database at all" * 1_000)
     notices = checked(session.folder, f"<p>{PAGE}</p>", tmp_path / "damaged.db").check.notices
     assert any(notice.startswith("What earlier sessions have read is not known: ") for notice in notices)
+
+
+def test_a_team_without_its_extra_is_a_notice_if_a_link_is_looked_up(
+    session: ReadSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "ua_tui.core.knowledge.postgres.store", None)
+    team = Address.parse("postgresql://nobody@127.0.0.1:1/none")
+    notice = "What earlier sessions have read is not known: "
+    for report, expected in ((f"<p>{PAGE}</p>", True), ("<p>9 otters</p>", False)):
+        notices = checked(session.folder, report, team).check.notices
+        assert any(each.startswith(notice) for each in notices) is expected
 
 
 @pytest.fixture
