@@ -51,15 +51,11 @@ def _end_with(parent: int) -> None:
     os._exit(1)
 
 
-def _path(kind: type, value: Any) -> Any:
-    return kind(value)
-
-
 def main(arguments: Sequence[str] | None = None) -> int:
     """Serve until standard input closes; exit code 0, or 2 for a wrong start."""
     try:
         (given,) = sys.argv[1:] if arguments is None else arguments
-        start = msgspec.json.decode(given, type=ToolkitStart, dec_hook=_path)
+        start = msgspec.json.decode(given, type=ToolkitStart, dec_hook=lambda kind, value: kind(value))
     except (ValueError, msgspec.MsgspecError) as error:
         sys.stderr.write(f"{PROGRAM} is started by ua-tui: {clean_line(str(error), 200)}\n")
         return 2

@@ -14,17 +14,13 @@ from ua_tui.core.telemetry.http import CURRENT_CALL, CallScope, OnRequest
 
 if TYPE_CHECKING:
     from ua_tui.core.concurrency.conversions import Conversions
+    from ua_tui.core.knowledge.search.search import KnowledgeSearch
     from ua_tui.core.net.client import Fetcher
     from ua_tui.core.storage.workspace import Workspace
-    from ua_tui.core.toolkit.knowledge.knowledge_base import KnowledgeBase
     from ua_tui.core.toolkit.remote import RemoteFiles
     from ua_tui.core.web_reader.blacklist import Blacklist
 
 _REPORTS = 20
-
-
-def _now() -> datetime:
-    return datetime.now(UTC)
 
 
 class ToolContext:
@@ -33,21 +29,21 @@ class ToolContext:
     The client is made on the first fetch, because its libraries are slow to import. All calls share it, so that its
     limits and its cache of robots.txt apply to the whole session. `learn_secrets` tells the redactor of the workspace
     the session's secrets. `send_progress` gets the id of a call, how many pieces of it are done and how many there
-    are, and what they are called; `on_request` gets the HTTP requests of calls. `knowledge` is None if the settings
-    turn it off. A page is not fetched again if it was read at most `page_age` seconds ago.
+    are, and what they are called; `on_request` gets the HTTP requests of calls. `open_knowledge` is None if the
+    settings turn the knowledge base off. A page is not fetched again if it was read at most `page_age` seconds ago.
     """
 
     def __init__(
         self,
         workspace: Workspace,
         open_fetcher: Callable[[], Fetcher],
-        now: Callable[[], datetime] = _now,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
         blacklist: Blacklist | None = None,
         open_remote: Callable[[], RemoteFiles] | None = None,
         learn_secrets: Callable[[], object] | None = None,
         send_progress: Callable[[str, int, int, str], None] | None = None,
         on_request: OnRequest | None = None,
-        knowledge: KnowledgeBase | None = None,
+        open_knowledge: Callable[[], KnowledgeSearch] | None = None,
         page_age: int = 0,
     ) -> None:
         self.workspace = workspace
@@ -56,7 +52,7 @@ class ToolContext:
         self._on_request = on_request
         self.blacklist = blacklist
         self.open_remote = open_remote
-        self.knowledge = knowledge
+        self.open_knowledge = open_knowledge
         self.page_age = page_age
         self.now = now
         self._open_fetcher = open_fetcher
@@ -96,6 +92,12 @@ class ToolContext:
         self._stack.push_async_callback(asyncio.to_thread, conversions.close)
         return conversions
 
+    @cached_property
+    def knowledge(self) -> KnowledgeSearch:
+        """What earlier sessions found; only threads may ask for it and use it."""
+        assert self.open_knowledge is not None
+        return self.open_knowledge()
+
     async def remote(self) -> RemoteFiles:
         """The files of the remote sandbox.
 
@@ -109,6 +111,6 @@ class ToolContext:
     async def aclose(self) -> None:
         """Close the client and the knowledge base if they were opened, and end the conversions."""
         self._fetcher = None
-        if self.knowledge is not None:
+        if "knowledge" in vars(self):
             await asyncio.to_thread(self.knowledge.close)
         await self._stack.aclose()

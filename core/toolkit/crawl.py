@@ -211,14 +211,14 @@ def _crawled(article: Article, path: str, **of_copy: Any) -> Crawled:
 
 async def _known(context: ToolContext, url: str, max_age: int) -> Crawled | None:
     """The article of a page that an earlier session read at most `max_age` seconds ago, saved in this workspace."""
-    base, now = context.knowledge, context.now()
-    if base is None:
+    if context.open_knowledge is None:
         return None
+    now = context.now()
     # What only a crawl needs is imported by the first one.
     from ua_tui.core.toolkit.knowledge.earlier_articles import earlier_copy
 
     try:
-        found = await asyncio.to_thread(earlier_copy, base, _shown(url), now, max_age)
+        found = await asyncio.to_thread(lambda: earlier_copy(context.knowledge, _shown(url), now, max_age))
     except KnowledgeError as error:
         logger.warning("the page is fetched: %s", error)
         return None

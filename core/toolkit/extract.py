@@ -11,12 +11,13 @@ import logging
 import re
 from collections import Counter
 from collections.abc import Set
-from dataclasses import dataclass
 from functools import partial
 from html import unescape
 from itertools import islice
 from typing import Any
 from urllib.parse import urlsplit
+
+import msgspec
 
 from ua_tui.core.errors import FetchRefused
 from ua_tui.core.net.urls import canonical_url
@@ -51,9 +52,9 @@ CHROME_SELECTORS = [
 _MARK = "\u241f"
 # It would escape an underscore.
 _LOW = "\u241e"
-# How much of what is found a stricter search has to find, too, so that the text ends where that ends, and how much of
-# the words in a row of its last block.
-_MOST = 0.5
+# How many of the blocks that are found a stricter search has to find, so that the text ends where that ends, and how
+# much of the words in a row of its last block.
+_MOST = 0.3
 _SOME = 0.3
 _IN_A_ROW = 4
 # How sites call the part of a page that has the text of its article, and the characters from which one counts.
@@ -74,7 +75,7 @@ _BESIDE = frozenset(("nav", "aside", "footer", "form", "figure", "ul", "ol", "ta
 _WORD = re.compile(r"\w+")
 # What leads to another article: "Read more: " and its title.
 _POINTS = re.compile(r"\s*[^\n]{2,40}:\s*")
-_INSIDE_WORD = re.compile(r"(?<=\w)_+(?=\w)")
+_INSIDE_WORD = re.compile(r"(?<=\w)_+")
 _BLANKS = re.compile(r"[ \t\r\n\f]+")
 # How trafilatura's tree calls indices.
 _RAISED = {"#sup": "^", "#sub": _LOW}
@@ -90,8 +91,7 @@ class NotReadable(FetchRefused):
         super().__init__(message, code="not_readable", reason=reason)
 
 
-@dataclass(frozen=True)
-class Extracted:
+class Extracted(msgspec.Struct, frozen=True):
     """The readable part of a page: Markdown `text` with its `links` as references, and the metadata of the page.
 
     `partial` is why the text is only the beginning of it (`paywall`); empty if it is all.
@@ -162,12 +162,12 @@ def _article(html: str, url: str, links: LinkCollector) -> tuple[Any, str]:
     if document is None:
         return None, ""
     body = document.body
-    length = _length(body)
     # Every word of a short page may be the reason why its text is not there.
-    if length >= 500:
+    if sum(map(len, body.itertext())) >= 500:
         strict: Any = find(favor_precision=True)
-        if strict is not None and _length(strict.body) >= _MOST * length:
+        if strict is not None and len(strict.body) >= _MOST * len(body):
             _end(body, _runs(strict.body).keys())
+        _drop_title(body, document.title)
         _drop_pointers(body)
         _add_lead(body, tree)
     _mark(body, links)
@@ -181,6 +181,7 @@ def _prepare(tree: Any) -> None:
     drop_hidden(tree)
     for caption in [*tree.iter("figcaption")]:
         caption.tag = "p"
+        caption.attrib.clear()
         for figure in caption.iterancestors("figure"):
             figure.tag = "div"
     for caption in [*tree.iter("caption")]:
@@ -203,10 +204,6 @@ def _prepare(tree: Any) -> None:
                 around.drop_tag()
 
 
-def _length(body: Any) -> int:
-    return sum(map(len, body.itertext()))
-
-
 def _runs(element: Any) -> Counter[tuple[str, ...]]:
     """The words in a row of a text, with their number."""
     words = _WORD.findall(" ".join(element.itertext()))
@@ -224,6 +221,14 @@ def _end(body: Any, known: Set[tuple[str, ...]]) -> None:
     if len(after) < len(body):
         for block in after:
             body.remove(block)
+
+
+def _drop_title(body: Any, title: str | None) -> None:
+    """Remove the first heading if it is the title, which an article has beside its text."""
+    first = next(body.iterchildren("head"), None)
+    words = _WORD.findall(title or "")
+    if first is not None and words and _WORD.findall(" ".join(first.itertext())) == words:
+        body.remove(first)
 
 
 def _drop_pointers(body: Any) -> None:
@@ -380,14 +385,13 @@ def to_markdown(text: str) -> str:
     return (convert(text, options).content or "").strip()
 
 
-class _Visitor:
+class _Visitor(msgspec.Struct, eq=False):
     """Marks the links that html_to_markdown converts."""
 
-    def __init__(self, links: LinkCollector) -> None:
-        self._links = links
+    links: LinkCollector
 
     def visit_link(self, _context: object, href: str, text: str, _title: str) -> dict[str, str]:
-        mark = self._links.mark(href)
+        mark = self.links.mark(href)
         return {"type": "custom", "output": f"[{text}]({mark})" if mark and text.strip() else text}
 
 
@@ -444,7 +448,8 @@ class LinkCollector:
             if (
                 words
                 and _is_label(words, text[match.end() : match.end() + 1])
-                and found.setdefault(_normal(words), Reference(words, url)).url == url
+                and found.setdefault(" ".join(words.split()).lower().upper(), Reference(words, url)).url
+                == url
             ):
                 return f"[{words}]"
             label = numbers.setdefault(url, str(len(numbers) + 1))
@@ -458,11 +463,6 @@ def _is_label(words: str, following: str) -> bool:
     if len(words) > 200 or words != words.strip() or following in _CHANGES_LINK:
         return False
     return _NO_LABEL.fullmatch(words) is None
-
-
-def _normal(label: str) -> str:
-    """A label as Markdown compares it."""
-    return " ".join(label.split()).lower().upper()
 
 
 def _web_address(address: str) -> str | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from html import unescape
 from itertools import islice
-from typing import Any
+from typing import Any, NamedTuple
 
 BLOCKS = frozenset((
     "address", "article", "aside", "blockquote", "body", "br", "button", "caption", "center", "dd", "details",
@@ -215,94 +215,76 @@ def without_emphasis(html: str) -> str:
     return _EMPHASIS.sub("", html)
 
 
+class _Tag(NamedTuple):
+    """A tag of HTML; `is_literal` if what follows it is code."""
+
+    text: str
+    name: str
+    is_end: bool
+    is_literal: bool
+
+
 def separate(html: str, space: str = " ") -> str:
     """Put a space between texts that only tags stand between, if a browser would show them apart.
 
     The time is in proportion to the length of the text.
     """
     parts: list[str] = []
-    run = _Run()
+    run: list[_Tag] = []
     before = ""
     literal = 0
     done = 0
     for match in _TAG.finditer(html):
-        text = html[done : match.start()]
-        if text:
-            is_literal = literal and not run.is_between_codes
-            parts += run.tags if is_literal or not run.separates(before, text) else run.with_space(space)
-            parts.append(text)
-            before, run = text[-2:], _Run()
+        if text := html[done : match.start()]:
+            is_apart = (not literal or _is_between_codes(run)) and _is_apart(before, run, text)
+            parts += [*_written(run, space if is_apart else ""), text]
+            before, run = text[-2:], []
         slash, name = match[1], match[2].lower()
         if name in _LITERAL:
             literal = max(0, literal - 1) if slash else literal + 1
-        run.add(match[0], name, is_end=bool(slash), is_literal=bool(literal))
+        run.append(_Tag(match[0], name, bool(slash), bool(literal)))
         done = match.end()
     text = html[done:]
-    parts += run.with_space(space) if text and not literal and run.separates(before, text) else run.tags
-    parts.append(text)
-    return "".join(parts)
+    is_apart = bool(text) and not literal and _is_apart(before, run, text)
+    return "".join([*parts, *_written(run, space if is_apart else ""), text])
 
 
-class _Run:
-    """Tags without a text between them."""
-
-    __slots__ = (
-        "_first_is_end",
-        "_has_link_end",
-        "_has_next_link",
-        "_is_literal",
-        "_last_is_end",
-        "_names",
-        "_spot",
-        "tags",
-    )
-
-    def __init__(self) -> None:
-        self.tags: list[str] = []
-        self._names: set[str] = set()
-        self._spot = 0
-        self._is_literal = True
-        self._first_is_end = self._last_is_end = self._has_link_end = self._has_next_link = False
-
-    def add(self, tag: str, name: str, *, is_end: bool, is_literal: bool) -> None:
-        """Add the next tag; `is_literal` if what follows it is code."""
-        if not self.tags:
-            self._first_is_end = is_end
-        self._last_is_end = is_end
-        self._is_literal = self._is_literal and is_literal
-        self.tags.append(tag)
-        if name == "a":
-            self._has_next_link = self._has_next_link or (self._has_link_end and not is_end)
-            self._has_link_end = self._has_link_end or is_end
+def _written(run: list[_Tag], space: str) -> list[str]:
+    """The tags between two texts, with a space where it belongs to neither text."""
+    spot, names = 0, set[str]()
+    for number, tag in enumerate(run, 1):
         # White space between two blocks is dropped; at the edge of an emphasis it would be part of that.
-        if name in BLOCKS or (is_end and self._names.isdisjoint(BLOCKS)):
-            self._spot = len(self.tags)
-        self._names.add(name)
+        if tag.name in BLOCKS or (tag.is_end and names.isdisjoint(BLOCKS)):
+            spot = number
+        names.add(tag.name)
+    texts = [tag.text for tag in run]
+    return [*texts[:spot], space, *texts[spot:]]
 
-    @property
-    def is_between_codes(self) -> bool:
-        """Whether one code element ends and another begins."""
-        is_between = self._first_is_end and not self._last_is_end and not self._is_literal
-        return is_between and self._names <= _CODES
 
-    def with_space(self, space: str) -> list[str]:
-        """Return the tags with a space where it belongs to neither text."""
-        return [*self.tags[: self._spot], space, *self.tags[self._spot :]]
+def _is_between_codes(run: list[_Tag]) -> bool:
+    """Whether one code element ends and another begins."""
+    if not run or not run[0].is_end or run[-1].is_end:
+        return False
+    return {tag.name for tag in run} <= _CODES and not all(tag.is_literal for tag in run)
 
-    def separates(self, before: str, after: str) -> bool:
-        """Whether a browser shows these texts apart, and nothing else separates them."""
-        if not before or not self.tags or before[-1].isspace() or after[0].isspace():
-            return False
-        if not self._names.isdisjoint(BLOCKS) or self.is_between_codes:
-            return True
-        if not self._names.isdisjoint(_JOINING):
-            return False
-        if self._has_next_link:
-            return True
-        end = before[-1] if before[-1] not in _CLOSING else before[0]
-        are_siblings = self._first_is_end and not self._last_is_end and self._names <= _STYLED_APART
-        if not after[0].isupper():
-            # A name and a date beside each other; digits alone after a digit may belong to the same number.
-            number = after[0].isdigit() and (end.islower() or (end.isdigit() and _WORDS.match(after)))
-            return are_siblings and bool(number)
-        return end in _ENDS or (are_siblings and (end.islower() or end.isdigit()))
+
+def _is_apart(before: str, run: list[_Tag], after: str) -> bool:
+    """Whether a browser shows two texts apart that tags stand between, and nothing else separates them."""
+    if not before or not run or before[-1].isspace() or after[0].isspace():
+        return False
+    names = {tag.name for tag in run}
+    if not names.isdisjoint(BLOCKS) or _is_between_codes(run):
+        return True
+    if not names.isdisjoint(_JOINING):
+        return False
+    ends = [tag.is_end for tag in run if tag.name == "a"]
+    if True in ends and not all(ends[ends.index(True) :]):
+        # Another link begins after one.
+        return True
+    end = before[-1] if before[-1] not in _CLOSING else before[0]
+    are_siblings = run[0].is_end and not run[-1].is_end and names <= _STYLED_APART
+    if not after[0].isupper():
+        # A name and a date beside each other; digits alone after a digit may belong to the same number.
+        number = after[0].isdigit() and (end.islower() or (end.isdigit() and _WORDS.match(after)))
+        return are_siblings and bool(number)
+    return end in _ENDS or (are_siblings and (end.islower() or end.isdigit()))

@@ -31,7 +31,7 @@ from ua_tui.core.text import clean_line
 _RETRIED = {429, 500, 502, 503, 504}
 
 
-class RemoteFiles:
+class RemoteFiles(msgspec.Struct, eq=False):
     """Reads and writes files of the sandbox, by their paths below its mount.
 
     Args:
@@ -40,10 +40,9 @@ class RemoteFiles:
         resolve: finds the addresses of a host.
     """
 
-    def __init__(self, session_file: Path, redactor: Redactor, resolve: Resolver = resolve_host) -> None:
-        self._session_file = session_file
-        self._redactor = redactor
-        self._resolve = resolve
+    session_file: Path
+    redactor: Redactor
+    resolve: Resolver = resolve_host
 
     @asynccontextmanager
     async def download(self, path: str, limit: int) -> AsyncIterator[AsyncIterator[bytes]]:
@@ -88,11 +87,11 @@ class RemoteFiles:
 
     def _session(self) -> RemoteSession:
         try:
-            session = msgspec.json.decode(self._session_file.read_bytes(), type=RemoteSession)
+            session = msgspec.json.decode(self.session_file.read_bytes(), type=RemoteSession)
         except (OSError, ValueError) as error:
             raise ConnectionFailed(advice_for("no_session")) from error
         for secret in session.headers.values():
-            self._redactor.add(secret)
+            self.redactor.add(secret)
         return session
 
     async def _presigned(self, session: RemoteSession, name: str, body: dict[str, str]) -> str:
@@ -101,7 +100,7 @@ class RemoteFiles:
         address = answer.get(name)
         if not isinstance(address, str):
             raise ConnectionFailed(advice_for("not_composio", detail=" (without an address for the file)"))
-        self._redactor.add(address)
+        self.redactor.add(address)
         _check_address(address, session)
         return address
 
@@ -120,7 +119,7 @@ class RemoteFiles:
             except httpx.TimeoutException as error:
                 raise Retryable(advice_for("timeout"), code="timeout") from error
             except (httpx.HTTPError, httpx.InvalidURL) as error:
-                reason = clean_line(self._redactor.redact(str(error)) or type(error).__name__, 160)
+                reason = clean_line(self.redactor.redact(str(error)) or type(error).__name__, 160)
                 raise ConnectionFailed(
                     advice_for("unreachable", detail=f" ({reason})"), code="unreachable"
                 ) from error
@@ -142,7 +141,7 @@ class RemoteFiles:
             else frozenset[tuple[str, int]]()
         )
         transport = guarded_transport(
-            GuardedBackend(allowed, resolve=self._resolve), httpx.Limits(max_connections=1)
+            GuardedBackend(allowed, resolve=self.resolve), httpx.Limits(max_connections=1)
         )
         async with httpx.AsyncClient(transport=transport, timeout=60.0, trust_env=False) as client:
             yield client

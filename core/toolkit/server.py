@@ -29,7 +29,7 @@ from ua_tui.core.toolkit.context import ToolContext
 from ua_tui.core.toolkit.corpus import save_corpus
 from ua_tui.core.toolkit.crawl import crawl_parallel
 from ua_tui.core.toolkit.files import list_directory, read_local_file, write_local_file
-from ua_tui.core.toolkit.knowledge.knowledge_base import KnowledgeBase
+from ua_tui.core.toolkit.knowledge.earlier_sessions import open_earlier
 from ua_tui.core.toolkit.knowledge.knowledge_tools import knowledge_read, knowledge_search, knowledge_sources
 from ua_tui.core.toolkit.workbench import workbench_download, workbench_upload
 from ua_tui.core.web_reader.blacklist import Blacklist
@@ -111,11 +111,12 @@ def open_calls(start: ToolkitStart) -> ToolCalls:
         return fetcher
 
     _set_variables(start.postgres_file, redactor)
-    knowledge = None
+    open_knowledge = None
     if start.knowledge:
         from ua_tui.core.knowledge.place import read_place
 
-        knowledge = KnowledgeBase(
+        open_knowledge = partial(
+            open_earlier,
             read_place(start.knowledge),
             session=workspace.path,
             demo=start.demo,
@@ -137,7 +138,7 @@ def open_calls(start: ToolkitStart) -> ToolCalls:
         learn_secrets=partial(learn_secrets, secrets, redactor) if secrets else None,
         send_progress=partial(send_progress, progress) if progress else None,
         on_request=partial(send_request, progress) if progress else None,
-        knowledge=knowledge,
+        open_knowledge=open_knowledge,
         page_age=start.page_age,
     )
     return ToolCalls(context, [tool for tools in TOOLS.values() for tool in tools])

@@ -217,7 +217,7 @@ def _of_columns(value: list[Any]) -> list[Any]:
 
 def _rows_of(value: Mapping[str, Any], key: str, scope: Scope) -> list[Any] | None:
     """The rows of an object that has them under their own names, addresses or numbers."""
-    named = {name: item for name, item in value.items() if name != "uids"}
+    named = {name: item for name, item in value.items() if item and name != "uids"}
     if len(named) < 2 or not all(isinstance(item, dict) for item in named.values()):
         return None
     rows = [{"url": name} | item if is_web_url(name) else item for name, item in named.items()]

@@ -146,7 +146,7 @@ class Server:
         await websocket.prepare(request)
         assert request.transport is not None, "it was just written to"
         tab = Tab(websocket, request.transport)
-        session = self._session_for(request)
+        session = await self._session_for(request)
         if isinstance(session, str):
             await tab.close(session)
             return websocket
@@ -164,7 +164,7 @@ class Server:
             await asyncio.shield(self._leave(session, tab))
         return websocket
 
-    def _session_for(self, request: web.Request) -> ServedSession | str:
+    async def _session_for(self, request: web.Request) -> ServedSession | str:
         """The session that a page asks for, or else a new one; or the message why there is none."""
         own, others = request.query.get("session"), request.query.get("waiting", "").split(",")
         if own:
@@ -174,7 +174,12 @@ class Server:
         for session in reversed(self._keeping):
             if session.app_service_id in others and not session.is_over:
                 return session
-        if len(self._sessions) >= self._most_tabs:
+        while len(self._sessions) >= self._most_tabs:
+            ending = next((each for each in self._sessions.values() if each.is_over), None)
+            if ending is not None:
+                # Its process is there until then.
+                await self._end(ending)
+                continue
             tabs = "one tab" if self._most_tabs == 1 else f"{self._most_tabs} tabs"
             return ended(
                 "was not started",

@@ -275,7 +275,7 @@ def cells(wanted: int) -> int:
 
 def _how(code: int | None) -> str:
     if code is None:
-        return "came to its end, but its process did not"
+        return "has ended, but its process has not"
     return f"was ended by signal {-code}" if code < 0 else f"ended with code {code}"
 
 

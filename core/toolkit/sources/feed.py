@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote, urljoin, urlsplit
+
+import msgspec
 
 from ua_tui.core.text import clean_line
 from ua_tui.core.toolkit.articles import day_in
@@ -24,8 +25,7 @@ _LINK_TEXT = re.compile(r"!?\[([^\[\]]*)\]\([^()\s]*\)")
 _SPECIAL = str.maketrans({"[": "(", "]": ")"})
 
 
-@dataclass(frozen=True)
-class _Entry:
+class _Entry(msgspec.Struct, frozen=True):
     title: str
     link: str
     date: str | None

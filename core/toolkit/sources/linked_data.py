@@ -73,8 +73,6 @@ def _texts(value: Any, depth: int = 4) -> Iterator[str]:
             yield from _texts(text)
         case {"itemListElement": items} if depth:
             yield from _texts(items, depth - 1)
-        case _:
-            pass
 
 
 def text_of_state(tree: Any, fewest: int) -> Extracted | None:

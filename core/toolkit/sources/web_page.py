@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 import tomllib
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urljoin, urlsplit
 
 import msgspec
+from msgspec.structs import replace
 
 from ua_tui.core.toolkit.articles import count_words
 from ua_tui.core.toolkit.extract import Extracted, convert_page, extract_html
@@ -53,7 +53,8 @@ def obstacle(tree: Any, html: str, text: str, url: str) -> str | None:
     has_password = bool(tree.xpath("//input[translate(@type, 'PASWORD', 'pasword') = 'password']"))
     if has_password and _found("login", title):
         return "login"
-    if any(_found("not_found", each) for each in (title, *_headings(tree))):
+    headings = [" ".join(each.text_content().split()) for each in tree.xpath("//h1 | //h2")[:3]]
+    if any(_found("not_found", each) for each in (title, *headings)):
         return "not_found"
     # A text with a login or a banner beside it, and the beginning of an article before its paywall, are longer.
     if words > 30:
@@ -74,10 +75,6 @@ def obstacle(tree: Any, html: str, text: str, url: str) -> str | None:
         bool(tree.xpath("//script")) or "javascript" in " ".join(tree.xpath("//noscript//text()")).lower()
     )
     return "javascript" if is_script_page else "empty"
-
-
-def _headings(tree: Any) -> list[str]:
-    return [" ".join(each.text_content().split()) for each in tree.xpath("//h1 | //h2")[:3]]
 
 
 def is_cut_off(tree: Any, html: str) -> bool:

@@ -211,6 +211,30 @@ async def test_a_page_that_would_take_minutes_is_refused(monkeypatch: pytest.Mon
         conversions.close()
 
 
+def test_captions_and_names_are_written_as_they_are_and_the_title_only_once() -> None:
+    paragraphs = f"<p>{SENTENCE * 3}</p>" * 4
+    html = (
+        "<html><head><title>Rye is back</title></head><body><article><h1>Rye is back</h1>"
+        "<figure><img src='/rye.jpg'><figcaption class='image-caption'>A field of rye near Bern.</figcaption></figure>"
+        f"<p>It was {SENTENCE} Write to @rye_field_ about max_depth and _this_.</p>{paragraphs}</article></body></html>"
+    )
+    found = extract_html(html, URL)
+    assert found.title == "Rye is back"
+    assert "Rye is back" not in found.text
+    assert "A field of rye near Bern." in found.text
+    assert "@rye_field_ about max_depth and \\_this_." in found.text
+
+
+def test_what_follows_the_last_block_of_an_article_is_left_out_though_it_is_longer() -> None:
+    said = "".join(f"<p>Paragraph {number} of the article. {SENTENCE}</p>" for number in range(8))
+    words = "Words of another page, which this one leads to. " * 4
+    others = "".join(f"<p>Story {number} of others. {words}</p>" for number in range(16))
+    html = f"<html><body><article><h1>T</h1>{said}<div class='bottom-stories'>{others}</div></article></body></html>"
+    text = extract_html(html, URL).text
+    assert "Paragraph 7" in text
+    assert "of others" not in text
+
+
 def test_the_text_of_every_layout_is_found() -> None:
     found = {name: f1(text, extract_html(html, URL).text) for name, (html, text) in pages().items()}
     assert {name: value for name, value in found.items() if value <= 0.97} == {}

@@ -4,6 +4,7 @@ import hashlib
 import json
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -26,7 +27,7 @@ from ua_tui.core.toolkit import crawl
 from ua_tui.core.toolkit.articles import Article, Reference, article_path, decode_article, encode_article
 from ua_tui.core.toolkit.context import ToolContext
 from ua_tui.core.toolkit.knowledge import knowledge_tools as tools
-from ua_tui.core.toolkit.knowledge.knowledge_base import KnowledgeBase
+from ua_tui.core.toolkit.knowledge.earlier_sessions import open_earlier
 
 NOW = datetime(2026, 11, 23, 12, tzinfo=UTC)
 PAGE = "https://chips.example/story/3"
@@ -105,7 +106,7 @@ async def context(earlier: Earlier, site: Site) -> AsyncIterator[ToolContext]:
         workspace,
         lambda: Fetcher(routes={".example": site.address}, timeout=PATIENCE),
         now=lambda: NOW,
-        knowledge=KnowledgeBase(earlier.database, session=workspace.path, demo=False),
+        open_knowledge=partial(open_earlier, earlier.database, session=workspace.path, demo=False),
     )
     yield made
     await made.aclose()
@@ -352,7 +353,7 @@ async def test_it_searches_by_meaning_if_the_session_names_a_server(
     with embeddings_server() as server:
         given = {"url": server.url, "model": "m", "key": "sk-canary"}
         file.write_text(json.dumps(given) if content is None else content)
-        base = KnowledgeBase(
+        base = open_earlier(
             earlier.database, session=tmp_path, demo=False, embeddings_file=file, add_secret=secrets.append
         )
         try:

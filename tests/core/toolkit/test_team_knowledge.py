@@ -11,7 +11,7 @@ from tests.postgres_server import Database
 from ua_tui.core.knowledge.place import folder_key
 from ua_tui.core.knowledge.records import KnowledgeDocument
 from ua_tui.core.toolkit.knowledge.earlier_articles import earlier_copy
-from ua_tui.core.toolkit.knowledge.knowledge_base import KnowledgeBase
+from ua_tui.core.toolkit.knowledge.earlier_sessions import open_earlier
 
 NOW = datetime(2026, 11, 23, 12, tzinfo=UTC)
 PAGE = "https://chips.example/story/3"
@@ -24,7 +24,7 @@ ARTICLE = KnowledgeDocument(
 def test_an_article_of_another_machine_comes_from_the_base(tmp_path: Path, team_database: Database) -> None:
     address = address_of(team_database)
     fill(address, HERE, ARTICLE)
-    base = KnowledgeBase(address, session=tmp_path / "session_9", demo=False)
+    base = open_earlier(address, session=tmp_path / "session_9", demo=False)
     found = earlier_copy(base, PAGE, NOW, 7 * 86_400)
     assert found is not None
     article = found[1]
@@ -37,7 +37,7 @@ def test_what_a_session_read_itself_is_not_found_by_it(tmp_path: Path, team_data
     address = address_of(team_database)
     session = tmp_path / "session_9"
     fill(address, folder_key(address, session), ARTICLE)
-    base = KnowledgeBase(address, session=session, demo=False)
-    assert (base.pages(PAGE), base.search("yield", limit=5).hits) == ([], ())
+    base = open_earlier(address, session=session, demo=False)
+    assert (base.sources(PAGE), base.search("yield", limit=5).hits) == ([], ())
     base.close()
     assert os.environ.get("PGPASSWORD") is None

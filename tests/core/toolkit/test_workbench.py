@@ -226,7 +226,7 @@ async def test_missing_files_and_sessions_are_distinguished_and_a_short_wait_is_
     assert (await here.download("chart.png"))["status"] == "saved"
     # Another session is signed in to from the next call on.
     here.hand_over(session_id="trs_gone")
-    with pytest.raises(ConnectionFailed, match="is over"):
+    with pytest.raises(ConnectionFailed, match="has ended"):
         await here.download("chart.png")
     here.file.unlink()
     with pytest.raises(ConnectionFailed, match="not connected"):

@@ -21,9 +21,11 @@ from ua_tui.tui.serve.guard import Guard
 from ua_tui.tui.serve.session import ServedSession, Tab
 
 DRAWING = """
-import os, pathlib, signal, sys
+import os, pathlib, signal, sys, time
 def end(*_):
     pathlib.Path(sys.argv[1]).write_text("in good order")
+    while pathlib.Path(sys.argv[1] + "-late").exists():
+        time.sleep(0.01)
     os._exit(0)
 signal.signal(signal.SIGTERM, end)
 os.write(1, b"__GANGLION__\\n")
@@ -75,8 +77,7 @@ async def test_a_connection_without_a_complete_request_is_closed(monkeypatch: py
 
 
 async def test_a_session_that_no_tab_joins_in_time_ends_in_good_order(tmp_path: Path) -> None:
-    # The one that ends takes a place until it has ended.
-    async with drawing(tmp_path, keep_seconds=0.05, most_tabs=2) as (client, url):
+    async with drawing(tmp_path, keep_seconds=0.05) as (client, url):
         tab = await client.ws_connect(url)
         kind, session = await first(tab)
         assert kind == "session"
@@ -92,6 +93,22 @@ async def test_a_session_that_no_tab_joins_in_time_ends_in_good_order(tmp_path: 
         kind, another = await first(new)
         assert kind == "session"
         assert another not in (session, "unknown")
+
+
+async def test_a_new_tab_waits_for_the_place_of_a_session_that_ends(tmp_path: Path) -> None:
+    late = tmp_path / "ended-late"
+    late.touch()
+    async with drawing(tmp_path, keep_seconds=0.05) as (client, url):
+        tab = await client.ws_connect(url)
+        _, session = await first(tab)
+        await asyncio.wait_for(tab.receive_bytes(), PATIENCE)
+        await tab.close()
+        await until((tmp_path / "ended").exists)
+        new = await client.ws_connect(url)
+        late.unlink()
+        kind, another = await first(new)
+        assert kind == "session"
+        assert another != session
 
 
 async def test_a_new_tab_joins_the_session_whose_tab_was_closed_last(
