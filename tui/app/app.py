@@ -8,11 +8,10 @@ import time
 from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from textual import events
 from textual.app import ComposeResult, SystemCommand
-from textual.binding import BindingType
 from textual.content import Content
 from textual.screen import Screen
 from textual.worker import Worker, WorkerState
@@ -38,9 +37,9 @@ from ua_tui.tui.app.event_pump import EventPump
 from ua_tui.tui.app.main_screen import MainScreen
 from ua_tui.tui.app.open_session import open_read_only
 from ua_tui.tui.graphics.app import AppGraphics
+from ua_tui.tui.keys.bindings import bindings
 from ua_tui.tui.keys.keymap import choose_keys
 from ua_tui.tui.keys.ordering import KeyQueue
-from ua_tui.tui.keys.places import key_binding
 from ua_tui.tui.layout.frame import Frame
 from ua_tui.tui.layout.store import LayoutStore
 from ua_tui.tui.panes.feed import EventFeed, Handler
@@ -93,21 +92,7 @@ class UaTuiApp(BaseApp):
     TITLE = "ua-tui"
     AUTO_FOCUS = "#prompt"
     ENABLE_COMMAND_PALETTE = True
-    BINDINGS: ClassVar[list[BindingType]] = [
-        key_binding("quit", "ctrl+q", "quit", "quit", priority=True),
-        key_binding("copy", "ctrl+c", "copy_or_quit", "copy the selection; twice: quit", priority=True),
-        key_binding("commands", "ctrl+p", "command_palette", "every command by name", priority=True),
-        key_binding("restart", "ctrl+r", "restart", "restart the agent after it failed"),
-        key_binding("report.open", "ctrl+o", "open_report", "open the newest report, chart or other result"),
-        key_binding("session.replay", "alt+r", "replay", "replay the session from its beginning"),
-        key_binding("session.mode", "alt+m", "permission_mode", "change the permission mode"),
-        key_binding("session.rewind", "alt+z", "rewind", "go back to before a query"),
-        key_binding("stop", "escape", "escape", "prompt: stop the agent; pane: to the prompt"),
-        key_binding("session.stop", "alt+x", "stop", "stop the agent; in another program it asks first"),
-        key_binding("questions.open", "alt+a", "questions", "show the questions that were left open"),
-        key_binding("help.all", "f1", "help", "every key"),
-        key_binding("help.here", "question_mark", "keys_here", "keys for this pane"),
-    ]
+    BINDINGS = bindings("UaTuiApp")
 
     def __init__(
         self,
@@ -193,6 +178,7 @@ class UaTuiApp(BaseApp):
         self.key_queue.pause()
         self.graphics.start()
         self.shutdown.install_signal_handlers()
+        self.app_resume_signal.subscribe(self, self.escape.note_return, immediate=True)
         self.call_after_refresh(self._after_first_frame)
 
     async def _after_first_frame(self) -> None:
@@ -323,10 +309,6 @@ class UaTuiApp(BaseApp):
         """Set what is shown as the state until there is a session."""
         self._early_state = state
 
-    def shut_down(self) -> None:
-        """Close the session, then the application."""
-        self.shutdown.begin("quit")
-
     @property
     def session(self) -> SessionPort | None:
         """The session; None until it is made."""
@@ -346,11 +328,6 @@ class UaTuiApp(BaseApp):
     def idle_actions(self) -> tuple[str, ...]:
         """The beginnings of the names of actions that do nothing in this session."""
         return self.source.idle_actions
-
-    @property
-    def refusal(self) -> str:
-        """Why a read-only session cannot be changed."""
-        return self.source.refusal
 
     @property
     def state(self) -> str:
@@ -521,7 +498,7 @@ class UaTuiApp(BaseApp):
             from ua_tui.tui.screens.session.confirm import ConfirmScreen
 
             whose = f"{clean_line(self.source.owner, 60)}'s" if self.source.owner else "this"
-            advice = "Its query ends unfinished, and a job as cancelled. It is recorded that you stopped it."
+            advice = "Its query stays unfinished, and a job counts as cancelled. The record names you."
             dialog = ConfirmScreen(
                 "Stop", f"Stop {whose} session?", advice, yes="Stop it", no="Leave it running", risky=True
             )
@@ -555,9 +532,11 @@ class UaTuiApp(BaseApp):
             self.permission_mode.open()
 
     def action_restart(self) -> None:
-        """Start the agent again after a failure, or say why not."""
-        if self.source.is_read_only:
-            self.notify(self.refusal, markup=False)
+        """Start the agent again after a failure, resume a past session, or say why not."""
+        if self.source.resumes:
+            self.navigation.resume_shown()
+        elif self.source.is_read_only:
+            self.notify(self.source.refusal, markup=False)
         elif self.state in ("failed", NOT_SET_UP):
             self.restart_agent()
         else:

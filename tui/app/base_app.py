@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import signal
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual import events
 from textual.app import App, ScreenStackError, SuspendNotSupported
-from textual.binding import BindingType
 from textual.css.query import NoMatches
 from textual.dom import NoScreen
 from textual.driver import Driver
@@ -19,20 +20,20 @@ from textual.errors import NoWidget
 from textual.filter import LineFilter
 from textual.notifications import SeverityLevel
 from textual.widget import MountError
-from textual.worker import WorkerFailed
+from textual.worker import WorkerError, WorkerFailed
 
 from ua_tui.core.settings.theme_names import OWN_THEMES
 from ua_tui.core.text import clean_line
 from ua_tui.tui.app.open_session import open_read_only
+from ua_tui.tui.keys.bindings import bindings
 from ua_tui.tui.keys.keymap import ActiveBindings, Keys
 from ua_tui.tui.keys.ordering import KeyQueue
-from ua_tui.tui.keys.places import ANYWHERE, KeyPlace, key_binding
 from ua_tui.tui.render.format import first_sentence, middle_cut
 from ua_tui.tui.render.frames import improve_frames
 from ua_tui.tui.render.strips import improve_strips
 from ua_tui.tui.terminal.copy import Copying, copy_text
 from ua_tui.tui.terminal.driver import adapt_driver, guard_pastes
-from ua_tui.tui.terminal.foreground import repaint_when_continued, suspend_process
+from ua_tui.tui.terminal.foreground import IN_FRONT, repaint_when_continued, ring_bell, suspend_process
 from ua_tui.tui.terminal.links import browse
 from ua_tui.tui.terminal.output_filter import ControlFilter
 from ua_tui.tui.theme.colors_256 import PaletteFilter
@@ -75,16 +76,13 @@ class BaseApp(App[str]):
         theme_store: where a theme that is chosen from the list is stored; None stores it nowhere.
         chosen_theme: the name in the settings of the theme that was chosen; None before.
         attention: calls an absent user back; None never does.
+        is_suspended: whether another program has the terminal.
 
     Raises:
         SettingsError: there is no such theme.
     """
 
-    PLACE: ClassVar[KeyPlace] = ANYWHERE
-    BINDINGS: ClassVar[list[BindingType]] = [
-        key_binding("app.suspend", "ctrl+z", "suspend_process", "suspend (fg resumes)", priority=True),
-        key_binding("find.all", "f8,alt+g", "find", "find what any session found", priority=True),
-    ]
+    BINDINGS = bindings("BaseApp")
     stylesheet: CachedStylesheet
     CSS_PATH: ClassVar[list[str | Path]] = [STYLES / name for name in FIRST_STYLES]  # type: ignore[assignment]  # a list of paths
 
@@ -107,6 +105,7 @@ class BaseApp(App[str]):
         self.theme_store: Callable[[str], str] | None = None
         self.chosen_theme: str | None = None
         self.attention: Attention | None = None
+        self.is_suspended = False
         self._knowledge: KnowledgePlace | None = None
         self._storing = asyncio.Lock()
 
@@ -118,9 +117,28 @@ class BaseApp(App[str]):
         adapt_driver()
         return super().get_driver_class()
 
+    def on_mount(self) -> None:
+        """Notice when another program gets the terminal, and when it gives it back."""
+        self.app_suspend_signal.subscribe(self, partial(self._on_suspended, True), immediate=True)
+        self.app_resume_signal.subscribe(self, partial(self._on_suspended, False), immediate=True)
+
+    def _on_suspended(self, is_suspended: bool, _app: object) -> None:
+        self.is_suspended = is_suspended
+        # What was typed ahead was meant for the other program, and must not answer what is asked meanwhile.
+        self.key_queue.drop()
+        if self.attention is not None:
+            self.attention.is_suspended = is_suspended
+            self.attention.touched()
+
+    async def on_exit_app(self) -> None:
+        """End the program that has the terminal, which is needed for the end of this one."""
+        if ending := self.workers.cancel_group(self, IN_FRONT):
+            with suppress(WorkerError):
+                await self.workers.wait_for_complete(ending)
+
     def restore_terminal(self) -> None:
         """Leave the terminal as it was before, from any thread, also if the app hangs while it does so itself."""
-        if self._driver is not None:
+        if self._driver is not None and not self.is_suspended:
             # The driver ends the mouse's reports only in the main thread.
             self._driver.write(_NO_MOUSE)
             self._driver.stop_application_mode()
@@ -142,10 +160,15 @@ class BaseApp(App[str]):
         """End with a traceback, unless a widget only looked for another one that the end of the application removed."""
         cause = error.error if isinstance(error, WorkerFailed) else error
         if self.is_running or not isinstance(cause, _GONE):
+            if self.is_suspended:
+                # The end of the screen changes the terminal, which stops a process in the background.
+                signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTTOU])
             super()._handle_exception(error)
 
     async def on_event(self, event: events.Event) -> None:
         """Note that the user is at the screen, and deliver an event; a key waits until the one before was handled."""
+        if self.is_suspended and isinstance(event, events.InputEvent | events.Paste):
+            return
         if isinstance(event, events.InputEvent) and self.attention is not None:
             self.attention.touched()
         await self.key_queue.handle(event)
@@ -212,8 +235,10 @@ class BaseApp(App[str]):
             browse(self, url)
 
     def write_to_terminal(self, text: str) -> None:
-        """Send a sequence to the terminal, if there is one: not before the start, nor after the end."""
-        if self._driver is not None:
+        """Notify in the terminal, if there is one: not before the start, nor after the end."""
+        if self.is_suspended:
+            ring_bell()
+        elif self._driver is not None:
             self._driver.write(text)
 
     def copy_to_clipboard(self, text: str) -> None:

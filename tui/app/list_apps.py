@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 from ua_tui.core.knowledge.place import place_of
 from ua_tui.tui.app.base_app import BaseApp
 from ua_tui.tui.app.controllers.attention import Attention
-from ua_tui.tui.app.controllers.shutdown import end_within
+from ua_tui.tui.app.controllers.shutdown import end_soon
 from ua_tui.tui.app.open_session import open_fleet_row, open_read_only
-from ua_tui.tui.app.port import resume_result
+from ua_tui.tui.app.port import ToResume
 
 if TYPE_CHECKING:
     from ua_tui.core.history.index import SessionIndex
@@ -112,7 +112,7 @@ class SessionsApp(BaseApp):
         self.push_screen(screen, self._on_closed)
 
     def _on_closed(self, folder: Path | None) -> None:
-        self.exit(None if folder is None else resume_result(folder))
+        self.exit(None if folder is None else ToResume(folder))
 
 
 def end_on_signals(app: BaseApp) -> None:
@@ -122,10 +122,10 @@ def end_on_signals(app: BaseApp) -> None:
     """
 
     def end(number: signal.Signals) -> None:
-        end_within(4.0, 128 + number, app.restore_terminal)
+        end_soon(app, 128 + number)
         app.exit(return_code=128 + number)
 
     if not app.is_headless:
         loop = asyncio.get_running_loop()
-        for number in (signal.SIGTERM, signal.SIGHUP):
+        for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
             loop.add_signal_handler(number, end, number)

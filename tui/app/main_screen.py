@@ -11,26 +11,28 @@ from textual.screen import Screen
 from textual.scrollbar import ScrollBar
 from textual.widget import Widget
 
-from ua_tui.tui.keys.places import ANYWHERE, TO_PROMPT, KeyPlace, key_binding
+from ua_tui.tui.keys.bindings import GROUPS, bindings
 from ua_tui.tui.layout.frame import Frame
 from ua_tui.tui.panes.spec import tab_specs
-
-_STEPS = Binding.Group("next, previous pane")
-_SHOW = Binding.Group("show a pane")
 
 
 class MainScreen(Screen[None], inherit_bindings=False):
     """Holds the frame."""
 
-    PLACE: ClassVar[KeyPlace] = ANYWHERE
     BINDINGS: ClassVar[list[BindingType]] = [
-        key_binding("next_pane", "tab", "step(1)", "next pane", _STEPS),
-        key_binding("previous_pane", "shift+tab", "step(-1)", "previous pane", _STEPS),
+        *bindings("MainScreen")[:2],
         *(
-            key_binding(f"show.{spec.name}", spec.keys, f"show('{spec.name}')", f"show {spec.title}", _SHOW)
-            for spec in tab_specs()
+            Binding(
+                each.keys,
+                f"show('{each.name}')",
+                f"show {each.title}",
+                show=False,
+                id=f"show.{each.name}",
+                group=GROUPS["show"],
+            )
+            for each in tab_specs()
         ),
-        TO_PROMPT,
+        *bindings("MainScreen")[2:],
     ]
 
     def __init__(self) -> None:

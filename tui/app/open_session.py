@@ -5,10 +5,13 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from textual.app import App, SuspendNotSupported
+from textual.app import App
+
+from ua_tui.tui.terminal.foreground import NoProgram, run_suspended, start_in_front
 
 if TYPE_CHECKING:
     from ua_tui.core.team.fleet.rows import FleetRow
@@ -18,9 +21,10 @@ if TYPE_CHECKING:
 def open_read_only(app: App[Any], folder: Path, command: str = "open") -> None:
     """Give the terminal to `ua-tui open`, or `replay`, for the session in `folder` until the user closes it.
 
+    The application goes on in the background. That the command cannot be started, or failed, is shown later.
+
     Raises:
         JournalError: there is no journal that can be read.
-        NoProgram: the command cannot be started or failed, or the application has no terminal to give away.
     """
     from ua_tui.core.records.journal_reader import PastJournal
     from ua_tui.core.storage.workspace import JOURNAL
@@ -35,7 +39,6 @@ def open_fleet_row(app: App[Any], row: FleetRow, source: FleetSource) -> None:
 
     Raises:
         JournalError: there is no journal that can be read.
-        NoProgram: the command cannot be started or failed, or the application has no terminal to give away.
     """
     if row.folder and not row.takes_answers:
         open_read_only(app, Path(row.folder))
@@ -49,17 +52,18 @@ def open_fleet_row(app: App[Any], row: FleetRow, source: FleetSource) -> None:
 
 
 def _run(app: App[Any], arguments: Sequence[str]) -> None:
-    from ua_tui.tui.terminal.foreground import run_suspended
-    from ua_tui.tui.terminal.programs import NoProgram
-
     start = "import sys; from ua_tui.tui.cli import main; sys.exit(main())"
     theme = ["--theme", app.theme] if app.theme in app.available_themes else []
     command = [sys.executable, "-I", "-c", start, *arguments, *theme]
+    start_in_front(app, partial(_show, app, command, arguments[0]))
+
+
+async def _show(app: App[Any], command: Sequence[str], name: str) -> None:
     try:
-        code = run_suspended(app, command, starting="Opening the session…")
-    except SuspendNotSupported as error:
-        raise NoProgram("Another session needs a terminal of its own, and there is none here.") from error
-    except OSError as error:
-        raise NoProgram(f"The session cannot be opened: {error.strerror or error}.") from error
-    if code:
-        raise NoProgram(f"`ua-tui {arguments[0]}` ended with code {code}: run it in a shell to see why.")
+        code = await run_suspended(app, command, "Another session", starting="Opening the session…")
+    except NoProgram as error:
+        why = str(error)
+    else:
+        why = f"`ua-tui {name}` ended with code {code}: run it in a shell to see why." if code else ""
+    if why:
+        app.notify(why, severity="warning", markup=False)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from ua_tui.core.settings.model import Settings
     from ua_tui.core.view.session import SessionView
-    from ua_tui.tui.app.port import SessionHost
+    from ua_tui.tui.app.app import UaTuiApp
     from ua_tui.tui.panes.status.bar import StatusLine
     from ua_tui.tui.panes.status.facts import StatusFacts
     from ua_tui.tui.ports import Build, SessionPort
@@ -42,6 +42,8 @@ class SessionSource(ABC):
     """Why the permission mode of a read-only session cannot be changed, nor its agent restarted."""
     idle_actions: tuple[str, ...] = ()
     """The beginnings of the names of actions that do nothing in it: `?` leaves out their keys."""
+    resumes: bool = False
+    """Whether it is a past session, which the key of a restart resumes."""
     fork_refusal: str = ""
     """Why the session cannot be forked; empty if it can."""
     owner: str = ""
@@ -63,7 +65,7 @@ class SessionSource(ABC):
         return None
 
     @abstractmethod
-    async def open(self, host: SessionHost) -> None:
+    async def open(self, host: UaTuiApp) -> None:
         """Open the session and attach it to `host`; connect its agent again if it is attached already."""
 
     async def interrupt(self) -> None:  # noqa: B027  # most sessions run here, or not at all
@@ -91,7 +93,7 @@ def show_settings(settings: Settings, facts: StatusFacts) -> None:
     facts.folder = "" if settings.demo else settings.folder.state
 
 
-def _compare_later(host: SessionHost, session: SessionPort, other: Path) -> None:
+def _compare_later(host: UaTuiApp, session: SessionPort, other: Path) -> None:
     """Show the comparison of another session with this one once the next query has ended."""
 
     def on_event(event: Event) -> None:
@@ -118,7 +120,7 @@ class LiveSource(SessionSource):
         self.build = build
         self._compared_with = compared_with
 
-    async def open(self, host: SessionHost) -> None:
+    async def open(self, host: UaTuiApp) -> None:
         """Build the session and start its agent; start the agent again if there is a session."""
         if host.controls is not None:
             await host.controls.restart()

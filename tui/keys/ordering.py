@@ -18,8 +18,9 @@ from textual.app import App
 from textual.message import Message
 from textual.widget import Widget
 
-_LONGEST_SECONDS = 0.25
-"""How long to wait for the message: a widget that is removed may never handle it."""
+_CHECK_SECONDS = 0.1
+_MOST_CHECKS = 30
+"""How often to wait that long for the message. While the event loop is busy or starved no check comes, either."""
 _NOBODY = -1
 """In place of the number of a key: keys are paused."""
 
@@ -44,6 +45,7 @@ class KeyQueue:
         self._deliver = deliver
         self._number = 0
         self._waiting_for = 0
+        self._target: Widget | None = None
         self._held: deque[events.Key | events.Paste] = deque()
 
     def pause(self) -> None:
@@ -66,7 +68,7 @@ class KeyQueue:
             await self._deliver_key(event)
         else:
             if not self._held and self._waiting_for != _NOBODY:
-                self._app.set_timer(_LONGEST_SECONDS, partial(self._deliver_next, self._waiting_for))
+                self._check_later(self._waiting_for)
             self._held.append(event)
 
     def on_key_followed(self, message: KeyFollowed) -> None:
@@ -90,7 +92,7 @@ class KeyQueue:
             self._follow(number, 2, target)
 
     def _follow(self, number: int, rounds: int, target: Widget | None = None) -> None:
-        target = target or self._receiver()
+        self._target = target = target or self._receiver()
         if target is None or not target.post_message(self.KeyFollowed(number, rounds)):
             self._app.call_later(self._deliver_next, number)
 
@@ -101,7 +103,17 @@ class KeyQueue:
         while self._held and not self._waiting_for:
             await self._deliver_key(self._held.popleft())
         if self._held:
-            self._app.set_timer(_LONGEST_SECONDS, partial(self._deliver_next, self._waiting_for))
+            self._check_later(self._waiting_for)
+
+    def _check_later(self, number: int, checks: int = _MOST_CHECKS) -> None:
+        self._app.set_timer(_CHECK_SECONDS, partial(self._check, number, checks - 1))
+
+    async def _check(self, number: int, checks: int) -> None:
+        """Stop waiting for the message if a widget that was removed never handles it, or one that hangs."""
+        if not checks or self._target is None or not self._target.is_attached:
+            await self._deliver_next(number)
+        elif number == self._waiting_for:
+            self._check_later(number, checks)
 
     def _receiver(self) -> Widget | None:
         """The first widget to get a key that no binding handles; None while there is no screen."""

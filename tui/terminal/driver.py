@@ -113,11 +113,16 @@ def guard_pastes() -> None:
 
 
 class DisconnectWriter(WriterThread):
-    """Writes to the terminal; after a failure, further output is discarded.
+    """Writes to the terminal; after a failure or its end, further output is discarded.
 
     Textual's own thread ends at the first error. Then its queue fills up, the event loop waits for it forever, and
-    the hangup signal is never handled.
+    the hangup signal is never handled. After the end of the thread another program has the terminal.
     """
+
+    def write(self, text: str) -> None:
+        """Write text in the thread, if it runs."""
+        if self.is_alive():
+            super().write(text)
 
     def run(self) -> None:
         """Write until the end; if the terminal is gone, send SIGHUP to this process once."""

@@ -14,7 +14,7 @@ from tests.waiting import until
 from ua_tui.core.history.report_query import PAGE_AGE
 from ua_tui.core.settings.model import Settings
 from ua_tui.tui.app.app import UaTuiApp
-from ua_tui.tui.app.port import asking_result, report_to_ask
+from ua_tui.tui.app.port import ToAskAgain
 from ua_tui.tui.cli.full_screen import next_session
 from ua_tui.tui.screens.files.viewer import ViewerScreen
 from ua_tui.tui.screens.session.comparison import ComparisonScreen
@@ -44,8 +44,7 @@ async def test_the_query_of_a_report_is_asked_again_after_a_question(tmp_path: P
         answer(app, True)
         await until(lambda: app._exit)
     assert session.closed == ["quit"]
-    assert app.return_value == asking_result(report)
-    assert report_to_ask("resume /x") is report_to_ask(None) is None
+    assert app.return_value == ToAskAgain(report)
 
 
 async def test_what_somebody_else_asked_is_not_asked_again(tmp_path: Path) -> None:
@@ -64,7 +63,7 @@ async def test_what_somebody_else_asked_is_not_asked_again(tmp_path: Path) -> No
 
 def test_the_next_session_asks_it_and_knows_with_what_it_is_compared(tmp_path: Path) -> None:
     folder = session_a(tmp_path).folder
-    found = next_session(asking_result(folder / "work_products/cats.html"), Settings())
+    found = next_session(ToAskAgain(folder / "work_products/cats.html"), Settings())
     assert found is not None
     assert (found.first_query, found.resume, found.compared_with) == ("Which animals smile?", None, folder)
     assert (found.settings.page_age, found.settings.demo) == (PAGE_AGE, False)

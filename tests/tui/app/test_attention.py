@@ -111,7 +111,11 @@ def test_the_query_is_reported_short_and_without_its_secrets(monkeypatch: Patch)
     assert "the query failed: use " in attention.sent[1]
 
 
-async def test_the_screen_learns_of_focus_and_keys_from_its_terminal(tmp_path: Path) -> None:
+async def test_the_screen_learns_of_focus_and_keys_from_its_terminal(
+    tmp_path: Path, monkeypatch: Patch
+) -> None:
+    rung: list[bool] = []
+    monkeypatch.setattr("ua_tui.tui.app.base_app.ring_bell", lambda: rung.append(True))
     session = make_session(tmp_path)
     app = make_app(tmp_path, session)
     app.attention = attention = Watched()
@@ -139,6 +143,20 @@ async def test_the_screen_learns_of_focus_and_keys_from_its_terminal(tmp_path: P
         session.bus.publish(ev.PermissionAsked(request_id="r2", tool_name="Bash"))
         await shown(app, pilot)
         assert len(attention.sent) == 2
+
+        # Another program has the terminal: the bell is all that does not disturb what it draws.
+        attention.focused = None
+        app.app_suspend_signal.publish(app)
+        session.bus.publish(ev.PermissionAsked(request_id="r3", tool_name="Bash"))
+        await shown(app, pilot)
+        assert len(attention.sent) == 3
+        app.write_to_terminal(attention.sent[-1])
+        assert rung == [True]
+        app.app_resume_signal.publish(app)
+        assert attention.focused is None
+        session.bus.publish(ev.PermissionAsked(request_id="r4", tool_name="Bash"))
+        await shown(app, pilot)
+        assert len(attention.sent) == 3
 
         # A key that was held is no sign of somebody who left since.
         app.key_queue.pause()

@@ -80,6 +80,17 @@ async def test_one_esc_too_many_stops_nothing(tmp_path: Path, place: str) -> Non
         await until(lambda: session.interrupts == 1)
 
 
+async def test_one_esc_too_many_after_another_program_stops_nothing(tmp_path: Path) -> None:
+    async with at_work(tmp_path) as (session, app, _pilot):
+        app.app_resume_signal.publish(app)
+        hand = Hand(app)
+        hand._now = app.escape._pressed
+        await hand.press(0.3)
+        assert (session.interrupts, WARNING in notices(app)) == (0, True)
+        await hand.press(0.3)
+        await until(lambda: session.interrupts == 1)
+
+
 @pytest.mark.parametrize(
     ("waits", "stops"),
     [

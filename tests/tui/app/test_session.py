@@ -348,10 +348,18 @@ async def test_quitting_asks_while_work_runs_and_can_wait_for_it(tmp_path: Path)
         await pilot.press("b", "enter", "c", "enter")
         await quit_with("w")
         assert session.closed == []
+        app.app_suspend_signal.publish(app)
+        session.finish()
+        await shown(app, pilot)
+        assert session.closed == [], "whoever uses another program is not thrown out"
+        session.state = "running"
+        app.app_resume_signal.publish(app)
+        await shown(app, pilot)
+        assert session.closed == [], "what began meanwhile is not stopped"
         session.finish()
         await shown(app, pilot)
     assert session.closed == ["quit"]
-    assert session.submitted == ["a", "b", "c"], "the next query is not waited for"
+    assert session.submitted == ["a", "b", "c"]
     assert app.return_code == 0
 
 

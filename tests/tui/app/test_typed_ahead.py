@@ -10,6 +10,7 @@ from textual import events
 from textual.app import App
 from textual.keys import _character_to_key
 from textual.pilot import Pilot
+from textual.widgets import TextArea
 
 from tests.tui.app_host import ASKED, answerable, ask, at_work, listen, opened, shown
 from tests.waiting import until
@@ -35,7 +36,7 @@ def clock_of_dialogs_stands_still(monkeypatch: pytest.MonkeyPatch) -> None:
     """A dialog becomes neither quiet nor ready by itself, however long a busy machine takes for a step of a test."""
     monkeypatch.setattr(Dialog, "_awake", staticmethod(lambda: 10.0))
     # A key that opens a dialog may take long, too; the keys behind it wait.
-    monkeypatch.setattr("ua_tui.tui.keys.ordering._LONGEST_SECONDS", LATE)
+    monkeypatch.setattr("ua_tui.tui.keys.ordering._CHECK_SECONDS", LATE)
 
 
 def type_at_once(app: App[str], keys: str, late: float = 0.0) -> None:
@@ -120,6 +121,37 @@ async def test_somebody_who_paused_in_a_text_continues_it_as_a_dialog_opens(tmp_
         type_at_once(app, "add")
         await until(lambda: app.frame.prompt.value == "and then add")
         assert session.answers == []
+
+
+async def test_the_last_keys_in_another_program_are_no_answer(tmp_path: Path) -> None:
+    async with at_work(tmp_path) as (session, app, pilot):
+        app.app_suspend_signal.publish(app)
+        await ask(session, app, pilot)
+        dialog = await answerable(app)
+        app.app_resume_signal.publish(app)
+        type_at_once(app, "aa")
+        await press(app, pilot)
+        assert session.answers == []
+        dialog._quiet_until = 0.0
+        type_at_once(app, "a")
+        await until(lambda: session.answers)
+
+
+async def test_whoever_was_in_the_editor_types_on_in_the_arguments(tmp_path: Path) -> None:
+    async with at_work(tmp_path) as (session, app, pilot):
+        await press(app, pilot, *"and then ")
+        app.typed_at = float("-inf")
+        await ask(session, app, pilot)
+        dialog = await answerable(app)
+        dialog._quiet_until = 0.0
+        await press(app, pilot, "c")
+        (field,) = [each for each in dialog.query(TextArea) if each.has_focus]
+        before = field.text
+        app.app_suspend_signal.publish(app)
+        app.app_resume_signal.publish(app)
+        await press(app, pilot, "x")
+        assert field.text != before
+        assert _holds(app, "and then ")
 
 
 async def test_a_key_counts_as_typed_when_it_comes(tmp_path: Path) -> None:

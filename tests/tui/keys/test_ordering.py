@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from textual import events
-from textual.app import App
+from textual.app import App, ComposeResult
 from textual.keys import _character_to_key
+from textual.screen import Screen
+from textual.timer import Timer
+from textual.widgets import Input
 
 from tests.tui.fakes import make_app, make_session
-from tests.waiting import until
+from tests.waiting import PATIENCE, until
 from ua_tui.tui.app.app import UaTuiApp
+from ua_tui.tui.app.base_app import BaseApp
 from ua_tui.tui.panes.conversation.pane import ConversationPane
 from ua_tui.tui.panes.trace.pane import TracePane
 from ua_tui.tui.screens.application.help import HelpScreen
@@ -61,5 +68,66 @@ async def test_keys_go_where_the_ones_before_them_led(tmp_path: Path) -> None:
         assert not isinstance(app.screen, HelpScreen)
         # The message that follows a key is lost: its receiver is gone.
         app.key_queue._waiting_for = app.key_queue._number = 7
+        app.key_queue._target = ConversationPane()
         burst(app, "/x")
         await until(lambda: pane.search.query.text == "x")
+
+
+class Slow(Input):
+    """Opens a screen with another line at Enter, once it may."""
+
+    async def on_key(self, event: events.Key) -> None:
+        if event.key == "enter":
+            assert isinstance(self.app, Checked)
+            await self.app.may_open.wait()
+            self.app.push_screen(Line())
+
+
+class Line(Screen[None]):
+    """Has a line of text."""
+
+    def compose(self) -> ComposeResult:
+        yield Input(id="line")
+
+
+class Checked(BaseApp):
+    """Checks only when it is told to whether a key still waits for the one before it."""
+
+    def __init__(self) -> None:
+        super().__init__(None, None)
+        self.may_open = asyncio.Event()
+        self.checks: list[Callable[[], Any]] = []
+
+    def compose(self) -> ComposeResult:
+        yield Slow()
+
+    def set_timer(self, delay: float, callback: Any = None, **others: Any) -> Timer:
+        if getattr(callback, "func", None) == self.key_queue._check:
+            self.checks.append(callback)
+            delay, callback = PATIENCE, None
+        return super().set_timer(delay, callback, **others)
+
+
+async def test_a_key_waits_for_what_the_one_before_it_opens_however_slow_that_is() -> None:
+    app = Checked()
+    async with app.run_test():
+        burst(app, "/x\ry")
+        await until(lambda: app.checks)
+        for _ in range(10):
+            await app.checks.pop()()
+        slow = app.query_one(Slow)
+        assert slow.value == "/x"
+        app.may_open.set()
+        await until(lambda: isinstance(app.screen, Line) and app.screen.query_one(Input).value == "y")
+        assert slow.value == "/x"
+
+
+async def test_a_key_does_not_wait_forever_for_a_widget_that_hangs() -> None:
+    app = Checked()
+    async with app.run_test():
+        burst(app, "\ry")
+        await until(lambda: app.checks)
+        while app.checks:
+            await app.checks.pop()()
+        app.may_open.set()
+        await until(lambda: app.query_one(Slow).value == "y")

@@ -7,6 +7,7 @@ import io
 import os
 import signal
 import threading
+from collections import deque
 
 import pytest
 from textual.drivers import linux_driver
@@ -55,6 +56,19 @@ def test_a_terminal_that_stays_gets_everything(monkeypatch: pytest.MonkeyPatch) 
         writer.write(f"{number};")
     writer.stop()
     assert file.getvalue() == "".join(f"{number};" for number in range(200))
+
+
+def test_nothing_is_written_while_another_program_has_the_terminal() -> None:
+    file = io.StringIO()
+    writer = DisconnectWriter(file)
+    writer.start()
+    writer.stop()
+    # More than fits into its queue.
+    person = threading.Thread(target=lambda: deque(map(writer.write, "x" * 200)), daemon=True)
+    person.start()
+    person.join(PATIENCE)
+    assert not person.is_alive()
+    assert file.getvalue() == ""
 
 
 def test_the_terminal_is_written_to_with_it() -> None:

@@ -1,8 +1,9 @@
 from __future__ import annotations
 
+import asyncio
 import stat
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from textual import events
 from tests.tui.fixture_types import Patch
 from tests.tui.panes.test_prompt import PromptApp
 from ua_tui.tui.panes.prompt.pane import PASTE_LIMIT
+from ua_tui.tui.render.format import first_sentence
 from ua_tui.tui.terminal.programs import LARGEST_DRAFT, DraftError, edit_draft
 
 
@@ -40,6 +42,15 @@ def editor(tmp_path: Path, monkeypatch: Patch, script: str) -> None:
     monkeypatch.setenv("VISUAL", f"'{path}'")
 
 
+def edited(text: str, edit: Callable[[Path], int]) -> str | None:
+    """Edit a text with a function in place of the editor."""
+
+    async def run(path: Path) -> int:
+        return edit(path)
+
+    return asyncio.run(edit_draft(text, run))
+
+
 def left(folder: Path) -> list[Path]:
     return list(folder.iterdir())
 
@@ -54,7 +65,7 @@ def test_the_draft_is_private_and_gone_afterwards(temporary: Path) -> None:
         path.write_text("new\n")
         return 0
 
-    assert edit_draft("old", edit) == "new"
+    assert edited("old", edit) == "new"
     assert modes == [0o600, 0o700]
     assert left(temporary) == []
 
@@ -64,8 +75,8 @@ def test_an_unchanged_draft_changes_nothing(temporary: Path) -> None:
         path.write_text(path.read_text() + "\n")
         return 0
 
-    assert edit_draft("é\nsame", lambda path: 0) is None
-    assert edit_draft("é\nsame", append_line_break) is None
+    assert edited("é\nsame", lambda path: 0) is None
+    assert edited("é\nsame", append_line_break) is None
 
 
 @pytest.mark.parametrize("harm", ["remove", "link", "folder", "huge"])
@@ -85,13 +96,13 @@ def test_what_cannot_be_read_back_leaves_the_prompt(tmp_path: Path, temporary: P
         return 0
 
     with pytest.raises(DraftError):
-        edit_draft("old", edit)
+        edited("old", edit)
     assert left(temporary) == []
 
 
 def test_a_failing_editor_is_reported_and_leaves_no_draft(temporary: Path) -> None:
     with pytest.raises(DraftError, match="code 3"):
-        edit_draft("old", lambda path: 3)
+        edited("old", lambda path: 3)
     assert left(temporary) == []
 
 
@@ -100,6 +111,7 @@ async def test_ctrl_g_writes_on_in_the_editor(tmp_path: Path, temporary: Path, m
     app = LendingApp()
     async with app.run_test() as pilot:
         await pilot.press("a", "b", "ctrl+g")
+        await app.workers.wait_for_complete()
         assert app.prompt.text == "ab and\n[31mmore"
         assert app.prompt.cursor_location == (1, 8)
         await pilot.press("enter")
@@ -114,6 +126,7 @@ async def test_an_editor_sees_a_folded_paste_whole(tmp_path: Path, monkeypatch: 
     async with app.run_test() as pilot:
         app.prompt.post_message(events.Paste("z" * (PASTE_LIMIT + 1)))
         await pilot.press("ctrl+g")
+        await app.workers.wait_for_complete()
         assert copy.read_text() == "z" * (PASTE_LIMIT + 1)
         assert app.prompt.text == "short"
 
@@ -126,9 +139,22 @@ async def test_an_editor_that_fails_leaves_the_prompt(
     app = LendingApp()
     async with app.run_test() as pilot:
         await pilot.press("a", "ctrl+g")
+        await app.workers.wait_for_complete()
         assert app.prompt.text == "a"
         (reported,) = list(app._notifications)
         assert "The text is unchanged" in reported.message
+
+
+async def test_whoever_has_a_broken_editor_is_told_what_to_do(tmp_path: Path, monkeypatch: Patch) -> None:
+    editor(tmp_path, monkeypatch, "")
+    (tmp_path / "my editor").write_bytes(b"\0")
+    app = LendingApp()
+    async with app.run_test() as pilot:
+        await pilot.press("a", "ctrl+g")
+        await app.workers.wait_for_complete()
+        (reported,) = list(app._notifications)
+        # What is shown of it.
+        assert first_sentence(reported.message).endswith("(Exec format error): set $EDITOR to another one.")
 
 
 async def test_without_an_editor_or_a_terminal_it_is_reported(tmp_path: Path, monkeypatch: Patch) -> None:

@@ -103,6 +103,8 @@ class Attention:
         self._questions: dict[str, str] = {}
         self.focused: bool | None = None
         """Whether the terminal has the focus; None until it reports that."""
+        self.is_suspended = False
+        """Whether another program has the terminal."""
 
     def touched(self) -> None:
         """Note that the user pressed or clicked something."""
@@ -137,7 +139,7 @@ class Attention:
         self._questions, self._ended = {}, ""
         if questions and self._is_away():
             self._notify(list(questions.values())[-1])
-        elif ended and (self._is_quiet() if self.focused is None else not self.focused):
+        elif ended and (self._is_away() if self.focused is None else self.is_suspended or not self.focused):
             self._notify(ended)
 
     def announce(self, text: str) -> None:
@@ -153,7 +155,7 @@ class Attention:
 
     def _is_away(self) -> bool:
         """Whether a question might not be seen: nobody may sit at a terminal that has the focus."""
-        return self.focused is False or self._is_quiet()
+        return self.is_suspended or self.focused is False or self._is_quiet()
 
     def _notify(self, text: str) -> None:
         if self._way == "off":

@@ -6,6 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from textual.content import Content
+from textual.message import Message
 
 from ua_tui.core.view.session import SessionView
 from ua_tui.tui.keys.keymap import hints_of, word_of_escape
@@ -90,6 +91,10 @@ class Escape:
         key = getattr(event, "key", None)
         if not event.is_forwarded and (key == "escape" or key in self._app.keys.of("stop")):
             self._before, self._pressed = self._pressed, event.time
+
+    def note_return(self, _app: object) -> None:
+        """Note that another program had the terminal, which an Esc may have closed."""
+        self._pressed = Message().time
 
     @property
     def word(self) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING
 from ua_tui.core.errors import UniversalAgentError
 from ua_tui.core.text import clean_line
 from ua_tui.tui.app.open_session import open_fleet_row, open_read_only
-from ua_tui.tui.app.port import asking_result, resume_result
+from ua_tui.tui.app.port import ToAskAgain, ToResume
 
 if TYPE_CHECKING:
     from ua_tui.core.postgres.address import Address
@@ -96,7 +97,7 @@ class Navigation:
 
         def answered(is_wanted: bool | None) -> None:
             if is_wanted and not self._is_busy():
-                self._shutdown.begin("quit", result=asking_result(report))
+                self._shutdown.begin("quit", result=ToAskAgain(report))
 
         question = f"Ask “{clean_line(query.text, 200)}” again?"
         self._app.push_screen(
@@ -162,6 +163,8 @@ class Navigation:
             return
         is_replay = self._app.frame.controls is not None
         closed = "The replay is closed." if is_replay else "This one stays as it is, and is closed."
+        if self._app.source.closes_on_escape:
+            closed += " When you quit the new one, you are back where you opened this."
         advice = f"A new session knows everything before this query, which you can change. {closed}"
         dialog = ConfirmScreen(
             "Fork", f"Fork before “{clean_line(text, 160)}”?", advice, yes="Fork", no="Stay here"
@@ -185,10 +188,25 @@ class Navigation:
         else:
             self._resume_session(fork)
 
+    def resume_shown(self) -> None:
+        """Resume the past session that is shown, or say why not."""
+        if self._app.session is not None:
+            self._app.spawn(partial(self._resume_shown, self._app.session.workspace.path), "resume", "resume")
+
+    async def _resume_shown(self, folder: Path) -> None:
+        from ua_tui.core.session.resume import prepare_resume
+
+        try:
+            await asyncio.to_thread(prepare_resume, replace(self._app.settings, demo=False), folder)
+        except UniversalAgentError as error:
+            self._app.notice.show(str(error))
+        else:
+            self._resume_session(folder)
+
     def _resume_session(self, folder: Path | None) -> None:
         """End this session, and resume the one in `folder`."""
         if folder is not None and not self._is_busy():
-            self._shutdown.begin("quit", result=resume_result(folder))
+            self._shutdown.begin("quit", result=ToResume(folder))
 
     def _is_busy(self) -> bool:
         """Whether the agent is running, which the user is notified of."""

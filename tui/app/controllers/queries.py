@@ -87,7 +87,7 @@ class Queries:
         try:
             if await controls.stop_subagent(tool_use_id):
                 return
-            self._app.notify("This sub-agent does not run.", markup=False)
+            self._app.notify("This sub-agent is not running.", markup=False)
         except ConnectionFailed as error:
             stop = self._app.keys.shown("stop")
             message = f"The sub-agent was not stopped ({error}): {stop} stops the query."

@@ -202,13 +202,13 @@ class Questions:
         self._app.notify(f"{which} open: {key} shows what waits.", timeout=10.0, markup=False)
 
     def _send_answer(self, event: Question, answer: object) -> None:
-        from ua_tui.tui.screens.requests.permission import PermissionAnswer
+        from ua_tui.core.agent.permissions.gate import PermissionReply
         from ua_tui.tui.screens.requests.server_request import ServerAnswer
 
         session = self._app.session
         inbox, controls = (session.inbox, session.controls) if session is not None else (None, None)
         match event, answer:
-            case PermissionAsked(), PermissionAnswer() if inbox is not None:
+            case PermissionAsked(), PermissionReply() if inbox is not None:
                 inbox.answer_permission(
                     event.request_id,
                     allow=answer.allow,

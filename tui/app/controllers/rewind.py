@@ -34,7 +34,7 @@ class Rewind:
             self._app.notify("The agent is not ready yet.", markup=False)
         elif self._app.state not in ("idle", "failed"):
             stop = self._app.keys.shown("session.stop")
-            self._app.notify(f"The agent works: stop it with {stop}, then go back.", markup=False)
+            self._app.notify(f"The agent is running: stop it with {stop}, then go back.", markup=False)
         elif not queries:
             self._app.notify("There is no query to go back to.", markup=False)
         else:

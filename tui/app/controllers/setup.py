@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Literal
 
 from ua_tui.tui.app.port import DEMO, SET_UP
+from ua_tui.tui.panes.status.facts import BUSY
 
 if TYPE_CHECKING:
     from ua_tui.core.settings.model import Settings
@@ -15,8 +16,6 @@ if TYPE_CHECKING:
 
 NOT_SET_UP = "not set up"
 """The state of the application while no model is set up."""
-
-_BUSY = ("running", "stopping", "starting")
 
 
 class Setup:
@@ -55,9 +54,9 @@ class Setup:
                 app.notice.show("No model is set up.", "/setup opens the setup again")
         elif answer == "quit":
             self._shutdown.request()
-        elif app.state in _BUSY and answer == "demo":
+        elif app.state in BUSY and answer == "demo":
             app.notify("The agent is running: choose the demo again when it has finished.", markup=False)
-        elif app.state in _BUSY:
+        elif app.state in BUSY:
             app.notify("The agent is running: the new settings apply from the next session on.", markup=False)
         elif answer == "demo":
             self._shutdown.begin("quit", result=DEMO)
@@ -73,7 +72,7 @@ class Setup:
         app = self._app
         if app.session is None:
             return ""
-        if app.state in _BUSY:
+        if app.state in BUSY:
             return "The agent is running: this applies from the next session on."
         if app.settings.demo:
             return "The demo ends, and a new session starts."

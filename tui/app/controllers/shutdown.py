@@ -14,9 +14,11 @@ from typing import TYPE_CHECKING
 
 from ua_tui.core.events.types import Event, ObserverFinished, ObserverStarted, QueryFinished
 from ua_tui.core.view.session import SessionView
+from ua_tui.tui.terminal.foreground import KILLED_AFTER
 
 if TYPE_CHECKING:
     from ua_tui.tui.app.app import UaTuiApp
+    from ua_tui.tui.app.base_app import BaseApp
     from ua_tui.tui.app.controllers.queries import Queries
     from ua_tui.tui.screens.session.confirm import QuitAnswer
 
@@ -64,7 +66,7 @@ class Shutdown:
 
         if self._begun:
             # What is not ended by then is ended by the guard of the agent.
-            self._end_soon(1)
+            end_soon(self._app, 1)
             self._app.exit(return_code=1, message=self._lost())
         elif isinstance(self._app.screen, QuitScreen) or not self._is_asked:
             self.begin("quit")
@@ -106,6 +108,18 @@ class Shutdown:
         elif isinstance(event, ObserverFinished):
             self._observing.pop(event.run_id, None)
         elif isinstance(event, QueryFinished) and self._when_done:
+            self._quit_when_seen()
+
+    def _quit_when_seen(self) -> None:
+        """Shut down, but first let the person finish what they do in a program that has the terminal."""
+        if self._app.is_suspended:
+            self._app.app_resume_signal.subscribe(self._app, self._on_resume, immediate=True)
+        else:
+            self.begin("quit")
+
+    def _on_resume(self, _app: object) -> None:
+        # The end of a query that has begun meanwhile calls this again.
+        if self._when_done and self._app.state not in _BUSY:
             self.begin("quit")
 
     def begin(self, reason: str, *, code: int = 0, result: str | None = None) -> None:
@@ -126,12 +140,8 @@ class Shutdown:
         except Exception:
             log.exception("the session could not be closed")
         if result is None:
-            self._end_soon(code)
+            end_soon(self._app, code)
         self._app.exit(result, return_code=code)
-
-    def _end_soon(self, code: int) -> None:
-        if not self._app.is_headless:
-            end_within(4.0, code, self._app.restore_terminal)
 
     async def finish(self) -> None:
         """Remove the signal handlers, and close the session if the screen itself failed."""
@@ -141,6 +151,13 @@ class Shutdown:
         if not self._begun and self._app.session is not None:
             with suppress(Exception):
                 await asyncio.wait_for(self._app.session.close("screen ended"), _CLOSE_SECONDS)
+
+
+def end_soon(app: BaseApp, code: int) -> None:
+    """End the process with this exit code if the application hangs at its end; call this when everything is saved."""
+    if not app.is_headless:
+        # A program that has the terminal is ended first; it may have to close a session, too.
+        end_within(KILLED_AFTER + 10.0 if app.is_suspended else 4.0, code, app.restore_terminal)
 
 
 def end_within(seconds: float, code: int, restore: Callable[[], None]) -> None:
