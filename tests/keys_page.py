@@ -15,9 +15,10 @@ from textual.dom import DOMNode
 from ua_tui import tui
 from ua_tui.tui.app.app import UaTuiApp
 from ua_tui.tui.app.main_screen import MainScreen
+from ua_tui.tui.keys.bindings import STANDARD_OF_CLASSES
 from ua_tui.tui.keys.keymap import Keys
 from ua_tui.tui.keys.names import shown_key
-from ua_tui.tui.keys.places import bindings_of, distinct, sections_of
+from ua_tui.tui.keys.places import ANYWHERE, bindings_of, distinct, place_of, sections_of
 from ua_tui.tui.layout.frame import Frame
 from ua_tui.tui.panes.spec import pane_specs
 from ua_tui.tui.replay.time_line import TimeLine
@@ -58,14 +59,14 @@ def every_place() -> list[type[DOMNode]]:
     """The classes with a section of the help, in its order."""
     panes = (spec.load() for spec in pane_specs())
     running: list[type[DOMNode]] = [MainScreen, Frame, *panes, TimeLine, UaTuiApp]
-    return [each for each in (*running, *screen_places()) if hasattr(each, "PLACE")]
+    return [each for each in (*running, *screen_places()) if place_of(each) is not None]
 
 
 def together() -> dict[str, list[str]]:
     """The actions that are active at the same time, by the place that has the focus."""
     around: tuple[type[DOMNode], ...] = (Frame, MainScreen, UaTuiApp)
     return {
-        each.PLACE.title: sorted(  # type: ignore[attr-defined]
+        (place_of(each) or ANYWHERE).title: sorted(
             {
                 binding.id or ""
                 for node in (each, *(() if issubclass(each, Modal) else around))
@@ -78,8 +79,9 @@ def together() -> dict[str, list[str]]:
 
 
 def standard_tables(_: str) -> str:
-    """The file with the standard keys, made again."""
-    tables = {"keys": standard_keys(), "together": [" ".join(names) for names in together().values()]}
+    """The file with the keys that show panes, and the actions of each place, made again."""
+    panes = {name: keys for name, keys in standard_keys().items() if name not in STANDARD_OF_CLASSES}
+    tables = {"panes": panes, "together": [" ".join(names) for names in together().values()]}
     return json.dumps(tables, indent=1) + "\n"
 
 

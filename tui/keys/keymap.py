@@ -17,14 +17,15 @@ from textual.widget import Widget
 from ua_tui.core.settings.keymap import KeyChoice
 from ua_tui.core.settings.sources import ended
 from ua_tui.core.text import clean_line
+from ua_tui.tui.keys.bindings import STANDARD_OF_CLASSES
 from ua_tui.tui.keys.names import is_typed, key_name, shown_key
 
 _TABLES = json.loads(Path(__file__).with_name("standard.json").read_bytes())
-STANDARD: Mapping[str, str] = _TABLES["keys"]
+STANDARD: Mapping[str, str] = STANDARD_OF_CLASSES | _TABLES["panes"]
 """The standard keys of every action, by the name that the settings use.
 
-They are in a file so that keys can be checked and shown without importing every screen. `python -m tests.docs` makes it
-from the bindings: change the binding, not the file.
+Keys can be checked and shown without importing every screen. `python -m tests.docs` makes `standard.json` from the
+bindings: change the binding, not the file.
 """
 TOGETHER: Sequence[str] = _TABLES["together"]
 """The actions that are active at the same time, for each place that may have the focus."""

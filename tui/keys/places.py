@@ -1,172 +1,66 @@
 """Where keys are active, and what they do there: read from the bindings of classes, for the help and the documents.
 
-A class with keys that have a section in the help has a `PLACE`. Each binding with an `id` and a description is a line
-of that section; those with the same description, or of one group, share a line.
+A class whose keys have a section in the help has a place. Each binding with an `id` and a description is a line of
+that section; those with the same description, or of one group, share a line. The classes in the `PARTS` of a class have
+keys that are active there, too.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
 from itertools import chain
 
 from textual.binding import Binding
 from textual.dom import DOMNode
 
+from ua_tui.tui.keys.bindings import PLACES, SHARED, SHARED_GROUPS, KeyPlace
 from ua_tui.tui.keys.keymap import Keys
 from ua_tui.tui.keys.names import is_typed, shown_key
-
-
-@dataclass(frozen=True)
-class KeyPlace:
-    """A section of the help.
-
-    Attributes:
-        parts: the classes of its parts, whose keys are active there, too.
-        without: the beginnings of the names of actions that do nothing there, though a part has keys for them.
-        fixed: keys that the class handles without a binding, and what they do.
-    """
-
-    title: str
-    parts: tuple[type[DOMNode], ...] = ()
-    without: tuple[str, ...] = ()
-    fixed: tuple[tuple[str, str], ...] = ()
-
 
 Lines = dict[str, dict[str, tuple[str, ...]]]
 """The lines of a section: what is done, by which actions, and the keys of each."""
 
 
-ANYWHERE = KeyPlace("Anywhere")
-IN_PANE = KeyPlace("In a pane")
-_MOVING = KeyPlace("Moving and searching")
-_DOCUMENT = KeyPlace("In a file, or where one is shown")
-_SCREEN = KeyPlace("On other screens")
-_QUESTION = KeyPlace("In a question")
-_CLAIMS = KeyPlace(
-    "On the claims of a report",
-    fixed=(
-        ("✗, ?", "signs: a source has something else, or the link was never seen; in nothing that was read"),
-        ("=, ·", "signs: calculated from sources; found in a source, its sentence was not judged"),
-    ),
-)
-_MOVE = Binding.Group("move")
-_EDGES = Binding.Group("first, last (last follows new output)")
-_OPEN = Binding.Group("open")
-_MOVING_GROUPS = (_MOVE, _EDGES, _OPEN)
-_SHARED: Mapping[str, KeyPlace] = {
-    "table.filter": _MOVING,
-    "file.": _DOCUMENT,
-    "table.": _DOCUMENT,
-    "results.": _DOCUMENT,
-    "picture.": _DOCUMENT,
-    "call.origin": _DOCUMENT,
-    "claim.": _CLAIMS,
-    "claims.": _CLAIMS,
-    "find.": _MOVING,
-    "trace.filter": _MOVING,
-    "workspace.leave_filter": _MOVING,
-    "move.fold": _MOVING,
-    "move.unfold": _MOVING,
-    "link.": _SCREEN,
-    "screen.": _SCREEN,
-    "help.": _SCREEN,
-    "form.": _QUESTION,
-    "subagent.": IN_PANE,
-    "agents.read": _SCREEN,
-    "permissions.read": _SCREEN,
-}
-"""Where actions are listed that do the same in many places, by the beginnings of their names."""
-
-CLAIM_DECISION = Binding.Group("accept, reject, open again")
-CLAIM_DOUBTFUL = Binding.Group("next, previous doubtful claim (Enter: its evidence)")
-CLAIM_SCROLL = Binding.Group("scroll the evidence")
-CLAIM_TABLE = Binding.Group("from the report to the table of its claims, and back")
-COPY_FILE = Binding.Group("copy the path, the text")
-FOLD = Binding.Group("fold and unfold; in a table: change the column")
-LINK = Binding.Group("open the link, copy it")
-FILTER = Binding.Group("filter: the rows of a table; calls, by words, tool:news or state:failed")
-KEEP = Binding.Group("no, stay, keep it")
-REMOVE = Binding.Group("remove or delete it; a session only after a question")
-SEARCH = Binding.Group("search or filter, Esc clears it; next, previous match or change")
-UNANSWERED = Binding.Group("no answer: deny or cancel; in another program's session, decide later")
-DECLINE = Binding.Group("decline; a plan: continue planning")
-_SHARED_GROUPS = (UNANSWERED, REMOVE)
+ANYWHERE = PLACES["MainScreen"]
+_IN_PANE = PLACES["Frame"]
 
 
-def key_binding(
-    name: str,
-    keys: str,
-    action: str,
-    description: str = "",
-    group: Binding.Group | None = None,
-    *,
-    priority: bool = False,
-) -> Binding:
-    """Return a binding whose keys can be changed under this name; it is shown in the help, not in a footer."""
-    return Binding(keys, action, description, show=False, priority=priority, id=name, group=group)
-
-
-TO_PROMPT = key_binding("screen.prompt", "i", "app.write", "write in the prompt")
-
-
-def moving(
-    *,
-    up: str = "",
-    down: str = "",
-    page_up: str = "",
-    page_down: str = "",
-    first: str = "",
-    last: str = "",
-    opening: str = "",
-) -> list[Binding]:
-    """Return the bindings that move a cursor, for the actions that are given."""
-    bindings = (
-        key_binding("move.up", "up,k", up, "up", _MOVE),
-        key_binding("move.down", "down,j", down, "down", _MOVE),
-        key_binding("move.page_up", "pageup", page_up, "page up", _MOVE),
-        key_binding("move.page_down", "pagedown", page_down, "page down", _MOVE),
-        key_binding("move.first", "home,g", first, "first", _EDGES),
-        key_binding("move.last", "end,G", last, "last", _EDGES),
-        key_binding("move.open", "enter", opening, "open", _OPEN),
-    )
-    return [each for each in bindings if each.action]
+def place_of(node: type[DOMNode]) -> KeyPlace | None:
+    """Return the place of a class, or of the nearest one it is made from; None without one."""
+    return next((PLACES[base.__name__] for base in node.__mro__ if base.__name__ in PLACES), None)
 
 
 def bindings_of(node: type[DOMNode]) -> Iterator[tuple[KeyPlace, Binding]]:
-    """Give the named bindings of a class and of its parts, each with the place it belongs to."""
-    own: KeyPlace = node.PLACE  # type: ignore[attr-defined]  # `classes_with_place` has checked it
-    for each in (node, *own.parts):
+    """Give the named bindings of a class with a place and of its parts, each with the place it belongs to."""
+    own = place_of(node) or ANYWHERE
+    for each in (node, *getattr(node, "PARTS", ())):
         place, bound = own, set[str]()
         for base in each.__mro__:
             if each is node:
-                place = vars(base).get("PLACE", place)
+                place = PLACES.get(base.__name__, place)
             bindings = [binding for binding in vars(base).get("BINDINGS", ()) if isinstance(binding, Binding)]
             for binding in bindings:
                 is_left_out = not binding.id or not binding.description or binding.id.startswith(own.without)
                 if not is_left_out and not bound.issuperset(binding.key.split(",")):
-                    yield _place_of(binding, place), binding
+                    yield _listed_in(binding, place), binding
             bound.update(key for binding in bindings for key in binding.key.split(","))
 
 
-def _place_of(binding: Binding, own: KeyPlace) -> KeyPlace:
-    if binding.group in _MOVING_GROUPS:
-        return _MOVING
-    if binding.group in _SHARED_GROUPS:
-        return _QUESTION if binding.group == UNANSWERED else _SCREEN
-    name = binding.id or ""
-    shared = (place for start, place in _SHARED.items() if name.startswith(start))
+def _listed_in(binding: Binding, own: KeyPlace) -> KeyPlace:
+    if binding.group in SHARED_GROUPS:
+        return SHARED_GROUPS[binding.group]
+    shared = (place for start, place in SHARED.items() if (binding.id or "").startswith(start))
     return own if own == ANYWHERE else next(shared, own)
 
 
 def classes_with_place(nodes: Iterable[DOMNode]) -> list[type[DOMNode]]:
     """Return the classes of `nodes` that have a place."""
-    return [type(node) for node in nodes if hasattr(node, "PLACE")]
+    return [type(node) for node in nodes if place_of(type(node)) is not None]
 
 
 def _with_own_place_first(node: type[DOMNode]) -> Iterator[tuple[KeyPlace, Binding | None]]:
-    own: KeyPlace = node.PLACE  # type: ignore[attr-defined]
-    if own != ANYWHERE:
+    own = place_of(node)
+    if own is not None and own != ANYWHERE:
         yield own, None
     yield from bindings_of(node)
 
@@ -191,7 +85,7 @@ def sections_of(
         parts = [(place, active)]
         if place == ANYWHERE:
             # Keys that are text work in a pane, but not in the prompt.
-            parts = [(ANYWHERE, tuple(key for key in active if key not in typed)), (IN_PANE, typed)]
+            parts = [(ANYWHERE, tuple(key for key in active if key not in typed)), (_IN_PANE, typed)]
         for section, part in parts:
             lines = found.setdefault(section, {})
             shown = tuple(key for key in part if not typing or key not in typed)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from itertools import chain
 
 from tests.core.test_docs import sections
 from tests.keys_page import classes_with_keys, every_place, named_bindings, together
 from tests.paths import PROJECT
+from ua_tui.tui.keys.bindings import CLASSES, PLACES
 from ua_tui.tui.keys.keymap import STANDARD, TOGETHER, Keys
 from ua_tui.tui.keys.names import shown_key
 from ua_tui.tui.keys.places import bindings_of, sections_of
@@ -19,8 +21,18 @@ FIXED = {
 
 
 def test_every_class_with_keys_belongs_to_a_place_or_shows_them_itself() -> None:
-    known = {base for each in every_place() for part in (each, *each.PLACE.parts) for base in part.__mro__}  # type: ignore[attr-defined]
+    parts = ((each, *getattr(each, "PARTS", ())) for each in every_place())
+    known = {base for part in chain.from_iterable(parts) for base in part.__mro__}
     assert {each.__name__ for each in classes_with_keys() - known} - FIXED == set()
+
+
+def test_every_class_of_the_table_has_its_bindings() -> None:
+    assert {each.__name__ for each in classes_with_keys()} == set(CLASSES)
+
+
+def test_every_place_of_the_table_belongs_to_a_class() -> None:
+    known = {base.__name__ for each in every_place() for base in each.__mro__}
+    assert set(PLACES) - known == {"moving", "document", "question", "claims"}
 
 
 def test_all_bindings_of_an_action_have_the_same_keys() -> None:
