@@ -16,11 +16,7 @@ Receive = Callable[[Event], None]
 _log = logging.getLogger(__name__)
 
 
-def _utc_now() -> datetime:
-    return datetime.now(UTC)
-
-
-class Bus:
+class Bus(msgspec.Struct, eq=False, weakref=True):
     """Publish and subscribe within one process, in the thread of the event loop.
 
     Every subscriber receives every event, in the order of `seq`. An event that a subscriber publishes while it handles
@@ -33,35 +29,24 @@ class Bus:
         mask: removes the secrets of every event that is published.
     """
 
-    def __init__(
-        self,
-        last_seq: int = 0,
-        now: Callable[[], datetime] = _utc_now,
-        mask: Callable[[Event], Event] = lambda event: event,
-    ) -> None:
-        self._seq = last_seq
-        self._now = now
-        self._mask = mask
-        self._subscribers: tuple[Receive, ...] = ()
-        self._failed: set[Receive] = set()
-        self._waiting: deque[Event] = deque()
-        self._delivering = False
-
-    @property
-    def last_seq(self) -> int:
-        """The `seq` of the newest event."""
-        return self._seq
+    last_seq: int = 0
+    now: Callable[[], datetime] = lambda: datetime.now(UTC)
+    mask: Callable[[Event], Event] = lambda event: event
+    _subscribers: tuple[Receive, ...] = ()
+    _failed: set[Receive] = set()
+    _waiting: deque[Event] = msgspec.field(default_factory=deque)
+    _delivering: bool = False
 
     def publish(self, event: Event) -> Event:
         """Stamp an event with its `seq` and time, deliver it to every subscriber, and return the stamped event."""
-        self._seq += 1
-        stamped = msgspec.structs.replace(self._mask(event), seq=self._seq, at=self._now())
+        self.last_seq += 1
+        stamped = msgspec.structs.replace(self.mask(event), seq=self.last_seq, at=self.now())
         self._deliver(stamped)
         return stamped
 
     def forward(self, event: Event) -> None:
         """Deliver an event that is already stamped, as when a journal is replayed."""
-        self._seq = max(self._seq, event.seq)
+        self.last_seq = max(self.last_seq, event.seq)
         self._deliver(event)
 
     def subscribe(self, receive: Receive) -> Callable[[], None]:
@@ -96,7 +81,8 @@ class Bus:
         self._failed.add(receive)
         _log.error(
             "subscriber %s failed on %s: %s",
-            getattr(receive, "__qualname__", receive),
+            # Not its repr, which may have all that it holds.
+            getattr(receive, "__qualname__", type(receive).__name__),
             event.event_name,
             error,
             exc_info=error if first else None,

@@ -3,31 +3,16 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
+
+import msgspec
 
 HEAD_SIZE = 64
 """How many bytes of a file decide."""
 
 _KINDS = tuple(
-    (re.compile(beginning, re.DOTALL), kind, suffix)
-    for beginning, kind, suffix in (
-        (rb"....ftypM4[AB] ", "audio", ".m4a"),
-        (rb"....ftypavif", "image", ".avif"),
-        (rb"....ftypheic", "image", ".heic"),
-        (rb"....ftypqt  ", "video", ".mov"),
-        (rb"....ftyp", "video", ".mp4"),
-        (rb"\x1a\x45\xdf\xa3.*webm", "video", ".webm"),
-        (rb"\x1a\x45\xdf\xa3", "video", ".mkv"),
-        (rb"RIFF....AVI ", "video", ".avi"),
-        (rb"RIFF....WAVE", "audio", ".wav"),
-        (rb"RIFF....WEBP", "image", ".webp"),
-        (rb"ID3", "audio", ".mp3"),
-        (rb"fLaC", "audio", ".flac"),
-        (rb"OggS", "audio", ".ogg"),
-        (rb"\xff[\xf1\xf9]", "audio", ".aac"),
-        (rb"\x89PNG\r\n\x1a\n", "image", ".png"),
-        (rb"\xff\xd8\xff", "image", ".jpg"),
-        (rb"GIF8[79]a", "image", ".gif"),
-    )
+    (re.compile(beginning.encode(), re.DOTALL), kind, suffix)
+    for beginning, kind, suffix in msgspec.json.decode(Path(__file__).with_suffix(".json").read_bytes())
 )
 
 

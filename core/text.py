@@ -75,7 +75,7 @@ def escape_unsafe(json_text: str) -> str:
         return json_text
     # A single search through a large text would block all other threads, and the event loop with them.
     pieces = (json_text[at : at + _PIECE] for at in range(0, len(json_text), _PIECE))
-    return "".join(_UNSAFE_IN_JSON.sub(_escaped, piece) for piece in pieces)
+    return "".join(_UNSAFE_IN_JSON.sub(lambda match: _escape(match[0]), piece) for piece in pieces)
 
 
 def holds_unsafe(encoded: bytes) -> bool:
@@ -85,10 +85,6 @@ def holds_unsafe(encoded: bytes) -> bool:
     # Most characters are plain ASCII, which is removed quickly, and hardly any of the rest is unsafe.
     rest = encoded.translate(None, _PLAIN_BYTES).decode("utf-8", "surrogatepass")
     return _UNSAFE_IN_JSON.search(rest) is not None
-
-
-def _escaped(match: re.Match[str]) -> str:
-    return _escape(match[0])
 
 
 @lru_cache(maxsize=4096)

@@ -11,6 +11,8 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
+import msgspec
+
 from ua_tui.core.agent.attachments.blocks import Attachment
 from ua_tui.core.agent.attachments.mentions import without_mentions
 from ua_tui.core.agent.bounds import REPLY_SECONDS, START_SECONDS, STEP_SECONDS
@@ -38,18 +40,17 @@ exec "$2" -I -m ua_tui.core.concurrency.process_tree "$1"
 """
 
 
-class OrphanGuard:
+class OrphanGuard(msgspec.Struct, eq=False):
     """A small process that ends another one some seconds after this program has ended, unless it is released."""
 
-    def __init__(self, pid: int) -> None:
-        self._pid = pid
-        self._shell: asyncio.subprocess.Process | None = None
+    pid: int
+    _shell: asyncio.subprocess.Process | None = None
 
     async def start(self) -> None:
         """Start the guard; without a shell there is none, which is logged."""
         try:
             self._shell = await asyncio.create_subprocess_exec(
-                "/bin/sh", "-c", _SCRIPT, "ua-tui-guard", str(self._pid), sys.executable,
+                "/bin/sh", "-c", _SCRIPT, "ua-tui-guard", str(self.pid), sys.executable,
                 stdin=asyncio.subprocess.PIPE,
                 stdout=asyncio.subprocess.DEVNULL,
                 stderr=asyncio.subprocess.DEVNULL,

@@ -257,8 +257,8 @@ def _describe_one(action: EarlierAction) -> str:
     tool = clean_line(action.tool, 200)
     if action.state == "running":
         return (
-            f"{tool} was begun with the same arguments by a worker that was lost; whether it succeeded is not known. "
-            "It is not run again: say so in the answer, and continue without it."
+            f"{tool} was begun with the same arguments by a worker that was lost; "
+            "it is not known whether it succeeded. It is not run again: say so in the answer, and continue without it."
         )
     how = "and succeeded" if action.state == "done" else "and failed"
     result = action.result.strip() or "(no text)"

@@ -410,8 +410,6 @@ class AgentLoop:
                     # The agent would retry for minutes; a key that is refused once is always refused.
                     turn.refusal = message
                     self._stopping.ask()
-            case _:
-                return
 
     async def _finish_call(self, raw: RawResult) -> None:
         opened = self._translator.calls.get(raw.tool_use_id)

@@ -93,28 +93,27 @@ _STOP_WITHIN = 6.0
 _ASK_AGAIN = 0.4
 
 
-class Stopping:
+class Stopping(msgspec.Struct, eq=False):
     """Stops the turns of an agent: asks it once or repeatedly, and kills it if it does not stop."""
 
-    def __init__(self, agent: AgentClient) -> None:
-        self._agent = agent
-        self._tasks: set[asyncio.Task[None]] = set()
+    agent: AgentClient
+    _tasks: set[asyncio.Task[None]] = set()
 
     async def stop(self, done: asyncio.Future[Any]) -> None:
         """Stop the turn that ends with `done`, by force if the agent does not stop when asked."""
         try:
             async with asyncio.timeout(_STOP_WITHIN):
-                await self._agent.interrupt()
+                await self.agent.interrupt()
                 await asyncio.shield(done)
         except TimeoutError:
             log.warning("the agent did not stop within %s s and is ended", _STOP_WITHIN)
-            await self._agent.kill()
+            await self.agent.kill()
         except AgentError:
             log.info("the agent ended while it was being stopped")
 
     def ask(self) -> None:
         """Ask once, without waiting for the answer."""
-        self._begin(self._agent.interrupt())
+        self._begin(self.agent.interrupt())
 
     def ask_until(self, done: asyncio.Future[Any]) -> None:
         """Ask repeatedly until `done` is done, without waiting for it; the agent may not listen yet."""
@@ -140,5 +139,5 @@ class Stopping:
 
     async def _ask_until(self, done: asyncio.Future[Any]) -> None:
         while not done.done():
-            await self._agent.interrupt()
+            await self.agent.interrupt()
             await asyncio.wait((done,), timeout=_ASK_AGAIN)

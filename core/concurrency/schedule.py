@@ -7,6 +7,8 @@ import threading
 import time
 from collections.abc import Callable
 
+import msgspec
+
 from ua_tui.core.concurrency.threads import in_context
 
 _log = logging.getLogger(__name__)
@@ -14,7 +16,7 @@ _log = logging.getLogger(__name__)
 Task = Callable[[], None]
 
 
-class Schedule:
+class Schedule(msgspec.Struct, eq=False):
     """Runs planned tasks one at a time, the earliest first, in a daemon thread that begins with the first plan.
 
     The methods may be called from any thread, a task's own among them. Exceptions of a task are logged.
@@ -23,12 +25,11 @@ class Schedule:
         is_stopped: whether a task that runs for long should end.
     """
 
-    def __init__(self, name: str) -> None:
-        self._name = name
-        self._changed = threading.Condition()
-        self._due: dict[Task, float] = {}
-        self.is_stopped = False
-        self._thread: threading.Thread | None = None
+    name: str
+    _changed: threading.Condition = msgspec.field(default_factory=threading.Condition)
+    _due: dict[Task, float] = {}
+    is_stopped: bool = False
+    _thread: threading.Thread | None = None
 
     def plan(self, task: Task, seconds: float = 0.0, *, again: bool = False) -> None:
         """Run a task once after so many seconds; one that is planned keeps its time, unless it is planned `again`."""
@@ -38,7 +39,7 @@ class Schedule:
             self._due[task] = time.monotonic() + seconds
             # A thread that had no memory to wait may have ended.
             if self._thread is None or not self._thread.is_alive():
-                self._thread = threading.Thread(target=in_context(self._run), name=self._name, daemon=True)
+                self._thread = threading.Thread(target=in_context(self._run), name=self.name, daemon=True)
                 self._thread.start()
             self._changed.notify()
 
@@ -63,7 +64,7 @@ class Schedule:
             try:
                 task()
             except Exception:
-                _log.exception("a task of %s failed", self._name)
+                _log.exception("a task of %s failed", self.name)
             del task
 
     def _next(self) -> Task | None:

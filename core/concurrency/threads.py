@@ -12,13 +12,15 @@ from contextvars import copy_context
 from functools import partial
 from typing import ParamSpec, TypeVar
 
+import msgspec
+
 P = ParamSpec("P")
 T = TypeVar("T")
 
 _log = logging.getLogger(__name__)
 
 
-class Coalesced:
+class Coalesced(msgspec.Struct, eq=False):
     """Does one piece of work in its own thread, and repeats it if it was requested again in the meantime.
 
     The thread begins with the first request and ends with `finish`: to start one each time could fail, or never
@@ -30,14 +32,13 @@ class Coalesced:
         interval: the seconds between the end of the work and its next beginning, until `finish` is called.
     """
 
-    def __init__(self, work: Callable[[], None], name: str, *, interval: float = 0.0) -> None:
-        self._work = work
-        self._name = name
-        self._interval = interval
-        self._changed = threading.Condition()
-        self._wanted = False
-        self._finishing = False
-        self._thread: threading.Thread | None = None
+    work: Callable[[], None]
+    name: str
+    interval: float = 0.0
+    _changed: threading.Condition = msgspec.field(default_factory=threading.Condition)
+    _wanted: bool = False
+    _finishing: bool = False
+    _thread: threading.Thread | None = None
 
     def request(self) -> None:
         """Request the work, with the state of now."""
@@ -45,7 +46,7 @@ class Coalesced:
             self._wanted = True
             # One that had no memory to wait may have ended.
             if self._thread is None or not self._thread.is_alive():
-                self._thread = threading.Thread(target=in_context(self._run), name=self._name, daemon=True)
+                self._thread = threading.Thread(target=in_context(self._run), name=self.name, daemon=True)
                 self._thread.start()
             self._changed.notify()
 
@@ -69,11 +70,11 @@ class Coalesced:
                     return
                 self._wanted = False
             try:
-                self._work()
+                self.work()
             except Exception:
-                _log.exception("%s failed", self._name)
+                _log.exception("%s failed", self.name)
             with self._changed:
-                self._changed.wait_for(lambda: self._finishing, self._interval)
+                self._changed.wait_for(lambda: self._finishing, self.interval)
 
 
 def in_context(work: Callable[P, T]) -> Callable[P, T]:

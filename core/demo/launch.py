@@ -10,8 +10,10 @@ import sys
 import tempfile
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import IO
+
+import msgspec
 
 from ua_tui.core.errors import DemoError
 from ua_tui.core.postgres.address import Address
@@ -25,8 +27,7 @@ _MODEL = "claude-sonnet-5"
 _KEY = "demo-key-of-no-value"
 
 
-@dataclass(frozen=True)
-class DemoEndpoints:
+class DemoEndpoints(msgspec.Struct, frozen=True):
     """The addresses of the demo's servers, all on loopback.
 
     `model_url` is for ANTHROPIC_BASE_URL, `composio_url` and `composio_api_key` are for the Composio SDK, and

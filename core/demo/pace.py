@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
+
+import msgspec
 
 PROSE = 34.0
 LONG_INPUT = 92.0
@@ -15,8 +16,7 @@ HURRIED_WORDS = 24
 WORD = re.compile(r"\S+\s*|\s+")
 
 
-@dataclass(frozen=True)
-class Pace:
+class Pace(msgspec.Struct, frozen=True):
     """With `factor` 1.0 a person can follow, 2.0 is twice as slow, and 0 does not wait at all."""
 
     factor: float

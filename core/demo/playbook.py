@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any, Literal
 
@@ -126,8 +125,7 @@ class Playbook(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     opinions: tuple[ScriptedOpinion, ...] = ()
 
 
-@dataclass(frozen=True)
-class Library:
+class Library(msgspec.Struct, frozen=True):
     """All playbooks by name, in order, and the text files beside them."""
 
     playbooks: Mapping[str, Playbook]

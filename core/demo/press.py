@@ -127,12 +127,11 @@ def load_catalogue(text: str, now: datetime) -> Catalogue:
 _PAGE = Template(Path(__file__).with_name("article.html").read_text("utf-8"))
 
 
-class ArticlePages:
+class ArticlePages(msgspec.Struct, eq=False):
     """Serves every host of the invented press by the Host header."""
 
-    def __init__(self, catalogue: Catalogue, pace: Pace) -> None:
-        self._catalogue = catalogue
-        self._pace = pace
+    catalogue: Catalogue
+    pace: Pace
 
     def routes(self) -> list[Route]:
         """The routes for robots.txt and for everything else."""
@@ -140,18 +139,18 @@ class ArticlePages:
 
     async def _robots(self, request: Request) -> Response:
         host = host_of(request)
-        denied = any(a.host == host and a.robots == "deny" for a in self._catalogue.articles)
+        denied = any(a.host == host and a.robots == "deny" for a in self.catalogue.articles)
         rule = "Disallow: /" if denied else "Allow: /"
         return PlainTextResponse(f"User-agent: *\n{rule}\n")
 
     async def _page(self, request: Request) -> Response:
         host = host_of(request)
-        article = self._catalogue.find(host, request.url.path)
+        article = self.catalogue.find(host, request.url.path)
         if article is None or article.status != 200:
             status = article.status if article is not None else 404
             return HTMLResponse(_missing(host), status)
-        await self._pace.wait(article.delay)
-        return HTMLResponse(_article(article, self._catalogue))
+        await self.pace.wait(article.delay)
+        return HTMLResponse(_article(article, self.catalogue))
 
 
 def host_of(request: Request) -> str:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import secrets
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from datetime import UTC, datetime
 
+import msgspec
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import Response
@@ -25,8 +25,7 @@ ARTICLES = "articles.json"
 METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
 
 
-@dataclass(frozen=True)
-class DemoServer:
+class DemoServer(msgspec.Struct, frozen=True):
     """The application, and the key that its Composio stand-in requires."""
 
     app: Starlette

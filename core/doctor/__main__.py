@@ -7,10 +7,10 @@ import json
 import logging
 import os
 import sys
-from dataclasses import asdict
 from typing import Any, get_type_hints
 
 import msgspec
+from msgspec.structs import asdict
 
 from ua_tui.core.doctor.checks import run_checks
 from ua_tui.core.doctor.findings import Check

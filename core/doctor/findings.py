@@ -6,8 +6,9 @@ import asyncio
 import logging
 import time
 from collections.abc import Coroutine, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal
+
+import msgspec
 
 from ua_tui.core.errors import UniversalAgentError
 from ua_tui.core.redaction.redactor import Redactor
@@ -20,8 +21,7 @@ Status = Literal["ok", "warning", "failed", "skipped"]
 _LONGEST = 300
 
 
-@dataclass(frozen=True)
-class Finding:
+class Finding(msgspec.Struct, frozen=True):
     """The outcome of a check: what was found, and what to do about it."""
 
     status: Status
@@ -29,8 +29,7 @@ class Finding:
     advice: str = ""
 
 
-@dataclass(frozen=True)
-class PlannedCheck:
+class PlannedCheck(msgspec.Struct, frozen=True):
     """A check that is not started yet, and how many seconds it may take."""
 
     name: str
@@ -40,8 +39,7 @@ class PlannedCheck:
     required: bool = False
 
 
-@dataclass(frozen=True, kw_only=True)
-class Check:
+class Check(msgspec.Struct, frozen=True, kw_only=True):
     """A finding to be shown: clean texts of one line each, without secrets.
 
     `name` is for programs, `title` for people; no session can start if a `required` check fails. `seconds` is its

@@ -50,7 +50,7 @@ async def check_plugins(settings: Settings) -> Finding:
     problems: list[PluginProblem] = []
     found = await asyncio.to_thread(list_plugins, problems.append)
     if problems:
-        advice = "fix or uninstall it; sessions do without it"
+        advice = "fix or uninstall it; sessions run without it"
         return failed("; ".join(f"{each.plugin}: {each.message}" for each in problems), advice)
     return ok("; ".join(found) or "none")
 

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from msgspec.structs import replace
+
 from ua_tui.core.agent.mcp.client import ask_server
 from ua_tui.core.connections import toolkit, web_reader
 from ua_tui.core.connections.base import WITHOUT_TOOLS, Connection
@@ -27,7 +29,12 @@ async def check_toolkit(connection: Connection | None = None) -> Finding:
         used = connection or toolkit.toolkit_connection(
             toolkit.ToolkitStart(workspace=Path(folder, "session"))
         )
-        return await probe_server(used.servers[toolkit.SERVER], remedy="reinstall ua-tui", folder=folder)
+        finding = await probe_server(used.servers[toolkit.SERVER], remedy="reinstall ua-tui", folder=folder)
+    if finding.status != "ok":
+        return finding
+    tools = toolkit.toolkit_tools()
+    more = len(tools["knowledge"]) + len(tools["sandbox"])
+    return replace(finding, found=f"{finding.found}; {more} more with the knowledge base and the sandbox")
 
 
 async def check_web_reader(settings: Settings) -> Finding:

@@ -62,7 +62,7 @@ async def check_session_model(
                 f"no key, no token and no server. {login.message}", advise("model.nothing_set").remedy
             )
         if model != settings.model:
-            return skipped("with a login only a session can try it")
+            return skipped("only a session can try a login")
         return ok(f"{login.message} Only a session can try it.")
     if verdict.kind == "unknown_model" and model is None and settings.base_url:
         # The agent chooses its default model itself, and may choose another one.

@@ -610,7 +610,7 @@ _STATES = {
     "undecided": "not trusted, and without effect",
     "changed": "changed since the answer about them, and without effect",
     "ignored": "ignored, as the user chose",
-    "partly": "trusted without what decides where data goes",
+    "partly": "trusted, except for what decides where data goes",
     "trusted": "trusted",
 }
 _MOST = 5

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -15,31 +16,7 @@ from ua_tui.core.text import clean_line
 
 ARGUMENT_LIMIT = 120
 
-MAIN_ARGUMENTS = (
-    "query",
-    "queries",
-    "search_query",
-    "q",
-    "urls",
-    "url",
-    "path",
-    "file_path",
-    "filename",
-    "file",
-    "pattern",
-    "command",
-    "code_to_execute",
-    "code",
-    "description",
-    "subject",
-    "title",
-    "recipient_email",
-    "to",
-    "toolkits",
-    "name",
-    "prompt",
-    "thought",
-)
+MAIN_ARGUMENTS: tuple[str, ...] = tuple(msgspec.json.decode(Path(__file__).with_suffix(".json").read_bytes()))
 """Names of arguments, the most informative first."""
 
 

@@ -60,8 +60,6 @@ class EventReplay:
                     yield from self._release(call)
                 case QueryFinished() | SessionFinished():
                     yield from self.rest()
-                case _:
-                    pass
             yield event
 
     def live(self, events: Iterable[Event]) -> Iterator[Event]:

@@ -14,13 +14,7 @@ import msgspec
 
 from ua_tui.core.errors import JournalError
 from ua_tui.core.events.codec import decode_event
-from ua_tui.core.events.types import (
-    Event,
-    QueryFinished,
-    QueryReceived,
-    SessionFinished,
-    SessionStarted,
-)
+from ua_tui.core.events.types import Event, QueryFinished, QueryReceived, SessionFinished, SessionStarted
 from ua_tui.core.records.journal_reader import PastJournal, unreadable
 from ua_tui.core.storage.regular_file import open_regular
 from ua_tui.core.storage.workspace import JOURNAL

@@ -243,8 +243,6 @@ class SessionIndex:
         running = runs_elsewhere(self.folder(summary.name))
         return msgspec.structs.replace(summary, state="running" if running else "crashed")
 
-    # -- the cache ----------------------------------------------------------------------------------
-
     @property
     def _file(self) -> str:
         digest = hashlib.sha256(os.fsencode(self.sessions)).hexdigest()[:16]

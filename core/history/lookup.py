@@ -51,7 +51,14 @@ def find_session(base: Path, wanted: str) -> Path:
     sessions = base / WORKSPACES
     shown, place = clean_line(wanted, 300), clean_line(str(sessions), 300)
     if wanted == LATEST:
-        newest = next((name for name in session_names(base) if _has_journal(sessions / name)), None)
+        newest = next(
+            (
+                name
+                for name in session_names(base)
+                if (journal := sessions / name / JOURNAL).is_file() and not journal.is_symlink()
+            ),
+            None,
+        )
         if newest is None:
             raise SettingsError(
                 f"there is no session in {place}: give a session's folder, or --workspace DIR"
@@ -79,10 +86,6 @@ def _checked(folder: Path) -> Path:
             "`ua-tui sessions` lists those that can"
         )
     return folder
-
-
-def _has_journal(folder: Path) -> bool:
-    return (folder / JOURNAL).is_file() and not (folder / JOURNAL).is_symlink()
 
 
 def _order(name: str) -> tuple[str, int]:

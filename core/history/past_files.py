@@ -77,8 +77,6 @@ class PastFiles:
                     self._note(index, each.path, FileVersion(each.sha256, each.size, at))
             case ev.ToolCallFinished(observation=seen) if seen is not None and seen.stored_at:
                 self._note(index, seen.stored_at, FileVersion("", -1, at))
-            case _:
-                pass
 
     def _note(self, index: int, path: str, version: FileVersion) -> None:
         self._versions.setdefault(path, []).append((index, version))

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+
+import msgspec
 
 from ua_tui.core.events.tool_names import tool_name
 from ua_tui.core.events.types import ASK_USER, EXIT_PLAN, Event, PermissionAnswered, PermissionApplied
@@ -23,8 +24,7 @@ _BY = {
 }
 
 
-@dataclass(frozen=True)
-class PermissionDecision:
+class PermissionDecision(msgspec.Struct, frozen=True):
     """One decision about a tool call.
 
     Attributes:

@@ -13,6 +13,7 @@ from ua_tui.core.errors import JournalError, UniversalAgentError, WorkspaceError
 from ua_tui.core.history.headline import ends_in_order
 from ua_tui.core.history.lookup import session_names
 from ua_tui.core.history.session import runs_elsewhere
+from ua_tui.core.history.stats import SessionStats
 from ua_tui.core.records.formats import TraceInfo
 from ua_tui.core.records.journal_reader import PastJournal
 from ua_tui.core.records.writer import SUMMARY, TRACE, TRANSCRIPT, write_derived
@@ -21,7 +22,6 @@ from ua_tui.core.storage.files import Root
 from ua_tui.core.storage.folders import SAVED_REPORTS, WORKSPACES
 from ua_tui.core.storage.ownership import is_own_session
 from ua_tui.core.storage.workspace import JOURNAL, Workspace
-from ua_tui.core.view.session import SessionView
 
 DERIVED = (TRACE, TRANSCRIPT, SUMMARY)
 """The files that are derived from the journal."""
@@ -36,23 +36,10 @@ _LARGEST_TRACE = 64 << 20
 log = logging.getLogger(__name__)
 
 
-class Rebuilt(msgspec.Struct, frozen=True, kw_only=True):
-    """What was rebuilt, and from what.
-
-    `events` is the number of events that were read, `skipped` of damaged lines, `unknown` of events of a later version,
-    `left_out` of bytes at the beginning of a journal that is too long. `torn` says that the last line has no end.
-    """
-
-    folder: Path
-    events: int
-    skipped: int = 0
-    unknown: int = 0
-    left_out: int = 0
-    torn: bool = False
-
-
-def rebuild(folder: Path, redactor: Redactor) -> Rebuilt:
+def rebuild(folder: Path, redactor: Redactor) -> SessionStats:
     """Write the derived files of a session again; a long journal takes seconds, so call it in a thread.
+
+    Returns how many events were read, and what of the journal could not be.
 
     The facts of `trace.json` that are in no event are kept, if the file can be read.
 
@@ -66,11 +53,23 @@ def rebuild(folder: Path, redactor: Redactor) -> Rebuilt:
         )
     # The journal is read without the lock of the session: a person may want to resume it meanwhile.
     with closing(PastJournal(folder / JOURNAL)) as journal:
-        view, rebuilt = _read(journal, redactor)
+        view = journal.view(redactor)
+        if not view.events:
+            raise JournalError(f"The journal {journal.path} has no events: nothing is rebuilt.")
+        view.keep_unfinished()
+        rebuilt = SessionStats(
+            events=view.events,
+            left_out=journal.left_out,
+            skipped=journal.skipped,
+            unknown=journal.unknown,
+            torn=journal.torn,
+        )
     workspace = Workspace.claim(folder, redactor)
     try:
         if workspace.root.size(JOURNAL) != journal.size:
-            raise WorkspaceError(f"the session in {folder} was resumed meanwhile, which wrote these files")
+            raise WorkspaceError(
+                f"the session in {folder} was resumed in the meantime, which wrote these files"
+            )
         write_derived(workspace, view, _earlier_info(workspace))
     finally:
         workspace.close()
@@ -126,29 +125,8 @@ def _is_behind(folder: Path) -> bool:
     return ahead < 0 or not ends_in_order(folder)
 
 
-def _read(journal: PastJournal, redactor: Redactor) -> tuple[SessionView, Rebuilt]:
-    view = journal.view(redactor)
-    if not view.events:
-        raise JournalError(f"The journal {journal.path} has no events: nothing is rebuilt.")
-    view.keep_unfinished()
-    rebuilt = Rebuilt(
-        folder=journal.path.parent,
-        events=view.events,
-        skipped=journal.skipped,
-        unknown=journal.unknown,
-        left_out=journal.left_out,
-        torn=journal.torn,
-    )
-    return view, rebuilt
-
-
-class _Session(msgspec.Struct):
-    url: str | None = None
-    user_id: str | None = None
-
-
 class _Trace(msgspec.Struct):
-    session_info: _Session = msgspec.field(default_factory=_Session)
+    session_info: TraceInfo = TraceInfo()
     logfire_enabled: bool = False
     trace_id: str | None = None
 
@@ -159,10 +137,5 @@ def _earlier_info(workspace: Workspace) -> TraceInfo:
         trace = msgspec.json.decode(workspace.read(TRACE, _LARGEST_TRACE), type=_Trace)
     except (WorkspaceError, msgspec.MsgspecError, UnicodeDecodeError):
         return TraceInfo()
-    session = trace.session_info
-    return TraceInfo(
-        url=session.url,
-        user_id=session.user_id,
-        logfire_enabled=trace.logfire_enabled,
-        trace_id=trace.trace_id,
-    )
+    enabled, trace_id = trace.logfire_enabled, trace.trace_id
+    return msgspec.structs.replace(trace.session_info, logfire_enabled=enabled, trace_id=trace_id)

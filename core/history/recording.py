@@ -119,8 +119,6 @@ class Recording:
                 kind = "cost"
             case _ if isinstance(event, _ASKS):
                 kind = "permission"
-            case _:
-                pass
         if kind is not None:
             self._marks[kind].append(index)
 
@@ -129,8 +127,6 @@ class Recording:
         if len(self._known) > _MOST:
             del self._known[1::2]
             self._every *= 2
-
-    # -- moments ----------------------------------------------------------------------------------
 
     def events(self, start: int, stop: int) -> list[ev.Event]:
         """Read the events that happened between two positions.
@@ -174,8 +170,6 @@ class Recording:
         marks = self._marks[kind]
         at = bisect_left(marks, position) if direction > 0 else bisect_left(marks, position - 1) - 1
         return marks[at] + 1 if 0 <= at < len(marks) else None
-
-    # -- time -------------------------------------------------------------------------------------
 
     @property
     def seconds(self) -> float:

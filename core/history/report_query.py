@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 
+import msgspec
+
+from ua_tui.core.claims.files import is_report
 from ua_tui.core.errors import SettingsError
 from ua_tui.core.history.versions import TextOrigin, find_origin
 from ua_tui.core.records.journal_reader import read_events
@@ -16,8 +18,7 @@ PAGE_AGE = 7 * 86_400
 """Seconds: how old a page may be, by default, that is not fetched again when a query is asked again."""
 
 
-@dataclass(frozen=True, slots=True)
-class ReportQuery:
+class ReportQuery(msgspec.Struct, frozen=True):
     """The query of a report: its text, the report it is of, and whether it was asked in the demo."""
 
     text: str
@@ -36,16 +37,21 @@ def find_query(report: Path) -> ReportQuery:
     if not report.is_file():
         raise SettingsError(f"there is no report {shown}")
     origin = find_origin(report)
-    if origin is None or not origin.session.is_dir():
-        raise SettingsError(
-            f"the session that wrote {shown} is not here: name a report of a session, or of SAVED_REPORTS"
-        )
+    advice = "name a report in the work_products of a session, or its copy in SAVED_REPORTS"
+    if origin is None:
+        raise SettingsError(f"no session wrote {shown} as its report: {advice}; an export is none")
+    if not origin.session.is_dir():
+        raise SettingsError(f"the session that wrote {shown} is not here: {advice}")
     # What others wrote is asked as nobody's query.
     if not is_own_session(origin.session):
         raise SettingsError(not_own(origin.session, "its reports can be read, but its query is not asked"))
     view = fold(read_events(origin.session))
     artifact = view.artifacts.get(origin.source)
-    call = view.call(artifact.tool_use_id) if artifact is not None else None
+    if artifact is None or not is_report(artifact.path, artifact.kind):
+        raise SettingsError(
+            f"{shown} is no report of its session: `ua-tui again` takes what the agent wrote as one"
+        )
+    call = view.call(artifact.tool_use_id)
     query = (view.query(call.query_id) if call is not None else None) or view.last_query
     if query is None:
         raise SettingsError(f"the session {clean_line(origin.session.name, 100)} has no query to ask again")

@@ -97,5 +97,3 @@ class SessionStats(msgspec.Struct):
                     self._worked_ms += event.duration_ms
                 case SessionFinished():
                     self.end = event
-                case _:
-                    pass

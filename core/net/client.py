@@ -12,10 +12,10 @@ import time
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, AsyncExitStack, contextmanager, nullcontext
-from dataclasses import dataclass
 from functools import partial
 
 import httpx
+import msgspec
 
 from ua_tui.core.errors import ConnectionFailed, FetchRefused, advice_code, advise
 from ua_tui.core.events import units
@@ -80,8 +80,7 @@ _REDIRECTS = {301, 302, 303, 307, 308}
 _RETRIED = {429, 502, 503, 504}
 
 
-@dataclass(frozen=True)
-class Page:
+class Page(msgspec.Struct, frozen=True):
     """A fetched page; `body` is decompressed, and `encoding` is that of its text, empty if it must be guessed."""
 
     url: str
@@ -99,8 +98,7 @@ class Page:
         return self.body.decode(self.encoding or "windows-1252", "replace")
 
 
-@dataclass(frozen=True)
-class _Target:
+class _Target(msgspec.Struct, frozen=True):
     """One request: the URL as people know it, and the URL that is requested."""
 
     url: httpx.URL
@@ -112,8 +110,7 @@ class _Target:
         return f"{self.url.scheme}://{self.url.netloc.decode('ascii')}"
 
 
-@dataclass(frozen=True)
-class _Answer:
+class _Answer(msgspec.Struct, frozen=True):
     status: int
     headers: httpx.Headers
     media_type: str = ""
@@ -142,10 +139,6 @@ class _Deadline:
 
 
 Report = Callable[[str, str], AbstractContextManager[Callable[[int], None]]]
-
-
-def _unreported(_method: str, _address: str) -> AbstractContextManager[Callable[[int], None]]:
-    return nullcontext(lambda _status: None)
 
 
 class Fetcher:
@@ -186,7 +179,7 @@ class Fetcher:
         self._robots = RobotsCache(user_agent) if robots else None
         self._user_agent = user_agent
         self._resolve = resolve
-        self.report: Report = _unreported
+        self.report: Report = lambda _method, _address: nullcontext(lambda _status: None)
         self._transport: httpx.AsyncHTTPTransport | None = None
         self._everywhere = asyncio.Semaphore(concurrency)
         self._hosts: weakref.WeakValueDictionary[str, asyncio.Semaphore] = weakref.WeakValueDictionary()

@@ -9,8 +9,8 @@ import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
 
+import msgspec
 from protego import Protego
 
 from ua_tui.core.errors import FetchRefused
@@ -19,22 +19,20 @@ from ua_tui.core.text import clean_line
 logger = logging.getLogger(__name__)
 
 
-@dataclass
-class _Site:
-    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+class _Site(msgspec.Struct):
+    lock: asyncio.Lock = msgspec.field(default_factory=asyncio.Lock)
     rules: Protego | None = None
     until: float = -math.inf
 
 
-class RobotsCache:
+class RobotsCache(msgspec.Struct, eq=False):
     """A cache of rules by site, for a day; the least recently used sites are dropped.
 
     `user_agent` is the name that rules are looked up for.
     """
 
-    def __init__(self, user_agent: str) -> None:
-        self._user_agent = user_agent
-        self._sites: OrderedDict[str, _Site] = OrderedDict()
+    user_agent: str
+    _sites: OrderedDict[str, _Site] = msgspec.field(default_factory=OrderedDict)
 
     async def check(
         self,
@@ -64,7 +62,7 @@ class RobotsCache:
             rules = site.rules
         finally:
             site.lock.release()
-        if not rules.can_fetch(url, self._user_agent):
+        if not rules.can_fetch(url, self.user_agent):
             raise FetchRefused("the site's robots.txt forbids it; choose another source", code="robots")
 
 

@@ -6,17 +6,17 @@ import json
 import os
 import shutil
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from ua_tui.core.settings.model import Settings
 
 
-@dataclass(frozen=True)
-class Login:
+class Login(msgspec.Struct, frozen=True):
     """The state of the login; `usable` says whether a session can be tried with it."""
 
     usable: bool

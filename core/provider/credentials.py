@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
+import msgspec
 from msgspec.structs import replace
 
 from ua_tui.core.errors import SettingsError
@@ -29,8 +29,7 @@ _SECRETS: tuple[tuple[Service, str], ...] = (
 )
 
 
-@dataclass(frozen=True)
-class Credential:
+class Credential(msgspec.Struct, frozen=True):
     """A credential by its usual name, and where it was found; without a place it is missing."""
 
     service: Service

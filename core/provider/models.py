@@ -9,6 +9,7 @@ import msgspec
 
 from ua_tui.core.errors import SettingsError
 from ua_tui.core.events.types import Event, ModelChosen
+from ua_tui.core.provider.request import DEFAULT_URL
 from ua_tui.core.settings.model import EFFORTS, Effort, Settings
 from ua_tui.core.text import clean_line
 
@@ -53,7 +54,8 @@ class Models:
 
     Attributes:
         choice: the choice for the next queries.
-        known: the models that the agent lists, once it is connected; a custom server may have others.
+        known: the models that the agent lists, once it is connected; at an address of one's own, those of the settings,
+            if there are any.
     """
 
     def __init__(
@@ -64,7 +66,12 @@ class Models:
     ) -> None:
         self._check = check
         self.choice = ModelChoice(settings.model, settings.fallback_model, settings.effort)
-        self.known: tuple[KnownModel, ...] = ()
+        named = dict.fromkeys(filter(None, (settings.model, settings.simple_model, settings.fallback_model)))
+        self.known = tuple(
+            KnownModel(clean_line(name, _LONGEST), about="from your settings") for name in named
+        )
+        # The agent lists the models of Anthropic, whatever another server has that needs a name in the settings.
+        self._is_listed = settings.base_url in (None, DEFAULT_URL) or not named
         self._publish = publish
 
     def choose(self, choice: ModelChoice) -> bool:
@@ -85,6 +92,8 @@ class Models:
 
     def read_list(self, listed: Iterable[Any]) -> None:
         """Read the list of models that the agent gives when it is connected."""
+        if not self._is_listed:
+            return
         found = {}
         for each in listed:
             if isinstance(each, Mapping) and isinstance(name := each.get("value"), str) and name.strip():

@@ -54,35 +54,32 @@ def build_trace(view: SessionView, info: TraceInfo) -> dict[str, Any]:
         "start_time": first.at.isoformat() if first else None,
         "end_time": end.isoformat() if first and end else None,
         "total_duration_seconds": round(end_offset, 3) if first else None,
-        "tool_calls": map(_trace_call, calls),
+        "tool_calls": (
+            {
+                "iteration": call.number,
+                "name": call.name,
+                "id": call.id,
+                "time_offset_seconds": round(call.offset, 3),
+                "input_size_bytes": call.input_size,
+                "input_preview": call.input_preview,
+            }
+            for call in calls
+        ),
         "tool_results": (
-            _result(call) for call in sorted(calls, key=lambda call: call.ended_offset or 0.0) if call.status
+            {
+                "tool_use_id": call.id,
+                "time_offset_seconds": round(call.ended_offset or 0.0, 3),
+                "is_error": call.is_error,
+                "content_size_bytes": call.result_size,
+                "content_preview": call.result_preview,
+            }
+            for call in sorted(calls, key=lambda call: call.ended_offset or 0.0)
+            if call.status
         ),
         "iterations": (_iteration(query, view.last_offset) for query in queries),
         "token_usage": {"input": usage.read, "output": usage.output_tokens, "total": usage.total},
         "logfire_enabled": info.logfire_enabled,
         "trace_id": info.trace_id,
-    }
-
-
-def _trace_call(call: Call) -> dict[str, Any]:
-    return {
-        "iteration": call.number,
-        "name": call.name,
-        "id": call.id,
-        "time_offset_seconds": round(call.offset, 3),
-        "input_size_bytes": call.input_size,
-        "input_preview": call.input_preview,
-    }
-
-
-def _result(call: Call) -> dict[str, Any]:
-    return {
-        "tool_use_id": call.id,
-        "time_offset_seconds": round(call.ended_offset or 0.0, 3),
-        "is_error": call.is_error,
-        "content_size_bytes": call.result_size,
-        "content_preview": call.result_preview,
     }
 
 

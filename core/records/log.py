@@ -105,17 +105,16 @@ class LogFile:
             self._file.close()
 
 
-class SessionLog:
+class SessionLog(msgspec.Struct, eq=False):
     """Writes what happens in a session to run.log; a subscriber of the bus.
 
     Messages are written when they are finished, not piece by piece; a message that never finishes is written at the end
     of its query, as far as it was received.
     """
 
-    def __init__(self, log: LogFile) -> None:
-        self._log = log
-        self._unfinished: dict[tuple[str, str], list[str]] = {}
-        self._calls = OpenCalls()
+    log: LogFile
+    _unfinished: dict[tuple[str, str], list[str]] = {}
+    _calls: OpenCalls = msgspec.field(default_factory=OpenCalls)
 
     def __call__(self, event: ev.Event) -> None:
         """Handle one event of the bus."""
@@ -137,7 +136,7 @@ class SessionLog:
                     self._write(event, kind, "".join(texts) + " [unfinished]")
                 self._write_description(event)
             case ev.AuthRequired():
-                self._log.redactor.add(event.url)
+                self.log.redactor.add(event.url)
                 self._write_description(msgspec.structs.replace(event, url=mask_link(event.url)))
             case _:
                 self._write_description(event)
@@ -146,7 +145,7 @@ class SessionLog:
         description, details = describe(event), ""
         if (ended := self._calls.ended_by(event)) is not None:
             found = ended.finished.observation
-            data = f"[{ended.started.tool_use_id}]\n{self._log.cut(found.text if found is not None else '')}"
+            data = f"[{ended.started.tool_use_id}]\n{self.log.cut(found.text if found is not None else '')}"
         else:
             data, details = self._data(event), "".join(f"\n{each}" for each in description.details)
         self._write(event, description.kind, f"{description.sentence} {data}".rstrip() + details)
@@ -155,18 +154,18 @@ class SessionLog:
         """What only the log has: the ids and arguments of calls, cut to a preview."""
         match event:
             case ev.ToolCallStarted():
-                return f"[{event.tool_use_id}] {self._log.cut(to_json(event.input, '{…}'))}"
+                return f"[{event.tool_use_id}] {self.log.cut(to_json(event.input, '{…}'))}"
             case ev.PermissionAnswered(input=dict() as changed) if event.changes:
-                return f"[{event.tool_use_id}] {self._log.cut(to_json(changed, '{…}'))}"
+                return f"[{event.tool_use_id}] {self.log.cut(to_json(changed, '{…}'))}"
             case ev.PermissionAsked():
-                return self._log.cut(to_json(event.input, "{…}"))
+                return self.log.cut(to_json(event.input, "{…}"))
             case ev.UnknownEvent():
-                return self._log.cut(to_json(event.fields, "{…}"))
+                return self.log.cut(to_json(event.fields, "{…}"))
             case _:
                 return ""
 
     def _write(self, event: ev.Event, kind: str, text: str) -> None:
-        self._log.write(event.at, kind, middle_truncate(text, _MESSAGE))
+        self.log.write(event.at, kind, middle_truncate(text, _MESSAGE))
 
 
 class RootHandler(logging.Handler):
@@ -217,13 +216,12 @@ class RootHandler(logging.Handler):
 _owner: ContextVar[RootHandler | None] = ContextVar("session_log", default=None)
 
 
-class _Installed:
+class _Installed(msgspec.Struct, eq=False):
     """The handlers of the sessions that run in this process, and what logging was before the first of them."""
 
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._handlers: list[RootHandler] = []
-        self._undo: list[Callable[[], object]] = []
+    _lock: threading.Lock = msgspec.field(default_factory=threading.Lock)
+    _handlers: list[RootHandler] = []
+    _undo: list[Callable[[], object]] = []
 
     def has(self, handler: RootHandler) -> bool:
         """Whether a handler is installed."""

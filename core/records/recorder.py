@@ -75,7 +75,7 @@ class SessionRecords:
             else Exports.of(token=token, environ=os.environ, agent=settings.trace_agent),
             labels=Labels(session=workspace.session_id, user=settings.user_id),
             has_content=settings.trace_content,
-            on_failure=in_loop(self._tracing_failed),
+            on_failure=in_loop(lambda error: self._report_tracing(str(error) or type(error).__name__)),
             on_problem=in_loop(self._on_export_problem),
         )
         self.view = self._derived_files.view
@@ -122,9 +122,6 @@ class SessionRecords:
         # Its library is slow to import: this waits until the agent runs and has work.
         if isinstance(event, QueryReceived):
             self.tracer.start()
-
-    def _tracing_failed(self, error: Exception) -> None:
-        self._report_tracing(str(error) or type(error).__name__)
 
     def _on_export_problem(self, destination: Destination, problem: Advice) -> None:
         where = (

@@ -6,6 +6,8 @@ import math
 from collections.abc import Callable
 from typing import Literal
 
+import msgspec
+
 from ua_tui.core.errors import SettingsError
 from ua_tui.core.events.types import (
     BudgetRaised,
@@ -25,7 +27,7 @@ WARN_AT = 0.8
 _RANK = {"none": 0, "warning": 1, "spent": 2}
 
 
-class Budget:
+class Budget(msgspec.Struct, eq=False):
     """Watches what a session costs; a subscriber of the bus, after the one that adds up `costs`.
 
     The warning includes the estimated cost of the running query. That the limit is reached is reported only at the end
@@ -42,39 +44,26 @@ class Budget:
         agent_stops: whether the agent stops itself at the limit.
     """
 
-    def __init__(
-        self,
-        limit_usd: float | None,
-        costs: Callable[[], Costs],
-        publish: Callable[[Event], object],
-        stop: Callable[[], object] = lambda: None,
-        agent_stops: Callable[[], bool] = lambda: True,
-    ) -> None:
-        self._limit = limit_usd
-        self._costs = costs
-        self._publish = publish
-        self._stop = stop
-        self._agent_stops = agent_stops
-        self._calls_tools = False
-        self._stopped = False
-        self._ends_at_limit = False
-        self._is_cleared = False
-        self._reported: Literal["none", "warning", "spent"] = "none"
-
-    @property
-    def limit_usd(self) -> float | None:
-        """The spending limit; None for no limit."""
-        return self._limit
+    limit_usd: float | None
+    costs: Callable[[], Costs]
+    publish: Callable[[Event], object]
+    stop: Callable[[], object] = lambda: None
+    agent_stops: Callable[[], bool] = lambda: True
+    _calls_tools: bool = False
+    _stopped: bool = False
+    _ends_at_limit: bool = False
+    _is_cleared: bool = False
+    _reported: Literal["none", "warning", "spent"] = "none"
 
     @property
     def left_usd(self) -> float | None:
         """What further queries may cost, at least 0; None for no limit."""
-        return None if self._limit is None else max(0.0, self._limit - self._total_usd)
+        return None if self.limit_usd is None else max(0.0, self.limit_usd - self._total_usd)
 
     @property
     def is_spent(self) -> bool:
         """Whether the limit is reached, so that no further query may begin."""
-        return self._limit is not None and self._total_usd >= self._limit
+        return self.limit_usd is not None and self._total_usd >= self.limit_usd
 
     def handle_event(self, event: Event) -> None:
         """Count the cost that an event reports, and warn when it is time."""
@@ -82,10 +71,10 @@ class Budget:
             case MessageFinished(parent_tool_use_id=None, stop_reason=reason):
                 self._calls_tools = reason == "tool_use"
             case TokensSpent(cost_usd=float(), parent_tool_use_id=parent):
-                uncounted = self._is_cleared or (self._calls_tools and not self._agent_stops())
+                uncounted = self._is_cleared or (self._calls_tools and not self.agent_stops())
                 if (parent is not None or uncounted) and self._is_over and not self._stopped:
                     self._stopped = True
-                    self._stop()
+                    self.stop()
                 if not self._stopped:
                     self.check()
             case OpinionGiven():
@@ -95,8 +84,6 @@ class Budget:
                 self._stopped = self._ends_at_limit = False
             case ConversationCleared():
                 self._is_cleared = True
-            case _:
-                return
 
     def note_stop(self) -> None:
         """Record that the query that is about to end was stopped at the limit."""
@@ -116,42 +103,42 @@ class Budget:
             raise SettingsError(
                 f"the limit must be above ${self._total_usd:.2f}, which the session has cost already"
             )
-        self._limit = limit_usd
+        self.limit_usd = limit_usd
         self._reported = "none"
-        self._publish(BudgetRaised(spent_usd=self._total_usd, limit_usd=limit_usd))
+        self.publish(BudgetRaised(spent_usd=self._total_usd, limit_usd=limit_usd))
         self.check()
 
     @property
     def _is_over(self) -> bool:
-        return self._limit is not None and self._total_usd + self._running >= self._limit
+        return self.limit_usd is not None and self._total_usd + self._running >= self.limit_usd
 
     @property
     def _total_usd(self) -> float:
-        return self._costs().spent or 0.0
+        return self.costs().spent or 0.0
 
     @property
     def _running(self) -> float:
-        return sum(self._costs().running.values())
+        return sum(self.costs().running.values())
 
     def check(self) -> None:
         """Report that a threshold is reached, unless that was reported before."""
-        if self._limit is None:
+        if self.limit_usd is None:
             return
         if self.is_spent:
             self._report("spent")
-        elif self._total_usd + self._running >= WARN_AT * self._limit:
+        elif self._total_usd + self._running >= WARN_AT * self.limit_usd:
             self._report("warning")
 
     def _report(self, level: Literal["warning", "spent"], *, refused: bool = False) -> None:
-        if self._limit is None or (not refused and _RANK[level] <= _RANK[self._reported]):
+        if self.limit_usd is None or (not refused and _RANK[level] <= _RANK[self._reported]):
             return
         self._reported = level
         running = self._running if level == "warning" else 0.0
-        self._publish(
+        self.publish(
             BudgetReached(
                 level=level,
                 spent_usd=self._total_usd + running,
-                limit_usd=self._limit,
+                limit_usd=self.limit_usd,
                 refused=refused,
                 stopped=self._ends_at_limit and not refused,
             )

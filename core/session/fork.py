@@ -97,10 +97,10 @@ def fork_session(
     its state.
 
     Raises:
-        SettingsError: the session has no such query.
+        SettingsError: the session has no such query, or is not the user's own.
         JournalError: its journal cannot be read, or is not in order up to the query.
         ConversationGone: what the agent said cannot be found any more.
-        WorkspaceError: the session is not the user's own, or the files cannot be copied.
+        WorkspaceError: the files cannot be copied.
     """
     check_session(folder)
     _beginning(folder)
@@ -168,8 +168,6 @@ class _Cut:
                         break
                 case QueryFinished():
                     open_query = -1
-                case _:
-                    pass
         if before is not None and self.query is None:
             raise SettingsError(
                 f"the session {clean_line(source.session_id, 100)} has no query {clean_line(before, 40)!r}: "
@@ -202,16 +200,11 @@ class _Cut:
                     self.conversations[event.provider_session_id] = None
                 case MessageFinished(parent_tool_use_id=None):
                     self.said = event.message_id
-                case _:
-                    pass
 
     def renamed(self, line: bytes, path: Path) -> bytes:
         """A line of JSON with the folder of the fork in place of that of the session."""
-        return self._folder.sub(lambda _: _in_json(path), line)
-
-    @property
-    def _folder(self) -> re.Pattern[bytes]:
-        return re.compile(re.escape(_in_json(self.source.path)) + rb"(?![\w-])")
+        folder = re.escape(_in_json(self.source.path)) + rb"(?![\w-])"
+        return re.sub(folder, lambda _: _in_json(path), line)
 
 
 def _in_json(path: Path) -> bytes:
@@ -248,8 +241,6 @@ def _saved_in(events: Iterable[Event | None]) -> Iterator[str]:
                 yield name_of(call)
             case ToolCallFinished(observation=found) if found is not None and found.stored_at is not None:
                 yield found.stored_at
-            case _:
-                pass
 
 
 def _sweep(sessions: Path) -> None:
@@ -376,6 +367,7 @@ def _write_records(made: Workspace, cut: _Cut, path: Path, agent_home: Path, *, 
     bus.publish(
         SessionFinished(
             reason="forked",
+            cost_usd=0.0,
             queries=view.query_count,
             tool_calls=view.call_count,
             artifacts=view.artifact_count,

@@ -124,7 +124,7 @@ async def _ask(
         # Each may cost as much as those before it did on average.
         spent = found.cost_usd
         if left is not None and number and (spent is None or spent * (1 + 1 / number) > left):
-            return "the spending limit would be passed"
+            return "the spending limit would be exceeded"
         try:
             reply = await asyncio.wait_for(model.ask(PROMPT, question.text), _PATIENCE)
         except (UniversalAgentError, TimeoutError) as error:
@@ -174,7 +174,8 @@ async def terms_of_past_session(
     """The terms of a session that no program runs, as if it were resumed: its models, its limit, its journal.
 
     Raises:
-        WorkspaceError: another program runs it, or it is somebody else's.
+        SettingsError: it is somebody else's.
+        WorkspaceError: another program runs it.
         JournalError: its journal cannot be read.
         DemoError: the demo's servers do not start.
     """

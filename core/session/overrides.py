@@ -50,8 +50,6 @@ class Overrides(msgspec.Struct):
                 for name in event.overruled:
                     if name in self.chosen:
                         self.chosen[name] = getattr(event, name)
-            case _:
-                pass
 
     def apply(self, settings: Settings, named: Collection[str]) -> ResumedSettings:
         """Apply the choices of the session, except for settings that are `named` for this run.

@@ -163,8 +163,6 @@ class PreviousState(msgspec.Struct):
                 self._run = (0.0, 0.0)
             case QueryReceived() if (number := _NUMBER.match(event.query_id)) is not None:
                 self.last_query = max(self.last_query, int(number[1]))
-            case _:
-                pass
 
     def _track_unfinished(self, event: Event) -> None:
         """Keep what has begun until its end comes."""
@@ -230,8 +228,6 @@ def prepare_resume(
     try:
         demo = beginning_of(folder).demo
         check_session(folder)
-    except WorkspaceError as error:
-        raise SettingsError(str(error)) from error
     except JournalError as error:
         advice = "`ua-tui open` shows what there is, `ua-tui sessions` lists the sessions that can be resumed"
         raise SettingsError(
@@ -241,7 +237,7 @@ def prepare_resume(
         raise SettingsError(f"{folder.name} is not a session of the demo: omit --demo")
     if runs_elsewhere(folder):
         raise SettingsError(
-            f"{folder.name} runs in another program, which must end first; `ua-tui open` shows it meanwhile"
+            f"{folder.name} runs in another program, which must end first; until then `ua-tui open` shows it"
         )
     return replace(settings, demo=demo), Resume(folder, fresh, frozenset(named))
 

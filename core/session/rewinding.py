@@ -62,7 +62,7 @@ class Prepared(msgspec.Struct, frozen=True):
     begun: bool
 
 
-class Rewinding:
+class Rewinding(msgspec.Struct, eq=False):
     """Goes back in a session. Every method blocks: call it in a thread, while no query runs.
 
     Args:
@@ -72,11 +72,10 @@ class Rewinding:
         agent_home: where the command-line agent keeps its state.
     """
 
-    def __init__(self, workspace: Workspace, versions: KeptVersions, base: Path, agent_home: Path) -> None:
-        self._workspace = workspace
-        self._versions = versions
-        self._base = base
-        self._agent_home = agent_home
+    workspace: Workspace
+    versions: KeptVersions
+    base: Path
+    agent_home: Path
 
     def look(self, query_id: str, view: SessionView) -> Prospect:
         """Find out what going back to before a query would change; nothing is changed.
@@ -99,23 +98,23 @@ class Rewinding:
         if said and not begun:
             raise ConversationGone(
                 f"the conversation before the query {query_id} was not found: neither the session's folder nor "
-                f"{self._agent_home} has it"
+                f"{self.agent_home} has it"
             )
-        files = Return(self._workspace.root, new, changes)
+        files = Return(self.workspace.root, new, changes)
         files.check()
         kept_as = fork_session(
-            self._workspace.path,
-            base=self._base,
-            agent_home=self._agent_home,
-            redactor=self._workspace.redactor,
+            self.workspace.path,
+            base=self.base,
+            agent_home=self.agent_home,
+            redactor=self.workspace.redactor,
         )
         for path, lines in transcripts:
-            self._workspace.root.append_lines(path, lines)
-        if actions := list(rows_of(self._workspace, self._events_behind(query_id))):
+            self.workspace.root.append_lines(path, lines)
+        if actions := list(rows_of(self.workspace, self._events_behind(query_id))):
             # What is done again asks.
-            self._workspace.root.write(ACTIONS, msgspec.json.encode(actions))
+            self.workspace.root.write(ACTIONS, msgspec.json.encode(actions))
         # What was changed while the way forward was copied, and before, was changed by hand.
-        self._versions.keep(query_id, "now")
+        self.versions.keep(query_id, "now")
         files.prepare()
         event = SessionRewound(
             query_id=query_id,
@@ -135,13 +134,13 @@ class Rewinding:
         """
         event = prepared.event
         # It may wait in memory, as while the disk is full, or be lost.
-        if _way_back(self._workspace, event.provider_session_id) is None:
+        if _way_back(self.workspace, event.provider_session_id) is None:
             prepared.files.undo()
             raise WorkspaceError("the journal cannot be written: the files stay as they are")
         return prepared.files.complete(event.query_id)
 
     def _plan(self, query_id: str, view: SessionView) -> Plan | None:
-        then, now = self._versions.at(query_id), self._versions.keep(query_id, "now")
+        then, now = self.versions.at(query_id), self.versions.keep(query_id, "now")
         if now is None:
             return None
         # An observer may save a file when its query is over.
@@ -150,10 +149,10 @@ class Rewinding:
             then = self._known_otherwise(query_id, view)
             now = {path: file for path, file in now.items() if path in then}
             by_hand = {path for path, file in now.items() if (path, file.sha256) not in saved}
-            return plan_return(self._workspace.root, then, now, by_hand) if then else None
-        by_hand = self._versions.changed_by_hand(query_id)
+            return plan_return(self.workspace.root, then, now, by_hand) if then else None
+        by_hand = self.versions.changed_by_hand(query_id)
         own = {path for path in by_hand if path in now and (path, now[path].sha256) in saved}
-        return plan_return(self._workspace.root, then, now, by_hand - own)
+        return plan_return(self.workspace.root, then, now, by_hand - own)
 
     def _known_otherwise(self, query_id: str, view: SessionView) -> Files:
         """What the files saved since were when a query began, of which no version was kept: from their other versions.
@@ -167,7 +166,7 @@ class Rewinding:
         for path, artifact in view.artifacts.items():
             if query is None or artifact.saved_at < query.at:
                 continue
-            versions = find_versions(self._workspace.path / path)
+            versions = find_versions(self.workspace.path / path)
             before = (
                 each
                 for each in versions
@@ -176,10 +175,10 @@ class Rewinding:
             if (version := next(before, None)) is None:
                 found[path] = KeptFile("", 0)
             elif version.text is not None:
-                found[path] = self._versions.add(version.text.encode("utf-8", "replace"))
+                found[path] = self.versions.add(version.text.encode("utf-8", "replace"))
             elif version.path is not None and version.size <= LARGEST_FILE:
                 with suppress(OSError):
-                    found[path] = self._versions.add(version.path.read_bytes())
+                    found[path] = self.versions.add(version.path.read_bytes())
         return found
 
     def _outside(self, query_id: str) -> list[str]:
@@ -196,13 +195,13 @@ class Rewinding:
         """The events of a query and of what came after it."""
         return dropwhile(
             lambda event: not (isinstance(event, QueryReceived) and event.query_id == query_id),
-            read_events(self._workspace.path),
+            read_events(self.workspace.path),
         )
 
     def _conversation_before(self, query_id: str) -> tuple[str | None, datetime, str]:
         """The conversation before a query, when the query came, and the last message of the model in it by then."""
         conversation, said = None, ""
-        for event in read_events(self._workspace.path):
+        for event in read_events(self.workspace.path):
             match event:
                 case SessionStarted() | ConversationCleared() | SessionRewound():
                     said = said if event.provider_session_id == conversation else ""
@@ -211,16 +210,14 @@ class Rewinding:
                     said = event.message_id
                 case QueryReceived() if event.query_id == query_id:
                     return conversation, event.at, said
-                case _:
-                    pass
-        raise SettingsError(f"the session {self._workspace.session_id} has no query {query_id}")
+        raise SettingsError(f"the session {self.workspace.session_id} has no query {query_id}")
 
     def _transcripts(
         self, conversation: str, new: str, until: datetime, said: str
     ) -> Iterator[tuple[str, list[bytes]]]:
         """The transcripts of a conversation as they were, under the id of a new one."""
         old_id, new_id = (b'"sessionId":' + msgspec.json.encode(each) for each in (conversation, new))
-        store = ConversationStore(self._workspace, self._agent_home)
+        store = ConversationStore(self.workspace, self.agent_home)
         for path, lines in store.transcripts(conversation, until, said):
             yield path.replace(conversation, new, 1), [line.replace(old_id, new_id) for line in lines]
 

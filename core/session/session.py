@@ -310,8 +310,6 @@ class Session:
                         )
                     case SessionFinished():
                         raise AgentError("the session was closed before the query finished")
-                    case _:
-                        pass
                 if query_id:
                     yield event
                 if isinstance(event, QueryFinished) and event.query_id == query_id:
@@ -527,7 +525,7 @@ class Session:
         """
         is_going = self._going_back is not None and not self._going_back.done()
         if self._finished or is_going or self._at_work.locked():
-            raise AgentError("a query runs: stop it with Esc, then go back")
+            raise AgentError("a query is running: stop it with Esc, then go back")
         # Whoever waits for it may be cancelled; the change of the files may not.
         self._going_back = asyncio.create_task(self._go_back(query_id, changes))
         await asyncio.shield(self._going_back)
@@ -548,7 +546,7 @@ class Session:
         self._queue.pause()
         try:
             for reason in (await asyncio.to_thread(self._rewinding.change_files, prepared)).values():
-                self._report("records", AgentError(f"a file did not go back: {reason}"))
+                self._report("records", AgentError(f"a file could not be restored: {reason}"))
         except WorkspaceError as error:
             self._report("records", error)
         try:

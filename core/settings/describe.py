@@ -8,9 +8,11 @@ from __future__ import annotations
 import ast
 import inspect
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+
+import msgspec
+from msgspec.structs import replace
 
 from ua_tui.core.errors import SettingsError, WorkspaceError
 from ua_tui.core.postgres.address import Address
@@ -28,8 +30,7 @@ from ua_tui.core.trust.store import TrustDecision, TrustStore
 HIDDEN = "set, not shown"
 
 
-@dataclass(frozen=True)
-class SettingOrigin:
+class SettingOrigin(msgspec.Struct, frozen=True):
     """One place that sets a setting: the place in words, the line of a file, and the value for display.
 
     `data` is the value in JSON, None if it is empty and so means the default. `held_back` is why the place has no
@@ -43,8 +44,7 @@ class SettingOrigin:
     held_back: str = ""
 
 
-@dataclass(frozen=True)
-class SettingListing:
+class SettingListing(msgspec.Struct, frozen=True):
     """A setting: its value for display, and every place that sets it, the winning one first, those held back last.
 
     Attributes:
@@ -68,8 +68,7 @@ class SettingListing:
     gathered: bool = False
 
 
-@dataclass(frozen=True)
-class StoredSetting:
+class StoredSetting(msgspec.Struct, frozen=True):
     """Where a setting was stored; `warning` says why the stored value does not apply, if so.
 
     `default` is the default for display, if that was requested; `empty` is whether the file has an empty value for it.
@@ -132,8 +131,6 @@ def field_texts() -> dict[str, tuple[str, str]]:
             ) if name in SPECS:
                 summary, _, notes = inspect.cleandoc(content).partition("\n\n")
                 texts[name] = (" ".join(summary.split()), " ".join(notes.split()))
-            case _:
-                pass
     return texts
 
 

@@ -17,7 +17,7 @@ from ua_tui.core.trust.state import FolderTrust
 DOTENV = ".env"
 PROJECT_FILE = "ua-tui.toml"
 
-_WITHOUT_DATA = "you trusted this folder without what decides where your data goes"
+_WITHOUT_DATA = "you trusted this folder, except for what decides where your data goes"
 
 
 class HeldBack(msgspec.Struct, frozen=True):

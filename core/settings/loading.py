@@ -104,7 +104,7 @@ def _refuse_links(base: Path, given: SourcedValue | None) -> None:
         if (base / name).is_symlink():
             folder = clean_line(str(base), 300)
             raise SettingsError(
-                f"{name} in {folder} is a link, which whoever made the folder can have put there: remove it, or "
+                f"{name} in {folder} is a link, which the author of the folder may have put there: remove it, or "
                 f"confirm the folder with --workspace {shlex.quote(folder)}."
             )
 

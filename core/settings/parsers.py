@@ -21,16 +21,7 @@ from ua_tui.core.settings.theme_names import OF_TEXTUAL, OWN_THEMES
 Parse = Callable[[Any], Any]
 
 _KNOWLEDGE = "on, off, the path of a file, such as ./knowledge.db, or postgresql://user@host/database"
-_WORDS = {
-    "1": True,
-    "true": True,
-    "yes": True,
-    "on": True,
-    "0": False,
-    "false": False,
-    "no": False,
-    "off": False,
-}
+_WORDS = dict.fromkeys(("1", "true", "yes", "on"), True) | dict.fromkeys(("0", "false", "no", "off"), False)
 _MODES = ("plan", "default", "acceptEdits", "bypassPermissions")
 _OUTER_COMMA = re.compile(r",(?![^()]*\))")
 _HEADER = re.compile(r"[!#$%&'*+.^_`|~\w-]+\s*:[\t\x20-\x7e\x80-\xff]*", re.ASCII)

@@ -106,7 +106,12 @@ class Places(msgspec.Struct, frozen=True):
         user = from_toml(self.user_file, KNOWN, in_folder=False)
         written = self.folder_settings()
         trust = self.folder_trust(written, skills=self._names_skills((options, environment, user)))
-        layers, held_back = apply_trust(written, trust, user, self._value_of)
+        layers, held_back = apply_trust(
+            written,
+            trust,
+            user,
+            lambda name, given: self.default(name) if given is None else self.checked(name, given),
+        )
         trust = replace(trust, held_back=tuple(dict.fromkeys(each.name for each in held_back)))
         return Sources((options, environment, *layers, user), tuple(held_back), trust)
 
@@ -150,9 +155,6 @@ class Places(msgspec.Struct, frozen=True):
         kinds = (AGENTS, COMMANDS, SKILLS)
         own = [path for each in kinds for path in (self.home / each, self.config_dir / Path(each).name)]
         return any((self.cwd / each).resolve() in {path.resolve() for path in own} for each in kinds)
-
-    def _value_of(self, name: str, given: SourcedValue | None) -> Any:
-        return self.default(name) if given is None else self.checked(name, given)
 
     def default(self, name: str) -> Any:
         """The default of a setting."""

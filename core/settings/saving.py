@@ -24,7 +24,7 @@ def store_settings(path: Path, changes: Mapping[str, Any]) -> Path:
     """Set settings in a TOML file, or remove those whose value is None; returns the file that was written.
 
     `composio.mode` is the key of a table. The file is written completely or not at all, readable by its owner only
-    (0600), and only if it changes. If it is a link, its target is written.
+    (0600), and only if it changes; it is removed when nothing is left in it. If it is a link, its target is written.
 
     Raises:
         SettingsError: it cannot be read, is not valid TOML, or cannot be written; it is unchanged then.
@@ -34,7 +34,10 @@ def store_settings(path: Path, changes: Mapping[str, Any]) -> Path:
     try:
         # Settings files are often links into another folder.
         written = path.resolve()
-        if after != before:
+        if before.strip() and not after.strip() and not path.is_symlink():
+            # Without a setting or a comment a file says nothing.
+            Root(written.parent).remove(written.name)
+        elif after != before:
             Root(written.parent, create=True).write(written.name, after.encode())
     except (WorkspaceError, OSError, RuntimeError) as error:
         raise SettingsError(f"Nothing was stored in {path}: {error}") from error

@@ -2,30 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import msgspec
+
 OWN_THEMES = {"dark": "ua-dark", "light": "ua-light", "ansi": "ua-ansi"}
 """Our own themes, by the names of the setting, with their names in Textual."""
 
-OF_TEXTUAL = (
-    "ansi-dark",
-    "ansi-light",
-    "atom-one-dark",
-    "atom-one-light",
-    "catppuccin-frappe",
-    "catppuccin-latte",
-    "catppuccin-macchiato",
-    "catppuccin-mocha",
-    "dracula",
-    "flexoki",
-    "gruvbox",
-    "monokai",
-    "nord",
-    "rose-pine",
-    "rose-pine-dawn",
-    "rose-pine-moon",
-    "solarized-dark",
-    "solarized-light",
-    "textual-dark",
-    "textual-light",
-    "tokyo-night",
-)
+OF_TEXTUAL: tuple[str, ...] = tuple(msgspec.json.decode(Path(__file__).with_suffix(".json").read_bytes()))
 """The themes of Textual."""

@@ -20,7 +20,7 @@ from pathlib import Path
 
 from platformdirs import user_state_path
 
-from ua_tui.core.errors import WorkspaceError
+from ua_tui.core.errors import SettingsError, WorkspaceError
 from ua_tui.core.storage.files import AlreadyThere, Root
 from ua_tui.core.storage.workspace import JOURNAL, OWNER
 from ua_tui.core.text import clean_line
@@ -86,10 +86,10 @@ def check_session(folder: Path) -> None:
     """Refuse to resume or fork a session that is not the user's own.
 
     Raises:
-        WorkspaceError: it is not.
+        SettingsError: it is not.
     """
     if not is_own_session(folder):
-        raise WorkspaceError(not_own(folder, "the session can be read, but neither resumed nor forked"))
+        raise SettingsError(not_own(folder, "the session can be read, but neither resumed nor forked"))
 
 
 def _code(key: bytes, *content: object) -> str:

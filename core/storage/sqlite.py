@@ -107,11 +107,10 @@ def opening(path: Path) -> Iterator[None]:
         while time.monotonic() < until:
             try:
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
             except BlockingIOError:
                 time.sleep(PAUSE_SECONDS / 2)
             except OSError:
-                break
-            else:
                 break
         yield
     finally:
@@ -146,8 +145,7 @@ def remove_file(path: Path) -> None:
         OSError: one of them cannot be removed.
     """
     for each in (path, *sidecars(path)):
-        with suppress(FileNotFoundError):
-            os.unlink(each)
+        each.unlink(missing_ok=True)
 
 
 def set_aside(path: Path) -> Path:
@@ -162,8 +160,7 @@ def set_aside(path: Path) -> Path:
     for beside, suffix in ((log, "-wal"), (journal, "-journal")):
         with suppress(FileNotFoundError):
             os.rename(beside, aside.with_name(aside.name + suffix))
-    with suppress(FileNotFoundError):
-        os.unlink(memory)
+    memory.unlink(missing_ok=True)
     return aside
 
 
@@ -277,12 +274,11 @@ def transaction(connection: sqlite3.Connection) -> Iterator[None]:
         while True:
             try:
                 connection.execute("BEGIN IMMEDIATE")
+                break
             except sqlite3.OperationalError as error:
                 if primary_code(error) != sqlite3.SQLITE_BUSY or time.monotonic() > until:
                     raise
                 time.sleep(PAUSE_SECONDS / 4)
-            else:
-                break
     finally:
         connection.execute(f"PRAGMA busy_timeout = {round(BUSY_SECONDS * 1000)}")
     try:

@@ -9,7 +9,7 @@ import atexit
 import json
 import logging
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from importlib.util import find_spec
@@ -28,15 +28,13 @@ from opentelemetry.sdk.trace.export import (
 from opentelemetry.sdk.trace.id_generator import IdGenerator, RandomIdGenerator
 from opentelemetry.sdk.trace.sampling import ALWAYS_ON
 
-from ua_tui.core.errors import Advice, advise
+from ua_tui.core.errors import advise
 from ua_tui.core.events.codec import from_json
 from ua_tui.core.events.types import Event
 from ua_tui.core.redaction.redactor import Redactor, seal_json
 from ua_tui.core.storage.append_file import AppendFile
-from ua_tui.core.telemetry.environment import Exports
-from ua_tui.core.telemetry.export_errors import Destination, ExportMonitor, LibraryLog
+from ua_tui.core.telemetry.export_errors import ExportMonitor, LibraryLog
 from ua_tui.core.telemetry.spans.content import SpanContent
-from ua_tui.core.telemetry.spans.conventions import Labels
 from ua_tui.core.telemetry.spans.tree import SpanTree
 from ua_tui.core.version import VERSION
 
@@ -44,6 +42,7 @@ if TYPE_CHECKING:
     from logfire import Logfire
 
     from ua_tui.core.telemetry.metrics import SessionMetrics
+    from ua_tui.core.telemetry.tracer import Tracer
 
 _log = logging.getLogger(__name__)
 
@@ -94,10 +93,9 @@ class _SessionIds(RandomIdGenerator):
 class SpanPipeline:
     """Turns the events of one session into spans and exports them, with the spans of its child processes.
 
-    Spans go to the file at `path` and to the destinations that `exports` names, nowhere else. The configuration belongs
-    to the session alone: nothing is read from the current folder, nothing is printed, and no other code of the process
-    is traced. Every span has the `labels`, and inputs and outputs if it `has_content`. `on_problem` is called at most
-    once per destination, in some thread, when spans do not arrive there.
+    Spans go to the file of the `tracer` and to the destinations that it exports to, nowhere else. The configuration
+    belongs to the session alone: nothing is read from the current folder, nothing is printed, and no other code of the
+    process is traced. A problem is reported to the tracer at most once per destination.
 
     Attributes:
         tree: makes the spans; it also handles the requests that this program made.
@@ -108,27 +106,15 @@ class SpanPipeline:
         OSError: the file or the state folder cannot be opened.
     """
 
-    def __init__(
-        self,
-        path: Path,
-        *,
-        trace_id: int,
-        root_id: int,
-        token: str | None,
-        exports: Exports,
-        redactor: Redactor,
-        state_dir: Path,
-        labels: Labels,
-        has_content: bool,
-        on_problem: Callable[[Destination, Advice], object],
-    ) -> None:
+    def __init__(self, tracer: Tracer) -> None:
+        exports, on_problem = tracer.exports, tracer.report_problem
         if exports.logfire and find_spec("logfire") is None:
             on_problem("logfire", advise("extra.missing", extra="logfire", what="exporting to Logfire"))
             exports = msgspec.structs.replace(exports, logfire=False)
-        self._redactor = redactor
-        self._labels = labels
-        self._trace_id = trace_id
-        self._local = SimpleSpanProcessor(JsonlSpanExporter(path, redactor))
+        self._redactor = tracer.redactor
+        self._labels = tracer.labels
+        self._trace_id = int(tracer.trace_id, 16)
+        self._local = SimpleSpanProcessor(JsonlSpanExporter(tracer.path, tracer.redactor))
         self._collector: SpanExporter | None = None
         self._logfire: Logfire | None = None
         self.monitor = ExportMonitor("collector", partial(on_problem, "collector"))
@@ -141,9 +127,9 @@ class SpanPipeline:
             # The SDK reads OTEL_BSP_* unless an argument overrides it.
             delay = None if os.environ.get("OTEL_BSP_SCHEDULE_DELAY") else _EXPORT_EVERY_MS
             processors.append(BatchSpanProcessor(self._collector, schedule_delay_millis=delay))
-        ids = _SessionIds(trace_id, root_id)
+        ids = _SessionIds(self._trace_id, int(tracer.root_id, 16))
         resource = _resource() if exports.any or exports.metrics is not None else Resource.get_empty()
-        content = SpanContent(redactor, included=has_content)
+        content = SpanContent(tracer.redactor, included=tracer.has_content)
         self._metrics: SessionMetrics | None = None
         if exports.metrics is not None:
             # Slow to import.
@@ -153,11 +139,11 @@ class SpanPipeline:
             processors.append(self._metrics)
         if exports.logfire:
             self._logfire = _configured_logfire(
-                token,
+                tracer.token,
                 ids,
                 processors,
                 str(resource.attributes["service.name"]),
-                state_dir,
+                tracer.state_dir,
                 logfire_monitor,
             )
             provider = self._logfire.config.get_tracer_provider().provider
@@ -167,7 +153,7 @@ class SpanPipeline:
         else:
             provider = _own_provider(ids, processors, resource)
         self.provider = provider
-        self.tree = SpanTree(provider, content, labels)
+        self.tree = SpanTree(provider, content, tracer.labels)
         # The SDK has no public way to add spans that are finished already.
         self._processors: SpanProcessor = provider._active_span_processor
 

@@ -7,9 +7,9 @@ conventions where there are some, else `ua_tui.*`. No attribute has an id or a t
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal
 
+import msgspec
 from opentelemetry.exporter.otlp.proto.http.metric_exporter import OTLPMetricExporter
 from opentelemetry.metrics import Counter, Histogram, Meter
 from opentelemetry.sdk.metrics import MeterProvider
@@ -29,8 +29,7 @@ _LONG_S = (0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 6.4, 12.8, 25.6, 51.2, 102.4, 204.8, 40
 _TOKENS = tuple(float(4**power) for power in range(14))
 
 
-@dataclass(frozen=True)
-class Instrument:
+class Instrument(msgspec.Struct, frozen=True):
     """A metric: its name, kind, unit and meaning, its own attributes, and the limits of a histogram's buckets."""
 
     name: str

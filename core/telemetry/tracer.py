@@ -93,13 +93,13 @@ class Tracer:
     ) -> None:
         self.trace_id = secrets.token_hex(16)
         self.exports = Exports(logfire=bool(token)) if exports is None else exports
-        self._root_id = secrets.token_hex(8)
-        self._path = path
-        self._redactor = redactor
-        self._state_dir = state_dir
-        self._token = token
-        self._labels = labels
-        self._has_content = has_content
+        self.root_id = secrets.token_hex(8)
+        self.path = path
+        self.redactor = redactor
+        self.state_dir = state_dir
+        self.token = token
+        self.labels = labels
+        self.has_content = has_content
         self._most_waiting = most_waiting
         self._on_failure = on_failure
         self._on_problem = on_problem
@@ -136,19 +136,16 @@ class Tracer:
                 except OSError as error:
                     _log.warning("the spans of the agent's command line are lost: %s", error)
                     return {}
-        return agent_environment(self._relay.url, f"00-{self.trace_id}-{self._root_id}-01")
+        return agent_environment(self._relay.url, f"00-{self.trace_id}-{self.root_id}-01")
 
     def _open_relay(self) -> SpanRelay:
         # Imports a web server.
         from ua_tui.core.telemetry.relay import SpanRelay
 
-        return SpanRelay(self._on_child_spans)
-
-    def _on_child_spans(self, body: bytes) -> None:
-        self._put(
-            "a request with spans of the agent",
-            lambda pipeline: pipeline.on_child_spans(body),
-            200,
+        return SpanRelay(
+            lambda body: self._put(
+                "a request with spans of the agent", lambda pipeline: pipeline.on_child_spans(body), 200
+            )
         )
 
     def __call__(self, event: ev.Event) -> None:
@@ -211,9 +208,10 @@ class Tracer:
     def _none_reachable(self) -> bool:
         return len(self._problems) >= self.exports.logfire + (self.exports.collector is not None)
 
-    def _report_problem(self, destination: Destination, problem: Advice) -> None:
+    def report_problem(self, destination: Destination, problem: Advice) -> None:
+        """Report why spans do not arrive at a destination; called in some thread."""
         self._on_problem(destination, problem)
-        self._problems[destination] = self._redactor.redact(str(problem))
+        self._problems[destination] = self.redactor.redact(str(problem))
         if self._none_reachable:
             self._end_flush()
 
@@ -238,7 +236,7 @@ class Tracer:
         if thread.is_alive():
             if self._pipeline is not None:
                 self._pipeline.give_up(is_late=True)
-            _log.warning("not all spans could be sent within %.1f s; %s has them", deadline, self._path.name)
+            _log.warning("not all spans could be sent within %.1f s; %s has them", deadline, self.path.name)
             return False
         return True
 
@@ -246,18 +244,7 @@ class Tracer:
         try:
             from ua_tui.core.telemetry.exporters import SpanPipeline
 
-            pipeline = self._pipeline = SpanPipeline(
-                self._path,
-                trace_id=int(self.trace_id, 16),
-                root_id=int(self._root_id, 16),
-                token=self._token,
-                exports=self.exports,
-                redactor=self._redactor,
-                state_dir=self._state_dir,
-                labels=self._labels,
-                has_content=self._has_content,
-                on_problem=self._report_problem,
-            )
+            pipeline = self._pipeline = SpanPipeline(self)
             while (item := self._queue.get()) is not None:
                 name, work = item
                 try:

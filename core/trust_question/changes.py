@@ -24,30 +24,8 @@ from ua_tui.core.trust.files import AGENTS, COMMANDS, SKILLS, read_regular
 from ua_tui.core.trust.state import Affects, fingerprint
 
 _LONGEST = 300
-_WORDS: Mapping[str, str] = {
-    "base_url": "the model's server",
-    "api_key": "the model's key",
-    "auth_token": "the model's token",
-    "custom_headers": "headers of requests to the model",
-    "workspace_base": "where sessions are stored",
-    "composio_api_key": "Composio's key",
-    "composio_user_id": "the Composio account",
-    "user_id": "the user in traces and Composio",
-    "web_reader_key": "the web reader's key",
-    "logfire_token": "traces to Logfire with the token",
-    "permission_mode": "the permission mode",
-    "composio_mode": "how Composio is reached",
-    "composio_toolkits": "Composio's toolkits",
-    "composio_disabled_toolkits": "Composio's disabled toolkits",
-    "model": "the model",
-    "simple_model": "the model for simple queries",
-    "fallback_model": "the fallback model",
-    "effort": "how hard the model thinks",
-    "classifier": "the classifier",
-    "max_cost_usd": "the spending limit",
-    "max_turns": "the limit of turns",
-    "context_window": "the context window",
-}
+_WORDS: Mapping[str, str] = msgspec.json.decode(Path(__file__).with_name("settings.json").read_bytes())
+"""Settings in words."""
 
 
 class Change(msgspec.Struct, frozen=True):

@@ -223,7 +223,7 @@ class Return:
         for change in sorted(changes, key=lambda each: each.then is not None):
             try:
                 if not self._change(change):
-                    failed[change.path] = f"'{change.path}' was changed meanwhile: it stays as it is"
+                    failed[change.path] = f"'{change.path}' was changed in the meantime: it stays as it is"
             except WorkspaceError as error:
                 failed[change.path], is_done = f"{error}; the next start of the session tries it again", False
         return failed, is_done

@@ -35,8 +35,6 @@ class FullCall:
                 self.artifacts += (event,)
             case ev.PermissionAnswered(tool_use_id=id_) if id_ == call:
                 self.started, self.changes = self.started.changed_by(event), tuple(event.changes)
-            case _:
-                pass
 
     @property
     def observation(self) -> Observation | None:
@@ -74,6 +72,4 @@ class OpenCalls(dict[str, FullCall]):
                 return EndedCall(call.started, event)
             case ev.PermissionAnswered(tool_use_id=str(call_id)) if call_id in self:
                 self[call_id].add(event)
-            case _:
-                pass
         return None

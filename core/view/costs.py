@@ -132,7 +132,9 @@ class Costs(msgspec.Struct, frozen=True, kw_only=True):
                 return replace(self, context=0)
             case ev.SessionForked():
                 # What the other session spent counts against its own limit.
-                return replace(Costs(inherited=event.cost_usd, limit=self.limit), window=self.window)
+                return replace(
+                    Costs(spent=0.0, inherited=event.cost_usd, limit=self.limit), window=self.window
+                )
             case ev.BudgetReached():
                 level = max(self.level, event.level, key=_LEVELS.index)
                 return replace(self, limit=event.limit_usd, level=level)

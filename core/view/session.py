@@ -87,8 +87,6 @@ class SessionView:
     _query: tuple[str, str] | None = None
     _answer: str = ""
 
-    # -- what others read -------------------------------------------------------------------------
-
     @property
     def last_offset(self) -> float:
         """Seconds from the first query to the last event."""
@@ -135,8 +133,6 @@ class SessionView:
     def notes(self, kind: str) -> list[Note]:
         """The notes of one kind."""
         return [entry for entry in self.entries.values() if isinstance(entry, Note) and entry.kind == kind]
-
-    # -- folding ----------------------------------------------------------------------------------
 
     def then(self, events: Iterable[ev.Event]) -> SessionView:
         """Return the view after more events."""
@@ -256,8 +252,6 @@ class SessionView:
                     )
                     first = event.text.strip().partition("\n")[0]
                     self._change(("t", parent or ""), activity=clean_line(first, _LONGEST_LINE))
-            case _:
-                pass
 
     def _go_back(self, event: ev.SessionRewound) -> None:
         first = self.query(event.query_id)
@@ -382,8 +376,6 @@ class SessionView:
                 sent_back = next((call for call in running if call.agent == name), None)
                 if sent_back is not None:
                     self._change(("t", sent_back.id), sent_back=True)
-            case _:
-                pass
 
     def _add_artifact(self, event: ev.ArtifactSaved | ev.ArtifactChanged) -> None:
         before = self.artifacts.pop(event.path, None)

@@ -11,6 +11,8 @@ from collections import Counter
 from dataclasses import replace
 from typing import TypeVar
 
+import msgspec
+
 from ua_tui.core.pipelines import AfterTool, BeforeTool, Pipelines, ToolErrored
 from ua_tui.core.text import clean_line
 from ua_tui.core.web_reader.blacklist import Blacklist
@@ -30,12 +32,11 @@ _Ended = TypeVar("_Ended", AfterTool, ToolErrored)
 log = logging.getLogger(__name__)
 
 
-class ReaderPolicy:
+class ReaderPolicy(msgspec.Struct, eq=False):
     """The rules of one session: at most two retries per page, and no call for a blacklisted site."""
 
-    def __init__(self, blacklist: Blacklist) -> None:
-        self._blacklist = blacklist
-        self._timed_out: Counter[str] = Counter()
+    blacklist: Blacklist
+    _timed_out: Counter[str] = msgspec.field(default_factory=Counter)
 
     def register(self, pipelines: Pipelines) -> None:
         """Register in a session's tool pipelines, for calls of web readers."""
@@ -46,7 +47,7 @@ class ReaderPolicy:
     def before(self, call: BeforeTool) -> BeforeTool:
         """Deny the call for a page whose site is on the blacklist."""
         url = page_of(call.input)
-        listing = self._blacklist.find(url) if url is not None else None
+        listing = self.blacklist.find(url) if url is not None else None
         if listing is None or call.denied is not None:
             return call
         return replace(call, denied=f"This page is not read: {listing.reason}. Continue without it.")

@@ -3,6 +3,7 @@ from __future__ import annotations
 import logging
 from datetime import UTC, datetime
 
+import msgspec
 import pytest
 
 from ua_tui.core.bus import Bus
@@ -54,6 +55,26 @@ def test_a_failing_subscriber_is_logged_and_the_others_receive(caplog: pytest.Lo
     assert [event.seq for event in seen] == [1, 2]
     assert [record.exc_info is not None for record in caplog.records] == [True, False]
     assert "no room" in caplog.text
+
+
+class Holder(msgspec.Struct, eq=False):
+    """A subscriber that fails and holds a text that is not for a log."""
+
+    text: str = "what was written so far"
+
+    def __call__(self, event: Event) -> None:
+        """Handle one event of the bus."""
+        raise RuntimeError("no room")
+
+
+def test_a_failing_subscriber_is_logged_without_what_it_holds(caplog: pytest.LogCaptureFixture) -> None:
+    bus = Bus()
+    bus.subscribe(Holder())
+    with caplog.at_level(logging.ERROR):
+        bus.publish(query())
+    assert [record.getMessage() for record in caplog.records] == [
+        "subscriber Holder failed on query_received: no room"
+    ]
 
 
 def test_an_event_published_by_a_subscriber_comes_after_the_one_it_answers() -> None:

@@ -68,8 +68,6 @@ class AuthWait(msgspec.Struct, eq=False):
                 self._continue_after_query = False
                 if status == "success":
                     self.continue_query()
-            case _:
-                pass
 
     def finish(self, outcome: AuthOutcome) -> None:
         """Report how the wait ended; when it is complete the agent continues."""

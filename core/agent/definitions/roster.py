@@ -204,8 +204,6 @@ class RosterWatch(msgspec.Struct, eq=False):
                     for definition in self.roster.subagents
                 ]
                 self._report_problems([_named(definition, new) for definition, new in found if new])
-            case _:
-                return
 
     def _new_findings(
         self, definition: SubagentDefinition, servers: Sequence[McpServer]

@@ -119,7 +119,7 @@ class ElicitationGate(msgspec.Struct, eq=False):
         if not self.interactive:
             return _Answer("decline", "headless", _NOBODY)
         if len(self._waiting) >= MOST_PARTS:
-            return _Answer("decline", "program", f"{MOST_PARTS} requests of servers wait already")
+            return _Answer("decline", "program", f"{MOST_PARTS} requests of servers are waiting already")
         return None
 
     async def _put(self, asked: ElicitationAsked) -> _Answer:
@@ -147,7 +147,12 @@ class ElicitationGate(msgspec.Struct, eq=False):
             fields = read_form(request.get("requested_schema"), request.get("property_order"))
         except FormError as error:
             return [], str(error)
-        if any(self._is_masked(text) for each in fields for text in _answers_in(each)):
+        # The name of a field and the values of its options are sent back to the server as they are.
+        if any(
+            self._is_masked(text)
+            for each in fields
+            for text in (each.name, *(option.value for option in each.options))
+        ):
             # What is masked could not be sent back.
             return [], "the names or choices of its form have a secret in them"
         return [self._without_masked_default(each) for each in fields], ""
@@ -184,11 +189,6 @@ class ElicitationGate(msgspec.Struct, eq=False):
 
 def _text(value: object) -> str:
     return value if isinstance(value, str) else ""
-
-
-def _answers_in(form_field: FormField) -> list[str]:
-    """The texts of a field that are sent back to the server as they are."""
-    return [form_field.name, *(option.value for option in form_field.options)]
 
 
 log = logging.getLogger(__name__)

@@ -60,7 +60,7 @@ def _as_tool(function: Any, loaded: Any) -> Any:
     except (NameError, TypeError, ValueError) as error:
         reason = clean_line(str(error), 200)
         raise SettingsError(
-            f"tools: the annotations of {name} cannot be read ({reason}); mend them"
+            f"tools: the annotations of {name} cannot be read ({reason}); correct them"
         ) from error
     for each in parameters:
         if each.kind not in (each.POSITIONAL_OR_KEYWORD, each.KEYWORD_ONLY):

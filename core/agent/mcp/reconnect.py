@@ -155,7 +155,7 @@ class SessionRenewal(msgspec.Struct, eq=False):
         self.report(
             server,
             ConnectionFailed(
-                "its session is over, and a new one is being opened: try again in a moment",
+                "its session has ended, and a new one is being opened: try again in a moment",
                 code="http_404",
             ),
         )
@@ -195,8 +195,6 @@ class StatusPoll(msgspec.Struct, eq=False):
                 self.poll()
             case _ if (ended := self._calls.ended_by(event)) and (server := server_of(ended.started.name)):
                 self._on_end(server, ended)
-            case _:
-                pass
 
     def is_called(self, server: str) -> bool:
         """Whether a call of one of its tools is unfinished."""

@@ -178,8 +178,6 @@ class ServerReferences(msgspec.Struct, eq=False):
         for task in self._work.values():
             task.cancel()
 
-    # -- resources --------------------------------------------------------------------------------
-
     async def _expand(self, text: str) -> Expanded:
         if (call := self.prompt_call(text)) is not None:
             return await self._send_prompt(call)
@@ -230,8 +228,6 @@ class ServerReferences(msgspec.Struct, eq=False):
         written = self.workspace.read(path)
         return path, len(written), sha256(written).hexdigest()
 
-    # -- prompts ----------------------------------------------------------------------------------
-
     async def _send_prompt(self, call: PromptCall) -> Expanded:
         server = call.server
         contents = await self.list(server)
@@ -272,8 +268,6 @@ class ServerReferences(msgspec.Struct, eq=False):
                 text = without_mentions(content)
             texts.append(f"{message.role.capitalize()}: {text}" if several else text)
         return "\n\n".join(texts)
-
-    # -- servers ----------------------------------------------------------------------------------
 
     async def _ask(self, server: str, request: Callable[[Any], Awaitable[_T]]) -> _T:
         await self._wait_while_starting(server)

@@ -6,6 +6,8 @@ import json
 import re
 from pathlib import Path
 
+import msgspec
+
 from ua_tui.core.agent.bounds import PIECE
 
 # Where a call or a connection begins; what is logged before that is about an earlier one.
@@ -25,11 +27,10 @@ _OUTPUT = "Server stderr: "
 _ERROR_LINE = re.compile(r"^[\w.]*(?:error|exception|fatal|panic)\b.*", re.IGNORECASE | re.MULTILINE)
 
 
-class ServerLogs:
+class ServerLogs(msgspec.Struct, eq=False):
     """Reads the logs in the cache of the command line; where a system keeps them elsewhere, nothing is found."""
 
-    def __init__(self, cache: Path) -> None:
-        self._cache = cache
+    cache: Path
 
     def cause_of(self, server: str, error: str) -> str | None:
         """The error of the last call or connection of a server, with what the log says of it; None if that is to come.
@@ -41,7 +42,7 @@ class ServerLogs:
             return error
         folder = "mcp-logs-" + re.sub(r"[^A-Za-z0-9]", "-", server)
         try:
-            newest = max(self._cache.glob(f"*/*/{folder}/*.jsonl"), key=lambda path: path.name)
+            newest = max(self.cache.glob(f"*/*/{folder}/*.jsonl"), key=lambda path: path.name)
             with newest.open("rb") as file:
                 file.seek(max(0, newest.stat().st_size - PIECE))
                 lines = file.read(PIECE).decode("utf-8", "replace").splitlines()

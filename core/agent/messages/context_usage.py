@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -11,24 +12,10 @@ import msgspec
 from ua_tui.core.agent.messages.usage import is_count
 from ua_tui.core.text import clean_line
 
-_NAMES = {
-    "system_prompt": "System prompt",
-    "system_tools": "The agent's own tools",
-    "mcp_tools": "Tools of MCP servers",
-    "mcp_instructions": "Instructions of MCP servers",
-    "custom_agents": "Sub-agents",
-    "skills": "Skills",
-    "memory_files": "Memory files",
-    "messages": "Messages",
-    "autocompact_buffer": "Reserved for a summary",
-    "free_space": "Free",
-}
-_MESSAGES = {
-    "toolResultTokens": "results of tools",
-    "toolCallTokens": "calls",
-    "assistantMessageTokens": "answers",
-    "userMessageTokens": "queries",
-}
+_TABLES = msgspec.json.decode(
+    Path(__file__).with_suffix(".json").read_bytes(), type=dict[str, dict[str, str]]
+)
+_NAMES, _MESSAGES = _TABLES["names"], _TABLES["messages"]
 
 
 class ContextPart(msgspec.Struct, frozen=True):

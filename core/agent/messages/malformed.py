@@ -22,11 +22,10 @@ _Id = Annotated[str, Meta(min_length=1)]
 _Number = Annotated[float, Meta(ge=0, lt=1 << 53)]
 
 
-class MalformedMessages:
+class MalformedMessages(msgspec.Struct, eq=False):
     """Counts what was malformed since the last report, and logs the first of it in detail."""
 
-    def __init__(self) -> None:
-        self._count = 0
+    _count: int = 0
 
     def note(self, problem: str, sample: object = "") -> None:
         """Count a message; `sample` is what was wrong in it."""

@@ -143,8 +143,6 @@ def _is_large(raw: RawResult) -> bool:
                 waiting += part.values()
             case list() | tuple():
                 waiting += part
-            case _:
-                pass
         if size >= LARGE_TEXT or seen + len(waiting) > MOST_ENTRIES:
             return True
     return False

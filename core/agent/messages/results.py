@@ -434,8 +434,6 @@ def _unread(failed: Sequence[Any]) -> str:
                 why = reason if isinstance(reason, str) and reason and not code.startswith("http_") else code
                 why = why.removeprefix("http_").replace("_", " ")
                 found[clean_line(f"{host_of(url) or 'no address'}: {why}", 80)] = None
-            case _:
-                pass
     shown = [*found][:_MOST_UNREAD]
     return ", ".join([*shown, *(["…"] if len(found) > len(shown) else [])])
 

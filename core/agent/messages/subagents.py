@@ -31,12 +31,11 @@ class SubagentTask(msgspec.Struct, frozen=True, kw_only=True):
     open_calls: int = 0
 
 
-class SubagentTasks:
+class SubagentTasks(msgspec.Struct, eq=False):
     """The sub-agents of one connection, by task id."""
 
-    def __init__(self) -> None:
-        self._open: dict[str, _Task] = {}
-        self._stopped: set[str] = set()
+    _open: dict[str, _Task] = {}
+    _stopped: set[str] = set()
 
     def call_of(self, task_id: str) -> str | None:
         """The call that started a running sub-agent."""
@@ -94,8 +93,6 @@ class SubagentTasks:
             case sdk.TaskNotificationMessage() if known:
                 self._open.pop(task_id, None)
                 yield self._finished(task_id, known, message.status, _task_usage(message.usage))
-            case _:
-                return
 
     def feed_update(self, message: sdk.TaskUpdatedMessage) -> Iterator[Event]:
         """Report an end that no notification follows."""

@@ -23,12 +23,7 @@ from ua_tui.core.agent.messages.subagents import SubagentTask, SubagentTasks
 from ua_tui.core.agent.messages.usage import HIGHEST, Prices, Spending, TokenMeter, usage_of
 from ua_tui.core.agent.output_schema import NOT_FITTING
 from ua_tui.core.events.describe import describe_retry
-from ua_tui.core.events.model_problems import (
-    CONNECTION_CLOSED,
-    LOCAL_RETRIES,
-    NO_CONNECTION,
-    NOT_LISTENING,
-)
+from ua_tui.core.events.model_problems import CONNECTION_CLOSED, LOCAL_RETRIES, NO_CONNECTION, NOT_LISTENING
 from ua_tui.core.events.tool_names import tool_name
 from ua_tui.core.events.types import (
     ApiRetry,
@@ -199,8 +194,6 @@ class Translator:
             case sdk.ResultMessage():
                 yield from self.close_message()
                 yield self._result(message)
-            case _:
-                return
 
     def was_called(self, tool_use_id: str) -> bool:
         """Whether a call with this id has started, whatever became of it."""
@@ -273,8 +266,6 @@ class Translator:
                 self._broke_after = time.monotonic() - self._begun
             case {"type": "message_stop"}:
                 yield from self.close_message()
-            case _:
-                return
 
     def _follow_broken(self, opened: _OpenMessage) -> Iterator[Event]:
         """Let a message take the place of the one that broke off, or continue it, as the command line does."""
@@ -470,8 +461,6 @@ class Translator:
                     tokens_before=max(0, _int(counts.get("pre_tokens"), 0)),
                     tokens_after=max(0, _int(counts.get("post_tokens"), 0)),
                 )
-            case _:
-                return
 
     def _retry_reason(self, data: dict[str, Any]) -> tuple[str, str]:
         """Why a request is repeated, and what the model's service said."""

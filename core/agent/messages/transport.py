@@ -235,15 +235,14 @@ class CliTransport:
             self._stderr.close()
 
 
-class RetryReasons:
+class RetryReasons(msgspec.Struct, eq=False):
     """Adds to the message of a retry why the request failed.
 
     Only an entry of the transcript, which follows within a moment, has the words of the model's service: the message is
     held back until then.
     """
 
-    def __init__(self) -> None:
-        self._held: dict[str, Any] | None = None
+    _held: dict[str, Any] | None = None
 
     def explain(self, messages: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
         """Give the messages in order, each of a retry with the `cause`."""

@@ -21,6 +21,8 @@ from pathlib import Path
 from typing import Literal
 from urllib.parse import quote, unquote, urljoin, urlsplit
 
+import msgspec
+
 from ua_tui.core.agent.bounds import PIECE
 from ua_tui.core.agent.permissions.arguments import fold
 
@@ -156,12 +158,11 @@ _TRACKING = re.compile(
 _KEPT = "/?#[]@!$&'()*+,;=:%~-._"
 
 
-class KnownAddresses:
+class KnownAddresses(msgspec.Struct, eq=False):
     """Keeps hashes of the spellings of known addresses, not their text."""
 
-    def __init__(self, most: int = MOST_SPELLINGS) -> None:
-        self._most = most
-        self._known: dict[int, None] = {}
+    most: int = MOST_SPELLINGS
+    _known: dict[int, None] = {}
 
     def __len__(self) -> int:
         return len(self._known)
@@ -171,7 +172,7 @@ class KnownAddresses:
         for spelling in _spellings(address.strip()):
             self._known.pop(spelling, None)
             self._known[spelling] = None
-        while len(self._known) > self._most:
+        while len(self._known) > self.most:
             del self._known[next(iter(self._known))]
 
     def update(self, addresses: Iterable[str]) -> None:
@@ -304,11 +305,11 @@ def _encodings(tail: str) -> Sequence[str]:
     """A path or query as it is, percent-encoded, and with its characters outside of ASCII decoded."""
     if tail.isascii() and "%" not in tail:
         return (tail,)
-    return (tail, quote(tail, safe=_KEPT, errors="surrogatepass"), _decoded(tail))
-
-
-def _decoded(tail: str) -> str:
-    return re.sub(r"(?:%[89a-fA-F][0-9a-fA-F])+", lambda found: _readable(found[0]), tail)
+    return (
+        tail,
+        quote(tail, safe=_KEPT, errors="surrogatepass"),
+        re.sub(r"(?:%[89a-fA-F][0-9a-fA-F])+", lambda found: _readable(found[0]), tail),
+    )
 
 
 def _readable(encoded: str) -> str:

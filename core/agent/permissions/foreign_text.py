@@ -164,8 +164,6 @@ def _found_before(value: Any) -> list[str]:
                 found.append(url)
                 if isinstance(text := rest.get("text"), str):
                     found += addresses_in_text(text, base=url)
-            case _:
-                pass
     return found
 
 
@@ -210,6 +208,4 @@ def texts_in(value: Any) -> tuple[list[tuple[str, str]], bool]:
                 waiting += [(str(name), each, depth + 1) for name, each in reversed(item.items())]
             case list() | tuple():
                 waiting += [(field, each, depth + 1) for each in reversed(item)]
-            case _:
-                pass
     return found, False

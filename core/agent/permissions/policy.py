@@ -128,7 +128,10 @@ class PermissionPolicy(msgspec.Struct):
             return PermissionVerdict.ASK, "the plan is ready", None
         if tool == EXIT_PLAN:
             return PermissionVerdict.ALLOW, "the session is not in plan mode", None
-        if self.mode == "plan" and not _is_plannable(tool, actions):
+        # In plan mode a call must be known to only read or search.
+        if self.mode == "plan" and not (
+            tool in PLANNABLE or all(is_free(each) and each.name not in CONNECTING for each in actions)
+        ):
             return PermissionVerdict.DENY, PLAN_DENIAL, None
         if (rule := self._first_rule("ask", everything)) is not None:
             return PermissionVerdict.ASK, f"the rule {rule.text} asks each time", rule
@@ -218,11 +221,6 @@ class PermissionPolicy(msgspec.Struct):
             )
         except (OSError, ValueError, RuntimeError):
             return False
-
-
-def _is_plannable(tool: str, actions: Iterable[Action]) -> bool:
-    """Whether a call is known to only read or search."""
-    return tool in PLANNABLE or all(is_free(each) and each.name not in CONNECTING for each in actions)
 
 
 def _why_asked(tool: str, actions: Sequence[Action]) -> str:

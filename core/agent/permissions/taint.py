@@ -96,8 +96,6 @@ class Taint(msgspec.Struct, eq=False):
     _asked: dict[str, list[str]] = msgspec.field(default_factory=dict)
     _calls: OpenCalls = msgspec.field(default_factory=OpenCalls)
 
-    # -- what was read ----------------------------------------------------------------------------
-
     @property
     def is_set(self) -> bool:
         """Whether text that is not the user's was read."""
@@ -203,8 +201,6 @@ class Taint(msgspec.Struct, eq=False):
             left -= len(data)
             self.known.update(addresses_in_text(data.decode("utf-8", "replace")))
 
-    # -- the user's words, and the journal ----------------------------------------------------------
-
     def handle_event(self, event: Event) -> None:
         """Learn the addresses in what the user writes and allows."""
         match event:
@@ -220,8 +216,6 @@ class Taint(msgspec.Struct, eq=False):
                 self._asked[event.request_id] = [] if event.is_question else found
             case PermissionAnswered():
                 self._on_answer(event)
-            case _:
-                pass
 
     def restore(self, event: Event) -> None:
         """Restore what one event of the journal shows; reads stored results, so call it in a thread."""
@@ -262,8 +256,6 @@ class Taint(msgspec.Struct, eq=False):
             return ""
         texts, _ = texts_in(blocks)
         return "\n".join(text for field, text in texts if field == "text")
-
-    # -- what goes out ------------------------------------------------------------------------------
 
     def reason_to_ask(self, action: Action) -> str | None:
         """Why a person must be asked about an action, because of what the agent has read; None if nobody must."""

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
+
+import msgspec
 
 from ua_tui.core.connections.composio.errors import advice_for
 from ua_tui.core.connections.composio.sdk import delete_session, sdk_calls, sdk_client, sdk_http
@@ -20,8 +21,7 @@ _MOST_PAGES = 60
 _MOST_CLOSE = 5
 
 
-@dataclass(frozen=True)
-class Toolkit:
+class Toolkit(msgspec.Struct, frozen=True):
     """A toolkit; `status` is the state of its account (`ACTIVE`, `INITIATED`, `EXPIRED`, ...), empty without one.
 
     `needs_account` is false for a toolkit that works without. `offered` says whether the settings give it to sessions.
@@ -39,31 +39,29 @@ class Toolkit:
         return not self.needs_account or self.status == "ACTIVE"
 
 
-@dataclass(frozen=True)
-class AccountLink:
+class AccountLink(msgspec.Struct, frozen=True):
     """The page that connects an account, and the account's id."""
 
     account: str
     url: str
 
 
-class Accounts:
+class Accounts(msgspec.Struct, eq=False):
     """A context manager that asks Composio for accounts, through a session that is deleted at the end.
 
     Use it in a thread: every method waits for the network, and raises ConnectionFailed.
     """
 
-    def __init__(self, settings: Settings) -> None:
-        self._settings = settings
-        self._stack = ExitStack()
-        self._client: Any = None
-        self._session: Any = None
+    settings: Settings
+    _stack: ExitStack = msgspec.field(default_factory=ExitStack)
+    _client: Any = None
+    _session: Any = None
 
     def __enter__(self) -> Accounts:
-        with ExitStack() as stack, sdk_calls(self._settings):
+        with ExitStack() as stack, sdk_calls(self.settings):
             http = stack.enter_context(sdk_http(20.0))
-            self._client = sdk_client(self._settings, http, max_retries=1)
-            user = self._settings.composio_user_id or self._settings.user_id
+            self._client = sdk_client(self.settings, http, max_retries=1)
+            user = self.settings.composio_user_id or self.settings.user_id
             # With every toolkit, also those that the settings disable.
             self._session = self._client.create(user_id=user)
             stack.callback(delete_session, self._session)
@@ -93,23 +91,23 @@ class Accounts:
 
     def link(self, slug: str) -> AccountLink:
         """Start connecting an account."""
-        with sdk_calls(self._settings):
+        with sdk_calls(self.settings):
             request = self._session.authorize(slug)
             url = str(request.redirect_url or "")
         if not url:
-            raise ConnectionFailed(advice_for("no_link", self._settings, slug))
+            raise ConnectionFailed(advice_for("no_link", self.settings, slug))
         return AccountLink(str(request.id), url)
 
     def status(self, link: AccountLink) -> tuple[str, str]:
         """The state of an account, and the service's reason for it if there is one."""
-        with sdk_calls(self._settings):
+        with sdk_calls(self.settings):
             account = self._client.connected_accounts.get(link.account)
             return str(account.status), str(getattr(account, "status_reason", None) or "")
 
     def _pages(self, most: int = _MOST_PAGES, **filters: Any) -> Iterator[Toolkit]:
         cursor: str | None = None
         for _ in range(most):
-            with sdk_calls(self._settings):
+            with sdk_calls(self.settings):
                 page = self._session.toolkits(limit=50, next_cursor=cursor, **filters)
                 found = [self._read(item) for item in page.items]
             yield from found
@@ -120,8 +118,8 @@ class Accounts:
     def _read(self, item: Any) -> Toolkit:
         slug = str(item.slug).lower()
         account = item.connection.connected_account if item.connection is not None else None
-        only = self._settings.composio_toolkits
-        offered = slug in only if only else slug not in self._settings.composio_disabled_toolkits
+        only = self.settings.composio_toolkits
+        offered = slug in only if only else slug not in self.settings.composio_disabled_toolkits
         return Toolkit(
             slug=slug,
             name=str(item.name or item.slug),

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
+
+import msgspec
 
 LINK = "https://connect.composio.example/link/"
 CONNECTABLE = {"gmail": "Gmail", "slack": "Slack"}
 NO_AUTH = {"composio_search": "Composio Search"}
 
 
-@dataclass
-class Account:
+class Account(msgspec.Struct):
     """A connected account; it becomes ACTIVE when its link is opened."""
 
     id: str
@@ -30,11 +30,10 @@ class Account:
         return LINK + self.link_token
 
 
-class Connections:
+class Connections(msgspec.Struct, eq=False):
     """The accounts of all users; like real ones, they outlive sessions."""
 
-    def __init__(self) -> None:
-        self.accounts: dict[str, Account] = {}
+    accounts: dict[str, Account] = {}
 
     def account(self, user_id: str, toolkit: str) -> Account | None:
         """The newest account of a user in a toolkit."""

@@ -7,12 +7,12 @@ import mimetypes
 import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+import msgspec
 from mcp.server.lowlevel import Server
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp_types import (
@@ -31,7 +31,7 @@ from starlette.types import ASGIApp
 
 from ua_tui.core.demo.composio.accounts import CONNECTABLE, NO_AUTH, Account
 from ua_tui.core.demo.composio.services import DemoRemoteSession, Services, ToolFailed
-from ua_tui.core.demo.composio.tools import REMOTE_TOOLS, RemoteTool
+from ua_tui.core.demo.composio.tools import REMOTE_TOOLS
 
 SESSIONS = "/api/v3.1/tool_router/session"
 MCP_PATH = "/tool_router/{session_id}/mcp"
@@ -123,7 +123,18 @@ class ComposioServer:
         return JSONResponse({"session_id": session.id, "deleted": True})
 
     async def _tools(self, request: Request, session: DemoRemoteSession) -> Response:
-        return _page([_tool(tool) for tool in REMOTE_TOOLS])
+        return _page(
+            [
+                {
+                    **_SAME["tool"],
+                    "slug": tool.slug,
+                    "name": tool.title,
+                    "description": tool.description,
+                    "input_parameters": dict(tool.schema),
+                }
+                for tool in REMOTE_TOOLS
+            ]
+        )
 
     async def _toolkits(self, request: Request, session: DemoRemoteSession) -> Response:
         query = request.query_params
@@ -291,16 +302,6 @@ def _session(request: Request, session: DemoRemoteSession) -> dict[str, Any]:
     }
 
 
-def _tool(tool: RemoteTool) -> dict[str, Any]:
-    return {
-        **_SAME["tool"],
-        "slug": tool.slug,
-        "name": tool.title,
-        "description": tool.description,
-        "input_parameters": dict(tool.schema),
-    }
-
-
 def _account(account: Account) -> dict[str, Any]:
     created = stamp(account.created_at)
     value = {"status": account.status, "redirectUrl": account.redirect_url}
@@ -329,22 +330,18 @@ def sandbox_files() -> Mapping[str, bytes]:
     return {name: folder.joinpath(name).read_bytes() for name in RECORDED}
 
 
-@dataclass(frozen=True)
-class _Ticket:
+class _Ticket(msgspec.Struct, frozen=True):
     session_id: str
     path: str
     method: str
 
 
-@dataclass
-class Mounts:
+class Mounts(msgspec.Struct, eq=False):
     """The mount `files` of every session: its files by session and path; a new session has the `recorded` ones."""
 
     recorded: Mapping[str, bytes]
-
-    def __post_init__(self) -> None:
-        self._files: dict[str, dict[str, bytes]] = {}
-        self._tickets: dict[str, _Ticket] = {}
+    _files: dict[str, dict[str, bytes]] = {}
+    _tickets: dict[str, _Ticket] = {}
 
     def files(self, session_id: str) -> dict[str, bytes]:
         """The files of a session by path below the mount."""

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import secrets
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from ua_tui.core.demo.composio.accounts import Connections
 from ua_tui.core.demo.composio.tools import EXECUTED_TOOLS
@@ -25,20 +26,18 @@ CLIP_FOLDER = "downloads"
 CLIP_SUFFIX = ".mp4"
 
 
-@dataclass
-class DemoRemoteSession:
+class DemoRemoteSession(msgspec.Struct):
     """A tool-router session; `word` is the workflow id the real service asks the model to repeat."""
 
     id: str
     user_id: str
     settings: Mapping[str, Any]
-    word: str = field(
+    word: str = msgspec.field(
         default_factory=lambda: secrets.choice(("oak", "birch", "cedar", "elm", "rowan", "willow"))
     )
 
 
-@dataclass(frozen=True)
-class ToolAnswer:
+class ToolAnswer(msgspec.Struct, frozen=True):
     """The answer of a remote tool: an object or plain text."""
 
     content: dict[str, Any] | str
@@ -144,10 +143,27 @@ class Services:
         found = self._catalogue.search("news", _query(arguments), _limit(arguments, 25))
         data: dict[str, Any] = {
             "has_results": bool(found),
-            "news_results": [self._news_row(a) for a in found],
+            "news_results": [
+                {
+                    "date": article.age,
+                    "link": article.url,
+                    "published_at": article.published(self._catalogue.now).strftime("%Y-%m-%d %H:%M:%S UTC"),
+                    "snippet": article.lead,
+                    "source": article.source,
+                    "title": article.title,
+                }
+                for article in found
+            ],
         }
         if arguments.get("include_excerpts"):
-            data["page_excerpts"] = [self._excerpt(a) for a in found]
+            data["page_excerpts"] = [
+                {
+                    "page": article.url,
+                    "excerpt": "\n\n".join(self._catalogue.body(article))[:4_000],
+                    "related_titles": [other.title for other in self._catalogue.related(article)],
+                }
+                for article in found
+            ]
         return data
 
     async def _search_web(self, session: DemoRemoteSession, arguments: dict[str, Any]) -> dict[str, Any]:
@@ -225,16 +241,6 @@ class Services:
             return ToolAnswer(f"The clip could not be written: {error}", failed=True)
         return ToolAnswer(f"Video trimmed successfully to {path.with_name(written.path)}")
 
-    def _news_row(self, article: DemoArticle) -> dict[str, Any]:
-        return {
-            "date": article.age,
-            "link": article.url,
-            "published_at": article.published(self._catalogue.now).strftime("%Y-%m-%d %H:%M:%S UTC"),
-            "snippet": article.lead,
-            "source": article.source,
-            "title": article.title,
-        }
-
     def _citation(self, article: DemoArticle) -> dict[str, Any]:
         return {
             "author": article.author,
@@ -244,13 +250,6 @@ class Services:
             "source": article.source,
             "title": article.title,
             "url": article.url,
-        }
-
-    def _excerpt(self, article: DemoArticle) -> dict[str, Any]:
-        return {
-            "page": article.url,
-            "excerpt": "\n\n".join(self._catalogue.body(article))[:4_000],
-            "related_titles": [other.title for other in self._catalogue.related(article)],
         }
 
 

@@ -10,8 +10,9 @@ import json
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from ua_tui.core.demo.playbook import Library, ScriptedCondition, Step, Steps, Value, any_match
 from ua_tui.core.events.continuation import RESUMED
@@ -24,16 +25,14 @@ _FIGURE = re.compile(r"\d[\d.,]*\d|\d")
 _PLACEHOLDER = re.compile(r"\$\{(\w+)\}")
 
 
-@dataclass(frozen=True)
-class ToolUse:
+class ToolUse(msgspec.Struct, frozen=True):
     """A tool call of the model."""
 
     name: str
     input: Mapping[str, Any]
 
 
-@dataclass(frozen=True)
-class ScriptedTurn:
+class ScriptedTurn(msgspec.Struct, frozen=True):
     """One answer of the model; its first `overloads` requests are rejected, and `speed` multiplies its pace."""
 
     text: str = ""
@@ -43,17 +42,16 @@ class ScriptedTurn:
     speed: float = 1.0
 
 
-class Script:
+class Script(msgspec.Struct, eq=False):
     """Plays the playbooks of a library."""
 
-    def __init__(self, library: Library) -> None:
-        self._library = library
+    library: Library
 
     def next(self, request: Mapping[str, Any]) -> ScriptedTurn:
         """The answer to a Messages API request."""
         conversation = read_conversation(request)
         if CLASSIFIER_MARK in conversation.system or CLASSIFIER_MARK in conversation.query:
-            playbook = self._library.named(conversation.query)
+            playbook = self.library.named(conversation.query)
             return ScriptedTurn(text=playbook.classification if playbook is not None else "COMPLEX")
         if OPINION_MARK in conversation.system:
             return ScriptedTurn(text=self._opinions(conversation.query))
@@ -75,7 +73,7 @@ class Script:
         return self._turn(step, conversation)
 
     def _steps(self, conversation: Conversation) -> Steps | None:
-        playbooks = self._library.playbooks.values()
+        playbooks = self.library.playbooks.values()
         if conversation.is_subagent:
             parts = (part for book in playbooks for part in book.agents.values())
             part = next((part for part in parts if any_match(part.match, conversation.opening)), None)
@@ -86,12 +84,12 @@ class Script:
             for entry in book.entries:
                 if any_match(entry.match, conversation.query):
                     return entry.steps
-        playbook = self._library.named(conversation.query)
+        playbook = self.library.named(conversation.query)
         return playbook.steps if playbook is not None else None
 
     def _turn(self, step: Step, conversation: Conversation) -> ScriptedTurn:
         values = {name: _evaluate(value, conversation) for name, value in step.values.items()}
-        texts = self._library.texts
+        texts = self.library.texts
         calls = tuple(
             ToolUse(_tool_name(call.tool, conversation), _fill(call.input, values, texts))
             for call in step.calls
@@ -110,7 +108,7 @@ class Script:
     def _opinions(self, query: str) -> str:
         """A second opinion on each claim: as it is scripted, else by whether a passage has the claim's words."""
         data = json.loads(query[query.find("{") : query.rfind("}") + 1])
-        scripted = [each for book in self._library.playbooks.values() for each in book.opinions]
+        scripted = [each for book in self.library.playbooks.values() for each in book.opinions]
         found: list[dict[str, Any]] = []
         for claim in data["claims"]:
             known = next((each for each in scripted if any_match((each.match,), claim["sentence"])), None)
@@ -128,7 +126,7 @@ class Script:
     def _introduction(self, conversation: Conversation) -> str:
         if conversation.is_subagent:
             return "This is the scripted demo model. It has no script for this task, so nothing was done."
-        prompts = "\n".join(f"- `{book.prompt}` ({book.title})" for book in self._library.playbooks.values())
+        prompts = "\n".join(f"- `{book.prompt}` ({book.title})" for book in self.library.playbooks.values())
         return f"This is the scripted demo model. It can play:\n\n{prompts}\n\nType one of these to try it."
 
 
@@ -222,15 +220,12 @@ def _rows(value: Value, conversation: Conversation) -> list[Any]:
         outcome = next((o for o in reversed(conversation.outcomes) if o.is_of(value.source)), None)
         rows = _read(value, outcome.text, outcome.data) if outcome is not None else []
     if value.where:
-        rows = [row for row in rows if isinstance(row, dict) and _has(row, value.where)]
+        wanted = value.where.items()
+        rows = [row for row in rows if isinstance(row, dict) and all(row.get(k) == v for k, v in wanted)]
     rows = rows[: value.limit]
     for more in value.plus:
         rows = rows + [row for row in _rows(more, conversation) if row not in rows]
     return rows
-
-
-def _has(row: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
-    return all(row.get(field) == value for field, value in wanted.items())
 
 
 def _read(value: Value, text: str, data: Any) -> list[Any]:
@@ -280,8 +275,7 @@ FOLDERS = (
 )
 
 
-@dataclass(frozen=True)
-class ToolOutcome:
+class ToolOutcome(msgspec.Struct, frozen=True):
     """A finished tool call as the model sees it."""
 
     name: str
@@ -308,8 +302,7 @@ class ToolOutcome:
         )
 
 
-@dataclass(frozen=True)
-class Conversation:
+class Conversation(msgspec.Struct, frozen=True):
     """The parts of a request that a script needs.
 
     `query` is the latest text of a person (or of the agent that delegates); `answers` is how many times the
@@ -365,8 +358,6 @@ def read_conversation(request: Mapping[str, Any]) -> Conversation:
                     answers, last_outcomes, has_spoken = answers - 1, [], False
             case "system":
                 environment += _texts(content)
-            case _:
-                pass
     return Conversation(
         system=system,
         tools=frozenset(str(t.get("name")) for t in request.get("tools") or [] if isinstance(t, dict)),

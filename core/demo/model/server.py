@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any
 
+import msgspec
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
@@ -21,13 +22,12 @@ OVERLOADED_STATUS = 529
 FIRST_TOKEN_SECONDS = 0.45
 
 
-class ModelServer:
+class ModelServer(msgspec.Struct, eq=False):
     """Answers /v1/messages and /v1/messages/count_tokens, streaming or whole, at a given pace."""
 
-    def __init__(self, script: Script, pace: Pace) -> None:
-        self._script = script
-        self._pace = pace
-        self._refusals: Counter[str] = Counter()
+    script: Script
+    pace: Pace
+    _refusals: Counter[str] = msgspec.field(default_factory=Counter)
 
     def routes(self) -> list[Route]:
         """The paths of the API that a Messages client uses."""
@@ -40,7 +40,7 @@ class ModelServer:
         body = await _body(request)
         if body is None:
             return api_error(400, "invalid_request_error", "The body must be a JSON object with messages.")
-        turn = self._script.next(body)
+        turn = self.script.next(body)
         if turn.overloads:
             place = _place(request.headers.get("x-claude-code-session-id", ""), body)
             if self._refusals[place] < turn.overloads:
@@ -53,7 +53,7 @@ class ModelServer:
                 media_type="text/event-stream",
                 headers={"cache-control": "no-cache"},
             )
-        await self._pace.wait(FIRST_TOKEN_SECONDS)
+        await self.pace.wait(FIRST_TOKEN_SECONDS)
         return JSONResponse(_whole(turn, body), headers={"request-id": f"req_demo_{secrets.token_hex(8)}"})
 
     async def _count_tokens(self, request: Request) -> Response:
@@ -68,7 +68,7 @@ class ModelServer:
         start["usage"] = _usage(body, [])
         yield _event("message_start", message=start)
         yield _event("ping")
-        await self._pace.wait(FIRST_TOKEN_SECONDS)
+        await self.pace.wait(FIRST_TOKEN_SECONDS)
         for index, block in enumerate(blocks):
             async for event in self._stream_block(index, block, turn.speed):
                 yield event
@@ -92,7 +92,7 @@ class ModelServer:
                 empty = {"type": "text", "text": ""}
                 text, rate, delta, field = block["text"], PROSE, "text_delta", "text"
         yield _event("content_block_start", index=index, content_block=empty)
-        async for piece in self._pace.pieces(text, rate * speed):
+        async for piece in self.pace.pieces(text, rate * speed):
             yield _event("content_block_delta", index=index, delta={"type": delta, field: piece})
         if block["type"] == "thinking":
             signature = {"type": "signature_delta", "signature": block["signature"]}

@@ -63,8 +63,6 @@ class SpanContent(msgspec.Struct, eq=False):
         found = self.output(text)
         return found | named(result=found.get("output.value"))
 
-    # -- messages ----------------------------------------------------------------------------------
-
     def text_part(self, text: str) -> Part:
         """A part of a message that is text."""
         return {"type": "text", "content": self.long(text)}
@@ -120,31 +118,30 @@ class SpanContent(msgspec.Struct, eq=False):
         return shown, _JSON if is_json else _TEXT
 
 
-class SpanConversation:
+class SpanConversation(msgspec.Struct, eq=False):
     """The queries and answers of a session, as the input and output of its span, which a viewer shows as the whole."""
 
-    def __init__(self, content: SpanContent) -> None:
-        self._content = content
-        self._first_query = ""
-        # The answers, and the queries after the first.
-        self._rest: deque[str] = deque(maxlen=_KEPT_TEXTS)
+    content: SpanContent
+    _first_query: str = ""
+    # The answers, and the queries after the first.
+    _rest: deque[str] = msgspec.field(default_factory=lambda: deque(maxlen=_KEPT_TEXTS))
 
     def on_query(self, text: str) -> None:
         """Add a query."""
         if self._first_query:
-            self._rest.append(f"> {self._content.short(text)}")
+            self._rest.append(f"> {self.content.short(text)}")
         else:
-            self._first_query = self._content.long(text)
+            self._first_query = self.content.long(text)
 
     def on_answer(self, text: str) -> None:
         """Add an answer, unless it is empty."""
         if text:
-            self._rest.append(self._content.long(text))
+            self._rest.append(self.content.long(text))
 
     @property
     def attributes(self) -> dict[str, Value]:
         """The attributes of the session's span."""
-        return self._content.input(self._first_query) | self._content.output("\n\n".join(self._rest))
+        return self.content.input(self._first_query) | self.content.output("\n\n".join(self._rest))
 
 
 def _shown(parts: Sequence[Part], encoded: str) -> tuple[str, str]:

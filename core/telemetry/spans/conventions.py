@@ -1,7 +1,7 @@
 """What a span says in the words of OpenTelemetry's GenAI conventions and of OpenInference: the only table of names.
 
-`facts.toml` names each fact in every convention that has a name for it, and `SPANS` says of which kind a span is. Only
-the span of a turn has its tokens and their cost, as a viewer adds up what it finds in a trace.
+`facts.toml` names each fact in every convention that has a name for it, and `spans.toml` says of which kind a span is.
+Only the span of a turn has its tokens and their cost, as a viewer adds up what it finds in a trace.
 """
 
 from __future__ import annotations
@@ -14,14 +14,8 @@ import msgspec
 
 from ua_tui.core.events.types import Usage
 
-AGENT = "ua-tui"
-"""The name of the main agent."""
-
 SUBAGENT_CALL = "tool_call (sub-agent)"
 """The name in `SPANS` of a call that starts a sub-agent; its span is called like that of any call."""
-
-PROVIDER = "anthropic"
-"""Whose API the model's server speaks."""
 
 Value = str | int | float | bool | tuple[str, ...]
 """What an attribute can be."""
@@ -36,24 +30,11 @@ class Fact(msgspec.Struct, frozen=True):
 
 FACTS = msgspec.toml.decode(Path(__file__).with_name("facts.toml").read_bytes(), type=dict[str, Fact])
 
-SPANS: Mapping[str, Mapping[str, str]] = {
-    "session": {"kind": "CHAIN"},
-    "query": {"kind": "AGENT", "operation": "invoke_agent", "provider": PROVIDER, "agent": AGENT},
-    "conversation_iteration": {"kind": "LLM", "operation": "chat", "provider": PROVIDER, "agent": AGENT},
-    "subagent_iteration": {"kind": "LLM", "operation": "chat", "provider": PROVIDER},
-    "tool_call": {"kind": "TOOL", "operation": "execute_tool"},
-    SUBAGENT_CALL: {"kind": "AGENT", "operation": "invoke_agent", "provider": PROVIDER},
-}
+_TABLES = msgspec.toml.decode(Path(__file__).with_name("spans.toml").read_bytes())
+SPANS: Mapping[str, Mapping[str, str]] = _TABLES["spans"]
 """The facts that follow from the name of a span, without its number; any other span is only a `CHAIN`."""
 
-SHOWN: Mapping[str, tuple[Literal["input", "output"], str]] = {
-    "query_started": ("input", "query"),
-    "query_classification": ("output", "decision"),
-    "thinking": ("output", "text"),
-    "reasoning": ("output", "text"),
-    "observer_artifact_saved": ("output", "path"),
-    "observer_error": ("output", "error"),
-}
+SHOWN: Mapping[str, tuple[Literal["input", "output"], str]] = _TABLES["shown"]
 """The attribute of a span without duration that is its input or its output."""
 
 _OTHER = {"kind": "CHAIN"}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, Literal
 
 import msgspec
@@ -54,39 +55,17 @@ class LogLine(msgspec.Struct, frozen=True):
         return {name: getattr(event, field) for name, field in self.fields.items()}
 
 
-def _same(*names: str) -> dict[str, str]:
-    return {name: name for name in names}
-
-
-_OF_COMPLIANCE = _same("subagent", "rule", "message")
-LOG_LINES: Mapping[type[ev.Event], LogLine] = {
-    ev.QueryClassified: LogLine(
-        "query_classification", _same("decision", "source", "raw_response", "duration_ms")
-    ),
-    ev.PathFellBack: LogLine("fast_path_fallback", _same("tool_name")),
-    ev.PermissionModeChanged: LogLine("permission_mode_changed", _same("previous", "mode", "by")),
-    ev.ArtifactSaved: LogLine(
-        "observer_artifact_saved", _same("path", "size", "observer") | {"type": "kind"}, "call"
-    ),
-    ev.ReportChecked: LogLine(
-        "report_checked",
-        _same("report", "check", "red", "doubtful", "summary", "duration_ms"),
-        "call",
-    ),
-    ev.OpinionGiven: LogLine("second_opinion", _same("report", "model", "requests", "cost_usd")),
-    ev.ObserverFinished: LogLine(
-        "observer_error", _same("observer", "error") | {"tool_id": "tool_use_id"}, "call", is_error=True
-    ),
-    ev.ComplianceFailed: LogLine("subagent_compliance_failed", _OF_COMPLIANCE, "turn", is_error=True),
-    ev.ComplianceEnforced: LogLine("subagent_compliance_enforced", _OF_COMPLIANCE, "turn"),
-}
+LOG_LINES = msgspec.toml.decode(
+    Path(__file__).with_name("log_lines.toml").read_bytes(), type=dict[str, LogLine]
+)
+"""How events are logged, by their names."""
 
 
 def log_line_of(event: ev.Event) -> LogLine | None:
     """How an event is logged; None if it is not: only an observer that fails is."""
     if isinstance(event, ev.ObserverFinished) and event.status != "failed":
         return None
-    return LOG_LINES.get(type(event))
+    return LOG_LINES.get(event.event_name)
 
 
 class SpanMaker:

@@ -145,8 +145,6 @@ class SpanTree:
         if self._session is not None:
             self._end_session_span(self._session, self._last)
 
-    # -- the session and its queries ---------------------------------------------------------------
-
     @property
     def _query_span(self) -> Span | None:
         return self._query[1] if self._query is not None else self._session
@@ -222,8 +220,6 @@ class SpanTree:
             self._query[1].end(now)
             self._query = None
 
-    # -- the turns of the model --------------------------------------------------------------------
-
     def _turn_of(self, message_id: str | None, now: int, number: int | None = None) -> Span | None:
         """The turn of a message or a call of the main agent: the open one, or a new one."""
         agent, turn = self._agent, self._agent.turn
@@ -276,8 +272,6 @@ class SpanTree:
     def _log_text(self, name: str, text: str, parent: Span | None, now: int, message_id: str) -> None:
         if text.strip():
             self._spans.log(name, parent, now, text=text, size=len(text), message_id=message_id)
-
-    # -- tool calls --------------------------------------------------------------------------------
 
     def _call_or_current(self, tool_use_id: str | None) -> Span | None:
         """The span of a call, ended or not; for an unknown call the current turn or query."""

@@ -382,7 +382,7 @@ async def test_a_program_logs_in_by_itself_at_the_server_that_is_configured(
             assert again is not None
             assert (login.access_token, again.access_token) == ("token-1", "token-2")
             await store.forget(target())
-            with pytest.raises(ConnectionFailed, match=r"no login|not used.*issuer"):
+            with pytest.raises(ConnectionFailed, match=r"no login|cannot be used.*issuer"):
                 await current_login(target(issuer="https://auth.example.com"), store)
     assert {each["grant_type"] for each in asked} == {"client_credentials"}
     assert len(asked) == 2
@@ -455,7 +455,7 @@ async def test_metadata_of_somebody_else_is_not_believed(notes: Place, store: Lo
             ("/page", "http://plain.example.* is not encrypted"),
         ):
             message = await failing(LoginTarget("notes", "http", f"{at}{path}", ".mcp.json"), store)
-            assert "the login that notes offers is not used" in message, path
+            assert "the login that notes offers cannot be used" in message, path
             assert re.search(why, message), message
 
 

@@ -137,7 +137,7 @@ def test_a_session_that_is_resumed_meanwhile_is_kept(tmp_path: Path, monkeypatch
         return claim(*given)
 
     monkeypatch.setattr(Workspace, "claim", resumed_meanwhile)
-    with pytest.raises(WorkspaceError, match="was resumed meanwhile"):
+    with pytest.raises(WorkspaceError, match="was resumed in the meantime"):
         rebuild(folder, Redactor())
     assert written(folder) == before
 

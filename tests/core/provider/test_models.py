@@ -59,3 +59,9 @@ def test_what_the_agent_lists_is_tidied() -> None:
         ]
     )
     assert models.known == (KnownModel("opus", "Opus", ""),)
+
+
+def test_at_an_address_of_ones_own_are_the_models_of_the_settings() -> None:
+    models, _ = made(base_url="http://127.0.0.1:8080", model="llama", fallback_model="qwen")
+    models.read_list([{"value": "opus", "displayName": "Opus", "description": "$4/$20 per Mtok"}])
+    assert [known.name for known in models.known] == ["llama", "qwen"]

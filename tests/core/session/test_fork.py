@@ -210,9 +210,9 @@ def events_of(folder: Path) -> list[ev.Event]:
 def test_costs_and_time_before_the_fork_are_not_its_own(recorded: Recorded) -> None:
     fork = recorded.fork("q3")
     costs = state_of(fork).view.costs
-    assert (costs.total, costs.inherited, costs.limit) == (None, 0.5, 1.0)
+    assert (costs.total, costs.inherited, costs.limit) == (0.0, 0.5, 1.0)
     assert state_of(fork).earlier_ms == 0.0
-    assert read_summary(fork, stamp_of(fork)).cost is None
+    assert read_summary(fork, stamp_of(fork)).cost == 0.0
 
 
 def test_without_a_query_it_has_all_of_the_session(recorded: Recorded) -> None:
@@ -344,7 +344,7 @@ def test_a_query_that_is_not_there(recorded: Recorded) -> None:
 def test_a_session_of_somebody_else_or_in_a_moved_folder(recorded: Recorded) -> None:
     moved = recorded.folder.rename(recorded.folder.with_name("session_20260101_000000"))
     recorded.folder = moved
-    with pytest.raises(WorkspaceError, match="trust adopt"):
+    with pytest.raises(SettingsError, match="trust adopt"):
         recorded.fork()
     seal_session(Root(moved))
     assert len(state_of(recorded.fork()).view.queries) == 3
@@ -413,7 +413,7 @@ def test_a_journal_of_another_session_is_refused(recorded: Recorded) -> None:
     other.journal.replace(recorded.journal)
     lines = recorded.journal.read_bytes().replace(b'"cwd":"/"', b'"cwd":"/elsewhere"')
     recorded.journal.write_bytes(lines)
-    with pytest.raises(WorkspaceError, match="not made by this program for this user"):
+    with pytest.raises(SettingsError, match="not made by this program for this user"):
         recorded.fork()
 
 

@@ -137,7 +137,7 @@ async def test_what_was_answered_is_kept_when_the_limit_comes_or_a_request_fails
     found = await ask(terms(left_usd=0.6, publish=events.append), MANY)
     assert found is not None
     assert (found.requests, len(found.opinions)) == (1, 40)
-    assert "the spending limit would be passed" in found.notice
+    assert "the spending limit would be exceeded" in found.notice
     model.fails_at = 3
     found = await ask(terms(publish=events.append), MANY)
     assert found is not None
@@ -199,7 +199,7 @@ async def test_a_running_session_and_that_of_others_do_not_pay(tmp_path: Path, m
         running.close()
     (session.folder / ".owner").write_text("planted")
     before = (session.folder / "journal.jsonl").read_bytes()
-    with pytest.raises(WorkspaceError, match="not made by this program"):
+    with pytest.raises(SettingsError, match="not made by this program"):
         async with terms_of_past_session(session.folder, SETTINGS, Redactor()):
             pass
     assert (session.folder / "journal.jsonl").read_bytes() == before

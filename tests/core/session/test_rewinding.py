@@ -70,7 +70,7 @@ class Kept(Recorded):
         return {path.name: path.read_text() for path in sorted(files)}
 
     def publish(self, prepared: Prepared) -> None:
-        bus, journal = Bus(self.view.seq), Journal(self.journal, self.rewinding._workspace.redactor)
+        bus, journal = Bus(self.view.seq), Journal(self.journal, self.rewinding.workspace.redactor)
         bus.subscribe(journal.append)
         bus.publish(prepared.event)
         journal.close()

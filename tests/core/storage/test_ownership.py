@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.tui.fixture_types import Patch
-from ua_tui.core.errors import WorkspaceError
+from ua_tui.core.errors import SettingsError, WorkspaceError
 from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.core.storage.files import Root
 from ua_tui.core.storage.ownership import check_session, is_own_session, is_sealed, seal, seal_session
@@ -95,7 +95,7 @@ def test_a_session_of_somebody_else_is_not_resumed(folder: Path, name: str) -> N
     assert is_own_session(folder)
     HOSTILE[name](folder)
     with pytest.raises(
-        WorkspaceError, match=r"can be read, but neither resumed nor forked.* `ua-tui trust adopt "
+        SettingsError, match=r"can be read, but neither resumed nor forked.* `ua-tui trust adopt "
     ):
         check_session(folder)
 
@@ -161,7 +161,7 @@ def test_a_damaged_key_recognises_nothing_and_says_so(state: Path, tmp_path: Pat
         ("kind", tmp_path, "te", "xt"),
     ):
         assert not is_sealed(code, *other)
-    with pytest.raises(WorkspaceError, match=r"ownership\.key is damaged: remove it"):
+    with pytest.raises(SettingsError, match=r"ownership\.key is damaged: remove it"):
         check_session(tmp_path)
 
 
