@@ -45,7 +45,22 @@ def print_completion(args: argparse.Namespace) -> int:
     """Print the script of a shell that `shtab` makes of the parsers; returns the exit code."""
     import shtab
 
-    paths = {"FILE": shtab.FILE, "REPORT": shtab.FILE, "PATH": shtab.FILE, "DIR": shtab.DIRECTORY}
+    from ua_tui.core.knowledge.records import KINDS
+    from ua_tui.core.settings.model import EFFORTS
+    from ua_tui.core.settings.theme_names import OF_TEXTUAL, OWN_THEMES
+
+    completed = {
+        **dict.fromkeys(("SESSION", "A", "B"), _SESSIONS),
+        **dict.fromkeys(("FILE", "REPORT", "PATH", "FILE_OR_FOLDER"), shtab.FILE),
+        **dict.fromkeys(("DIR", "FOLDER"), shtab.DIRECTORY),
+    }
+    words = {
+        "COMMAND": [name for name in COMMANDS if name],
+        "LEVEL": EFFORTS,
+        "KIND": KINDS,
+        "MODE": ("default", "acceptEdits", "plan"),
+        "THEME": (*OWN_THEMES, *OF_TEXTUAL),
+    }
     root = argparse.ArgumentParser(prog="ua-tui", allow_abbrev=False)
     names = root.add_subparsers(parser_class=argparse.ArgumentParser)
     for name, command in COMMANDS.items():
@@ -53,10 +68,10 @@ def print_completion(args: argparse.Namespace) -> int:
         # The first query is free text, and would stand where the name of a command is completed.
         add_arguments(parser, command.arguments, only_options=name is None)
         for action in parser._actions:
-            if action.metavar == "SESSION":
-                action.complete = _SESSIONS  # type: ignore[attr-defined]
-            elif isinstance(action.metavar, str) and action.metavar in paths:
-                action.complete = paths[action.metavar]  # type: ignore[attr-defined]
+            if action.metavar in completed:
+                action.complete = completed[action.metavar]  # type: ignore[attr-defined]
+            elif action.metavar in words:
+                action.choices = words[action.metavar]
     sys.stdout.write(shtab.complete(root, args.shell))
     return 0
 

@@ -29,7 +29,7 @@ class CommandLine(msgspec.Struct, frozen=True):
 
     An argument has what `add_argument` of argparse takes, and besides `setting`, the setting that it sets; `group`, a
     heading of the help; and as `type` one of the readers here, a function of a module of `tui/cli`, or the lowest and
-    the highest number. Without `help` it is not shown; `help` may be lines. What `shared` in the file says holds for
+    the highest number. Without `help` it is not shown. What `shared` in the file says holds for
     the arguments of that name of all commands, and `@session` are the options of every session.
     """
 
@@ -112,8 +112,6 @@ def add_arguments(
         how = {"help": argparse.SUPPRESS, **described}
         if setting := how.pop("setting", ""):
             how["dest"] = setting
-        if isinstance(how["help"], list):
-            how["help"] = "\n".join(how["help"])
         if "type" in how:
             how["type"] = _reader(how["type"])
         if how.get("action") == "version":
@@ -137,11 +135,10 @@ def read_arguments(prog: str, command: CommandLine, given: Sequence[str]) -> arg
     add_arguments(options, command.arguments, only_options=True)
     whole = _Parser(prog=prog, description=command.about, allow_abbrev=False)
     add_arguments(whole, command.arguments)
-    if details := command.details or (_list_commands() if command is COMMANDS[None] else []):
-        from textwrap import fill
-
-        whole.formatter_class, whole.epilog = argparse.RawDescriptionHelpFormatter, "\n".join(details)
-        whole.description = fill(command.about, 79)
+    if {"-h", "--help"}.intersection(given):
+        whole.formatter_class = argparse.RawDescriptionHelpFormatter
+        whole.description = _filled([command.about])
+        whole.epilog = _filled(command.details or (_list_commands() if command is COMMANDS[None] else []))
     args, others = options.parse_known_args(given)
     args.prog, args.given = prog, given
     args = whole.parse_args(others, args)
@@ -178,14 +175,26 @@ def command_first(given: Sequence[str]) -> list[str]:
     return list(given)
 
 
-def _list_commands() -> list[str]:
+def _filled(lines: Sequence[str]) -> str:
+    """Wrap paragraphs as argparse wraps the rest, and what follows a command in a column of its own; keep examples."""
+    import re
+    import shutil
     from textwrap import fill
 
-    commands = (
-        fill(command.about, 79, initial_indent=f"  {name:<14}", subsequent_indent=" " * 16)
-        for name, command in COMMANDS.items()
-        if name
-    )
+    width = max(shutil.get_terminal_size().columns - 2, 40)
+    filled = []
+    for line in lines:
+        command = re.match(r"  \S+(?: \S+)* {2,}", line)
+        is_example = line.startswith(" ") and command is None
+        indent = " " * command.end() if command else ""
+        filled.append(
+            line if is_example else fill(line, width, subsequent_indent=indent, break_on_hyphens=False)
+        )
+    return "\n".join(filled)
+
+
+def _list_commands() -> list[str]:
+    commands = (f"  {name:<14}{command.about}" for name, command in COMMANDS.items() if name)
     return ["commands (`ua-tui help COMMAND` shows their options):", *commands]
 
 
@@ -214,13 +223,9 @@ def amount(unit: str) -> Callable[[str], float]:
     return read
 
 
-def _folder(text: str) -> Path | None:
-    return Path(text) if text else None
-
-
 _READERS: Mapping[str, Callable[[str], Any]] = {
     "path": Path,
-    "folder": _folder,
+    "folder": lambda text: Path(text) if text else None,
     "number": float,
     "seconds": amount("seconds"),
     "dollars": amount("dollars"),

@@ -5,17 +5,17 @@ from __future__ import annotations
 import argparse
 import asyncio
 import os
-from dataclasses import asdict
-from typing import TYPE_CHECKING
 
+from msgspec.structs import asdict
+
+from ua_tui.core.doctor.checks import run_checks, run_team_checks
+from ua_tui.core.doctor.findings import Check, can_start
+from ua_tui.core.postgres.address import Address
 from ua_tui.core.text import clean_line
 from ua_tui.tui.cli.arguments import settings_of
 from ua_tui.tui.cli.output import print_json, print_line, quiet_libraries
 from ua_tui.tui.cli.start import report_untrusted
 from ua_tui.tui.terminal.exit_codes import EXIT_FAILED
-
-if TYPE_CHECKING:
-    from ua_tui.core.doctor.findings import Check
 
 MARKS = {"ok": "ok     ", "warning": "WARNING", "failed": "FAILED ", "skipped": "skipped"}
 _OF_SESSION = {True: "a session can start", False: "no session can start: fix the checks that FAILED"}
@@ -30,10 +30,6 @@ def run(args: argparse.Namespace) -> int:
 
     It is 0 if a session can start, or the database can be used; else 1.
     """
-    from ua_tui.core.doctor.checks import run_checks, run_team_checks
-    from ua_tui.core.doctor.findings import can_start
-    from ua_tui.core.postgres.address import Address
-
     address = Address.parse(args.address) if args.address is not None else None
     settings = settings_of(args)
     report_untrusted(settings)

@@ -7,6 +7,7 @@ import sys
 from contextlib import nullcontext, suppress
 from dataclasses import replace
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from ua_tui.core.errors import CredentialsError
@@ -16,13 +17,11 @@ from ua_tui.core.settings.model import Settings
 from ua_tui.core.text import clean_line
 from ua_tui.tui.app.app import UaTuiApp
 from ua_tui.tui.app.controllers.attention import Attention
-from ua_tui.tui.app.port import DEMO, SET_UP, report_to_ask, resumed_folder
+from ua_tui.tui.app.port import DEMO, SET_UP, ToAskAgain, ToResume
 from ua_tui.tui.app.session_source import LiveSource, SessionSource
 from ua_tui.tui.theme.store import store_theme
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from ua_tui.core.concurrency.spawn import Spawn
     from ua_tui.core.session.resume import Resume
     from ua_tui.core.session.session import Session
@@ -49,15 +48,15 @@ def next_session(result: object, settings: Settings) -> NextSession | None:
     Raises:
         SettingsError: the session cannot be resumed, or the query cannot be asked again.
     """
-    if (folder := resumed_folder(result)) is not None:
+    if isinstance(result, ToResume):
         from ua_tui.core.session.resume import prepare_resume
 
-        resumed, resume = prepare_resume(replace(settings, demo=False), folder)
+        resumed, resume = prepare_resume(replace(settings, demo=False), Path(result))
         return NextSession(resumed, resume=resume)
-    if (report := report_to_ask(result)) is not None:
+    if isinstance(result, ToAskAgain):
         from ua_tui.core.history.report_query import PAGE_AGE, find_query
 
-        query = find_query(report)
+        query = find_query(Path(result))
         asking = replace(settings, demo=query.is_demo, page_age=max(PAGE_AGE, settings.page_age))
         return NextSession(asking, query.text, compared_with=query.origin.session)
     return None

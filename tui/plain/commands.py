@@ -14,7 +14,7 @@ from ua_tui.core.session.session import Session
 from ua_tui.core.text import clean_line
 from ua_tui.tui.widgets.command import Argument, Command, command_problem, sent_commands, typed_command
 
-_SKIP = "Every check can only be skipped from the start, with --dangerously-skip-permissions."
+_SKIP = "Checks can only be skipped from the start, with --dangerously-skip-permissions."
 
 
 async def run_command(session: Session, line: str) -> list[str] | None:
@@ -48,7 +48,7 @@ def _commands_of(session: Session) -> list[Command]:
             argument=modes,
         ),
         Command("permissions", "the permission rules", "", partial(_rules, session)),
-        Command("commands", "the commands of your own", "", partial(_custom_commands, session)),
+        Command("commands", "your own commands", "", partial(_custom_commands, session)),
         Command("context", "what fills the model's context", "", partial(_context, session)),
         *sent_commands(session),
     ]

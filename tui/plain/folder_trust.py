@@ -41,7 +41,7 @@ def ask_about_folder(settings: Settings) -> Settings:
 
 
 def _answer(question: FolderQuestion) -> Answer | None:
-    _write(f"The files of the folder {question.folder} have no effect before you answer. They would change:")
+    _write(f"The files of the folder {question.folder} have no effect until you answer. They would change:")
     for line in describe_question(question):
         _write(line)
     answers = list(question.answers)

@@ -119,7 +119,7 @@ def questions_of_agent(event: PermissionAsked) -> dict[str, Question]:
             [
                 f"Question: {each.text}",
                 *(["Several numbers are possible, such as 2 3."] if each.several else []),
-                "A text is an answer, too.",
+                "You can also type an answer.",
             ],
             [
                 ("Do not answer", DENIED),

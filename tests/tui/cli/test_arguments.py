@@ -150,7 +150,12 @@ def test_help_takes_the_name_of_a_command(capsys: Output) -> None:
     assert ended.value.code == 0
     reported = capsys.readouterr().out
     assert reported.startswith("usage: ua-tui rebuild ")
-    assert [line for line in reported.splitlines() if len(line) > 80] == []
+    for name in filter(None, COMMANDS):
+        with pytest.raises(SystemExit):
+            main(["help", name])
+        lines = capsys.readouterr().out.splitlines()
+        # An example stays in one line, to be copied.
+        assert [line for line in lines if len(line) > 80 and not line.startswith("  ua-tui ")] == []
     assert main(["help", "nope"]) == 2
     assert capsys.readouterr().err == "ua-tui: there is no command 'nope'; see ua-tui --help\n"
 
@@ -169,6 +174,9 @@ def test_bash_completes_sessions_and_runs_no_name(tmp_path: Path, capsys: Output
     script = capsys.readouterr().out
     for name in ("session_20261121_074110", "session_$(touch made)", "knowledge"):
         (tmp_path / "AGENT_RUN_WORKSPACES" / name).mkdir(parents=True)
+    assert "_shtab_ua_tui_compare_pos_1_COMPGEN=_ua_tui_sessions\n" in script
+    assert "_shtab_ua_tui_help_pos_0_choices=(run sessions " in script
+    assert f"_shtab_ua_tui_find___kind_choices=({' '.join(KINDS)})\n" in script
     asked = f"{script}\n_ua_tui_sessions ''"
     done = subprocess.run(["bash", "-c", asked], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.stdout.split() == ["latest", "session_20261121_074110"]

@@ -219,7 +219,7 @@ def test_standard_input(session: Recorded, monkeypatch: Patch, capsys: Output) -
     (["draft.md"], "draft.md belongs to no session: name one, such as --session latest, or what to compare it with"),
     (["draft.md", "--session", "nosuch"], "there is no session 'nosuch'"),
     (["draft.docx", "--session", "latest"], "draft.docx is not a report: only HTML, Markdown, text and PDF"),
-    (["binary.md", "--session", "latest"], "binary.md is not text: call it .pdf if it is that, or save it as text"),
+    (["binary.md", "--session", "latest"], "binary.md is not text: name it .pdf if it is a PDF, or save it as text"),
     (["broken.md.zst", "--session", "latest"], "cannot read broken.md.zst"),
     (["large.md", "--session", "latest"], "large.md is too large: at most 64 MB are read"),
     (["large.md.gz", "--session", "latest"], "large.md.gz"),

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -23,6 +24,7 @@ def test_without_a_terminal_the_folder_of_the_fork_is_printed(
     rows = capsys.readouterr().out.splitlines()[1:]
     assert [row.split()[0] for row in rows] == [session.name, fork.name]
     assert ("└ " in rows[0], "└ " in rows[1]) == (False, True)
+    assert "  $0.00  " in rows[1]
 
 
 @pytest.mark.parametrize(
@@ -43,3 +45,12 @@ def test_what_cannot_be_forked_is_said_in_a_line_and_leaves_nothing(
     assert error.count("\n") == 1
     assert "\x1b" not in error
     assert list(session.parent.iterdir()) == [session]
+
+
+def test_a_session_of_somebody_else_is_neither_forked_nor_resumed(tmp_path: Path, capsys: Output) -> None:
+    session = Recorded(tmp_path).folder
+    copied = shutil.copytree(session, session.with_name("session_20300101_000000"))
+    for command in ("fork", "resume"):
+        assert main([command, copied.name, "--workspace", str(tmp_path)]) == 2
+        assert "can be read, but neither resumed nor forked" in capsys.readouterr().err
+    assert {*session.parent.iterdir()} == {session, copied}

@@ -10,6 +10,9 @@ from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING
 
+from ua_tui.core.concurrency.threads import apart
+from ua_tui.core.errors import ConnectionFailed
+from ua_tui.core.settings.model import Settings
 from ua_tui.core.text import clean_line
 from ua_tui.tui.cli.arguments import settings_of
 from ua_tui.tui.cli.output import StepReporter, complain, print_json, print_table, quiet_libraries
@@ -19,7 +22,6 @@ from ua_tui.tui.terminal.links import open_link
 
 if TYPE_CHECKING:
     from ua_tui.core.connections.composio.accounts import AccountLink, Accounts, Toolkit
-    from ua_tui.core.settings.model import Settings
 
 LOOK_EVERY = 1.0
 _STATES = {
@@ -70,9 +72,7 @@ async def _run(settings: Settings, args: argparse.Namespace) -> int:
                 words = f"{clean_line(slug, 60)} is not one of your own MCP servers, and {_NO_KEY}"
                 return StepReporter(as_json=args.json, toolkit=slug).failed("no_key", words)
             return complain(_NO_KEY)
-        from ua_tui.core.concurrency.threads import apart
         from ua_tui.core.connections.composio.accounts import Accounts
-        from ua_tui.core.errors import ConnectionFailed
 
         accounts = Accounts(settings)
         slug = args.toolkit.strip().lower() if args.toolkit is not None else None
@@ -91,8 +91,6 @@ async def _run(settings: Settings, args: argparse.Namespace) -> int:
 
 
 async def _within(seconds: float, work: Callable[[], object]) -> None:
-    from ua_tui.core.concurrency.threads import apart
-
     try:
         await apart(work, seconds)
     except TimeoutError:
@@ -100,8 +98,6 @@ async def _within(seconds: float, work: Callable[[], object]) -> None:
 
 
 async def _connect(accounts: Accounts, slug: str, args: argparse.Namespace, reporter: StepReporter) -> int:
-    from ua_tui.core.concurrency.threads import apart
-
     toolkit = await apart(lambda: accounts.toolkit(slug))
     if toolkit is None:
         close = ", ".join(clean_line(each, 60) for each in await apart(lambda: accounts.similar(slug)))
@@ -130,9 +126,7 @@ async def _connect(accounts: Accounts, slug: str, args: argparse.Namespace, repo
 async def _wait(
     accounts: Accounts, toolkit: Toolkit, link: AccountLink, seconds: float, reporter: StepReporter
 ) -> int:
-    from ua_tui.core.concurrency.threads import apart
     from ua_tui.core.connections.composio.accounts import FAILED
-    from ua_tui.core.errors import ConnectionFailed
 
     name, again = clean_line(toolkit.name, 60), f"`ua-tui connect {toolkit.slug}` gives a new link"
     end, trouble = time.monotonic() + seconds, ""
@@ -168,6 +162,7 @@ def _code(url: str) -> list[str]:
     """The address as a QR code, if the terminal has room for it."""
     from shutil import get_terminal_size
 
+    # The list of accounts does without Textual.
     from ua_tui.tui.screens.requests.qr import qr_rows
 
     rows, room = qr_rows(url), get_terminal_size()
@@ -192,7 +187,12 @@ def _list(toolkits: Sequence[Toolkit], *, as_json: bool) -> int:
         print_json(plain)
         return 0
     rows = [
-        (clean_line(each.slug, 40), clean_line(each.name, 40), _state(each) + _off(each)) for each in toolkits
+        (
+            clean_line(each.slug, 40),
+            clean_line(each.name, 40),
+            _state(each) + ("" if each.offered else ", not in sessions"),
+        )
+        for each in toolkits
     ]
     print_table([("TOOLKIT", "NAME", "STATE"), *rows])
     return 0
@@ -202,7 +202,3 @@ def _state(toolkit: Toolkit) -> str:
     if not toolkit.needs_account:
         return "no account needed"
     return _STATES.get(toolkit.status, clean_line(toolkit.status.lower(), 40) or "not connected")
-
-
-def _off(toolkit: Toolkit) -> str:
-    return "" if toolkit.offered else ", not in sessions"

@@ -9,18 +9,18 @@ import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from ua_tui.core.connections.oauth.flow import log_in
+from ua_tui.core.connections.oauth.redirect import Redirect
+from ua_tui.core.connections.oauth.store import LoginStore
+from ua_tui.core.connections.oauth.target import LoginTarget
+from ua_tui.core.connections.trust import ServerTrust
+from ua_tui.core.connections.user_servers import UnusableServer, connection_to, find_user_servers
 from ua_tui.core.errors import ConnectionFailed, WorkspaceError
+from ua_tui.core.settings.model import Settings
 from ua_tui.core.text import clean_line
 from ua_tui.tui.cli.output import StepReporter, complain
 from ua_tui.tui.terminal.links import open_link
-
-if TYPE_CHECKING:
-    from ua_tui.core.connections.oauth.redirect import Redirect
-    from ua_tui.core.connections.oauth.store import LoginStore
-    from ua_tui.core.connections.oauth.target import LoginTarget
-    from ua_tui.core.settings.model import Settings
 
 
 def login_target(settings: Settings, name: str) -> LoginTarget | None:
@@ -29,9 +29,6 @@ def login_target(settings: Settings, name: str) -> LoginTarget | None:
     Raises:
         ConnectionFailed: the server is not trusted, or something is wrong with its configuration.
     """
-    from ua_tui.core.connections.trust import ServerTrust
-    from ua_tui.core.connections.user_servers import UnusableServer, connection_to, find_user_servers
-
     folder = Path.cwd()
     found = [] if settings.demo else find_user_servers(settings, folder)
     server = next((each for each in found if each.name == name), None)
@@ -61,8 +58,6 @@ def login_target(settings: Settings, name: str) -> LoginTarget | None:
 
 async def run_login(target: LoginTarget, args: argparse.Namespace) -> int:
     """Log in to a server, or out with `--forget`; returns the exit code."""
-    from ua_tui.core.connections.oauth.store import LoginStore
-
     store = LoginStore()
     reporter = StepReporter(as_json=args.json, server=clean_line(target.name, 60))
     try:
@@ -75,8 +70,6 @@ async def run_login(target: LoginTarget, args: argparse.Namespace) -> int:
 async def _log_in_or_out(
     target: LoginTarget, args: argparse.Namespace, store: LoginStore, reporter: StepReporter
 ) -> int:
-    from ua_tui.core.connections.oauth.flow import log_in
-
     name = clean_line(target.name, 60)
     if args.forget:
         gone = await store.forget(target)

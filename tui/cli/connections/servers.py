@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import argparse
 import os
-from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 from ua_tui.core.connections.oauth.store import LoginStore
 from ua_tui.core.connections.trust import ServerTrust
-from ua_tui.core.connections.user_servers import (
-    UnusableServer,
-    UserServer,
-    connection_to,
-    find_user_servers,
-)
+from ua_tui.core.connections.user_servers import UnusableServer, UserServer, connection_to, find_user_servers
 from ua_tui.core.errors import ConnectionFailed
 from ua_tui.core.settings.loading import load_settings
 from ua_tui.core.text import clean_line
@@ -30,8 +26,7 @@ _LOGINS = {"logged in": "logged in", "expired": "login expired"}
 _LONGEST = 10_000
 
 
-@dataclass(frozen=True)
-class _Row:
+class _Row(msgspec.Struct, frozen=True):
     name: str
     state: str
     transport: str
@@ -88,7 +83,7 @@ def run(args: argparse.Namespace) -> int:
 def _describe(server: UserServer, folder: Path, trust: ServerTrust, acts: Acts) -> int:
     """Store where the tools of a server act; returns the exit code."""
     if server.acts not in (None, acts):
-        return complain(f"{server.shown_name} acts {server.acts}, as its field acts or its address says")
+        return complain(f"{server.shown_name} acts {server.acts}, as its field `acts` or its address says")
     if trust.decision(server, folder) != "trusted":
         return complain(f"{server.name} is not trusted: run ua-tui servers trust {server.name} first")
     trust.decide(server, folder, "trusted", acts)
@@ -102,7 +97,7 @@ def _list(
     rows = [_row(each, folder, trust) for each in found]
     problems = [row.problem for row in rows if row.problem]
     if as_json:
-        print_json([vars(row) for row in rows])
+        print_json([msgspec.structs.asdict(row) for row in rows])
         return 1 if problems else 0
     if not rows:
         print_line(

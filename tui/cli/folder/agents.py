@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
 
 from msgspec.structs import asdict
 
+from ua_tui.core.agent.definitions.roster import (
+    RosterEntry,
+    expected_servers,
+    problems_of,
+    read_roster,
+    roster_entries,
+)
+from ua_tui.core.settings.places import Places
 from ua_tui.core.text import clean_line
 from ua_tui.tui.cli.arguments import settings_of
 from ua_tui.tui.cli.output import complain, print_json, print_line, print_table
-
-if TYPE_CHECKING:
-    from ua_tui.core.agent.definitions.roster import RosterEntry
 
 _HEADER = ("NAME", "KIND", "STATE", "TOOLS", "MODEL", "FROM")
 
@@ -23,14 +27,6 @@ def run(args: argparse.Namespace) -> int:
     Raises:
         SettingsError: a settings file is wrong.
     """
-    from ua_tui.core.agent.definitions.roster import (
-        expected_servers,
-        problems_of,
-        read_roster,
-        roster_entries,
-    )
-    from ua_tui.core.settings.places import Places
-
     settings, places = settings_of(args), Places.of()
     roster = read_roster(settings, places)
     listed = roster_entries(roster, settings, expected_servers(settings, places.cwd))

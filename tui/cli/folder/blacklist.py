@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import argparse
 import logging
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from ua_tui.core.storage.folders import WORKSPACES
 from ua_tui.core.text import clean_line
+from ua_tui.core.web_reader.blacklist import Blacklist, Listing
 from ua_tui.tui.cli.arguments import WrongUsage, settings_of
 from ua_tui.tui.cli.output import complain, local_time, print_json, print_line, print_table
 from ua_tui.tui.terminal.exit_codes import EXIT_USAGE
-
-if TYPE_CHECKING:
-    from ua_tui.core.web_reader.blacklist import Blacklist, Listing
 
 _HEADER = ("SITE", "ERRORS", "LAST ERROR", "LISTED SINCE", "UNTIL")
 
@@ -34,9 +33,6 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _open(args: argparse.Namespace) -> Blacklist:
-    from ua_tui.core.storage.folders import WORKSPACES
-    from ua_tui.core.web_reader.blacklist import Blacklist
-
     settings = settings_of(args)
     return Blacklist(settings.workspace_base / WORKSPACES)
 
@@ -52,7 +48,7 @@ def _list(blacklist: Blacklist, *, as_json: bool) -> int:
         return 0
     print_table([_HEADER, *(_row(entry) for entry in entries)])
     if not listed:
-        print_line("\nnothing is on the blacklist now; these sites have errors that count")
+        print_line("\nnothing is on the blacklist now; these sites have had errors")
     return 0
 
 

@@ -5,15 +5,19 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
+from ua_tui.core.plugins import PluginProblem, list_plugins
+from ua_tui.core.settings.describe import (
+    SettingListing,
+    StoredSetting,
+    list_settings,
+    setting_of,
+    store_setting,
+)
+from ua_tui.core.settings.places import Places
 from ua_tui.core.text import clean_line
 from ua_tui.tui.cli.arguments import WrongUsage
 from ua_tui.tui.cli.output import complain, print_json, print_line, print_table
-
-if TYPE_CHECKING:
-    from ua_tui.core.settings.describe import SettingListing, StoredSetting
-    from ua_tui.core.settings.places import Places
 
 _HEADER = ("SETTING", "VALUE", "FROM")
 
@@ -25,8 +29,6 @@ def run(args: argparse.Namespace) -> int:
         SettingsError: a name or value is wrong, or a file cannot be read or written.
         WrongUsage: the words do not go together.
     """
-    from ua_tui.core.settings.places import Places
-
     places = Places.of()
     match args.words:
         case ["set", name, value]:
@@ -44,8 +46,6 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _store(places: Places, word: str, value: str | None, args: argparse.Namespace) -> int:
-    from ua_tui.core.settings.describe import setting_of, store_setting
-
     if args.json:
         raise WrongUsage("--json goes without set and unset")
     name = setting_of(word)
@@ -80,8 +80,6 @@ def _unseen(name: str) -> str:
 
 
 def _show(places: Places, words: list[str], *, as_json: bool) -> int:
-    from ua_tui.core.settings.describe import list_settings, setting_of
-
     names = [setting_of(word) for word in words]
     every = {each.name: each for each in list_settings(places)}
     listed = [every[name] for name in names or every]
@@ -91,7 +89,15 @@ def _show(places: Places, words: list[str], *, as_json: bool) -> int:
     elif names:
         print_line("\n\n".join("\n".join(_whole(each)) for each in listed))
     else:
-        print_table([_HEADER, *((each.name, _cell(each), _place(each)) for each in listed)])
+        print_table(
+            [
+                _HEADER,
+                *(
+                    (each.name, clean_line(each.value or f"({each.without})", 44), _place(each))
+                    for each in listed
+                ),
+            ]
+        )
         for line in (*_held_back(listed), *_plugins(on=bool(every["plugins"].value))):
             print_line(line)
     return 0
@@ -99,8 +105,6 @@ def _show(places: Places, words: list[str], *, as_json: bool) -> int:
 
 def _plugins(*, on: bool) -> list[str]:
     """What other packages add to the program."""
-    from ua_tui.core.plugins import PluginProblem, list_plugins
-
     problems: list[PluginProblem] = []
     found = list_plugins(problems.append) if on else []
     found += [f"{each.plugin}: {each.message}" for each in problems]
@@ -133,8 +137,9 @@ def _as_json(setting: SettingListing) -> dict[str, object]:
 
 
 def _whole(setting: SettingListing) -> list[str]:
+    without = "(none)" if setting.without == "none" else f"(not set: {setting.without})"
     lines = [
-        f"{setting.name} = {clean_line(_value(setting), 1000)}",
+        f"{setting.name} = {clean_line(setting.value or without, 1000)}",
         f"  {setting.about} {setting.notes}".rstrip(),
     ]
     lines.append(f"  accepts {setting.takes}")
@@ -152,10 +157,6 @@ def _whole(setting: SettingListing) -> list[str]:
     return lines
 
 
-def _value(setting: SettingListing) -> str:
-    return setting.value or ("(none)" if setting.without == "none" else f"(not set: {setting.without})")
-
-
 def _place(setting: SettingListing) -> str:
     origins = [each for each in setting.origins if not each.held_back]
     if not origins:
@@ -165,7 +166,3 @@ def _place(setting: SettingListing) -> str:
     origin = origins[0]
     line = f", line {origin.line}" if origin.line else ""
     return clean_line(f"{origin.place}{line}", 1000)
-
-
-def _cell(setting: SettingListing) -> str:
-    return clean_line(setting.value or f"({setting.without})", 44)

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import argparse
 
+from msgspec.structs import asdict
+
 from ua_tui.core.agent.permissions.rule_set import NO_RULES, rules_of
 from ua_tui.core.agent.permissions.rules import Rule
 from ua_tui.core.agent.permissions.store import RuleStore, StoredRule
+from ua_tui.core.history.lookup import LATEST, find_session
+from ua_tui.core.history.permission_log import read_decisions
 from ua_tui.core.settings.loading import load_settings
 from ua_tui.core.text import clean_line
 from ua_tui.tui.cli.arguments import WrongUsage, settings_of
@@ -96,16 +100,13 @@ def _remove(store: RuleStore, args: argparse.Namespace) -> int:
 
 
 def _log(args: argparse.Namespace) -> int:
-    from ua_tui.core.history.lookup import LATEST, find_session
-    from ua_tui.core.history.permission_log import read_decisions
-
     if len(args.names) > 1:
         raise WrongUsage("log takes one session")
     settings = settings_of(args)
     folder = find_session(settings.workspace_base, args.names[0] if args.names else LATEST)
     found = read_decisions(folder)
     if args.json:
-        print_json([{**vars(each), "at": each.at.isoformat()} for each in found])
+        print_json([{**asdict(each), "at": each.at.isoformat()} for each in found])
     elif not found:
         print_line(f"no permission was needed in {folder.name}")
     else:

@@ -8,8 +8,8 @@ import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+import msgspec
 from msgspec.structs import asdict, replace
 
 from ua_tui.core.claims.files import LEDGER
@@ -22,22 +22,21 @@ from ua_tui.core.knowledge.index.database import adopt_knowledge
 from ua_tui.core.knowledge.place import FILE, is_session
 from ua_tui.core.knowledge.status import read_status
 from ua_tui.core.redaction.redactor import Redactor
+from ua_tui.core.settings.places import Places
 from ua_tui.core.storage.files import Root
 from ua_tui.core.storage.folders import REPORT_CHECKS, WORKSPACES
 from ua_tui.core.storage.ownership import is_own_session, seal_session
 from ua_tui.core.storage.queue_file import read_queue, write_queue
 from ua_tui.core.storage.sqlite import file_advice
 from ua_tui.core.text import clean_line
+from ua_tui.core.trust.state import Answer
+from ua_tui.core.trust.store import TrustStore
+from ua_tui.core.trust_question.question import FolderQuestion, describe_question, read_folder, revoke
 from ua_tui.tui.cli.arguments import WrongUsage
 from ua_tui.tui.cli.output import agrees, complain, print_json, print_line, print_table
 from ua_tui.tui.terminal.exit_codes import EXIT_USAGE
 
-if TYPE_CHECKING:
-    from ua_tui.core.settings.places import Places
-    from ua_tui.core.trust.state import Answer
-    from ua_tui.core.trust_question.question import FolderQuestion
-
-_QUESTION = "Adopt this? Its queries run, its rules allow, its answers and signatures are taken for yours."
+_QUESTION = "Adopt this? Its queries run, its rules apply, and its answers and signatures count as yours."
 
 
 def adopt(path: Path, *, yes: bool) -> int:
@@ -130,7 +129,7 @@ STATES = {
     "undecided": "not trusted yet",
     "changed": "not trusted: files have changed",
     "ignored": "ignored",
-    "partly": "trusted without what decides where data goes",
+    "partly": "trusted, except for what decides where data goes",
     "trusted": "trusted",
 }
 """The states of a folder in words."""
@@ -145,9 +144,6 @@ def run(args: argparse.Namespace) -> int:
         WorkspaceError: the answer cannot be stored.
         WrongUsage: the words do not go together, or there is no such folder.
     """
-    from ua_tui.core.settings.places import Places
-    from ua_tui.core.trust_question.question import read_folder, revoke
-
     if args.json and args.action not in ("show", "list"):
         raise WrongUsage("--json goes with show and list")
     if args.action == "list":
@@ -173,8 +169,6 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _show(question: FolderQuestion, *, as_json: bool) -> int:
-    from ua_tui.core.trust_question.question import describe_question
-
     if as_json:
         content = {
             "folder": str(question.folder),
@@ -195,8 +189,6 @@ def _show(question: FolderQuestion, *, as_json: bool) -> int:
 
 
 def _answer(question: FolderQuestion, answer: Answer, places: Places) -> int:
-    from ua_tui.core.trust_question.question import describe_question
-
     if question.state == "harmless":
         return complain(f"no file in {clean_line(str(question.folder), 1000)} needs to be trusted", 0)
     for line in describe_question(question):
@@ -209,10 +201,6 @@ def _answer(question: FolderQuestion, answer: Answer, places: Places) -> int:
 
 
 def _list(*, as_json: bool) -> int:
-    import msgspec
-
-    from ua_tui.core.trust.store import TrustStore
-
     decisions = TrustStore().folders()
     if as_json:
         print_json([msgspec.structs.asdict(each) | {"texts": None} for each in decisions])

@@ -13,6 +13,7 @@ from ua_tui.core.history.report_query import find_query
 from ua_tui.core.text import clean_line
 from ua_tui.tui.cli.arguments import read_given_file, redactor_of, settings_of
 from ua_tui.tui.cli.output import complain, print_line
+from ua_tui.tui.export.formats import read_export
 
 _DAY = 86_400
 
@@ -25,7 +26,6 @@ def run(args: argparse.Namespace) -> int:
     """
     from ua_tui.tui.cli.session.compare import print_comparison
     from ua_tui.tui.cli.start import start_headless
-    from ua_tui.tui.export.formats import read_export
     from ua_tui.tui.plain.one_query import OneQuery
 
     settings = settings_of(args)

@@ -3,33 +3,32 @@
 from __future__ import annotations
 
 import argparse
+import asyncio
 import os
 import sys
 from contextlib import nullcontext
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING
 
 import msgspec
 
+from ua_tui.core.claims.checked_report import CheckedReport
 from ua_tui.core.claims.files import FORMATS, LARGEST_REPORT, ReportCheck, report_format
+from ua_tui.core.claims.ledger import Ledger
 from ua_tui.core.errors import SettingsError, UniversalAgentError
+from ua_tui.core.history.lookup import find_session
+from ua_tui.core.history.versions import find_origin
+from ua_tui.core.knowledge.place import place_of
 from ua_tui.core.redaction.redactor import Redactor, seal_json
+from ua_tui.core.settings.model import Settings
 from ua_tui.core.storage.compression import inner_name
 from ua_tui.core.storage.workspace import JOURNAL
 from ua_tui.core.text import clean_line, escape_unsafe
-from ua_tui.tui.cli.arguments import (
-    WrongUsage,
-    read_given_file,
-    redactor_of,
-    settings_of,
-)
+from ua_tui.observers.check.session import check_against, check_in_session
+from ua_tui.observers.knowledge.contents import is_binary
+from ua_tui.tui.cli.arguments import WrongUsage, read_given_file, redactor_of, settings_of
 from ua_tui.tui.cli.output import agrees, complain, has_screen, page_width, print_line, quiet_libraries
+from ua_tui.tui.cli.session.check_page import CheckPage
 from ua_tui.tui.terminal.exit_codes import EXIT_FAILED, EXIT_USAGE
-
-if TYPE_CHECKING:
-    from ua_tui.core.claims.checked_report import CheckedReport
-    from ua_tui.core.claims.ledger import Ledger
-    from ua_tui.core.settings.model import Settings
 
 _INPUT = "-"
 _HTML_BEGINS = (b"<!doctype", b"<html", b"<?xml", b"<!--")
@@ -48,7 +47,6 @@ def run(args: argparse.Namespace) -> int:
         raise WrongUsage("--session and --sources exclude each other")
     if args.ask_model and not args.yes and not has_screen():
         raise WrongUsage("--ask-model costs money: without a terminal it needs --yes")
-    from ua_tui.tui.cli.session.check_page import CheckPage
 
     settings = settings_of(args)
     page = CheckPage(page_width(240 if args.table else 100))
@@ -74,16 +72,10 @@ def run(args: argparse.Namespace) -> int:
 
 def _check(file: str, args: argparse.Namespace, settings: Settings) -> tuple[CheckedReport, str]:
     """Check one report; gives it, and why there is no second opinion although one was wanted."""
-    from ua_tui.core.claims.checked_report import CheckedReport
-    from ua_tui.core.claims.ledger import Ledger
-    from ua_tui.core.knowledge.place import place_of
-    from ua_tui.observers.check.session import check_against, check_in_session
-    from ua_tui.observers.knowledge.contents import is_binary
-
     data, name = _read(file)
     if report_format(name) != "pdf" and is_binary(data):
         raise SettingsError(
-            f"{clean_line(file, 300)} is not text: call it .pdf if it is that, or save it as text"
+            f"{clean_line(file, 300)} is not text: name it .pdf if it is a PDF, or save it as text"
         )
     session, report = _place(file, name, args, settings)
     redactor = redactor_of(settings)
@@ -109,8 +101,6 @@ def _ask(
     report: CheckedReport, session: Path | None, settings: Settings, redactor: Redactor, *, is_agreed: bool
 ) -> Ledger | None:
     """Ask the model if the person agrees to the price."""
-    import asyncio
-
     from ua_tui.core.session.opinion import OpinionTerms, ask_opinion, terms_of_past_session
 
     async def agrees_to(question: str) -> bool:
@@ -128,9 +118,6 @@ def _ask(
 
 def _place(file: str, name: str, args: argparse.Namespace, settings: Settings) -> tuple[Path | None, str]:
     """The session with which a report is compared, None if sources are given, and its path there, or its name."""
-    from ua_tui.core.history.lookup import find_session
-    from ua_tui.core.history.versions import find_origin
-
     if args.sources:
         return None, name
     origin = None if file == _INPUT else find_origin(Path(os.path.abspath(file)))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+import msgspec
+
 from ua_tui.core.claims.checked_report import CheckedReport
 from ua_tui.core.claims.description import Description, describe_claim
 from ua_tui.core.claims.ledger import ListedClaim
@@ -19,11 +21,10 @@ _TEXT, _SENTENCE, _ADDRESS, _CELL = 300, 800, 400, 40
 _WIDE = 100
 
 
-class CheckPage:
+class CheckPage(msgspec.Struct, eq=False):
     """Writes checked reports for a terminal of `width` cells, or without a width in lines of any length."""
 
-    def __init__(self, width: int | None) -> None:
-        self._width = width
+    width: int | None
 
     def lines(self, report: CheckedReport, *, is_table: bool = False) -> Iterator[str]:
         """Give the lines of a report: what was found, then its doubtful claims, or all of them as a table."""
@@ -52,7 +53,7 @@ class CheckPage:
                     yield from [_INDENT + text] if is_address else self._paragraph(text, _INDENT)
 
     def _table(self, report: CheckedReport, claims: Sequence[ListedClaim]) -> Iterator[str]:
-        width = self._width or 0
+        width = self.width or 0
         is_wide = not width or width >= _WIDE
         columns = [
             ("state", [_state(claim) for claim in claims]),
@@ -68,7 +69,7 @@ class CheckPage:
         yield from ("", *_rows(columns, width))
 
     def _paragraph(self, text: str, indent: str = "", later: str | None = None) -> Iterator[str]:
-        return wrapped([(text, False)], self._width, indent, later)
+        return wrapped([(text, False)], self.width, indent, later)
 
 
 def _rows(columns: Sequence[tuple[str, Sequence[str]]], width: int) -> Iterator[str]:

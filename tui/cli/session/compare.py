@@ -8,18 +8,20 @@ import os
 import re
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
 
 import msgspec
 
 from ua_tui.core.errors import SettingsError, TeamError
+from ua_tui.core.history.lookup import find_session
+from ua_tui.core.knowledge.place import place_of
+from ua_tui.core.settings.model import Settings
+from ua_tui.core.storage.folders import WORKSPACES
+from ua_tui.core.team.fleet.running_batch import BATCHES
 from ua_tui.core.text import clean_line, escape_unsafe
 from ua_tui.tui.cli.arguments import read_given_file, redactor_of, settings_of, team_address
 from ua_tui.tui.cli.output import page_width, print_line
-
-if TYPE_CHECKING:
-    from ua_tui.core.settings.model import Settings
-    from ua_tui.tui.comparison.sessions import Comparison
+from ua_tui.tui.comparison.body import comparison_lines
+from ua_tui.tui.comparison.sessions import Comparison, compare_sessions
 
 _JOB = re.compile(r"(.+):(\d{1,9})", re.DOTALL)
 _LARGEST = 1 << 30
@@ -56,10 +58,6 @@ def print_comparison(
     Raises:
         UniversalAgentError: they cannot be compared.
     """
-    from ua_tui.core.knowledge.place import place_of
-    from ua_tui.tui.comparison.body import comparison_lines
-    from ua_tui.tui.comparison.sessions import compare_sessions
-
     compared, difference = compare_sessions(a, b, redactor_of(settings), place_of(settings), report=report)
     if as_json:
         print_line(escape_unsafe(msgspec.json.format(msgspec.json.encode(compared), indent=2).decode()))
@@ -74,10 +72,6 @@ def _folder(settings: Settings, wanted: str, elsewhere: Path, restored: dict[str
 
     `restored` are the folders that were made, by their jobs: several rows may be of one job.
     """
-    from ua_tui.core.history.lookup import find_session
-    from ua_tui.core.storage.folders import WORKSPACES
-    from ua_tui.core.team.fleet.running_batch import BATCHES
-
     if (job := _JOB.fullmatch(wanted)) is not None:
         named = settings.workspace_base / WORKSPACES / BATCHES / f"{job[1]}.jsonl"
         for file in (job[1], str(named)):
@@ -93,6 +87,11 @@ def _folder(settings: Settings, wanted: str, elsewhere: Path, restored: dict[str
                 if row.job not in restored:
                     restored[row.job] = asyncio.run(_restored(settings, row.job, elsewhere, missing))
                 return restored[row.job]
+        if not os.path.isdir(wanted):
+            raise SettingsError(
+                f"there is no batch {clean_line(job[1], 300)!r}: neither its results here nor a batch in "
+                f"{clean_line(str(named.parent), 300)}; sessions are named without a colon"
+            )
     return find_session(settings.workspace_base, wanted)
 
 
@@ -118,4 +117,6 @@ def _row(file: str, number: int) -> _Row:
         if row.number == number:
             return row
     shown = clean_line(file, 300)
-    raise SettingsError(f"{shown} has no result of a row {number}: name a number that is in it")
+    raise SettingsError(
+        f"{shown} has no result of row {number}: name the results of a batch and a row in them"
+    )

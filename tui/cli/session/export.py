@@ -5,26 +5,21 @@ from __future__ import annotations
 import argparse
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from ua_tui.tui.cli.arguments import (
-    WrongUsage,
-    redactor_of,
-    settings_of,
-)
+from ua_tui.core.events.units import size
+from ua_tui.core.history.lookup import find_session
+from ua_tui.core.knowledge.place import place_of
+from ua_tui.core.storage.files import Root
+from ua_tui.core.text import clean_line
+from ua_tui.tui.cli.arguments import WrongUsage, redactor_of, settings_of
 from ua_tui.tui.cli.output import print_line
-
-if TYPE_CHECKING:
-    from ua_tui.tui.export.formats import ExportFormat
+from ua_tui.tui.export.formats import ExportFormat, export_bytes, write_export
 
 
 def run(args: argparse.Namespace) -> int:
     """Export; returns the exit code: 0, 1 if the file cannot be written, 2 if there is no such session or report."""
     if args.output == "":
         raise WrongUsage("-o needs a file; - is standard output")
-    from ua_tui.core.history.lookup import find_session
-    from ua_tui.core.knowledge.place import place_of
-    from ua_tui.tui.export.formats import export_bytes, write_export
 
     form: ExportFormat = args.format
     settings = settings_of(args)
@@ -40,8 +35,6 @@ def run(args: argparse.Namespace) -> int:
             sys.stdout.buffer.write(data)
             return 0
         written = _write(Path(args.output), data)
-    from ua_tui.core.events.units import size
-    from ua_tui.core.text import clean_line
 
     print_line(
         f"Exported {folder.name} to {clean_line(str(written), 1000)} ({size(written.stat().st_size)})."
@@ -51,8 +44,6 @@ def run(args: argparse.Namespace) -> int:
 
 def _write(path: Path, data: bytes) -> Path:
     """Write a file of that name; one that exists is never replaced."""
-    from ua_tui.core.storage.files import Root
-
     root = Root(path.absolute().parent)
     root.write(path.name, data, replace=False)
     return path

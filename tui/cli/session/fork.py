@@ -5,17 +5,18 @@ from __future__ import annotations
 import argparse
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import msgspec
 
 from ua_tui.core.errors import SettingsError
+from ua_tui.core.events.types import QueryReceived
+from ua_tui.core.history.lookup import find_session
+from ua_tui.core.history.session import queries_of
+from ua_tui.core.session.fork import fork_with
+from ua_tui.core.session.resume import prepare_resume
 from ua_tui.core.text import clean_line
 from ua_tui.tui.cli.arguments import named_settings, settings_of
 from ua_tui.tui.cli.output import has_screen, print_line
-
-if TYPE_CHECKING:
-    from ua_tui.core.events.types import QueryReceived
 
 
 def run(args: argparse.Namespace) -> int:
@@ -24,9 +25,6 @@ def run(args: argparse.Namespace) -> int:
     Raises:
         UniversalAgentError: it cannot be forked.
     """
-    from ua_tui.core.history.lookup import find_session
-    from ua_tui.core.session.fork import fork_with
-    from ua_tui.core.session.resume import prepare_resume
     from ua_tui.tui.cli.session.compare import print_comparison
     from ua_tui.tui.cli.start import start_headless, start_on_screen
     from ua_tui.tui.plain.one_query import OneQuery
@@ -55,8 +53,6 @@ def _query(folder: Path, wanted: str | None) -> QueryReceived:
     Raises:
         SettingsError: there is none.
     """
-    from ua_tui.core.history.session import queries_of
-
     queries = queries_of(folder)
     if wanted is None and queries:
         return queries[-1]

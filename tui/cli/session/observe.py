@@ -9,25 +9,30 @@ import sys
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
+from ua_tui.core.bus import Bus
 from ua_tui.core.errors import SettingsError
-from ua_tui.core.text import clean_line
+from ua_tui.core.events.codec import encode_event
+from ua_tui.core.events.types import Event
+from ua_tui.core.history.lookup import find_session
+from ua_tui.core.knowledge.place import place_of
+from ua_tui.core.plugins import PluginProblem
+from ua_tui.core.records.journal_reader import PastJournal
+from ua_tui.core.settings.model import Settings
+from ua_tui.core.storage.workspace import JOURNAL, Workspace
+from ua_tui.core.text import clean_line, escape_unsafe
+from ua_tui.observers.base import ObserverContext
+from ua_tui.observers.catalogue import default_observers
+from ua_tui.observers.execution.replay import observe_result, results_of, saved_result
+from ua_tui.observers.execution.run import Run
+from ua_tui.observers.search_results import explain
 from ua_tui.tui.cli.arguments import WrongUsage, read_given_file, redactor_of, settings_of
 from ua_tui.tui.cli.output import complain, print_line
 from ua_tui.tui.terminal.exit_codes import EXIT_FAILED
 
-if TYPE_CHECKING:
-    from ua_tui.core.events.types import Event
-    from ua_tui.core.plugins import PluginProblem
-    from ua_tui.core.settings.model import Settings
-    from ua_tui.core.storage.workspace import Workspace
-    from ua_tui.observers.base import ObserverContext
-    from ua_tui.observers.execution.run import Run
-
-_JOURNAL = "journal.jsonl"
 _MAX_FILE = 256 << 20
 
 
@@ -47,13 +52,10 @@ def _check_usage(args: argparse.Namespace) -> None:
         return
     missing = [option for option in ("--tool", "--result", "--workspace") if option not in given]
     if missing:
-        raise WrongUsage(f"missing {', '.join(missing)}; or use --session DIR alone")
+        raise WrongUsage(f"missing {', '.join(missing)}; or use --session SESSION alone")
 
 
 def _observe_file(args: argparse.Namespace) -> int:
-    from ua_tui.core.storage.workspace import Workspace
-    from ua_tui.observers.execution.replay import saved_result
-
     data = read_given_file(args.result, _MAX_FILE)
     arguments = _read_input(args.input) if args.input else {}
     settings = settings_of(args)
@@ -67,9 +69,6 @@ def _observe_file(args: argparse.Namespace) -> int:
 
 
 def _context(workspace: Workspace, settings: Settings) -> ObserverContext:
-    from ua_tui.core.knowledge.place import place_of
-    from ua_tui.observers.base import ObserverContext
-
     return ObserverContext(workspace, knowledge=place_of(settings), public_searches=settings.public_searches)
 
 
@@ -80,17 +79,10 @@ def _id_of(tool: str, arguments: dict[str, Any], data: bytes) -> str:
 
 
 def _observe_session(args: argparse.Namespace) -> int:
-    from ua_tui.core.records.journal_reader import PastJournal
-    from ua_tui.core.storage.workspace import Workspace
-    from ua_tui.observers.execution.replay import results_of
-
-    folder = Path(args.session)
-    if not (folder / _JOURNAL).is_file():
-        where = "holds no" if folder.is_dir() else "is not a folder with a"
-        raise SettingsError(f"{_shown(args.session)} {where} {_JOURNAL}: give a session's folder")
-    with closing(PastJournal(folder / _JOURNAL)) as journal:
-        events = [event for _, batch in journal.batches(0) for event in batch]
     settings = settings_of(args)
+    folder = find_session(settings.workspace_base, args.session)
+    with closing(PastJournal(folder / JOURNAL)) as journal:
+        events = [event for _, batch in journal.batches(0) for event in batch]
     workspace: Workspace = Workspace.open(folder, redactor_of(settings))
     try:
         context = _context(workspace, settings)
@@ -103,33 +95,27 @@ def _observe_session(args: argparse.Namespace) -> int:
         workspace.close()
 
 
-class _Observation:
+class _Observation(msgspec.Struct, eq=False):
     """Runs the observers and says what came of it: one line an artifact, or the events as they are."""
 
-    def __init__(self, *, as_json: bool, explain: bool, plugins: bool) -> None:
-        self._as_json = as_json
-        self._explain = explain
-        self._plugins = plugins
-        self._failed = False
-        self._artifacts = 0
+    as_json: bool
+    explain: bool
+    plugins: bool
+    _failed: bool = False
+    _artifacts: int = 0
 
     def over(self, results: list[tuple[Any, ObserverContext]]) -> int:
-        from ua_tui.core.bus import Bus
-        from ua_tui.observers.catalogue import default_observers
-        from ua_tui.observers.execution.replay import observe_result
-        from ua_tui.observers.search_results import explain
-
         bus = Bus()
-        if self._as_json:
+        if self.as_json:
             bus.subscribe(_print_event)
-        observers = default_observers(plugins=self._plugins, report=self._left_out)
+        observers = default_observers(plugins=self.plugins, report=self._left_out)
         publish: Callable[[Event], object] = bus.publish
         for result, context in results:
             runs = observe_result(result, observers, context, publish)
             self._report(result.call.name, runs)
-            for line in explain(result, context) if self._explain else ():
+            for line in explain(result, context) if self.explain else ():
                 print_line(f"  {clean_line(line, 2_000)}")
-        if not results and not self._as_json:
+        if not results and not self.as_json:
             print_line("nothing saved: the session has no finished tool calls")
         return EXIT_FAILED if self._failed else 0
 
@@ -142,7 +128,7 @@ class _Observation:
             if one.error is not None:
                 self._failed = True
                 complain(f"{one.observer}: {clean_line(one.error, 500)}")
-        if self._as_json:
+        if self.as_json:
             return
         saved = 0
         for one in runs:
@@ -162,9 +148,6 @@ class _Observation:
 
 
 def _print_event(event: Event) -> None:
-    from ua_tui.core.events.codec import encode_event
-    from ua_tui.core.text import escape_unsafe
-
     try:
         sys.stdout.write(escape_unsafe(encode_event(event).decode()) + "\n")
         sys.stdout.flush()

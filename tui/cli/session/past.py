@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from ua_tui.tui.app.session_source import SessionSource
 
 _NO_SCREEN = "without one, read transcript.md in the session's folder"
+_NO_SCREEN_IN_DEMO = 'without one, ask the demo yourself: ua-tui run --demo "What is the capital of France?"'
 DEMO_SPEED = 8.0
 
 
@@ -81,7 +82,7 @@ def _replay(
 
     PastJournal(folder / JOURNAL).close()
     if problem := screen_problem():
-        return complain(f"{problem}; {_NO_SCREEN}")
+        return complain(f"{problem}; {_NO_SCREEN_IN_DEMO if label else _NO_SCREEN}")
     # Hardly anything becomes garbage before the first frame.
     gc.disable()
     from ua_tui.tui.replay.replay_source import ReplaySource

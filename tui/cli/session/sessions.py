@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import argparse
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ua_tui.core.errors import SettingsError
 from ua_tui.core.text import clean_line
 from ua_tui.tui.cli.arguments import settings_of
 from ua_tui.tui.cli.output import complain, has_screen, local_time, print_json, print_table
@@ -21,11 +23,16 @@ def run(args: argparse.Namespace) -> int:
     """Show the sessions, and resume the chosen one; returns the exit code.
 
     Without a terminal, or with `--json`, the sessions are printed.
+
+    Raises:
+        SettingsError: there is no such folder, or the chosen session cannot be resumed.
     """
     from ua_tui.core.history.index import SessionIndex
     from ua_tui.core.knowledge.place import place_of
 
     settings = settings_of(args)
+    if not settings.workspace_base.is_dir():
+        raise SettingsError(f"there is no folder {clean_line(str(settings.workspace_base), 700)}")
     index = SessionIndex(settings.workspace_base, knowledge=place_of(settings))
     if args.json or not has_screen():
         found = [summary for batch in index.refresh() for summary in batch]
@@ -36,13 +43,13 @@ def run(args: argparse.Namespace) -> int:
         return 0
     from ua_tui.core.session.resume import prepare_resume
     from ua_tui.tui.app.list_apps import SessionsApp
-    from ua_tui.tui.app.port import resumed_folder
+    from ua_tui.tui.app.port import ToResume
     from ua_tui.tui.keys.keymap import choose_keys
 
     app = SessionsApp(index, settings.theme, keys=choose_keys(settings.keys), database=place_of(settings))
-    if (folder := resumed_folder(app.run())) is None:
+    if not isinstance(wanted := app.run(), ToResume):
         return 0
-    settings, resume = prepare_resume(settings, folder)
+    settings, resume = prepare_resume(settings, Path(wanted))
     return start_on_screen(settings, None, resume)
 
 
