@@ -48,7 +48,7 @@ _SHORT_SNIPPET = 500
 _NAMED = {
     Policy.SEARCH: "is a search by its name",
     Policy.UNKNOWN: "is not a search by its name: its results are saved if it is known to return what anybody may read",
-    Policy.NEVER: "is not observed as a search, by its name: it is none, or returns data of somebody",
+    Policy.NEVER: "is not taken as a search: its name says that it does something else, or returns private data",
 }
 _WORD = re.compile(r"[a-z0-9]")
 

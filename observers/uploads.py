@@ -232,8 +232,6 @@ def _stored_files(arguments: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
                 waiting += value.values()
             case list() as value:
                 waiting += value
-            case _:
-                pass
 
 
 def _keys_in(answer: Mapping[str, Any]) -> list[str]:

@@ -37,7 +37,7 @@ class _Artifact(msgspec.Struct):
     changes: int = 0
 
 
-class ArtifactWatch:
+class ArtifactWatch(msgspec.Struct, eq=False):
     """Watches the newest artifacts of a session; a subscriber of the bus.
 
     Args:
@@ -46,17 +46,11 @@ class ArtifactWatch:
         pause: waits between two checks.
     """
 
-    def __init__(
-        self,
-        workspace: Workspace,
-        publish: Callable[[Event], object],
-        pause: Callable[[], Awaitable[None]] = lambda: asyncio.sleep(_PAUSE),
-    ) -> None:
-        self._workspace = workspace
-        self._publish = publish
-        self._pause = pause
-        self._known: dict[str, _Artifact] = {}
-        self._handle: Handle | None = None
+    workspace: Workspace
+    publish: Callable[[Event], object]
+    pause: Callable[[], Awaitable[None]] = lambda: asyncio.sleep(_PAUSE)
+    _known: dict[str, _Artifact] = {}
+    _handle: Handle | None = None
 
     def handle_event(self, event: Event) -> None:
         """Watch an artifact that was saved."""
@@ -81,11 +75,11 @@ class ArtifactWatch:
         if not self._known:
             return
         for change in await asyncio.to_thread(lambda: list(self._changes(final=final))):
-            self._publish(change)
+            self.publish(change)
 
     async def _watch(self) -> None:
         while True:
-            await self._pause()
+            await self.pause()
             await self.check()
 
     def _changes(self, *, final: bool) -> Iterator[ArtifactChanged]:
@@ -93,7 +87,7 @@ class ArtifactWatch:
             path, state = artifact.path, self._state_of(artifact.path)
             if state is None:
                 # An artifact that is written again may be compressed now, or no longer.
-                path = self._workspace.artifact_path(path)
+                path = self.workspace.artifact_path(path)
                 state = self._state_of(path)
             if state is None:
                 continue
@@ -110,14 +104,14 @@ class ArtifactWatch:
     def _state_of(self, path: str) -> tuple[int, int, int] | None:
         # This is asked of every file at every check, so it must be quick; what is read is opened without links.
         try:
-            found = os.stat(f"{self._workspace.path}/{path}", follow_symlinks=False)
+            found = os.stat(f"{self.workspace.path}/{path}", follow_symlinks=False)
         except OSError:
             return None
         return found.st_ino, found.st_size, found.st_mtime_ns
 
     def _compare(self, artifact: _Artifact, path: str) -> ArtifactChanged | None:
         try:
-            with self._workspace.root.opened(path) as file:
+            with self.workspace.root.opened(path) as file:
                 size = os.fstat(file.fileno()).st_size
                 digest = hashlib.file_digest(file, "sha256").hexdigest() if size <= _LARGEST else ""
         except (OSError, WorkspaceError):

@@ -45,7 +45,9 @@ class ResultOffload:
         self._aside = aside
         self._knowledge = None if knowledge is None else written_place(knowledge)
         self._public_searches = list(public_searches)
-        self._rules = None if rules is None else msgspec.msgpack.encode(rules, enc_hook=_pattern_text)
+        self._rules = (
+            None if rules is None else msgspec.msgpack.encode(rules, enc_hook=lambda pattern: pattern.pattern)
+        )
 
     def accepts(self, observer: Observer, result: ToolResult) -> bool:
         """Whether the child should observe this result."""
@@ -121,17 +123,11 @@ def _observers(plugins: bool, rules: bytes | None) -> dict[str, Observer]:
     known = (
         None
         if rules is None
-        else msgspec.msgpack.decode(rules, type=list[SubagentRule], dec_hook=_pattern_of)
+        else msgspec.msgpack.decode(
+            rules, type=list[SubagentRule], dec_hook=lambda _kind, text: RequestPattern(text)
+        )
     )
     return {observer.name: observer for observer in default_observers(plugins=plugins, rules=known)}
-
-
-def _pattern_text(pattern: RequestPattern) -> str:
-    return pattern.pattern
-
-
-def _pattern_of(_kind: type, text: str) -> RequestPattern:
-    return RequestPattern(text)
 
 
 @lru_cache(maxsize=1)

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from ua_tui.core.errors import ObserverError
-from ua_tui.core.events.types import Event, QueryReceived, ToolCallStarted
+from ua_tui.core.events.types import Event, QueryReceived
 from ua_tui.core.observation import McpObservation, NativeObservation, TextContent, ToolCall, ToolResult
 from ua_tui.core.view.calls import OpenCalls
 from ua_tui.observers.base import Observer, ObserverContext
@@ -53,18 +53,17 @@ def results_of(events: Iterable[Event]) -> Iterator[ToolResult]:
             if observation is not None and end.status in ("success", "error"):
                 if observation.ended_at is None:
                     observation = msgspec.structs.replace(observation, ended_at=end.at)
-                yield ToolResult(call=_call_of(started, queries), observation=observation)
-
-
-def _call_of(started: ToolCallStarted, queries: Mapping[str, str]) -> ToolCall:
-    return ToolCall(
-        tool_use_id=started.tool_use_id,
-        name=started.name,
-        input=started.input,
-        query_id=started.query_id,
-        query=queries.get(started.query_id, ""),
-        parent_tool_use_id=started.parent_tool_use_id,
-    )
+                yield ToolResult(
+                    call=ToolCall(
+                        tool_use_id=started.tool_use_id,
+                        name=started.name,
+                        input=started.input,
+                        query_id=started.query_id,
+                        query=queries.get(started.query_id, ""),
+                        parent_tool_use_id=started.parent_tool_use_id,
+                    ),
+                    observation=observation,
+                )
 
 
 def observe_result(

@@ -218,12 +218,13 @@ def journal_of(workspace: Workspace) -> None:
 
 
 def test_a_past_session_is_observed_and_twice_changes_nothing(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     workspace = Workspace.create(tmp_path, NOON)
     journal_of(workspace)
     workspace.close()
-    assert observe("--session", str(workspace.path)) == 0
+    monkeypatch.chdir(tmp_path)
+    assert observe("--session", "latest") == 0
     printed = capsys.readouterr()
     assert "search_results/web_search_" in printed.out
     assert "SAVED_REPORTS" in printed.out
