@@ -21,7 +21,6 @@ from ua_tui.tui.comparison.sessions import (
     ComparedQuery,
     ComparedSession,
     Comparison,
-    Page,
     PageChanges,
 )
 from ua_tui.tui.render.format import tail_cut
@@ -208,11 +207,8 @@ def _pages_title(pages: PageChanges) -> str:
 def _pages(pages: PageChanges, width: int) -> Iterator[Content]:
     for sign, found in (("-", pages.only_a), ("+", pages.only_b), ("=", pages.both)):
         for page in found:
-            yield from _wrapped(sign, _page(page), width, "dim" if sign == "=" else "")
-
-
-def _page(page: Page) -> str:
-    return f"{clean_line(page.title, 160) or page.url}  {host_of(page.url)}"
+            text = f"{clean_line(page.title, 160) or page.url}  {host_of(page.url)}"
+            yield from _wrapped(sign, text, width, "dim" if sign == "=" else "")
 
 
 def _claims_title(both: Comparison) -> str:

@@ -9,7 +9,6 @@ import posixpath
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -43,7 +42,7 @@ def embedded_pictures(text: str, report: str, root: Root, redactor: Redactor) ->
     """Read the pictures that converted HTML refers to; returns data addresses by theirs, and how many are left out."""
     found: dict[str, str] = {}
     total = left_out = 0
-    for address in dict.fromkeys(_addresses(text)):
+    for address in dict.fromkeys(unquote(match[1]) for match in _REFERENCE.finditer(text)):
         data = _data(address, report, root) if len(found) < MOST else b""
         kind = _TYPES.get(media_suffix(data[:HEAD_SIZE]), "")
         # The text in a picture, such as its description, may hold a secret.
@@ -54,11 +53,6 @@ def embedded_pictures(text: str, report: str, root: Root, redactor: Redactor) ->
         total += len(data)
         found[address] = f"data:{kind};base64,{base64.b64encode(data).decode()}"
     return found, left_out
-
-
-def _addresses(text: str) -> Iterator[str]:
-    for match in _REFERENCE.finditer(text):
-        yield unquote(match[1])
 
 
 def _data(address: str, report: str, root: Root) -> bytes:
@@ -112,7 +106,7 @@ def html_page(export: Export, root: Root, redaction: Redaction, stop: Stop = NEV
         f'<section id="{name}" aria-labelledby="h-{name}"><h2 id="h-{name}">{heading}</h2>{content}</section>'
         for name, heading, content in sections
     )
-    style = _style()
+    style = Path(__file__).with_name("page.css").read_text("utf-8")
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
     policy = (
         f"default-src 'none'; style-src 'sha256-{digest}'; img-src data:; base-uri 'none'; form-action 'none'"
@@ -129,11 +123,6 @@ def html_page(export: Export, root: Root, redaction: Redaction, stop: Stop = NEV
         f'<nav aria-label="Contents"><ul>{contents}</ul></nav>\n<main id="main">\n{body}\n</main>\n'
         f"<footer>{_footer(export)}</footer>\n</body>\n</html>\n"
     )
-
-
-@cache
-def _style() -> str:
-    return Path(__file__).with_name("page.css").read_text("utf-8")
 
 
 def title_of_export(export: Export) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import html
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,6 +16,7 @@ from ua_tui.core.claims.checked_report import CheckedReport
 from ua_tui.core.claims.files import (
     LARGEST_REPORT,
     ReportCheck,
+    is_report,
     load_check,
     report_format,
 )
@@ -52,16 +54,8 @@ class Reported:
 
 
 def _has_text(path: str) -> bool:
-    """Whether a file is a report whose text can be in an export, by its name."""
+    """Whether the text of a report can be in an export, by its name."""
     return report_format(path) not in (None, "pdf")
-
-
-def _reports_of(root: Root, artifacts: Sequence[Artifact]) -> list[str]:
-    """The paths of the reports of a session that still exist, the newest last."""
-    saved = [each.path for each in artifacts if each.kind == "work_product" and _has_text(each.path)]
-    found = [path for path in saved if root.exists(path)]
-    listed = sorted((time, path) for time, path in _listed(root, FOLDER, 4) if path not in set(saved))
-    return [*(path for _, path in listed), *found]
 
 
 def read_reported(
@@ -82,7 +76,8 @@ def read_reported(
         WorkspaceError: it cannot be read.
         Stopped: the flag was set.
     """
-    reports = _reports_of(root, artifacts)
+    saved = [each.path for each in artifacts if is_report(each.path, each.kind) and root.exists(each.path)]
+    reports = [path for path in saved or _unrecorded(root) if _has_text(path)]
     path = _chosen(root, wanted, reports) if wanted else reports[-1] if reports else ""
     if not path:
         # The check of an empty text knows what the session has read.
@@ -121,6 +116,20 @@ def read_reported(
     )
 
 
+def _unrecorded(root: Root) -> list[str]:
+    """The reports in the folder of work products, the newest last; a session that was killed may have recorded none."""
+    found, folders = list[tuple[float, str]](), [FOLDER]
+    for folder in folders:
+        with suppress(WorkspaceError):
+            for entry in root.list(folder):
+                path = f"{folder}/{entry.name}"
+                if entry.is_dir and folder.count("/") < 4:
+                    folders.append(path)
+                elif not entry.is_dir and is_report(path, "work_product") and not is_draft(path):
+                    found.append((entry.mtime, path))
+    return [path for _, path in sorted(found)]
+
+
 def _decoded(data: bytes, path: str) -> str:
     """Decode by a byte order mark, as UTF-8, or as a page declares; what does not fit becomes U+FFFD."""
     media_type = "text/html" if report_format(path) == "html" else "text/plain"
@@ -136,21 +145,6 @@ def _without_secrets(source: str, redaction: Redaction) -> str:
         if (masked := redaction.redactor.redact(plain)) != plain:
             return masked
     return safe
-
-
-def _listed(root: Root, folder: str, depth: int) -> list[tuple[float, str]]:
-    try:
-        entries = root.list(folder)
-    except WorkspaceError:
-        return []
-    found = []
-    for entry in entries:
-        path = f"{folder}/{entry.name}"
-        if entry.is_dir and depth:
-            found += _listed(root, path, depth - 1)
-        elif not entry.is_dir and _has_text(path) and not is_draft(path):
-            found.append((entry.mtime, path))
-    return found
 
 
 def _chosen(root: Root, wanted: str, reports: Sequence[str]) -> str:

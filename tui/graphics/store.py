@@ -81,16 +81,13 @@ class PictureAnchor(Protocol):
     @property
     def surface(self) -> Widget:
         """The widget."""
-        ...
 
     def redraw_picture(self) -> None:
         """Draw the rows of the picture again."""
-        ...
 
     @property
     def picture_region(self) -> tuple[Region, Region] | None:
         """The region of the screen that the full picture would fill, and the visible region; None while hidden."""
-        ...
 
 
 class PictureStore:

@@ -17,15 +17,14 @@ from typing import TYPE_CHECKING, ClassVar, Protocol
 
 from textual import events
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.content import Content
 from textual.geometry import Size
 from textual.message import Message
 from textual.widget import Widget
 
+from ua_tui.tui.keys.bindings import bindings
 from ua_tui.tui.keys.keymap import keys_of
-from ua_tui.tui.keys.places import IN_PANE, KeyPlace, key_binding
 from ua_tui.tui.layout.pane_requests import PaneRequests
 from ua_tui.tui.layout.splitters import Splitters
 from ua_tui.tui.layout.store import LayoutStore
@@ -45,7 +44,6 @@ STACKED_LINES = 34
 """The lines of a terminal from which three panes fit above each other beside the conversation."""
 LEAST_FRAMED = 10
 """The lines of a terminal below which panes and prompt have no border: there is hardly room for what is in them."""
-_SIZE = Binding.Group("narrower, wider, lower, higher, standard; or drag the border")
 CELLS_A_STEP = 4
 LINES_A_STEP = 2
 NOTE_SECONDS = 3.0
@@ -82,15 +80,7 @@ class Frame(PaneRequests):
         layout: stores the sizes of the panes, and the one at the side; None stores them nowhere.
     """
 
-    PLACE: ClassVar[KeyPlace] = IN_PANE
-    BINDINGS: ClassVar[list[BindingType]] = [
-        key_binding("pane.maximise", "z", "maximise", "maximise the pane, and back"),
-        key_binding("pane.narrower", "less_than_sign", "widen(-1)", "narrower", _SIZE),
-        key_binding("pane.wider", "greater_than_sign", "widen(1)", "wider", _SIZE),
-        key_binding("pane.lower", "minus", "heighten(-1)", "lower", _SIZE),
-        key_binding("pane.higher", "plus,equals_sign", "heighten(1)", "higher", _SIZE),
-        key_binding("pane.standard", "0", "reset_sizes", "standard sizes of all panes", _SIZE),
-    ]
+    BINDINGS = bindings("Frame")
 
     virtual_size = unscrolled_size()
 

@@ -150,7 +150,9 @@ class EventLines:
             ):
                 return self._line(describe(event))
             case _ if (call := self.view.ended_by(event)) is not None:
-                description = describe(event, _hints(call.wait, call.duration_ms, call.label))
+                # Sub-agents of one name are told apart by their tasks.
+                tool = f"{call.label} ({clean_line(call.task, 80)})" if call.task else call.label
+                description = describe(event, _hints(call.wait, call.duration_ms, tool))
                 return self._line(description, *description.details)
             case _:
                 return self._other(event) if isinstance(event, _SHOWN) else None

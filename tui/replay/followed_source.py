@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ua_tui.core.team.mailbox import Mailbox
     from ua_tui.core.team.restore import SessionMirror
     from ua_tui.core.view.session import SessionView
-    from ua_tui.tui.app.port import SessionHost
+    from ua_tui.tui.app.app import UaTuiApp
     from ua_tui.tui.replay.loader import SessionLoader
 
 POLL_SECONDS = 0.1
@@ -41,6 +41,7 @@ class FollowedSource(PastSource):
         owner: whose session it is; empty if it is the person's own.
     """
 
+    is_of_list = False
     refusal = "This session runs elsewhere: that cannot be changed from here."
 
     def __init__(
@@ -62,7 +63,7 @@ class FollowedSource(PastSource):
         self._about = f"Write to {whose} session{f' on {where}' if where else ''}"
         if mailbox is not None:
             self.followed = self.placeholder = self._about
-            self.idle_actions = UNCHANGED
+            self.idle_actions = ("restart", *UNCHANGED)
         self.is_live = asyncio.Event()
         """Set when the questions of the session are shown, and what happens in it is followed."""
 
@@ -73,7 +74,7 @@ class FollowedSource(PastSource):
         line.quits = ("quit", "back")
         return line
 
-    async def open(self, host: SessionHost) -> None:
+    async def open(self, host: UaTuiApp) -> None:
         """Get the folder of the session, then show it."""
         if self._mailbox is not None:
             key = host.keys.shown("session.stop")
@@ -114,7 +115,7 @@ class FollowedSource(PastSource):
         if not isinstance(self._place, Path):
             await self._place.close()
 
-    async def follow(self, host: SessionHost, loader: SessionLoader) -> None:
+    async def follow(self, host: UaTuiApp, loader: SessionLoader) -> None:
         """Show the questions that wait, then what happens, as in a session of this program."""
         session = self.session
         if not isinstance(session, FollowedSession):
@@ -145,7 +146,7 @@ class FollowedSource(PastSource):
             loader.end()
             self._end(host)
 
-    def _end(self, host: SessionHost) -> None:
+    def _end(self, host: UaTuiApp) -> None:
         """Let nothing be written any more."""
         self.followed = OVER
         self.show_stats(host)
@@ -165,5 +166,5 @@ def _is_answered(event: Event, session: FollowedSession) -> bool:
     return isinstance(event, PermissionAsked | ElicitationAsked) and event.request_id in session.answered_here
 
 
-def _notify(host: SessionHost, text: str) -> None:
+def _notify(host: UaTuiApp, text: str) -> None:
     host.notify(text, timeout=10.0, markup=False)

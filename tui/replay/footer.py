@@ -24,8 +24,9 @@ def past_message(stats: SessionStats, unsent: Sequence[str]) -> AppMessage | Non
         return AppMessage("⊘", Tone.WARNING, "The journal of this session has no events.", details, TOPIC)
     match stats.state:
         case "finished":
-            text = "Read-only: past session."
-            return AppMessage("·", Tone.QUIET, text, (*folder, *details), TOPIC)
+            # That it is a past session stands in the prompt.
+            lines = (*folder, *details)
+            return AppMessage("·", Tone.QUIET, lines[0], lines[1:], TOPIC) if lines else None
         case "running":
             # Without details the prompt and the status line say that the session is followed.
             text = "This session runs in another program, and some of it cannot be shown."

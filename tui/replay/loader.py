@@ -23,7 +23,7 @@ from ua_tui.tui.panes.workspace.pane import WorkspacePane
 from ua_tui.tui.panes.workspace.provenance import Origins
 
 if TYPE_CHECKING:
-    from ua_tui.tui.app.port import SessionHost
+    from ua_tui.tui.app.app import UaTuiApp
     from ua_tui.tui.layout.frame import Frame
     from ua_tui.tui.panes.conversation.notices import AppMessage
 
@@ -101,7 +101,7 @@ class SessionLoader:
 
     def __init__(
         self,
-        host: SessionHost,
+        host: UaTuiApp,
         past: PastSession,
         *,
         message: Callable[[SessionStats, Sequence[str]], AppMessage | None],

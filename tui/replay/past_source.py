@@ -18,12 +18,12 @@ from ua_tui.tui.replay.status import PastStatus
 if TYPE_CHECKING:
     from ua_tui.core.team.fleet.followed_session import FollowedSession
     from ua_tui.core.view.session import SessionView
-    from ua_tui.tui.app.port import SessionHost
+    from ua_tui.tui.app.app import UaTuiApp
     from ua_tui.tui.replay.loader import SessionLoader
 
-READ_ONLY = "Read-only: past session."
-UNCHANGED = ("restart", "session.mode", "session.rewind", "file.edit", "file.delete")
-"""The actions that change a session, or its agent."""
+READ_ONLY = "Read-only: past session"
+UNCHANGED = ("session.mode", "session.rewind", "file.edit", "file.delete")
+"""The actions that change a session."""
 WITHOUT_AGENT = (*UNCHANGED, "session.stop", "stop", "questions", "subagent", "screen.prompt")
 FOLLOWED = "Read-only: the session runs in another program and is followed here."
 
@@ -40,6 +40,8 @@ class PastSource(SessionSource):
     is_read_only = True
     has_prompt = False
     idle_actions: tuple[str, ...] = WITHOUT_AGENT
+    is_of_list = True
+    """Whether it is a session of this machine's list, which can be resumed when nothing runs it."""
     followed = FOLLOWED
     """The text of the empty prompt while the session is followed."""
 
@@ -56,7 +58,7 @@ class PastSource(SessionSource):
         """Make the status line."""
         return StatusLine(StatusFacts(view), self._status)
 
-    async def open(self, host: SessionHost) -> None:
+    async def open(self, host: UaTuiApp) -> None:
         """Show the end of the session, then all of it, then what still happens in it."""
         from ua_tui.tui.replay.footer import past_message
         from ua_tui.tui.replay.loader import SessionLoader
@@ -76,7 +78,7 @@ class PastSource(SessionSource):
         self.end_shown.set()
         host.spawn(partial(self._load_rest, host, loader), "past session", "past")
 
-    async def _load_rest(self, host: SessionHost, loader: SessionLoader) -> None:
+    async def _load_rest(self, host: UaTuiApp, loader: SessionLoader) -> None:
         if self.session is not None and not self.session.complete:
             if not await loader.load_all():
                 return
@@ -85,15 +87,17 @@ class PastSource(SessionSource):
         if loader.follows:
             await self.follow(host, loader)
 
-    async def follow(self, host: SessionHost, loader: SessionLoader) -> None:
+    async def follow(self, host: UaTuiApp, loader: SessionLoader) -> None:
         """Show what happens in the session, until it ends."""
         await loader.follow(lambda: self.show_stats(host))
 
-    def show_stats(self, host: SessionHost) -> None:
+    def show_stats(self, host: UaTuiApp) -> None:
         """Show what is known of the session, and whether it is followed."""
         session = self.session
         assert session is not None
         self._status.stats, self._status.read = session.stats, session.stats.read
         host.status.refresh()
-        self.placeholder = self.followed if session.runs_elsewhere else READ_ONLY
+        self.resumes = self.is_of_list and not session.runs_elsewhere
+        resume = f" · {host.keys.shown('restart')} resumes it" if self.resumes else ""
+        self.placeholder = self.followed if session.runs_elsewhere else f"{READ_ONLY}{resume}"
         host.frame.prompt.placeholder = Content(self.placeholder)

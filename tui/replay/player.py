@@ -20,7 +20,7 @@ from ua_tui.tui.panes.feed import EventFeed, Handler
 from ua_tui.tui.replay.loader import SessionPanes
 
 if TYPE_CHECKING:
-    from ua_tui.tui.app.port import SessionHost
+    from ua_tui.tui.app.app import UaTuiApp
 
 SPEEDS = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 100.0, math.inf)
 FRAME_SECONDS = 0.05
@@ -50,7 +50,7 @@ class Player:
 
     def __init__(
         self,
-        host: SessionHost,
+        host: UaTuiApp,
         recording: Recording,
         folder: PastFolder,
         *,

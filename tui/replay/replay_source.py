@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from ua_tui.core.settings.model import Settings
     from ua_tui.core.view.session import SessionView
-    from ua_tui.tui.app.port import SessionHost
+    from ua_tui.tui.app.app import UaTuiApp
     from ua_tui.tui.replay.player import Player
 
 
@@ -48,7 +48,7 @@ class ReplaySource(SessionSource):
     refusal = "Read-only: replay."
     is_read_only = True
     has_prompt = shows_prompt = False
-    idle_actions = (*WITHOUT_AGENT, "session.replay")
+    idle_actions = ("restart", *WITHOUT_AGENT, "session.replay")
 
     def __init__(
         self,
@@ -87,7 +87,7 @@ class ReplaySource(SessionSource):
         """Make the time line."""
         return self._time_line
 
-    async def open(self, host: SessionHost) -> None:
+    async def open(self, host: UaTuiApp) -> None:
         """Read the journal, say what it lacks, and play it."""
         from ua_tui.tui.replay.footer import missing_text
         from ua_tui.tui.replay.player import Player

@@ -16,7 +16,7 @@ from ua_tui.tui.app.session_source import LiveSource, SessionSource, show_settin
 
 if TYPE_CHECKING:
     from ua_tui.core.session.resume import Resume
-    from ua_tui.tui.app.port import SessionHost
+    from ua_tui.tui.app.app import UaTuiApp
     from ua_tui.tui.ports import Build
     from ua_tui.tui.replay.loader import SessionLoader
 
@@ -40,7 +40,7 @@ class ResumedSource(SessionSource):
         self._past = past
         self._past_shown = False
 
-    async def open(self, host: SessionHost) -> None:
+    async def open(self, host: UaTuiApp) -> None:
         """Show the past once, then open the session; ask what to do if its conversation is gone."""
         if not self._past_shown:
             host.pump.pause()
@@ -59,7 +59,7 @@ class ResumedSource(SessionSource):
         """Close the journal."""
         await self._past.close("quit")
 
-    async def _show_past(self, host: SessionHost) -> None:
+    async def _show_past(self, host: UaTuiApp) -> None:
         from ua_tui.tui.replay.footer import resumed_message
         from ua_tui.tui.replay.loader import SessionLoader
 
@@ -75,14 +75,14 @@ class ResumedSource(SessionSource):
         else:
             host.spawn(partial(self._load_all, host, loader), "past session", "past")
 
-    async def _load_all(self, host: SessionHost, loader: SessionLoader) -> None:
+    async def _load_all(self, host: UaTuiApp, loader: SessionLoader) -> None:
         try:
             await loader.load_all()
         finally:
             host.status.hint = ""
             self._go_live(host)
 
-    def _go_live(self, host: SessionHost) -> None:
+    def _go_live(self, host: UaTuiApp) -> None:
         from ua_tui.tui.panes.trace.pane import TracePane
 
         host.frame.query_one("#trace", TracePane).calls.go_live()
@@ -100,9 +100,9 @@ class ResumedSource(SessionSource):
         host.status.refresh()
         host.pump.resume()
 
-    def _on_choice(self, host: SessionHost, fresh: bool | None) -> None:
+    def _on_choice(self, host: UaTuiApp, fresh: bool | None) -> None:
         if fresh:
             self.resume = replace(self.resume, fresh=True)
             host.restart_agent()
         else:
-            host.shut_down()
+            host.shutdown.begin("quit")

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import math
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from textual import events
-from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.widget import Widget
 
@@ -17,8 +16,8 @@ from ua_tui.core.events.types import Event, ToolCallFinished, ToolCallStarted
 from ua_tui.core.events.units import duration, quantity
 from ua_tui.core.history.recording import MarkKind
 from ua_tui.core.text import clean_line
+from ua_tui.tui.keys.bindings import bindings
 from ua_tui.tui.keys.keymap import keys_of
-from ua_tui.tui.keys.places import KeyPlace, key_binding
 from ua_tui.tui.render.format import clock, tail_cut
 from ua_tui.tui.widgets.modal import unscrolled_size
 
@@ -39,12 +38,6 @@ FEWEST_CELLS = 10
 """The cells of the line below which the times beside it are left out."""
 _WIDE = 140
 """The cells from which the line says what is replayed, and how many events there are."""
-_STEP = Binding.Group("next, previous event; pauses there")
-_QUERY = Binding.Group("next, previous query")
-_FAILURE = Binding.Group("next, previous failure")
-_SPEED = Binding.Group("faster, slower")
-_EDGES = Binding.Group("beginning, end")
-_SKIP = Binding.Group("a tenth forward, back")
 _HINTS = (
     ("replay.play", "play"),
     ("help.here", "keys"),
@@ -67,38 +60,7 @@ class TimeLine(Widget, can_focus=True):
     """
 
     virtual_size = unscrolled_size()
-    PLACE: ClassVar[KeyPlace] = KeyPlace("In a replay")
-    BINDINGS: ClassVar[list[BindingType]] = [
-        key_binding("replay.play", "space", "play", "play, pause"),
-        key_binding("replay.next_event", "right,l", "step('event', 1)", "next event", _STEP),
-        key_binding("replay.previous_event", "left,h", "step('event', -1)", "previous event", _STEP),
-        key_binding("replay.next_query", "right_curly_bracket", "step('query', 1)", "next query", _QUERY),
-        key_binding(
-            "replay.previous_query", "left_curly_bracket", "step('query', -1)", "previous query", _QUERY
-        ),
-        key_binding(
-            "replay.next_failure", "right_square_bracket", "step('failure', 1)", "next failure", _FAILURE
-        ),
-        key_binding(
-            "replay.previous_failure",
-            "left_square_bracket",
-            "step('failure', -1)",
-            "previous failure",
-            _FAILURE,
-        ),
-        key_binding("replay.faster", "up", "speed(1)", "faster", _SPEED),
-        key_binding("replay.slower", "down", "speed(-1)", "slower", _SPEED),
-        key_binding("replay.fastest", "m", "speed(9)", "as fast as possible"),
-        key_binding("replay.start", "home,g", "edge(0)", "beginning", _EDGES),
-        key_binding("replay.end", "end,G", "edge(1)", "end", _EDGES),
-        key_binding("replay.forward", "pagedown", "skip(1)", "a tenth forward", _SKIP),
-        key_binding("replay.back", "pageup", "skip(-1)", "a tenth back", _SKIP),
-        key_binding("session.fork", "f", "fork", "fork the session before this query, to ask another"),
-    ]
-    HELP = (
-        "The time line. Space plays and pauses, the arrows step and change the speed, "
-        "} and ] go to queries and failures."
-    )
+    BINDINGS = bindings("TimeLine")
 
     def __init__(self, label: str = "", zone: tzinfo | None = None) -> None:
         super().__init__(id="time-line")

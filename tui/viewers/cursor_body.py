@@ -88,19 +88,15 @@ class CursorRows(Rows, Protocol):
     @property
     def head(self) -> int:
         """How many of the first rows stay visible while the others scroll."""
-        ...
 
     def span(self, entry: int) -> tuple[int, int]:
         """The first row of an entry, and its number of rows."""
-        ...
 
     def entry_at(self, y: int) -> int | None:
         """The entry on row `y`; None for a row of the head or between entries."""
-        ...
 
     def command_at(self, x: int, y: int) -> BodyCommand | None:
         """The command of a click on this cell, apart from moving the cursor."""
-        ...
 
 
 @runtime_checkable
@@ -112,30 +108,24 @@ class CursorBody(Body, Protocol):
     @property
     def entries(self) -> int:
         """The number of entries that the cursor can be on."""
-        ...
 
     @property
     def keys(self) -> Sequence[KeyHint]:
         """The keys that have an effect."""
-        ...
 
     @property
     def state(self) -> str:
         """The filter and the order, for the line of facts; empty if there are none."""
-        ...
 
     @property
     def filter(self) -> str | None:
         """The text that the rows at the cursor are filtered by; empty if they are all shown, None if they cannot be."""
-        ...
 
     def lay_out(self, width: int, theme: MarkdownTheme, stop: Stop = NEVER) -> CursorRows:
         """Return the rows for this width; they follow every later change."""
-        ...
 
     def execute(self, command: BodyCommand) -> Outcome:
         """Carry out a command at the cursor; False if it has no effect."""
-        ...
 
     def find_places(self, needle: str, stop: Stop) -> Sequence[Hashable]:
         """Return the places of `needle` in order, including folded ones. Runs in a thread.
@@ -143,16 +133,12 @@ class CursorBody(Body, Protocol):
         Raises:
             Stopped: the flag was set.
         """
-        ...
 
     def reveal(self, place: Hashable) -> None:
         """Move the cursor to a place that was found, and unfold what hides it."""
-        ...
 
     def cursor_place(self) -> Hashable:
         """The place of the cursor; comparable to those of `find_places`."""
-        ...
 
     def detail(self) -> Body | None:
         """What does not fit into the row of the entry under the cursor."""
-        ...

@@ -74,11 +74,9 @@ class Rows(Protocol):
 
     def __len__(self) -> int:
         """The number of rows."""
-        ...
 
     def row(self, y: int) -> Row:
         """Row `y`, never wider than the width it was laid out for."""
-        ...
 
 
 class Body(Protocol):
@@ -90,7 +88,6 @@ class Body(Protocol):
         Raises:
             Stopped: the flag was set; only by a body whose layout may take seconds.
         """
-        ...
 
 
 @runtime_checkable
@@ -99,7 +96,6 @@ class Progressive(Body, Protocol):
 
     def first_rows(self, width: int, theme: MarkdownTheme) -> Rows | None:
         """Return the first rows quickly; None if all rows can be laid out quickly."""
-        ...
 
 
 @runtime_checkable

@@ -14,7 +14,6 @@ from typing import ClassVar, Generic, NamedTuple, Protocol, Self, TypeVar
 from rich.segment import Segment
 from rich.style import Style
 from textual import events
-from textual.binding import BindingType
 from textual.content import Content
 from textual.css.styles import StylesBase
 from textual.geometry import Region, Size
@@ -24,7 +23,7 @@ from textual.selection import Selection
 from textual.strip import Strip
 from textual.widget import Widget
 
-from ua_tui.tui.keys.places import moving
+from ua_tui.tui.keys.bindings import bindings
 from ua_tui.tui.render.layout import PLAIN, Line
 from ua_tui.tui.virtual_list.framed import framed_lines
 from ua_tui.tui.virtual_list.source import EntryList, EntryT, Heights, LineCache, Rendered, RowSource
@@ -79,17 +78,7 @@ class VirtualList(ScrollView, Generic[EntryT], can_focus=True):
         "lines--muted",
         "lines--key",
     }
-    BINDINGS: ClassVar[list[BindingType]] = [
-        *moving(
-            up="cursor_up",
-            down="cursor_down",
-            page_up="cursor_page(-1)",
-            page_down="cursor_page(1)",
-            first="cursor_home",
-            last="cursor_end",
-            opening="open",
-        ),
-    ]
+    BINDINGS = bindings("VirtualList")
     GUTTER: ClassVar[int] = 0
     """Cells kept free at the left, where the cursor is then a bar; without them it is a highlighted row."""
 

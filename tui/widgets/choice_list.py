@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import ClassVar
 
 from rich.segment import Segment
 from rich.style import Style
-from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.strip import Strip
 from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
-from ua_tui.tui.keys.places import moving
+from ua_tui.tui.keys.bindings import bindings
 
 
 class ChoiceList(OptionList):
@@ -56,15 +54,10 @@ class ChoiceList(OptionList):
 class LetterKeyList(ChoiceList):
     """A list in which j and k move, too."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("k", "cursor_up", show=False),
-        Binding("j", "cursor_down", show=False),
-    ]
+    BINDINGS = bindings("LetterKeyList")
 
 
 class RowList(ChoiceList, inherit_bindings=False):
     """The rows of a screen with details of the chosen one, which the other keys scroll."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        *moving(up="cursor_up", down="cursor_down", first="first", last="last"),
-    ]
+    BINDINGS = bindings("RowList")

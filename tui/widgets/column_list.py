@@ -11,13 +11,12 @@ from rich.cells import set_cell_size
 from rich.segment import Segment
 from rich.style import Style
 from textual import events
-from textual.binding import BindingType
 from textual.geometry import Region, Size
 from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from ua_tui.tui.keys.places import moving
+from ua_tui.tui.keys.bindings import bindings
 from ua_tui.tui.render.format import tail_cut
 
 HEADER = 1
@@ -60,16 +59,7 @@ class ColumnList(ScrollView, Generic[Row], can_focus=True):
         rows: the listed rows.
     """
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        *moving(
-            up="move(-1)",
-            down="move(1)",
-            page_up="page(-1)",
-            page_down="page(1)",
-            first="go(0)",
-            last="go(-1)",
-        ),
-    ]
+    BINDINGS = bindings("ColumnList")
     COMPONENT_CLASSES: ClassVar[set[str]] = {
         "column-list--header",
         "column-list--muted",

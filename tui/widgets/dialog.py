@@ -8,13 +8,13 @@ from functools import cached_property
 from typing import ClassVar, TypeVar
 
 from textual import events
-from textual.binding import Binding, BindingType
 from textual.containers import Grid, Horizontal, VerticalScroll
 from textual.content import Content
 from textual.timer import Timer
 from textual.widget import Widget
 from textual.widgets import Button, Input, Static, TextArea
 
+from ua_tui.tui.keys.bindings import bindings
 from ua_tui.tui.keys.keymap import ActiveBindings, keys_of, written_key
 from ua_tui.tui.widgets.input_line import focused_field, writes_character
 from ua_tui.tui.widgets.modal import Modal
@@ -149,16 +149,7 @@ class Dialog(Modal[Answer]):
     FIRST: ClassVar[str] = ""
     AT_ONCE: ClassVar[frozenset[str]] = frozenset({"close", "cursor_down", "cursor_up", "move", "page"})
     AUTO_FOCUS: ClassVar[str | None] = ""
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("tab,right", "app.focus_next", show=False),
-        Binding("shift+tab,left", "app.focus_previous", show=False),
-        Binding("up", "scroll_box(-1)", show=False),
-        Binding("down", "scroll_box(1)", show=False),
-        Binding("pageup", "page(-1)", show=False),
-        Binding("pagedown,space", "page(1)", show=False),
-        Binding("home", "page(-1_000_000)", show=False),
-        Binding("end", "page(1_000_000)", show=False),
-    ]
+    BINDINGS = bindings("Dialog")
 
     def __init__(self, *, requested: bool = False, quiet: float | None = None) -> None:
         self._quiet = (0.0 if requested else QUIET_SECONDS) if quiet is None else quiet
@@ -184,6 +175,16 @@ class Dialog(Modal[Answer]):
         if self.FIRST:
             self.focus_choice(f"#{self.FIRST}")
         self.call_after_refresh(self._painted)
+        self.app.app_resume_signal.subscribe(self, self._on_resume, immediate=True)
+
+    def _on_resume(self, _app: object) -> None:
+        """Accept no answer at first when another program had the terminal: its last keys may come now.
+
+        Arguments are not an answer: whoever edits them has left the editor that was started here.
+        """
+        if self._quiet and self.is_drawn and not self.has_class("-changing"):
+            self.add_class("-quiet")
+            self._painted()
 
     async def on_button_pressed(self, event: Button.Pressed) -> None:
         """Do what the button shows."""
@@ -331,7 +332,7 @@ class Dialog(Modal[Answer]):
         if self._requested:
             self._wrong_until = self._awake() + HOLD_SECONDS
             self._start_beat()
-            keys = [each.key for each in self.query(Choice) if each.display and not each.disabled]
+            keys = [each.key for each in self.query(Choice) if each.region and not each.disabled]
             self.show_note(f"answer with {', '.join(keys)}" if keys else "not a key of this dialog")
             return
         self._expect_text()
@@ -371,6 +372,13 @@ class Dialog(Modal[Answer]):
         """Close with `value`, if answers are accepted already."""
         if self.accepts_answers and self._on_top:
             self.dismiss(value)
+
+    def wait_or(self, answer: Callable[[], object]) -> None:
+        """Let the question wait where it can, or else answer it."""
+        if self.can_wait:
+            self.dismiss(None)
+        else:
+            answer()
 
     def action_scroll_box(self, rows: int) -> None:
         """Scroll the content."""

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, TypeVar
+from typing import TypeVar
 
 from textual.await_complete import AwaitComplete
-from textual.binding import Binding, BindingType
 from textual.geometry import Size
 from textual.reactive import Reactive
 from textual.screen import ModalScreen
 
-from ua_tui.tui.keys.places import KeyPlace, key_binding
+from ua_tui.tui.keys.bindings import bindings
 
 
 def unscrolled_size() -> Reactive[Size]:
@@ -25,7 +24,6 @@ def unscrolled_size() -> Reactive[Size]:
 NARROW = [(0, "-narrow"), (100, "-roomy")]
 
 Answer = TypeVar("Answer")
-_HELP = Binding.Group("keys of the screen; every key")
 
 
 class Modal(ModalScreen[Answer]):
@@ -36,11 +34,7 @@ class Modal(ModalScreen[Answer]):
     """
 
     HORIZONTAL_BREAKPOINTS = NARROW
-    PLACE: ClassVar[KeyPlace] = KeyPlace("On other screens")
-    BINDINGS: ClassVar[list[BindingType]] = [
-        key_binding("help.here", "question_mark", "app.keys_here", "keys of the screen", _HELP),
-        key_binding("help.all", "f1", "app.help", "every key", _HELP),
-    ]
+    BINDINGS = bindings("Modal")
 
     _pending: tuple[Answer | None] | None = None
     _dismissed = False

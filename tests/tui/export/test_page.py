@@ -1,7 +1,9 @@
 from __future__ import annotations
 
 import base64
+import gc
 import hashlib
+import os
 import re
 from pathlib import Path
 
@@ -23,6 +25,7 @@ from ua_tui.core.claims.ledger import Ledger
 from ua_tui.core.claims.records import Passage, TextQuote
 from ua_tui.core.events.types import MessageFinished, SessionFinished, ToolCallFinished, ToolCallStarted
 from ua_tui.core.redaction.redactor import Redactor
+from ua_tui.tui.export.records import Export
 
 REPORT = "<h1>Cats</h1><p>Of all cats <b>41 %</b> smile, see <a href='https://cats.example/smiles'>the survey</a>.</p>"
 PIXEL = base64.b64decode(
@@ -184,6 +187,38 @@ def test_pictures_of_the_session_are_embedded(session: Recorded, tmp_path: Path)
     assert page.xpath("//img/@src") == [f"data:image/png;base64,{data}"] * 2
     assert len(select(page, ".missing")) == 6
     assert "6 pictures of the report not included" in page.text_content()
+
+
+def test_what_lies_beside_the_reports_of_a_session_is_none_of_them(session: Recorded) -> None:
+    reported(session, "<p>first</p>", "a.html")
+    (session.folder / "work_products/mine.txt").write_text("written by hand")
+    page = page_of(exported(session.folder))
+    assert select(page, ".report")[0].text_content() == "first"
+    assert "mine.txt" not in page.text_content()
+
+
+def test_a_session_that_was_killed_before_it_recorded_a_report_has_it(
+    session: Recorded, tmp_path: Path
+) -> None:
+    folder = session.folder / "work_products/2026"
+    folder.mkdir()
+    for name, written_at in (("old.html", 1), ("new.html", 2), ("draft.html", 3), ("new.csv", 4)):
+        (folder / name).write_text(f"<p>{name}</p>")
+        os.utime(folder / name, (written_at, written_at))
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "outside/other.html").write_text("<p>other</p>")
+    (session.folder / "work_products/linked").symlink_to(tmp_path / "outside")
+    page = page_of(exported(session.folder))
+    assert select(page, ".report")[0].text_content() == "new.html"
+    assert "work_products/2026/old.html" in page.text_content()
+    assert not re.search(r"draft|new\.csv|other", page.text_content())
+
+
+def test_an_export_does_not_stay_in_memory(session: Recorded) -> None:
+    answered(session)
+    exported(session.folder)
+    gc.collect()
+    assert not any(isinstance(each, Export) for each in gc.get_objects())
 
 
 def test_the_newest_report_or_the_one_that_is_named(session: Recorded) -> None:

@@ -70,6 +70,7 @@ def cards(view: ConversationPane) -> list[Result]:
         ("work_products/note_20261123_033028.md", "report", "in\n\n# The **week**\n<https://a.example>", "The week", 1),
         ("work_products/plain.txt", "report", "nothing else", "Plain", 0),
         ("expanded_corpus.json", "corpus", '{\n  "saved_at": "x",\n  "count": 8,\n', "Corpus of articles", 8),
+        ("downloads/paper.html", "document", "<title>A paper</title>", "A paper", 0),
         ("downloads/monthly_revenue.png", "chart", "\x89PNG", "Monthly revenue", 0),
         ("work_products/media/clip.mp4", "video", "x", "Clip", 0),
         ("downloads/table.csv", "data", "a,b", "Table", 0),
@@ -82,7 +83,8 @@ def test_a_result_says_what_it_is(
 ) -> None:
     (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
     (tmp_path / path).write_text(content)
-    result = Results().handle_event(saved(path, "corpus" if kind == "corpus" else "download"), SessionView())
+    saved_as = {"corpus": "corpus", "report": "work_product"}.get(kind, "download")
+    result = Results().handle_event(saved(path, saved_as), SessionView())
     assert result is not None
     described = describe_file(tmp_path, result)
     assert (described.kind, described.title, described.sources) == (kind, title, sources)

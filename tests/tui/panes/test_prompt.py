@@ -48,6 +48,17 @@ class PromptApp(App[None]):
         self.taken_back += 1
 
 
+async def test_deleting_to_the_start_of_a_line_takes_all_of_its_rows() -> None:
+    app = PromptApp()
+    async with app.run_test(size=(30, 20)) as pilot:
+        app.prompt.put("first\n" + "word " * 12)
+        await until(lambda: app.prompt.size.height > 2)
+        await pilot.press("ctrl+u")
+        assert app.prompt.text == "first\n"
+        await pilot.press("ctrl+u")
+        assert app.prompt.text == "first"
+
+
 async def test_keys_are_typed_sent_and_walk_the_history() -> None:
     app = PromptApp()
     async with app.run_test(size=(60, 30)) as pilot:

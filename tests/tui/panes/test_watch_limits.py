@@ -33,12 +33,12 @@ PROGRAM = """
         async with hosted(pane) as (app, _):
             await until(lambda: "first" in rows(pane))
             (root / "new" / "inner").mkdir(parents=True)
-            await until(lambda: pane.polling)
+            await until(lambda: pane.tree_view.polling)
             (root / "later.txt").write_text("x")
             await until(lambda: "later.txt" in rows(pane))
             if sys.argv[2] == "0":
                 pane.set_root(root / "first")
-                await until(lambda: pane.polling)
+                await until(lambda: pane.tree_view.polling)
             print(*app.shown_text, *logged, sep="\\n")
 
     asyncio.run(main(Path(sys.argv[1])))

@@ -164,7 +164,7 @@ async def test_when_the_system_allows_no_watch_the_folder_is_polled_and_says_so(
                 while True:
                     taken.append(os.open(os.devnull, os.O_RDONLY))
             pane.set_root(root)
-            await until(lambda: pane.polling)
+            await until(lambda: pane.tree_view.polling)
         finally:
             for descriptor in taken:
                 os.close(descriptor)
@@ -253,6 +253,11 @@ async def test_the_preview_follows_the_cursor_and_shows_only_where_it_rests(tmp_
         await until(lambda: preview.document is not None)
         await until(lambda: "Number 29" in screen_text(app))
         assert str(preview.border_title) == "f29.md"
+        article = tmp_path / "extracted_articles" / "a_example_1f2e3d4c.json"
+        article.parent.mkdir()
+        article.write_text('{"title": "Halden ships"}')
+        preview.show_path(article)
+        await until(lambda: str(preview.border_title) == "Halden ships")
         preview.show_path(tmp_path)
         await until(lambda: "30 files" in screen_text(app))
         os.mkfifo(tmp_path / "pipe")

@@ -15,7 +15,8 @@ from ua_tui.core.errors import WorkspaceError
 from ua_tui.core.storage.compression import pack
 from ua_tui.core.storage.files import Root
 from ua_tui.tui.panes.workspace.pane import WorkspacePane
-from ua_tui.tui.terminal.programs import NoProgram, editor_command
+from ua_tui.tui.terminal.foreground import NoProgram
+from ua_tui.tui.terminal.programs import editor_command
 from ua_tui.tui.viewers.export import text_of
 
 
@@ -102,15 +103,16 @@ async def test_e_opens_the_editor_and_says_plainly_when_there_is_none(
         await go_to(pane, notes)
         monkeypatch.setenv("EDITOR", "no-such-editor -w")
         await pilot.press("e")
+        await until(lambda: app.shown_text)
         assert app.shown_text[-1].startswith("The editor 'no-such-editor' in $EDITOR was not found:")
         monkeypatch.setenv("EDITOR", f"{sys.executable} '{editor}'")
         await pilot.press("e")
-        assert app.shown_text[-1].startswith("An editor needs a terminal")
+        await until(lambda: "needs a terminal" in app.shown_text[-1])
         assert notes.read_text() == "a"
         monkeypatch.setattr(app, "suspend", lambda: terminal_given_away(app))
         await pilot.press("e")
+        await until(lambda: notes.read_text() == "aedited")
         assert app.shown_text[-1] == "suspended"
-        assert notes.read_text() == "aedited"
         for path, why in (
             (session / "run.log", "a record of this session"),
             (session / "work_products", "A folder cannot be edited"),

@@ -104,6 +104,15 @@ def test_tables_align_and_fit() -> None:
     assert all(line_width(line) <= 30 for line in render_markdown(wide, 30, THEME))
 
 
+def test_rows_of_a_table_are_all_as_far_apart() -> None:
+    rows = "| a | b |\n|--|--|\n| one | x |\n| two | {} |\n| three | y |\n| four | z |"
+    assert "" not in lines(rows.format("short"), 30)
+    apart = lines(rows.format("a text that wraps in its column"), 30)[2:]
+    assert apart[1] == ""
+    assert apart[-2] == ""
+    assert apart.count("") == 3
+
+
 def test_a_huge_table_is_capped_and_says_so() -> None:
     row = "|" + " cell |" * 20
     rule = "|" + "--|" * 20

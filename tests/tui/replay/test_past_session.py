@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from textual.pilot import Pilot
+from textual.widgets import Static
 
 from tests.tui.fakes import make_app, make_session
 from tests.tui.files_host import screen_text
@@ -28,7 +29,7 @@ from ua_tui.core.storage.folders import WORKSPACES
 from ua_tui.core.storage.ownership import seal_session
 from ua_tui.core.storage.queue_file import write_queue
 from ua_tui.tui.app.app import UaTuiApp
-from ua_tui.tui.app.port import resumed_folder
+from ua_tui.tui.app.port import ToResume
 from ua_tui.tui.panes.conversation.blocks import Tone
 from ua_tui.tui.panes.conversation.pane import ConversationPane
 from ua_tui.tui.panes.feed import EventFeed, ViewHandler
@@ -147,7 +148,8 @@ async def test_a_session_is_shown_as_it_was(tmp_path: Path) -> None:
     async with past(folder) as (app, _):
         talk = text(app, ConversationPane)
         assert "AI chips: the week" in talk
-        assert "Read-only: past session." in talk
+        assert "Read-only" not in talk
+        assert str(app.frame.prompt.placeholder) == "Read-only: past session · Ctrl+R resumes it"
         trace = text(app, TracePane)
         for part in ("crawl_parallel", "12.4s", "47.3s"):
             assert part in trace
@@ -155,7 +157,9 @@ async def test_a_session_is_shown_as_it_was(tmp_path: Path) -> None:
         line = status(app)
         for wanted in ("past session · finished", "1m00s", "$0.21", "38k tok", "sonnet-5"):
             assert wanted in line
-        assert app.frame.query_one("#workspace", WorkspacePane).root_path == folder
+        place = app.frame.query_one("#workspace", WorkspacePane).place
+        assert place is not None
+        assert place.model.base == str(folder)
         assert pane(app, ConversationPane).has_focus
         assert not pane(app, TracePane).calls.live
         assert len(app.screen_stack) == 1
@@ -484,7 +488,8 @@ def test_the_message_below_counts_what_is_missing() -> None:
         SessionStats(state="finished", folder=("files trusted: .env",), read=1.0, events=5), ()
     )
     assert ended is not None
-    assert ended.details == ("Files trusted: .env.",)
+    assert ended.text == "Files trusted: .env."
+    assert past_message(SessionStats(state="finished", read=1.0, events=5), ()) is None
 
 
 async def test_a_session_that_runs_elsewhere_is_followed(tmp_path: Path) -> None:
@@ -543,6 +548,14 @@ async def test_escape_leads_back_to_the_list_a_session_was_opened_from(tmp_path:
     async with app.run_test(size=(120, 40)) as pilot:
         await asyncio.wait_for(source.all_shown.wait(), PATIENCE)
         assert "Esc back" in status(app)
+        pane(app, ConversationPane).focus()
+        await pilot.press("f")
+        await until(lambda: isinstance(app.screen, ConfirmScreen) and app.screen.is_drawn)
+        assert "When you quit the new one, you are back" in " ".join(
+            str(each.content) for each in app.screen.query(Static)
+        )
+        app.screen.dismiss(None)
+        await until(lambda: len(app.screen_stack) == 1)
         await pilot.press("2", "z", "escape")
         assert not app.frame.maximised
         assert app.is_running
@@ -564,12 +577,21 @@ async def test_a_past_session_is_forked_after_a_confirmation_and_then_resumed(tm
 
         await answer("n")
         # It was not made by this user's program.
+        await pilot.press("ctrl+r")
+        await until(lambda: "trust adopt" in str(app.notice.render()))
+        assert not app._exit
+        app.notice.clear()
         await answer("y")
         await until(lambda: "trust adopt" in str(app.notice.render()))
         assert len(list(folder.parent.iterdir())) == 1
         seal_session(Root(folder))
         await answer("y")
         await until(lambda: app._exit)
-    fork = resumed_folder(app.return_value)
-    assert fork is not None
+    assert isinstance(app.return_value, ToResume)
+    fork = Path(app.return_value)
+    async with past(folder) as (app, pilot):
+        await pilot.press("ctrl+r")
+        await until(lambda: app._exit)
+    assert isinstance(app.return_value, ToResume)
+    assert Path(app.return_value) == folder
     assert [query.text for query in queries_of(fork)] == ["Question 0"]

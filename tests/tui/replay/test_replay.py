@@ -436,8 +436,9 @@ async def test_files_are_there_as_they_were_and_nothing_of_the_session_changes(t
     )
     before = states(tmp_path)
     async with replayed(folder, (160, 45)) as (app, pilot, player, _clock):
-        root = app.frame.query_one(WorkspacePane).root_path
-        assert root is not None
+        place = app.frame.query_one(WorkspacePane).place
+        assert place is not None
+        root = Path(place.model.base)
         report = root / "work_products" / "r.html"
         player.play(playing=False)
         expected = {5: "first", 6: "second", 8: "third", 4: None}

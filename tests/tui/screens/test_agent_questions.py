@@ -10,6 +10,7 @@ from textual.widgets import TextArea
 
 from tests.tui.app_host import answerable, at_work, shown
 from tests.tui.fakes import FakeSession
+from tests.tui.files_host import screen_text
 from tests.waiting import until
 from ua_tui.core.events.types import PermissionAnswered, PermissionAsked
 from ua_tui.tui.app.app import UaTuiApp
@@ -64,6 +65,20 @@ async def test_questions_are_answered_by_number_by_marks_and_by_a_text(tmp_path:
         await pilot.press("escape")
         await until(lambda: session.answers == [("q1", False, "once")])
         assert session.inputs[-1] is None
+
+
+async def test_a_question_says_what_it_is_about_and_can_be_answered_again(tmp_path: Path) -> None:
+    async with at_work(tmp_path) as (session, app, pilot):
+        await asked(ASKED, session, app, pilot, QuestionScreen)
+        assert "Colour · question 1 of 2" in screen_text(app)
+        assert not app.screen.query_one("#previous").display
+        await pilot.press("1")
+        await until(lambda: "question 2 of 2" in screen_text(app))
+        await pilot.press("left")
+        await until(lambda: "question 1 of 2" in screen_text(app))
+        await pilot.press("2", "3", "enter")
+        await until(lambda: session.inputs)
+        assert given(session)["answers"] == {COLOUR: "Red", SOURCES: "Filings"}
 
 
 async def test_a_question_without_answers_or_of_another_form_is_no_dead_end(tmp_path: Path) -> None:

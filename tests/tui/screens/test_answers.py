@@ -10,12 +10,13 @@ import pytest
 from textual.binding import Binding
 
 from tests.tui.screens.test_dialogs import AUTH, FOLDER, READ, SEND, Stage
+from ua_tui.core.agent.permissions.gate import PermissionReply
 from ua_tui.tui.screens.application.error import ErrorScreen
 from ua_tui.tui.screens.files.link import LinkScreen
 from ua_tui.tui.screens.requests.arguments_editor import ArgumentsEditor
 from ua_tui.tui.screens.requests.auth import AuthScreen
 from ua_tui.tui.screens.requests.folder_trust import FolderTrustScreen
-from ua_tui.tui.screens.requests.permission import PermissionAnswer, PermissionScreen
+from ua_tui.tui.screens.requests.permission import PermissionScreen
 from ua_tui.tui.screens.requests.text_answer import TextAnswer
 from ua_tui.tui.screens.session.budget import BudgetScreen
 from ua_tui.tui.screens.session.confirm import DeleteScreen, FreshScreen, QuitScreen
@@ -24,7 +25,7 @@ from ua_tui.tui.widgets.dialog import Choice, Dialog
 
 URL = "https://a.example/b"
 NOTHING = ("nothing", None)
-NO, YES = (("closes", PermissionAnswer(allow=allow)) for allow in (False, True))
+NO, YES = (("closes", PermissionReply(allow=allow)) for allow in (False, True))
 REASON, PATTERNS = ("asks", "reasoning"), ("asks", "patterns")
 Outcome = tuple[str, object]
 ONCE: dict[str, Outcome] = {

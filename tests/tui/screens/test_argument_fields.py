@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 
 from tests.tui.screens.test_dialogs import Stage
+from ua_tui.core.agent.permissions.gate import PermissionReply
 from ua_tui.core.errors import FormError
 from ua_tui.core.events.types import PermissionAsked
 from ua_tui.tui.screens.requests.arguments_editor import ArgumentsEditor, fields_of, with_texts
-from ua_tui.tui.screens.requests.permission import PermissionAnswer, PermissionScreen
+from ua_tui.tui.screens.requests.permission import PermissionScreen
 
 MAIL: dict[str, Any] = {
     "thought": "x",
@@ -84,7 +85,7 @@ async def test_fields_json_and_back_lose_nothing() -> None:
         assert app.answers == []
         seen: list[str] = []
 
-        def edit(text: str, name: str) -> str:
+        async def edit(text: str, name: str) -> str:
             seen.append(text)
             return text.replace('"4x3"', "5") if len(seen) > 1 else text[:-1]
 
@@ -98,4 +99,18 @@ async def test_fields_json_and_back_lose_nothing() -> None:
         assert "Changed: number. The model is told." in app.shown()
         await pilot.press("ctrl+s")
         await pilot.pause()
-        assert app.answers == [PermissionAnswer(allow=True, input={**ANY, "number": 5})]
+        assert app.answers == [PermissionReply(allow=True, input={**ANY, "number": 5})]
+
+
+async def test_what_was_written_for_a_question_that_no_longer_waits_is_copied() -> None:
+    app = Stage()
+    async with app.run_test(size=(80, 24)) as pilot:
+        dialog = PermissionScreen(PermissionAsked(request_id="r", tool_name="X", input=ANY))
+        await app.ask(pilot, dialog)
+
+        async def edit(text: str, name: str) -> str:
+            await dialog.dismiss(None)
+            return f"{text} and more"
+
+        await dialog.query_one(ArgumentsEditor).edit_outside(edit)
+        assert app.clipboard.endswith(" and more")

@@ -18,12 +18,13 @@ from tests.tui.fixture_types import Patch
 from tests.tui.screens.test_dialogs import AUTH, FOLDER, READ, Stage
 from tests.tui.screens.typed_sentences import typed_sentences
 from tests.waiting import until
+from ua_tui.core.agent.permissions.gate import PermissionReply
 from ua_tui.core.events.types import ElicitationAsked, PermissionAsked
 from ua_tui.tui.app.app import UaTuiApp
 from ua_tui.tui.screens.application.error import ErrorScreen
 from ua_tui.tui.screens.requests.auth import AuthScreen
 from ua_tui.tui.screens.requests.folder_trust import FolderTrustScreen
-from ua_tui.tui.screens.requests.permission import PermissionAnswer, PermissionScreen
+from ua_tui.tui.screens.requests.permission import PermissionScreen
 from ua_tui.tui.screens.requests.plan import PlanScreen
 from ua_tui.tui.screens.requests.question import QuestionScreen
 from ua_tui.tui.screens.requests.server_request import ServerLinkScreen
@@ -99,7 +100,7 @@ async def press(app: Stage, pilot: Pilot[None], *keys: str) -> Dialog[Any]:
 
 
 async def test_a_single_letter_answers_after_a_while_or_with_enter() -> None:
-    app, once = Stage(), PermissionAnswer(allow=True)
+    app, once = Stage(), PermissionReply(allow=True)
     async with app.run_test() as pilot:
         dialog = await press(app, pilot, "a")
         assert app.answers == []

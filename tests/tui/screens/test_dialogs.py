@@ -16,6 +16,7 @@ from textual.widgets import Button, Input, Static
 from tests.paths import STYLES
 from tests.tui.files_host import finished
 from tests.waiting import until
+from ua_tui.core.agent.permissions.gate import PermissionReply
 from ua_tui.core.events.types import (
     AuthRequired,
     PermissionAsked,
@@ -40,7 +41,7 @@ from ua_tui.tui.screens.requests.arguments import (
 from ua_tui.tui.screens.requests.auth import AuthScreen
 from ua_tui.tui.screens.requests.folder_trust import FolderTrustScreen
 from ua_tui.tui.screens.requests.headings import heading_of
-from ua_tui.tui.screens.requests.permission import PermissionAnswer, PermissionScreen
+from ua_tui.tui.screens.requests.permission import PermissionScreen
 from ua_tui.tui.screens.requests.qr import QrCode
 from ua_tui.tui.screens.session.confirm import QuitScreen
 from ua_tui.tui.screens.setup.screen import SetupScreen
@@ -122,7 +123,7 @@ async def test_neither_someone_who_types_on_nor_a_click_answers_by_accident() ->
         app.now += QUIET_SECONDS
         await pilot.click("#once")
         await pilot.pause()
-        assert app.answers == [PermissionAnswer(allow=True)]
+        assert app.answers == [PermissionReply(allow=True)]
         # Somebody who was typing is given longer.
         app.typed_at = float("inf")  # type: ignore[attr-defined]  # as the application keeps it
         await app.ask(pilot, PermissionScreen(SEND))
@@ -130,7 +131,7 @@ async def test_neither_someone_who_types_on_nor_a_click_answers_by_accident() ->
             assert len(app.answers) == 1
             app.now += wait
             await pilot.press("a")
-        assert app.answers == [PermissionAnswer(allow=True)] * 2
+        assert app.answers == [PermissionReply(allow=True)] * 2
 
 
 async def test_a_permission_names_the_tools_inside_and_shows_every_argument() -> None:
@@ -380,7 +381,7 @@ async def test_a_session_is_allowed_by_a_pattern_that_can_be_edited_and_names_wh
             assert app.answers == []
             await pilot.press("enter")
             await pilot.pause()
-            assert app.answers.pop() == PermissionAnswer(True, "session", patterns=(pattern,))
+            assert app.answers.pop() == PermissionReply(True, "session", patterns=(pattern,))
 
 
 async def test_a_pattern_that_is_too_wide_is_not_taken() -> None:
@@ -398,7 +399,7 @@ async def test_a_pattern_that_is_too_wide_is_not_taken() -> None:
         assert app.screen.query_one("#deny").has_focus
         await pilot.press("escape")
         await pilot.pause()
-        assert app.answers.pop() == PermissionAnswer(allow=False)
+        assert app.answers.pop() == PermissionReply(allow=False)
         # A tool with a hidden character in its name is allowed only once.
         await app.ask(pilot, PermissionScreen(msgspec.structs.replace(READ, subjects=["NOTION_\u202eGET"])))
         assert "session" not in app.shown()
@@ -461,11 +462,11 @@ async def test_nothing_allows_a_call_before_the_end_of_what_it_does_was_in_view(
             assert "read on" not in str(app.screen.query_one(Box).border_subtitle)
             await pilot.press("home", "a")
             await pilot.pause()
-            assert app.answers.pop() == PermissionAnswer(allow=True), "once read is enough"
+            assert app.answers.pop() == PermissionReply(allow=True), "once read is enough"
         await app.ask(pilot, PermissionScreen(LONG))
         await pilot.press("d")
         await pilot.pause()
-        assert app.answers == [PermissionAnswer(allow=False)]
+        assert app.answers == [PermissionReply(allow=False)]
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import shutil
+import threading
 from collections.abc import AsyncIterator, Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -26,7 +29,7 @@ from ua_tui.core.errors import JournalError
 from ua_tui.core.history.index import SessionIndex
 from ua_tui.core.knowledge.access import open_store
 from ua_tui.core.knowledge.place import KnowledgePlace, folder_key
-from ua_tui.core.knowledge.records import Batch, Cursor, Hit, KnowledgeDocument
+from ua_tui.core.knowledge.records import KINDS, Batch, Cursor, Hit, KnowledgeDocument
 from ua_tui.core.knowledge.search.query import parse_query
 from ua_tui.core.postgres.address import Address
 from ua_tui.core.settings.model import Settings
@@ -38,7 +41,7 @@ from ua_tui.tui.screens.files.article import ArticleScreen
 from ua_tui.tui.screens.files.viewer import ViewerScreen
 from ua_tui.tui.screens.knowledge.find import FindScreen
 from ua_tui.tui.screens.knowledge.hit_list import HitList
-from ua_tui.tui.screens.knowledge.hit_text import KIND_NAMES, citation
+from ua_tui.tui.screens.knowledge.hit_text import citation, kind_name
 from ua_tui.tui.screens.knowledge.opening import SessionAccess
 from ua_tui.tui.screens.session.sessions import SessionsScreen
 from ua_tui.tui.screens.team.fleet import FleetScreen
@@ -121,8 +124,8 @@ async def test_a_word_that_is_too_short_to_be_a_beginning_never_shows_other_hits
 
 
 def test_the_names_of_kinds_on_the_screen_are_filters() -> None:
-    for kind, name in KIND_NAMES.items():
-        assert parse_query(f"kind:{name}", datetime.now(UTC)).filters == [("kind", [kind])]
+    for kind in KINDS:
+        assert parse_query(f"kind:{kind_name(kind)}", datetime.now(UTC)).filters == [("kind", [kind])]
 
 
 def test_a_citation_has_title_address_dates_and_session() -> None:
@@ -349,3 +352,18 @@ async def test_the_hits(
         await snap_compare(pilot)
         await pilot.resize_terminal(*SMALL)
         await screen_compare(pilot, "80x24")
+
+
+async def test_closing_waits_for_no_thread(tmp_path: Path) -> None:
+    is_free, answered = threading.Event(), asyncio.Event()
+    async with finding(fill(tmp_path), "velom") as (app, screen, _):
+        threads = ThreadPoolExecutor(1)
+        asyncio.get_running_loop().set_default_executor(threads)
+        threads.submit(is_free.wait)
+        try:
+            screen.dismiss(None)
+            # Keys take this way, too.
+            app.call_later(app.call_later, answered.set)
+            await until(answered.is_set)
+        finally:
+            is_free.set()

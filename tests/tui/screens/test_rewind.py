@@ -114,5 +114,5 @@ async def test_while_the_agent_works_nothing_goes_back(tmp_path: Path) -> None:
         session.submit("First?")
         await shown(app, pilot)
         await pilot.press("alt+z")
-        await until(lambda: "The agent works: stop it" in notices(app))
+        await until(lambda: "The agent is running: stop it" in notices(app))
         assert len(app.screen_stack) == 1

@@ -145,7 +145,7 @@ def test_a_server_that_was_declined_is_reported_where_nobody_is() -> None:
     lines = EventLines(marks=True)
     assert lines.of(FORM) is None
     assert lines.of(answered) == (
-        "  ⊘ What desk asked (“Which room?\ufffd[2J”) was declined: no one is available to answer."
+        "  ⊘ The request of desk (“Which room?\ufffd[2J”) was declined: no one is available to answer."
     )
 
 

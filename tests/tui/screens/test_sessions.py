@@ -33,7 +33,7 @@ from ua_tui.core.storage.folders import SAVED_REPORTS, WORKSPACES
 from ua_tui.core.version import VERSION
 from ua_tui.tui.app.app import UaTuiApp
 from ua_tui.tui.app.list_apps import SessionsApp
-from ua_tui.tui.app.port import resume_result, resumed_folder
+from ua_tui.tui.app.port import ToResume
 from ua_tui.tui.cli import main
 from ua_tui.tui.panes.conversation.pane import ConversationPane
 from ua_tui.tui.screens.session.confirm import DeleteScreen
@@ -181,7 +181,7 @@ async def test_r_resumes_a_session_and_what_cannot_be_opened_is_reported(
         await until(lambda: "can't be resumed" in notices(app))
         await pilot.press("down", "r")
         await until(lambda: app._exit)
-        assert resumed_folder(app.return_value) == tmp_path / WORKSPACES / name(4)
+        assert app.return_value == ToResume(tmp_path / WORKSPACES / name(4))
 
 
 async def test_a_key_exports_a_session_or_says_why_not(tmp_path: Path, monkeypatch: Patch) -> None:
@@ -215,13 +215,16 @@ async def test_a_session_in_which_nothing_was_asked_is_named_once(tmp_path: Path
     assert main(["sessions", "--workspace", str(tmp_path)]) == 0
     header, row = capsys.readouterr().out.splitlines()
     assert row[header.index("TITLE") :] == "empty"
-    nowhere = ["--workspace", str(tmp_path / "nowhere")]
-    assert main(["sessions", *nowhere]) == 0
+    (tmp_path / "bare").mkdir()
+    bare = ["--workspace", str(tmp_path / "bare")]
+    assert main(["sessions", *bare]) == 0
     out, err = capsys.readouterr()
     assert out == ""
     assert "there are no sessions in" in err
-    assert main(["sessions", "--json", *nowhere]) == 0
+    assert main(["sessions", "--json", *bare]) == 0
     assert json.loads(capsys.readouterr().out) == []
+    assert main(["sessions", "--workspace", str(tmp_path / "nowhere")]) == 2
+    assert "there is no folder" in capsys.readouterr().err
 
 
 async def test_d_deletes_after_asking(tmp_path: Path) -> None:
@@ -408,8 +411,7 @@ async def test_a_living_session_shows_the_others_and_gives_way_only_when_it_rest
         await pilot.press("down", "r")
         await until(lambda: app._exit)
         assert session.closed == ["quit"]
-        assert app.return_value == resume_result(tmp_path / WORKSPACES / name(4))
-        assert resumed_folder(None) is resumed_folder("demo") is None
+        assert app.return_value == ToResume(tmp_path / WORKSPACES / name(4))
 
 
 async def open_sessions(app: UaTuiApp, pilot: Pilot[Any]) -> None:

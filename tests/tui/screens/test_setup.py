@@ -25,7 +25,7 @@ from ua_tui.core.settings.model import Settings
 from ua_tui.core.settings.places import Places
 from ua_tui.tui.screens.setup.pages import FORMS, METHODS, FormField
 from ua_tui.tui.screens.setup.screen import SetupResult, SetupScreen
-from ua_tui.tui.terminal.programs import NoProgram
+from ua_tui.tui.terminal.foreground import NoProgram
 from ua_tui.tui.theme.themes import DEFAULT_THEME, THEMES
 from ua_tui.tui.widgets.dialog import QUIET_SECONDS
 
@@ -60,7 +60,7 @@ class Stage(App[None]):
         self.now += QUIET_SECONDS
         return screen
 
-    def log_in(self, _app: App[Any], settings: Settings) -> int:
+    async def log_in(self, _app: App[Any], settings: Settings) -> int:
         self.logins.append(settings.claude_config_dir)
         return self.on_login()
 
@@ -376,7 +376,7 @@ async def test_a_login_is_made_here_or_elsewhere_and_searched_for_again(tmp_path
         assert "Found a login of Claude Max" in app.shown
         await pilot.press("enter")
         await until(lambda: "Login found" in app.shown)
-        assert app.stored == {}
+        assert not app.file.exists()
         assert "removes api_key" in app.shown.replace("\n", " ")
         await pilot.press("enter")
         await pilot.pause()
@@ -384,7 +384,6 @@ async def test_a_login_is_made_here_or_elsewhere_and_searched_for_again(tmp_path
         assert isinstance(answer, SetupResult)
         assert answer.settings.has_credentials()
     # Where nothing was stored, nothing is for a login that is there.
-    app.file.unlink()
     again = Stage(tmp_path)
     async with again.run_test(size=(80, 24)) as pilot:
         await again.open(pilot)

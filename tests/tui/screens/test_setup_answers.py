@@ -41,7 +41,7 @@ class Machine:
         self.did.append("looked")
         return Login(self.usable, "There is a login." if self.usable else "There is none.")
 
-    def log_in(self, _app: App[Any], _settings: object) -> int:
+    async def log_in(self, _app: App[Any], _settings: object) -> int:
         self.did.append("logged in")
         return 0
 

@@ -13,15 +13,14 @@ from pathlib import Path
 from typing import ClassVar, Self
 
 from textual import events
-from textual.binding import BindingType
 from textual.message import Message
 from textual.selection import Selection
 from textual.timer import Timer
 
 from ua_tui.core.events.types import Event, QueryFinished
 from ua_tui.core.view.session import SessionView
+from ua_tui.tui.keys.bindings import bindings
 from ua_tui.tui.keys.keymap import keys_of
-from ua_tui.tui.keys.places import SEARCH, KeyPlace, key_binding
 from ua_tui.tui.panes.conversation.blocks import (
     CONVERSATION_COMPONENTS,
     Block,
@@ -77,19 +76,7 @@ class ConversationPane(VirtualList[Block]):
         "lines--found-current",
     }
     GUTTER = 2
-    PLACE: ClassVar[KeyPlace] = KeyPlace("In the conversation")
-    BINDINGS: ClassVar[list[BindingType]] = [
-        key_binding("message.copy", "y", "copy", "copy the message as Markdown"),
-        key_binding("message.follow", "o", "follow", "open its first link; a click opens any"),
-        key_binding("find.search", "slash", "find", "search", SEARCH),
-        key_binding("find.next", "n", "find_next(1)", "next match", SEARCH),
-        key_binding("find.previous", "N", "find_next(-1)", "previous match", SEARCH),
-        key_binding("move.open", "enter", "open", "open a result; fold and unfold thinking, sub-agents"),
-        key_binding("subagent.stop", "X", "stop_subagent", "stop the sub-agent"),
-        key_binding("file.compare", "v", "compare", "compare with another version"),
-        key_binding("session.fork", "f", "fork", "fork the session before this query, to ask another"),
-    ]
-    HELP = "The dialogue. Up and down move by message, y copies, / searches, Enter opens or unfolds, End follows."
+    BINDINGS = bindings("ConversationPane")
 
     @property
     def key_hints(self) -> tuple[tuple[str, str], ...]:

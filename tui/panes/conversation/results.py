@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
+from ua_tui.core.claims.files import FORMATS, is_report
 from ua_tui.core.errors import WorkspaceError
 from ua_tui.core.events.types import (
     ArtifactChanged,
@@ -23,7 +24,8 @@ from ua_tui.core.text import clean_line
 from ua_tui.core.view.session import SessionView
 
 KINDS: Mapping[str, tuple[str, ...]] = {
-    "report": (".html", ".htm", ".md", ".pdf", ".docx", ".odt", ".rtf", ".tex", ".txt"),
+    "report": (),
+    "document": (*FORMATS, ".docx", ".odt", ".rtf", ".tex"),
     "slides": (".pptx", ".odp"),
     "video": (".mp4", ".webm", ".mov", ".mkv", ".avi"),
     "chart": (".png", ".svg", ".jpg", ".jpeg", ".webp", ".gif"),
@@ -36,6 +38,7 @@ KINDS: Mapping[str, tuple[str, ...]] = {
 
 _FINISHED = frozenset({"work_product", "download", "image", "video", "audio", "corpus", "file"})
 _CORPUS = "expanded_corpus.json"
+_READABLE = frozenset({".html", ".htm", ".md", ".txt", ".json"})
 _READ_LIMIT = 1 << 20
 _LONGEST_TITLE = 200
 _STAMP = re.compile(r"[ _-]*\d{8}[ _-]\d{4,6}$")
@@ -95,7 +98,7 @@ class Results:
         match event:
             case ArtifactSaved() if event.kind in _FINISHED:
                 copies = (event.copied_to,) if event.copied_to else ()
-                kind = event.kind if event.kind in KINDS else _kind_of(event.path)
+                kind = event.kind if event.kind in KINDS else _kind_of(event.path, event.kind)
                 return self._add(event.path, kind, event.size, copies, event.tool_use_id)
             case ReportChecked() if event.report in self._all:
                 result = self._all[event.report] = replace(self._all[event.report], check=event)
@@ -143,7 +146,7 @@ def describe_file(folder: Path, result: Result) -> Result:
     try:
         root = Root(folder)
         result = replace(result, size=root.size(result.path), signed=_signed(root, folder, result.path))
-        if result.kind not in {"report", "corpus"} or suffix not in {".html", ".htm", ".md", ".txt", ".json"}:
+        if result.kind not in {"report", "document", "corpus"} or suffix not in _READABLE:
             return result
         with root.opened(result.path) as file:
             text = file.read(_READ_LIMIT).decode("utf-8", "replace")
@@ -182,7 +185,9 @@ def _markdown_title(text: str) -> str:
     return re.sub(r"[*`]+", "", found[1] or found[2]).strip("# \"'") if found else ""
 
 
-def _kind_of(path: str) -> str:
+def _kind_of(path: str, saved_as: str) -> str:
+    if is_report(path, saved_as):
+        return "report"
     suffix = PurePosixPath(path).suffix.lower()
     return next((kind for kind, endings in KINDS.items() if suffix in endings), "file")
 

@@ -8,7 +8,6 @@ from typing import ClassVar, Self
 
 from rich.segment import Segment
 from rich.style import Style
-from textual.binding import BindingType
 from textual.content import Content
 from textual.message import Message
 
@@ -30,7 +29,7 @@ from ua_tui.core.events.units import count, milliseconds, quantity
 from ua_tui.core.text import clean, clean_line
 from ua_tui.core.view.records import ObserverRuns
 from ua_tui.core.view.session import SessionView
-from ua_tui.tui.keys.places import KeyPlace, key_binding
+from ua_tui.tui.keys.bindings import bindings
 from ua_tui.tui.panes.columns import TableStyles, render_columns
 from ua_tui.tui.panes.requests import ShowCall
 from ua_tui.tui.render.format import Mark, artifact_name, middle_cut, name_cut, tail_cut
@@ -363,12 +362,7 @@ class ObserversPane(VirtualList[Run]):
     `m` shows every run, with the name of its observer and its time, and above them a line per observer.
     """
 
-    PLACE: ClassVar[KeyPlace] = KeyPlace("In the observers")
-    BINDINGS: ClassVar[list[BindingType]] = [
-        key_binding("observers.numbers", "m", "toggle_table", "every run, observers and times"),
-        key_binding("call.origin", "p", "call", "the tool call that made it"),
-        key_binding("move.open", "enter", "open", "go to the file; why it failed"),
-    ]
+    BINDINGS = bindings("ObserversPane")
     key_hints: ClassVar[tuple[tuple[str, str], ...]] = (
         ("move.open", "file"),
         ("call.origin", "tool call"),
@@ -376,10 +370,6 @@ class ObserversPane(VirtualList[Run]):
         ("pane.maximise", "maximise"),
     )
     COMPONENT_CLASSES: ClassVar[set[str]] = set(component_classes(ObserversTheme, "observers-").values())
-    HELP = (
-        "What was saved from each result. Enter goes to the file, or shows why it failed; "
-        "p goes to the call, m shows every run with its time."
-    )
 
     @dataclass
     class Opened(Message):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from rich.text import Text
 from textual import events
-from textual.binding import Binding, BindingType
+from textual.binding import Binding
 from textual.content import Content
 from textual.message import Message
 from textual.strip import Strip
@@ -23,14 +23,15 @@ from textual.widgets.text_area import Edit, EditResult
 from ua_tui.core.agent.attachments.mentions import Mention, mentions_in
 from ua_tui.core.errors import UniversalAgentError
 from ua_tui.core.text import clean_line
+from ua_tui.tui.keys.bindings import bindings
 from ua_tui.tui.keys.keymap import keys_of
-from ua_tui.tui.keys.places import KeyPlace, key_binding
 from ua_tui.tui.panes.prompt.attachments import AttachmentBar, dropped_files, may_be_dropped
 from ua_tui.tui.panes.prompt.completer import Completer
 from ua_tui.tui.panes.prompt.completion import Offer
 from ua_tui.tui.panes.prompt.history import PromptHistory
 from ua_tui.tui.panes.suggestions import Suggestions
 from ua_tui.tui.render.format import first_line, tail_cut
+from ua_tui.tui.terminal.foreground import start_in_front
 from ua_tui.tui.terminal.output_filter import strip_controls
 from ua_tui.tui.widgets.placeholder import ASK
 from ua_tui.tui.workers import start_job
@@ -66,28 +67,7 @@ class Prompt(TextArea):
     """
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {"prompt--missing"}
-    PLACE: ClassVar[KeyPlace] = KeyPlace(
-        "In the prompt",
-        fixed=(
-            ("↑ ↓", "older and newer prompts, at the edges"),
-            ("↑ when empty", "take back the last queued query"),
-            ("↓ when empty", "before the first query: choose one to try, Enter sends it"),
-            (
-                "@ @server:",
-                "name a file, a resource of an MCP server; Tab takes, Esc closes, Backspace removes",
-            ),
-            ("/ /server:", "at the start: run a command, send a prompt of an MCP server"),
-        ),
-    )
-    BINDINGS: ClassVar[list[BindingType]] = [
-        key_binding("prompt.send", "enter", "send", "send or queue; when empty, send queued queries"),
-        key_binding("prompt.new_line", "ctrl+j,shift+enter,alt+enter,ctrl+enter", "new_line", "new line"),
-        key_binding("prompt.steer", "ctrl+s", "steer", "send to the running query now"),
-        key_binding("prompt.queue", "alt+up", "open_queue", "queue: move, delete, take back"),
-        key_binding("prompt.edit", "ctrl+g", "edit_outside", "continue in $VISUAL or $EDITOR"),
-        # Ctrl+Z, which Textual takes for this, stops the program.
-        key_binding("prompt.undo", "ctrl+underscore", "undo", "undo"),
-    ]
+    BINDINGS = bindings("Prompt")
 
     @property
     def key_hints(self) -> tuple[tuple[str, str], ...]:
@@ -314,11 +294,14 @@ class Prompt(TextArea):
 
     def action_edit_outside(self) -> None:
         """Continue in the person's editor, with pastes written out; a failure leaves the prompt unchanged."""
+        self._completer.hide()
+        start_in_front(self.app, self._edit_outside)
+
+    async def _edit_outside(self) -> None:
         from ua_tui.tui.terminal.programs import edit, edit_draft
 
-        self._completer.hide()
         try:
-            text = edit_draft(self.value, partial(edit, self.app))
+            text = await edit_draft(self.value, partial(edit, self.app))
         except UniversalAgentError as error:
             self.notify(str(error), severity="warning", markup=False)
             return
@@ -537,6 +520,14 @@ class Prompt(TextArea):
                     self._delete_mention(mention)
                     return
         super().action_delete_left()
+
+    def action_delete_to_start_of_line(self) -> None:
+        """Delete to the start of the line, also of one that is shown in several rows."""
+        row, column = self.cursor_location
+        if column:
+            self.delete((row, 0), self.selection.end)
+        else:
+            super().action_delete_to_start_of_line()
 
     def _delete_mention(self, mention: Mention) -> None:
         text = self.text

@@ -20,7 +20,7 @@ from ua_tui.core.events.types import Event
 from ua_tui.core.telemetry.environment import Exports
 from ua_tui.core.view.session import SessionView
 from ua_tui.tui.keys.keymap import Hint, keys_of
-from ua_tui.tui.panes.status.facts import StatusFacts
+from ua_tui.tui.panes.status.facts import BUSY, StatusFacts
 from ua_tui.tui.panes.status.layout import Cell, Line, lay_out
 from ua_tui.tui.widgets.modal import unscrolled_size
 
@@ -28,11 +28,10 @@ if TYPE_CHECKING:
     from ua_tui.core.settings.model import Settings
 
 FRAMES_A_SECOND = 10
-BUSY = ("starting", "running", "stopping")
 ALWAYS, QUITS = ("help.all", "keys"), ("quit", "quit")
 ACTIONS = {"help.all": "app.help", "quit": "app.quit"}
 """The action of a click on a key at the right, by the name of the key."""
-PANE_RANKS, AT_REST_RANKS, FREE_SPACE = (61, 48, 42, 28), (56,), 4
+PANE_RANKS, AT_REST_RANKS, FREE_SPACE = (71, 61, 48, 28), (56,), 4
 """The ranks of the keys of a pane, and of those at rest in the prompt; the others only fill free space."""
 STOPS, AT_REST = "stops", "panes"
 """What Esc does in the prompt while the agent runs, and while it does not."""

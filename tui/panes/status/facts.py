@@ -39,11 +39,13 @@ MODES = {
     "plan": "plan",
     "bypassPermissions": "ALLOW ALL",
 }
+BUSY = ("starting", "running", "stopping")
+"""The states in which the line changes all the time."""
 _FOLDERS = {
     "undecided": ("folder not trusted", "it is not trusted, and its files have no effect: ua-tui trust"),
     "changed": ("folder not trusted", "its files have changed and have no effect: ua-tui trust"),
     "ignored": ("folder ignored", "its files have no effect, as you chose: ua-tui trust"),
-    "partly": ("folder in part", "it is trusted without what decides where data goes: ua-tui trust"),
+    "partly": ("folder in part", "it is trusted, except for what decides where data goes: ua-tui trust"),
 }
 """What the line and the whole status say of a folder that is not trusted, by `TrustState`."""
 DECIDERS = {
@@ -103,7 +105,11 @@ class StatusFacts:
     # -- as cells ---------------------------------------------------------------------------------
 
     def cells(self, state: str, frame: int, width: int) -> list[Cell]:
-        """Every cell, in order; those that change while work runs keep their widths."""
+        """Every cell, in order; while work runs, those that change keep their widths."""
+
+        def wide(text: str, width: int) -> str:
+            return f"{text:>{width}}" if state in BUSY else text
+
         cells = (
             [cell(Content.styled(" DEMO ", "bold $warning reverse"), 100, "demo")]
             if self.view.setup.demo
@@ -113,10 +119,10 @@ class StatusFacts:
         failed, again = self._failed_servers(), self._servers_tried_again()
         if failed or again:
             cells.append(self._trouble_cell(failed, again, width))
-        cells.append(cell(f"{short_time(self._seconds()):>6}", 90, "elapsed"))
-        cells.append(self._money_cell())
-        cells.append(cell(f"{short_count(self.view.costs.tokens.total):>4} tok", 70, "tokens"))
-        cells.append(cell(f"ctx {self._share_text():>4}", 60, "context"))
+        cells.append(cell(wide(short_time(self._seconds()), 6), 90, "elapsed"))
+        cells.append(self._money_cell(wide))
+        cells.append(cell(f"{wide(short_count(self.view.costs.tokens.total), 4)} tok", 70, "tokens"))
+        cells.append(cell(f"ctx {wide(self._share_text(), 4)}", 60, "context"))
         if self.view.setup.model:
             cells.append(cell(short_model(self.view.setup.model), 40, "model"))
         # What is as it should be is not said: `describe` has it.
@@ -154,7 +160,7 @@ class StatusFacts:
                 mark, style = "?", "bold $text-warning"
             case _:
                 pass
-        return Content.styled(f"{mark} {word:<9}", style)
+        return Content.styled(f"{mark} {word:<9}" if state in BUSY else f"{mark} {word}", style)
 
     def _doing(self) -> str:
         if (retry := self.view.activity.retry) is not None:
@@ -202,7 +208,7 @@ class StatusFacts:
             (Content.styled(marks, style), KEPT + 1),
         )
 
-    def _money_cell(self) -> Cell:
+    def _money_cell(self, wide: Callable[[str, int], str]) -> Cell:
         costs = self.view.costs
         spent = f"{'~' if costs.estimated else ''}{money(costs.total or 0.0, self._digits())}"
         if costs.all_unpriced:
@@ -211,15 +217,15 @@ class StatusFacts:
             both = f"{spent} (+{money(costs.inherited, self._digits())})"
             return cell(both, 80, "cost", (Content.styled(spent, "$text-muted"), 81))
         if costs.limit is None:
-            return cell(f"{spent:>7}", 80, "cost")
+            return cell(wide(spent, 7), 80, "cost")
         limit = money(costs.limit, self._digits())
         mark = {"": " ", "warning": "⚠", "spent": "✗"}[costs.level]
         style = {"": "$text-muted", "warning": "bold $text-warning", "spent": "bold $text-error"}[costs.level]
-        wide = Content.styled(f"{mark} {spent:>{len(limit) + 1}}/{limit}", style)
+        full = Content.styled(f"{mark} {spent:>{len(limit) + 1}}/{limit}", style)
         if not costs.level:
-            return cell(wide, 80, "cost")
+            return cell(full, 80, "cost")
         narrow = Content.styled(f"{mark} {spent:>{len(limit) + 1}}", style)
-        return cell(wide, 92, "cost", (narrow, 96), (Content.styled(f"{mark} $", style), KEPT))
+        return cell(full, 92, "cost", (narrow, 96), (Content.styled(f"{mark} $", style), KEPT))
 
     def _digits(self) -> int:
         return 2 if self.view.costs.limit is None or self.view.costs.limit >= 0.01 else 4
@@ -264,7 +270,7 @@ class StatusFacts:
         if self.folder in _FOLDERS:
             rows.append(("Folder", _FOLDERS[self.folder][1]))
         if setup.untrusted:
-            rows.append(("Read", f"{setup.untrusted}: what can carry data out asks"))
+            rows.append(("Read", f"{setup.untrusted}: calls that can send data out ask"))
         rows.append(("Path", self._describe_path()))
         rows.append(("Context", self._describe_context()))
         rows.append(("Tokens", f"{tokens.total:,} with sub-agents{cached}"))

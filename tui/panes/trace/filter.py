@@ -95,7 +95,7 @@ class TraceFilter:
         view: VirtualList[CallNode],
         changed: Callable[[], None],
     ) -> None:
-        self.query = TypedQuery(changed=self._seek, accepted=changed, cleared=self._clear)
+        self.query = TypedQuery(changed=self._seek, accepted=changed, cleared=lambda _: self.query.edit(""))
         self.wanted: CallFilter | None = None
         self._roots = roots
         self._visible_from = visible_from
@@ -187,9 +187,6 @@ class TraceFilter:
             return False
         longer._unfolded.append(theirs)
         return True
-
-    def _clear(self, was_typing: bool) -> None:
-        self.query.edit("")
 
     def _seek(self, typed: str) -> None:
         wanted = read_filter(typed)

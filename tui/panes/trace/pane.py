@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import ClassVar, Self
 
 from textual import events
-from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.message import Message
 from textual.timer import Timer
@@ -17,7 +16,7 @@ from ua_tui.core.events.types import Event, QueryFinished
 from ua_tui.core.events.units import quantity
 from ua_tui.core.view.records import Call
 from ua_tui.core.view.session import SessionView
-from ua_tui.tui.keys.places import FILTER, FOLD, SEARCH, KeyPlace, key_binding
+from ua_tui.tui.keys.bindings import bindings
 from ua_tui.tui.panes.requests import StopSubagent
 from ua_tui.tui.panes.trace.calls import CallNode
 from ua_tui.tui.panes.trace.rows import TraceRows, TraceTheme
@@ -33,7 +32,6 @@ BORDER_CELLS = 6
 
 _EMPTY = "Every tool call appears here as it happens, with its result and time."
 _NO_MATCH = "No call matches. Esc shows all of them."
-_FAILURES = Binding.Group("next, previous failure")
 
 
 class TracePane(VirtualList[CallNode]):
@@ -45,33 +43,13 @@ class TracePane(VirtualList[CallNode]):
     """
 
     COMPONENT_CLASSES: ClassVar[set[str]] = set(component_classes(TraceTheme, "trace-").values())
-    PLACE: ClassVar[KeyPlace] = KeyPlace("In the trace")
-    BINDINGS: ClassVar[list[BindingType]] = [
-        key_binding("move.fold", "left,h", "fold", "fold", FOLD),
-        key_binding("move.unfold", "right,l", "unfold", "unfold", FOLD),
-        key_binding("find.search", "slash", "filter", "search", SEARCH),
-        key_binding("trace.filter", "f", "filter", "filter", FILTER),
-        key_binding("find.next", "n", "match(1)", "next match", SEARCH),
-        key_binding("find.previous", "N", "match(-1)", "previous match", SEARCH),
-        key_binding("trace.next_failure", "right_square_bracket", "failure(1)", "next failure", _FAILURES),
-        key_binding(
-            "trace.previous_failure", "left_square_bracket", "failure(-1)", "previous failure", _FAILURES
-        ),
-        key_binding("move.open", "enter", "open", "full call"),
-        key_binding("trace.waterfall", "w", "toggle_waterfall", "waterfall: when each call ran"),
-        key_binding("trace.totals", "m", "toggle_totals", "totals: time, tokens, cost by tool"),
-        key_binding("subagent.stop", "X", "stop_subagent", "stop the sub-agent"),
-    ]
+    BINDINGS = bindings("TracePane")
     key_hints: ClassVar[tuple[tuple[str, str], ...]] = (
         ("move.open", "details"),
         ("find.search", "filter"),
         ("trace.next_failure", "next failure"),
         ("move.fold", "fold"),
         ("pane.maximise", "maximise"),
-    )
-    HELP = (
-        "Tool calls. Left and right fold, Enter shows a call in full, e and E go to the next and the previous "
-        "failure, f filters. w shows when each call ran, m totals by tool, X stops the sub-agent."
     )
 
     @dataclass
@@ -251,7 +229,7 @@ class TracePane(VirtualList[CallNode]):
         lineage = self.cursor.lineage if self.cursor is not None else ()
         agent = next((node for node in lineage if node.kind == "agent" and node.running), None)
         if agent is None:
-            self.notify("No sub-agent runs here.", markup=False)
+            self.notify("No sub-agent is running here.", markup=False)
         else:
             self.post_message(StopSubagent(agent.key))
 

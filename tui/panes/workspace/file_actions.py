@@ -10,9 +10,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, Literal
 
-from textual.binding import BindingType
 from textual.message import Message
 from textual.widget import Widget
 
@@ -20,7 +19,7 @@ from ua_tui.core.errors import UniversalAgentError, WorkspaceError
 from ua_tui.core.events.units import size
 from ua_tui.core.storage.workspace import REPORT_INDEX, is_record
 from ua_tui.core.text import clean_line, natural_key
-from ua_tui.tui.keys.places import COPY_FILE, key_binding
+from ua_tui.tui.keys.bindings import bindings
 from ua_tui.tui.panes.requests import CompareFile, ShowCall
 from ua_tui.tui.panes.workspace.folder_tree import Row
 from ua_tui.tui.terminal.copy import copy_text
@@ -41,15 +40,7 @@ _RESULTS = "tool_results"
 class FileActions(Widget):
     """What a pane with a `WorkspaceTree` can do with its files; every problem is reported in a sentence."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        key_binding("call.origin", "p", "origin", "the tool call that made it"),
-        key_binding("file.copy_path", "y", "copy_path", "copy the path", COPY_FILE),
-        key_binding("file.copy_text", "Y", "copy_text", "copy the text", COPY_FILE),
-        key_binding("file.edit", "e", "edit", "edit in $VISUAL or $EDITOR"),
-        key_binding("file.open_outside", "o", "open_outside", "open externally (HTML without scripts)"),
-        key_binding("file.delete", "d", "delete", "delete (asks first)"),
-        key_binding("file.compare", "v", "compare", "compare with another version"),
-    ]
+    BINDINGS = bindings("FileActions")
 
     tree_view: WorkspaceTree
     origins: Origins
@@ -166,10 +157,13 @@ class FileActions(Widget):
         why = why_kept(place, row.path) or why_not_edited(path)
         if why is not None:
             self._report(why, warning=True)
-        elif edit_file(self, path):
-            self.tree_view.mark_seen(row.path)
-            self.tree_view.rescan()
-            self.tree_view.report_cursor_again()
+        else:
+            edit_file(self, path, partial(self._on_edited, row.path))
+
+    def _on_edited(self, path: str) -> None:
+        self.tree_view.mark_seen(path)
+        self.tree_view.rescan()
+        self.tree_view.report_cursor_again()
 
     def action_open_outside(self) -> None:
         """Open the file under the cursor externally: HTML without scripts in the browser, others with the desktop."""

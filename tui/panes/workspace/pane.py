@@ -6,10 +6,8 @@ import os
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path, PurePath
-from typing import ClassVar
 
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.content import Content
 from textual.message import Message
@@ -27,7 +25,7 @@ from ua_tui.core.events.types import (
 from ua_tui.core.events.units import quantity
 from ua_tui.core.storage.workspace import saved_reports_of
 from ua_tui.core.view.session import SessionView
-from ua_tui.tui.keys.places import SEARCH, KeyPlace, key_binding
+from ua_tui.tui.keys.bindings import bindings
 from ua_tui.tui.panes.requests import OpenFile
 from ua_tui.tui.panes.workspace.file_actions import FileActions
 from ua_tui.tui.panes.workspace.locations import Place, PlaceTabs, Tab, place_of, places_of
@@ -37,7 +35,6 @@ from ua_tui.tui.viewers.reader import BINARY_SUFFIXES
 from ua_tui.tui.widgets.modal import unscrolled_size
 
 _SEEN_AFTER = 0.25
-_FOLDERS = Binding.Group("this session, saved reports, other sessions")
 
 
 class WorkspacePane(FileActions, Vertical):
@@ -47,17 +44,8 @@ class WorkspacePane(FileActions, Vertical):
     it was opened, or the cursor rested on it while its preview was shown, which `previewed` reports.
     """
 
-    PLACE: ClassVar[KeyPlace] = KeyPlace("In the workspace", parts=(WorkspaceTree,))
-    BINDINGS: ClassVar[list[BindingType]] = [
-        key_binding("workspace.sort", "s", "sort", "sort by name, time, size"),
-        key_binding("find.search", "slash", "filter", "search", SEARCH),
-        key_binding("find.next", "n", "match(1)", "next match", SEARCH),
-        key_binding("find.previous", "N", "match(-1)", "previous match", SEARCH),
-        key_binding("workspace.next_place", "t", "place(1)", "next folder", _FOLDERS),
-        key_binding("workspace.previous_place", "T", "place(-1)", "previous folder", _FOLDERS),
-        key_binding("workspace.hidden", "full_stop", "toggle_hidden", "hidden files, empty folders"),
-        key_binding("workspace.leave_filter", "escape", "leave_filter", "clear filter", SEARCH),
-    ]
+    PARTS = (WorkspaceTree,)
+    BINDINGS = bindings("WorkspacePane")
 
     virtual_size = unscrolled_size()
 
@@ -127,11 +115,6 @@ class WorkspacePane(FileActions, Vertical):
         return self.tree_view.place
 
     @property
-    def root_path(self) -> Path | None:
-        """The session's folder, None before `set_root`."""
-        return Path(self._places[0].model.base) if self._places else None
-
-    @property
     def has_cursor(self) -> bool:
         """Whether the cursor is on a file or folder; it is not before the person was here."""
         return self.tree_view.cursor is not None
@@ -141,11 +124,6 @@ class WorkspacePane(FileActions, Vertical):
         """The file or folder that the cursor is on."""
         row = self.tree_view.cursor
         return Path(row.path) if row is not None and row.entry is not None else None
-
-    @property
-    def polling(self) -> bool:
-        """Whether the system's limits allow no notifications."""
-        return self.tree_view.polling
 
     @property
     def new_files(self) -> frozenset[Path]:
@@ -394,6 +372,6 @@ class WorkspacePane(FileActions, Vertical):
             matches + (" so far" if model.searched_in_part else "") if model.filtered else "",
             "with hidden files" if model.hidden else "",
             "read-only" if place.read_only else "",
-            "polling" if self.polling else "",
+            "polling" if self.tree_view.polling else "",
         ]
         self.border_subtitle = Content(" · ".join(part for part in parts_below if part))

@@ -8,9 +8,7 @@ import stat
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import ClassVar
 
-from textual.binding import BindingType
 from textual.content import Content, Span
 from textual.message import Message
 
@@ -20,15 +18,16 @@ from ua_tui.core.events.units import quantity, size
 from ua_tui.core.storage.compression import inner_name
 from ua_tui.core.text import clean_line
 from ua_tui.core.view.session import SessionView
-from ua_tui.tui.keys.places import COPY_FILE, KeyPlace, key_binding
+from ua_tui.tui.keys.bindings import bindings
 from ua_tui.tui.panes.workspace.file_actions import FileAction
+from ua_tui.tui.panes.workspace.folder_tree import title_of
 from ua_tui.tui.panes.workspace.scan import list_folder
 from ua_tui.tui.terminal.copy import copy_text
 from ua_tui.tui.viewers.bodies.text import TextBody
 from ua_tui.tui.viewers.claims.checked import find_check
 from ua_tui.tui.viewers.claims.panel import summary_body
 from ua_tui.tui.viewers.contract import PREVIEW_LIMIT
-from ua_tui.tui.viewers.cursor_body import CopyText, OpenArticle
+from ua_tui.tui.viewers.cursor_body import OpenArticle
 from ua_tui.tui.viewers.document import Body, Document, JoinedBody
 from ua_tui.tui.viewers.reader import FileUnviewable
 from ua_tui.tui.viewers.registry import READING, read_document
@@ -44,18 +43,7 @@ _Version = tuple[Path, int, int]
 class PreviewPane(DocumentView):
     """Shows the beginning of a file, rendered; `show_path` replaces it and cancels what was being read."""
 
-    PLACE: ClassVar[KeyPlace] = KeyPlace("In the preview")
-    BINDINGS: ClassVar[list[BindingType]] = [
-        key_binding("file.raw", "m", "toggle_raw", "rendered or raw"),
-        key_binding("file.copy_path", "y", "copy_path", "copy the path", COPY_FILE),
-        key_binding("file.copy_text", "Y", "copy_text", "copy the text", COPY_FILE),
-        key_binding(
-            "file.open_outside", "o", "file('open_outside')", "open externally (HTML without scripts)"
-        ),
-        key_binding("file.edit", "e", "file('edit')", "edit in $VISUAL or $EDITOR"),
-        key_binding("file.delete", "d", "file('delete')", "delete (asks first)"),
-        key_binding("file.compare", "v", "file('compare')", "compare with another version"),
-    ]
+    BINDINGS = bindings("PreviewPane")
 
     @dataclass
     class ActionRequested(Message):
@@ -127,15 +115,10 @@ class PreviewPane(DocumentView):
             copy_file(self, self.path)
 
     def on_document_view_requested(self, event: DocumentView.Requested) -> None:
-        """Copy a part of the file, or request that the article of a row is opened."""
+        """Request that the article of a row is opened."""
         event.stop()
-        match event.outcome:
-            case CopyText(label, text):
-                copy_text(self, text, label.capitalize())
-            case OpenArticle() as found if self.path is not None:
-                self.post_message(self.ArticleRequested(self.path, found))
-            case _:
-                pass
+        if isinstance(event.outcome, OpenArticle) and self.path is not None:
+            self.post_message(self.ArticleRequested(self.path, event.outcome))
 
     def clear(self) -> None:
         """Show only what this pane is for."""
@@ -176,6 +159,9 @@ class PreviewPane(DocumentView):
         await asyncio.sleep(_PATIENCE_SECONDS)
         name = clean_line(path.name, _NAME)
         self._version = await asyncio.to_thread(_version_of, path)
+        if self._version is not None:
+            title = await asyncio.to_thread(title_of, os.fspath(path.parent), path.name, self._version[1])
+            name = title[:_NAME] or name
         try:
             if await asyncio.to_thread(_is_folder, path):
                 description = await asyncio.to_thread(_describe_folder, path)

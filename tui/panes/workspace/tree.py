@@ -12,13 +12,12 @@ from typing import ClassVar
 
 from rich.segment import Segment
 from textual import events
-from textual.binding import BindingType
 from textual.message import Message
 from textual.strip import Strip
 from textual.timer import Timer
 
 from ua_tui.core.storage.workspace import RECORDS
-from ua_tui.tui.keys.places import FOLD, key_binding
+from ua_tui.tui.keys.bindings import bindings
 from ua_tui.tui.panes.workspace.folder_tree import FOLDER_CAP, Folder, FolderTree, Row, is_ignored
 from ua_tui.tui.panes.workspace.locations import Place
 from ua_tui.tui.panes.workspace.rows import FileRows
@@ -49,10 +48,7 @@ class WorkspaceTree(VirtualList[Row]):
         "workspace--new",
         "workspace--hint",
     }
-    BINDINGS: ClassVar[list[BindingType]] = [
-        key_binding("move.fold", "left,h", "close_folder", "close folder", FOLD),
-        key_binding("move.unfold", "right,l", "open_folder", "open folder", FOLD),
-    ]
+    BINDINGS = bindings("WorkspaceTree")
 
     class CountsChanged(Message):
         """The counts in the pane's titles changed."""

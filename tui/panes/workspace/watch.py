@@ -163,15 +163,11 @@ def _hints(changes: set[tuple[Any, str]], addition: Any) -> Hints:
     # A file that is put into a new folder before that is watched gives no event of its own.
     new_folder = None
     for path in came:
-        if path.rpartition(os.sep)[0] not in came and _is_folder(path):
+        if path.rpartition(os.sep)[0] not in came and os.path.isdir(path) and not os.path.islink(path):
             new_folder = path
             for folder, names in _beneath(path):
                 added[folder] += names
     return Hints(frozenset(folders), added, new_folder=new_folder)
-
-
-def _is_folder(path: str) -> bool:
-    return os.path.isdir(path) and not os.path.islink(path)
 
 
 def _beneath(path: str) -> Iterator[tuple[str, list[str]]]:

@@ -48,13 +48,11 @@ def table_lines(
     else:
         lines = _row(header, aligns, widths, theme)
         lines.append([Segment("─" * min(width, sum(widths) + GAP * (columns - 1)), theme.rule)])
-        tall = False
-        for number, row in enumerate(shown):
-            rendered = _row(row, aligns, widths, theme)
-            if number and (tall or len(rendered) > 1) and columns > 1:
-                lines.append([])
-            tall = len(rendered) > 1
-            lines.extend(rendered)
+        drawn = [_row(row, aligns, widths, theme) for row in shown]
+        # Where one row wraps, a blank line is between any two: the distance of the rows is the same everywhere.
+        is_apart = columns > 1 and any(len(each) > 1 for each in drawn)
+        for number, each in enumerate(drawn):
+            lines += [[], *each] if is_apart and number else each
     if len(rows) > len(shown):
         lines.append([Segment(f"… {len(rows) - len(shown)} more rows", theme.muted)])
     return lines

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar, Literal
+from typing import Literal
 
 from textual.app import ComposeResult
-from textual.binding import BindingType
 from textual.content import Content
 from textual.widgets import Static
 
-from ua_tui.tui.keys.places import KeyPlace, key_binding
+from ua_tui.tui.keys.bindings import bindings
 from ua_tui.tui.screens.requests.arguments import reveal
 from ua_tui.tui.widgets.dialog import Box, Choice, Dialog, FactRows, Foot
 
@@ -24,13 +23,8 @@ RESTARTS = (
 class ErrorScreen(Dialog[Answer | None]):
     """Shows a failure in full; `r` restarts, Esc closes. The result None means that the agent recovered by itself."""
 
-    PLACE: ClassVar[KeyPlace] = KeyPlace("When the agent failed")
     FIRST = "restart"
-    BINDINGS: ClassVar[list[BindingType]] = [
-        key_binding("error.restart", "r", "answer('restart')", "restart"),
-        key_binding("error.quit", "q", "answer('quit')", "quit"),
-        key_binding("error.close", "escape", "answer('close')", "close"),
-    ]
+    BINDINGS = bindings("ErrorScreen")
 
     def __init__(
         self, message: str, causes: Sequence[str] = (), *, advice: Sequence[str] = (RESTARTS,)

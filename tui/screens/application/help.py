@@ -6,17 +6,17 @@ import pkgutil
 from collections.abc import Sequence
 from importlib import import_module
 from itertools import chain
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from textual.app import App, ComposeResult
-from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.dom import DOMNode
 from textual.widgets import Static
 
 import ua_tui.tui.screens
+from ua_tui.tui.keys.bindings import PLACES, bindings
 from ua_tui.tui.keys.keymap import keys_of
-from ua_tui.tui.keys.places import classes_with_place, key_binding, sections_of, shown_line
+from ua_tui.tui.keys.places import classes_with_place, sections_of, shown_line
 from ua_tui.tui.widgets.dialog import Box, Dialog, Foot
 from ua_tui.tui.widgets.modal import Modal
 
@@ -36,12 +36,7 @@ class HelpScreen(Dialog[None]):
     """
 
     VERTICAL_BREAKPOINTS = FEW_ROWS
-    BINDINGS: ClassVar[list[BindingType]] = [
-        key_binding("screen.back", "escape,q", "close", "back"),
-        Binding("enter", "close", show=False),
-        key_binding("help.here", "question_mark", "close"),
-        key_binding("help.all", "f1", "show_all", "every key"),
-    ]
+    BINDINGS = bindings("HelpScreen")
 
     def __init__(
         self,
@@ -137,5 +132,10 @@ def screen_places() -> list[type[DOMNode]]:
     )
     classes = (each for name in names for each in vars(import_module(name)).values())
     return [
-        each for each in classes if isinstance(each, type) and "PLACE" in vars(each) and each is not Modal
+        each
+        for each in classes
+        if isinstance(each, type)
+        and issubclass(each, DOMNode)
+        and each.__name__ in PLACES
+        and each is not Modal
     ]

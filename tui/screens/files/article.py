@@ -6,16 +6,14 @@ import asyncio
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import ClassVar
 
 import msgspec
-from textual.binding import BindingType
 from textual.screen import Screen
 from textual.widget import Widget
 
 from ua_tui.core.text import clean, clean_line
 from ua_tui.core.toolkit.articles import Article
-from ua_tui.tui.keys.places import COPY_FILE, LINK, KeyPlace, key_binding
+from ua_tui.tui.keys.bindings import bindings
 from ua_tui.tui.screens.files.document import DocumentScreen
 from ua_tui.tui.screens.files.link import follow_link
 from ua_tui.tui.terminal.copy import copy_text
@@ -41,17 +39,7 @@ class ArticleScreen(DocumentScreen[None]):
         passage: the passage to show first, if it is there.
     """
 
-    PLACE: ClassVar[KeyPlace] = KeyPlace(
-        "In an article",
-        parts=(DocumentView,),
-        without=("table.", "results.", "move.fold", "move.unfold", "file.un"),
-    )
-    BINDINGS: ClassVar[list[BindingType]] = [
-        key_binding("file.raw", "m", "toggle_raw", "rendered or raw"),
-        key_binding("link.open", "o", "open_link", "open in the browser", LINK),
-        key_binding("link.copy", "y", "copy_link", "copy the link", LINK),
-        key_binding("file.copy_text", "Y", "copy_text", "copy the text", COPY_FILE),
-    ]
+    BINDINGS = bindings("ArticleScreen")
 
     def __init__(self, article: Article, kind: str = "Article", *, passage: Passage | None = None) -> None:
         super().__init__()

@@ -8,7 +8,6 @@ from typing import ClassVar, NamedTuple
 from msgspec import UNSET, UnsetType
 from rich.style import Style
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.widgets import Input, Static
 
@@ -18,16 +17,8 @@ from ua_tui.core.claims.records import Source
 from ua_tui.core.errors import UniversalAgentError
 from ua_tui.core.events.units import quantity
 from ua_tui.core.text import clean_line
+from ua_tui.tui.keys.bindings import bindings
 from ua_tui.tui.keys.keymap import keys_of
-from ua_tui.tui.keys.places import (
-    CLAIM_DECISION,
-    CLAIM_DOUBTFUL,
-    CLAIM_SCROLL,
-    CLAIM_TABLE,
-    TO_PROMPT,
-    KeyPlace,
-    key_binding,
-)
 from ua_tui.tui.screens.files.signing import Signing
 from ua_tui.tui.screens.session.confirm import ConfirmScreen
 from ua_tui.tui.viewers.claims.panel import claim_body
@@ -38,10 +29,9 @@ from ua_tui.tui.widgets.column_list import Column, ColumnList
 from ua_tui.tui.widgets.modal import Modal
 from ua_tui.tui.workers import start_job
 
-_CHOOSE = Binding.Group("choose several claims, downwards, upwards")
 _ASKED = (
     "The model reads the sentences with their passages and says of each whether they agree, without tools. "
-    "No state of a claim changes."
+    "The states of the claims do not change."
 )
 _SHORT = {"not in the passage": "not in it"}
 """What a model says in the width of a column."""
@@ -57,9 +47,7 @@ class ClaimRow(NamedTuple):
 class ClaimsList(ColumnList[ClaimRow]):
     """The claims of a report, with what was found, decided and said about each."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        key_binding("claims.open", "enter", "open", "show the claim and its evidence in the report")
-    ]
+    BINDINGS = bindings("ClaimsList")
     COMPONENT_CLASSES: ClassVar[set[str]] = {
         f"claims--{name}"
         for name in ("wrong", "doubtful", "found", "accepted", "rejected", "selected", "claim")
@@ -150,30 +138,8 @@ class ClaimsScreen(Modal[None]):
         at: the claim under the cursor at first; that of a negative number is the first open one.
     """
 
-    PLACE: ClassVar[KeyPlace] = KeyPlace("In the claims of a report", parts=(ClaimsList,))
-    BINDINGS: ClassVar[list[BindingType]] = [
-        key_binding("claims.accept", "a", "answer('accepted')", "accept the chosen claims", CLAIM_DECISION),
-        key_binding("claims.reject", "x", "answer('rejected')", "reject the chosen claims", CLAIM_DECISION),
-        key_binding("claims.reopen", "o", "answer('')", "open the chosen claims again", CLAIM_DECISION),
-        key_binding("claims.note", "n", "note", "write a note on the chosen claims"),
-        key_binding("claims.choose", "space,shift+down", "choose(1)", "choose several", _CHOOSE),
-        key_binding("claims.choose_up", "shift+up", "choose(-1)", "choose several, upwards", _CHOOSE),
-        key_binding(
-            "claims.opinion", "m", "opinion", "a model's second opinion (asks first, with the price)"
-        ),
-        key_binding(
-            "claims.doubtful",
-            "right_square_bracket",
-            "doubtful",
-            "next doubtful claim that is open",
-            CLAIM_DOUBTFUL,
-        ),
-        key_binding("claims.scroll", "J", "scroll_evidence(1)", "scroll the evidence", CLAIM_SCROLL),
-        key_binding("claims.scroll_up", "K", "scroll_evidence(-1)", "scroll the evidence up", CLAIM_SCROLL),
-        key_binding("claims.report", "tab", "close", "back to the report", CLAIM_TABLE),
-        key_binding("screen.back", "escape,q", "close", "back"),
-        TO_PROMPT,
-    ]
+    PARTS = (ClaimsList,)
+    BINDINGS = bindings("ClaimsScreen")
     OFFERED = (
         ("claims.open", "evidence", "open"),
         ("claims.doubtful", "next doubtful", "doubtful"),

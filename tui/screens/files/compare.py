@@ -7,9 +7,7 @@ import os
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import ClassVar
 
-from textual.binding import BindingType
 from textual.content import Content
 from textual.widgets import Static
 from textual.widgets.option_list import Option
@@ -19,7 +17,7 @@ from ua_tui.core.concurrency.conversions import ConversionFailed
 from ua_tui.core.events.units import quantity, size
 from ua_tui.core.history.versions import Version, find_versions, other_texts
 from ua_tui.core.text import clean_line
-from ua_tui.tui.keys.places import SEARCH, KeyPlace, key_binding
+from ua_tui.tui.keys.bindings import bindings
 from ua_tui.tui.render.format import middle_cut
 from ua_tui.tui.screens.files.document import DocumentScreen
 from ua_tui.tui.screens.files.headings import ChoiceScreen
@@ -59,11 +57,6 @@ def _row(version: Version, now: datetime) -> Content:
     )
 
 
-OF_TREES_AND_TABLES = (
-    *("table.", "results.", "move.fold", "move.unfold", "file.toggle", "file.unfold_all", "file.fold_all"),
-    *("file.copy_value", "file.copy_place", "file.links"),
-)
-"""The beginnings of the names of actions that do nothing where texts are compared."""
 _ALONE = (
     "No other version of this file is known. Versions are what the agent wrote to it in its session, "
     "and the copies in SAVED_REPORTS."
@@ -79,18 +72,7 @@ class CompareScreen(DocumentScreen[None]):
         path: a file of a session or among the saved reports.
     """
 
-    PLACE: ClassVar[KeyPlace] = KeyPlace(
-        "Between two versions",
-        parts=(DocumentView,),
-        without=(*OF_TREES_AND_TABLES, "find.next", "find.previous"),
-    )
-    BINDINGS: ClassVar[list[BindingType]] = [
-        key_binding("versions.choose", "v", "choose", "compare with another version"),
-        key_binding("versions.everything", "f", "everything", "filter: only what changed, or all"),
-        key_binding("file.raw", "m", "toggle_raw", "rendered or raw"),
-        key_binding("versions.next", "n", "match(1)", "next match", SEARCH),
-        key_binding("versions.previous", "N", "match(-1)", "previous match", SEARCH),
-    ]
+    BINDINGS = bindings("CompareScreen")
 
     def __init__(self, path: Path) -> None:
         super().__init__()

@@ -7,17 +7,15 @@ from functools import partial
 from typing import ClassVar, TypeVar
 
 from textual.app import ComposeResult
-from textual.binding import BindingType
+from textual.dom import DOMNode
 from textual.widgets import Input, Static
 
 from ua_tui.core.text import clean_line
-from ua_tui.tui.keys.places import FILTER as ROWS
-from ua_tui.tui.keys.places import SEARCH, TO_PROMPT, key_binding
+from ua_tui.tui.keys.bindings import bindings
 from ua_tui.tui.screens.files.export import save_csv
 from ua_tui.tui.screens.files.link import follow_link
 from ua_tui.tui.screens.files.links import LinksScreen
-from ua_tui.tui.terminal.copy import copy_text
-from ua_tui.tui.viewers.cursor_body import BodyCommand, CopyText, OpenArticle, SaveCsv
+from ua_tui.tui.viewers.cursor_body import BodyCommand, OpenArticle, SaveCsv
 from ua_tui.tui.viewers.view.chrome import KeyLine, TitleLine
 from ua_tui.tui.viewers.view.detail_panel import DetailPanel
 from ua_tui.tui.viewers.view.document_view import DocumentView
@@ -25,11 +23,6 @@ from ua_tui.tui.viewers.view.links import LinkClicked
 from ua_tui.tui.widgets.modal import Modal
 from ua_tui.tui.workers import start_job
 
-FILTER = key_binding("table.filter", "f", "ask_filter", "filter", ROWS)
-EXPORT = key_binding(
-    "file.export", "X", "export", "a report with its evidence into a file; a table as a CSV file"
-)
-"""Of screens that can show a table."""
 _SEARCH = "search (Enter finds, Esc closes)"
 _FILTER = "show only rows with this text (empty: all)"
 
@@ -43,15 +36,8 @@ class DocumentScreen(Modal[Answer]):
     """
 
     AUTO_FOCUS = "#viewer-view"
-
-    BINDINGS: ClassVar[list[BindingType]] = [
-        key_binding("screen.leave", "escape", "leave", "back"),
-        TO_PROMPT,
-        key_binding("screen.close", "q", "close", "back"),
-        key_binding("find.search", "slash", "search", "search", SEARCH),
-        key_binding("find.next", "n", "match(1)", "next match", SEARCH),
-        key_binding("find.previous", "N", "match(-1)", "previous match", SEARCH),
-    ]
+    PARTS: ClassVar[tuple[type[DOMNode], ...]] = (DocumentView,)
+    BINDINGS = bindings("DocumentScreen")
 
     _filtering = False
 
@@ -108,11 +94,9 @@ class DocumentScreen(Modal[Answer]):
         self.update_chrome()
 
     def on_document_view_requested(self, event: DocumentView.Requested) -> None:
-        """Copy a part of the document, or show the file it refers to."""
+        """Show the file that a row refers to, or save a table."""
         event.stop()
         match event.outcome:
-            case CopyText(label, text):
-                copy_text(self, text, label.capitalize())
             case OpenArticle() as found:
                 self.go_to_article(found)
             case SaveCsv(text):

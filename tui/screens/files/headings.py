@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
 
 from rich.cells import cell_len
 from textual.app import ComposeResult
-from textual.binding import BindingType
 from textual.content import Content
 from textual.widgets import OptionList
 
 from ua_tui.core.text import clean_line
+from ua_tui.tui.keys.bindings import bindings
 from ua_tui.tui.keys.keymap import keys_of
-from ua_tui.tui.keys.places import KeyPlace, key_binding
 from ua_tui.tui.render.format import tail_cut
 from ua_tui.tui.viewers.document import Landmark
 from ua_tui.tui.widgets.choice_list import LetterKeyList
@@ -29,10 +27,7 @@ class ChoiceScreen(Dialog[int | None]):
         enter: what the choice does, in a word or two.
     """
 
-    PLACE: ClassVar[KeyPlace] = KeyPlace(
-        "Among headings, versions or formats", fixed=(("Enter", "choose it"),)
-    )
-    BINDINGS: ClassVar[list[BindingType]] = [key_binding("screen.back", "escape,q", "close", "back")]
+    BINDINGS = bindings("ChoiceScreen")
 
     def __init__(self, title: str, rows: LetterKeyList, enter: str) -> None:
         super().__init__(requested=True)

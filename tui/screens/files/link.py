@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import Literal
 
 from textual.app import ComposeResult
-from textual.binding import BindingType
 from textual.content import Content
 from textual.dom import DOMNode
 from textual.widgets import Static
 
-from ua_tui.tui.keys.places import LINK, KeyPlace, key_binding
+from ua_tui.tui.keys.bindings import bindings
 from ua_tui.tui.screens.requests.arguments import reveal
 from ua_tui.tui.terminal.copy import copy_text
 from ua_tui.tui.terminal.links import browser_link, leads_to
@@ -27,13 +26,8 @@ class LinkScreen(Dialog[Answer | None]):
         note: a sentence above it.
     """
 
-    PLACE: ClassVar[KeyPlace] = KeyPlace("When a link is opened")
     FIRST = "copy"
-    BINDINGS: ClassVar[list[BindingType]] = [
-        key_binding("link.open", "o", "choose('open')", "open in the browser", LINK),
-        key_binding("link.copy", "y", "choose('copy')", "copy the link", LINK),
-        key_binding("screen.back", "escape,q", "close", "back"),
-    ]
+    BINDINGS = bindings("LinkScreen")
 
     def __init__(self, url: str, note: str = "") -> None:
         super().__init__(requested=True)

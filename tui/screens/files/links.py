@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
 
 from rich.cells import cell_len
-from textual import events
+from textual import events, getters
 from textual.app import ComposeResult
-from textual.binding import BindingType
 from textual.content import Content
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
 from ua_tui.core.events.units import quantity
 from ua_tui.core.text import clean_line
+from ua_tui.tui.keys.bindings import bindings
 from ua_tui.tui.keys.keymap import keys_of
-from ua_tui.tui.keys.places import KeyPlace, key_binding
 from ua_tui.tui.render.format import middle_cut, tail_cut
 from ua_tui.tui.terminal.links import browser_link
 from ua_tui.tui.viewers.view.links import FoundLink
@@ -40,14 +38,8 @@ class LinksScreen(Dialog[str | None]):
         at: the index the cursor starts on.
     """
 
-    PLACE: ClassVar[KeyPlace] = KeyPlace(
-        "Among links",
-        fixed=(
-            ("Enter", "open it (asks first)"),
-            ("1 to 9", "open that link; among ten and more, type to filter"),
-        ),
-    )
-    BINDINGS: ClassVar[list[BindingType]] = [key_binding("screen.back", "escape,q", "close", "back")]
+    BINDINGS = bindings("LinksScreen")
+    _list = getters.query_one("#links-found", OptionList)
 
     def __init__(self, links: Sequence[FoundLink], at: int) -> None:
         super().__init__(requested=True)
@@ -71,10 +63,6 @@ class LinksScreen(Dialog[str | None]):
         """Start on the first visible link."""
         fields = self.query(Input)
         (fields.first() if fields else self._list).focus()
-
-    @property
-    def _list(self) -> OptionList:
-        return self.query_one("#links-found", OptionList)
 
     def on_resize(self) -> None:
         """Fit the columns to the width."""

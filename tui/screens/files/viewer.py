@@ -7,10 +7,9 @@ import os
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import ClassVar
 
+from textual import getters
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.message import Message
@@ -23,17 +22,9 @@ from ua_tui.core.events.units import size
 from ua_tui.core.storage.files import Root
 from ua_tui.core.storage.workspace import is_record
 from ua_tui.core.text import clean_line
-from ua_tui.tui.keys.places import (
-    CLAIM_DECISION,
-    CLAIM_DOUBTFUL,
-    CLAIM_SCROLL,
-    CLAIM_TABLE,
-    COPY_FILE,
-    KeyPlace,
-    key_binding,
-)
+from ua_tui.tui.keys.bindings import bindings
 from ua_tui.tui.screens.files.article import open_article
-from ua_tui.tui.screens.files.document import EXPORT, FILTER, DocumentScreen
+from ua_tui.tui.screens.files.document import DocumentScreen
 from ua_tui.tui.screens.files.evidence import ReportEvidence
 from ua_tui.tui.screens.files.export import export_session
 from ua_tui.tui.screens.files.headings import ChoiceScreen, OutlineList
@@ -59,7 +50,6 @@ from ua_tui.tui.workers import start_job
 _PATIENCE_SECONDS = 0.05
 _MOST_LOADED = 16 * 1024 * 1024
 _NAME = 200
-_CLAIM = Binding.Group("next, previous claim of any kind")
 
 
 class ViewerScreen(DocumentScreen[None]):
@@ -74,33 +64,8 @@ class ViewerScreen(DocumentScreen[None]):
         passage: the passage to show first, if it is there.
     """
 
-    PLACE: ClassVar[KeyPlace] = KeyPlace("In a file", parts=(DocumentView,))
-    BINDINGS: ClassVar[list[BindingType]] = [
-        key_binding("file.raw", "m", "toggle_raw", "rendered or raw"),
-        key_binding("file.reload", "r", "reload", "read the file again"),
-        FILTER,
-        key_binding("file.open_outside", "o", "open_outside", "open externally (HTML without scripts)"),
-        key_binding("file.edit", "e", "edit", "edit in $VISUAL or $EDITOR"),
-        key_binding("file.delete", "d", "delete", "delete (asks first)"),
-        key_binding("file.compare", "v", "compare", "compare with another version"),
-        key_binding("file.ask_again", "Q", "ask_again", "ask the query of a report again (asks first)"),
-        EXPORT,
-        key_binding("file.headings", "t", "headings", "headings, to jump to one"),
-        key_binding("claim.next", "right_square_bracket", "claim(1)", "next doubtful claim", CLAIM_DOUBTFUL),
-        key_binding(
-            "claim.previous", "left_square_bracket", "claim(-1)", "previous doubtful claim", CLAIM_DOUBTFUL
-        ),
-        key_binding("claim.next_any", "right_curly_bracket", "any_claim(1)", "next claim", _CLAIM),
-        key_binding("claim.previous_any", "left_curly_bracket", "any_claim(-1)", "previous claim", _CLAIM),
-        key_binding("claim.table", "tab", "claims", "all claims, as a table", CLAIM_TABLE),
-        key_binding("claim.accept", "a", "decide('accepted')", "accept the claim", CLAIM_DECISION),
-        key_binding("claim.reject", "x", "decide('rejected')", "reject the claim", CLAIM_DECISION),
-        key_binding("claim.scroll", "shift+down,J", "scroll_evidence(1)", "scroll", CLAIM_SCROLL),
-        key_binding("claim.scroll_up", "shift+up,K", "scroll_evidence(-1)", "scroll up", CLAIM_SCROLL),
-        key_binding("claim.check", "R", "check_again", "check its claims again"),
-        key_binding("file.copy_path", "y", "copy_path", "copy the path", COPY_FILE),
-        key_binding("file.copy_text", "Y", "copy_text", "copy the text", COPY_FILE),
-    ]
+    BINDINGS = bindings("ViewerScreen")
+    _outline = getters.query_one(OutlineList)
 
     @dataclass
     class QueryRequested(Message):
@@ -306,10 +271,6 @@ class ViewerScreen(DocumentScreen[None]):
             self._read()
 
     # -- headings ---------------------------------------------------------------------------------
-
-    @property
-    def _outline(self) -> OutlineList:
-        return self.query_one(OutlineList)
 
     def _show_outline(self) -> None:
         """Show the column of headings where there is room for it, before the text is laid out beside it."""
@@ -597,8 +558,8 @@ class ViewerScreen(DocumentScreen[None]):
         why = self._protection("changed") or why_not_edited(self.path)
         if why is not None:
             self.warn(why)
-        elif edit_file(self, self.path):
-            self.action_reload()
+        else:
+            edit_file(self, self.path, self.action_reload)
 
     def action_compare(self) -> None:
         """Compare the file with the version before it."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +18,7 @@ from textual.widgets import Static, TextArea
 from ua_tui.core.agent.permissions.gate import changes_in
 from ua_tui.core.errors import FormError
 from ua_tui.tui.screens.requests.arguments import as_json, in_order, inner_calls, reveal, reveal_line
+from ua_tui.tui.terminal.copy import copy_text
 from ua_tui.tui.widgets.dialog import Choice, Foot
 
 
@@ -179,13 +180,20 @@ class ArgumentsEditor(Vertical):
         except FormError:
             return None
 
-    async def edit_outside(self, edit: Callable[[str, str], str | None]) -> None:
-        """Change all arguments with `edit`, which gets them as JSON and the name of a file; None changes nothing."""
+    async def edit_outside(self, edit: Callable[[str, str], Awaitable[str | None]]) -> None:
+        """Change all arguments with `edit`, which gets them as JSON and the name of a file; None changes nothing.
+
+        What was written for a question that no longer waits is copied.
+        """
         texts = self._texts()
         current = next((text for field, text in texts if not field.path), None)
         if current is None:
             current = as_json(with_texts(self._base, [(_lenient(*each), each[1]) for each in texts]))
-        if (text := edit(current, "arguments.json")) is None:
+        app = self.app
+        if (text := await edit(current, "arguments.json")) is None:
+            return
+        if not self.is_attached:
+            copy_text(app, text, "The question was answered or withdrawn: your arguments")
             return
         whole = ArgumentField((), "All arguments, as JSON", self._base)
         try:

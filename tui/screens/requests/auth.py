@@ -6,16 +6,15 @@ import asyncio
 from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import partial
-from typing import ClassVar, Literal
+from typing import Literal
 
 from textual.app import ComposeResult
-from textual.binding import BindingType
 from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.widgets import Static
 
 from ua_tui.core.events.types import AuthRequired
-from ua_tui.tui.keys.places import LINK, UNANSWERED, KeyPlace, key_binding
+from ua_tui.tui.keys.bindings import bindings
 from ua_tui.tui.screens.requests.arguments import reveal
 from ua_tui.tui.screens.requests.qr import QrCode, qr_rows
 from ua_tui.tui.terminal.copy import copy_text
@@ -39,14 +38,8 @@ class AuthScreen(Dialog[Outcome | None]):
     beside it if there is room.
     """
 
-    PLACE: ClassVar[KeyPlace] = KeyPlace("When an account needs to be connected")
     FIRST = "done"
-    BINDINGS: ClassVar[list[BindingType]] = [
-        key_binding("link.open", "o", "open", "open in the browser", LINK),
-        key_binding("link.copy", "y", "copy", "copy the link", LINK),
-        key_binding("auth.done", "d,enter", "answer('completed')", "done"),
-        key_binding("auth.cancel", "escape", "cancel", "cancel", UNANSWERED),
-    ]
+    BINDINGS = bindings("AuthScreen")
 
     def __init__(self, event: AuthRequired, now: Callable[[], datetime] = utc_now) -> None:
         super().__init__()

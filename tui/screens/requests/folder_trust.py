@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import ClassVar, Literal
+from typing import Literal
 
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
@@ -14,28 +13,20 @@ from textual.widgets import Static
 from ua_tui.core.trust.state import GROUPS, Answer
 from ua_tui.core.trust_question.changes import Change
 from ua_tui.core.trust_question.question import FolderQuestion
-from ua_tui.tui.keys.places import UNANSWERED, KeyPlace, key_binding
+from ua_tui.tui.keys.bindings import bindings
 from ua_tui.tui.screens.requests.arguments import ArgumentsView, reveal, reveal_line
 from ua_tui.tui.widgets.dialog import Box, Choice, Dialog, FactRows, Foot
 
 FolderAnswer = Answer | Literal["view", "not_now"]
 
-_TRUST = Binding.Group("trust it, trust it in part, ignore its files")
 _MOST_DIFFERENT = 200
 
 
 class FolderTrustScreen(Dialog[FolderAnswer | None]):
     """Asks whether to trust a folder. Esc and Enter postpone the decision: the files have no effect then."""
 
-    PLACE: ClassVar[KeyPlace] = KeyPlace("When a folder needs trust")
     FIRST = "not_now"
-    BINDINGS: ClassVar[list[BindingType]] = [
-        key_binding("folder.trust", "t", "choose('trusted')", "trust it", _TRUST),
-        key_binding("folder.part", "p", "choose('partly')", "trust it in part", _TRUST),
-        key_binding("folder.ignore", "i", "choose('ignored')", "ignore its files", _TRUST),
-        key_binding("folder.view", "v", "choose('view')", "view its files"),
-        key_binding("folder.back", "escape", "choose('not_now')", "not now", UNANSWERED),
-    ]
+    BINDINGS = bindings("FolderTrustScreen")
 
     def __init__(self, question: FolderQuestion, *, requested: bool = False) -> None:
         super().__init__(requested=requested)
@@ -79,11 +70,8 @@ class FolderTrustScreen(Dialog[FolderAnswer | None]):
 class FolderFilesScreen(Dialog[None]):
     """Shows the files of a folder, with secrets masked."""
 
-    PLACE: ClassVar[KeyPlace] = KeyPlace("When a folder needs trust")
     FIRST = "close"
-    BINDINGS: ClassVar[list[BindingType]] = [
-        key_binding("screen.back", "escape,q", "close", "back"),
-    ]
+    BINDINGS = bindings("FolderFilesScreen")
 
     def __init__(self, question: FolderQuestion) -> None:
         super().__init__(requested=True)
@@ -99,11 +87,11 @@ class FolderFilesScreen(Dialog[None]):
 
 
 def _details(question: FolderQuestion) -> Iterator[Widget]:
-    about = "Its files have no effect before you answer. They would change:"
+    about = "Its files have no effect until you answer. They would change:"
     if question.difference:
         yield Static(Content("Since you answered, this has changed:"), classes="facts")
         yield ArgumentsView(_limited([reveal(each) for each in question.difference]))
-        about = "Its files have no effect before you answer again. In all they change:"
+        about = "Its files have no effect until you answer again. Altogether they change:"
     yield Static(Content(about), classes="facts")
     for group, title in GROUPS.items():
         changes = [each for each in question.changes if each.affects == group]

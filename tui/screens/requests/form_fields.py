@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.widgets import OptionList, Static
@@ -14,6 +11,7 @@ from textual.widgets.option_list import Option
 from ua_tui.core.agent.elicitation.form import checked_value, field_hint
 from ua_tui.core.errors import FormError
 from ua_tui.core.events.types import FormField, FormOption
+from ua_tui.tui.keys.bindings import bindings
 from ua_tui.tui.screens.requests.arguments import reveal, reveal_line
 from ua_tui.tui.widgets.choice_list import ChoiceList
 from ua_tui.tui.widgets.input_line import InputLine
@@ -24,10 +22,7 @@ _YES_NO = (FormOption(value="yes", title="yes"), FormOption(value="no", title="n
 class FieldRow(Horizontal):
     """One field: its title, what is entered, what may be entered, and what is wrong with it."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("up", "app.focus_previous", show=False),
-        Binding("down", "app.focus_next", show=False),
-    ]
+    BINDINGS = bindings("FieldRow")
 
     def __init__(self, field: FormField) -> None:
         super().__init__(classes="field")
@@ -114,7 +109,7 @@ class FieldRow(Horizontal):
 class FieldChoices(ChoiceList):
     """The choices of a field: one of them, or several; a choice that is not required can be taken back."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("space", "select", show=False)]
+    BINDINGS = bindings("FieldChoices")
 
     def __init__(self, field: FormField) -> None:
         self._choices = field.options or _YES_NO

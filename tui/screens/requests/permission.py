@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar
 
 from msgspec.structs import replace
 from textual import events
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.content import Content
 from textual.widgets import Static
@@ -23,38 +20,21 @@ from ua_tui.core.agent.permissions.actions import (
     server_of,
     short_name,
 )
-from ua_tui.core.agent.permissions.gate import REASON_LIMIT
+from ua_tui.core.agent.permissions.gate import REASON_LIMIT, PermissionReply
 from ua_tui.core.agent.permissions.policy import is_free
 from ua_tui.core.agent.permissions.proposals import exact_pattern, first_word, rules_problem, split_rules
 from ua_tui.core.agent.permissions.rules import Rule
 from ua_tui.core.events.types import PermissionAsked
-from ua_tui.tui.keys.places import UNANSWERED, KeyPlace, key_binding
+from ua_tui.tui.keys.bindings import bindings
 from ua_tui.tui.screens.requests.arguments import ArgumentsView, call_lines, inner_tools, reveal, thought_of
 from ua_tui.tui.screens.requests.arguments_editor import ArgumentsEditor
 from ua_tui.tui.screens.requests.headings import heading_of
 from ua_tui.tui.screens.requests.text_answer import TextAnswer, characters_left
+from ua_tui.tui.terminal.foreground import start_in_front
 from ua_tui.tui.widgets.dialog import Box, Choice, Dialog, FactRows, Foot
 
-
-@dataclass(frozen=True)
-class PermissionAnswer:
-    """The person's decision.
-
-    `scope` is `once`, `session`, `folder` or `everywhere`; `patterns` are the rules that hold there, `reason` says why
-    the call is denied. `input` are the arguments as the person changed them, or with the answers to a question.
-    """
-
-    allow: bool
-    scope: str = "once"
-    reason: str = ""
-    patterns: tuple[str, ...] = ()
-    input: dict[str, Any] | None = None
-
-
-_DENY = Binding.Group("deny; with a reason for the model")
-_RULE = Binding.Group("allow by a rule: for this session, in this folder, everywhere")
-DENY = PermissionAnswer(allow=False)
-ONCE = PermissionAnswer(allow=True)
+DENY = PermissionReply(allow=False)
+ONCE = PermissionReply(allow=True)
 MOST_NAMED = 4
 _UNTIL = {
     "session": "Allow for this session, until it ends",
@@ -71,7 +51,7 @@ _SUBMIT = {
 }
 
 
-class PermissionScreen(Dialog[PermissionAnswer | None]):
+class PermissionScreen(Dialog[PermissionReply | None]):
     """Asks about one tool call; Deny has the focus, Esc denies. The result None means that it is not answered here.
 
     Rules for the session, the folder and everywhere are offered only if one is narrow enough: for a tool that acts
@@ -81,32 +61,9 @@ class PermissionScreen(Dialog[PermissionAnswer | None]):
     What the call does is first, and nothing allows it before the end of that was in view, also after a jump to the end.
     """
 
-    PLACE: ClassVar[KeyPlace] = KeyPlace(
-        "When a tool needs permission",
-        fixed=(("↑ ↓ Space End", "read what it does: line, page, to the end"),),
-    )
     VERTICAL_BREAKPOINTS = _FEW_ROWS
     FIRST = "deny"
-    BINDINGS: ClassVar[list[BindingType]] = [
-        key_binding("permission.deny", "d", "deny", "deny", _DENY),
-        key_binding("permission.reason", "r", "reason", "deny with a reason for the model", _DENY),
-        key_binding("permission.once", "a", "once", "allow once"),
-        key_binding(
-            "permission.session", "s", "remember('session')", "allow for this session, by a rule", _RULE
-        ),
-        key_binding("permission.folder", "f", "remember('folder')", "allow in this folder, by a rule", _RULE),
-        key_binding(
-            "permission.everywhere", "e", "remember('everywhere')", "allow everywhere, by a rule", _RULE
-        ),
-        key_binding("permission.change", "c", "change", "change the arguments, then allow it"),
-        key_binding(
-            "permission.allow_changed", "ctrl+s", "allow_changed", "allow with the changed arguments"
-        ),
-        key_binding("permission.editor", "ctrl+g", "edit_outside", "change them in $VISUAL or $EDITOR"),
-        key_binding(
-            "permission.back", "escape", "back", "deny; decide later in somebody else's session", UNANSWERED
-        ),
-    ]
+    BINDINGS = bindings("PermissionScreen")
 
     def __init__(
         self,
@@ -218,9 +175,9 @@ class PermissionScreen(Dialog[PermissionAnswer | None]):
         """Answer with a text."""
         event.stop()
         if event.text_answer.id == "reasoning":
-            self.answer(PermissionAnswer(False, reason=event.text))
+            self.answer(PermissionReply(False, reason=event.text))
         else:
-            self.answer(PermissionAnswer(True, self._scope, patterns=split_rules(event.text)))
+            self.answer(PermissionReply(True, self._scope, patterns=split_rules(event.text)))
 
     def action_deny(self) -> None:
         """Deny the call."""
@@ -245,10 +202,8 @@ class PermissionScreen(Dialog[PermissionAnswer | None]):
         """Close the text line; if none is open deny, or let the question wait."""
         if any(line.end() for line in (*self.query(TextAnswer), self.query_one(ArgumentsEditor))):
             self.focus_choice("#deny")
-        elif self.can_wait:
-            self.dismiss(None)
         else:
-            self.action_deny()
+            self.wait_or(self.action_deny)
 
     def action_change(self) -> None:
         """Let the person change the arguments."""
@@ -260,16 +215,18 @@ class PermissionScreen(Dialog[PermissionAnswer | None]):
         editor = self.query_one(ArgumentsEditor)
         if editor.display and (changed := editor.changed) is not None:
             given = changed if changed != self.event.input else None
-            self.answer(PermissionAnswer(allow=True, input=given))
+            self.answer(PermissionReply(allow=True, input=given))
 
-    async def action_edit_outside(self) -> None:
+    def action_edit_outside(self) -> None:
         """Change the arguments as JSON in the person's editor; a failure leaves the fields unchanged."""
+        editor = self.query_one(ArgumentsEditor)
+        if editor.display:
+            start_in_front(self.app, partial(self._edit_outside, editor))
+
+    async def _edit_outside(self, editor: ArgumentsEditor) -> None:
         from ua_tui.core.errors import UniversalAgentError
         from ua_tui.tui.terminal.programs import edit, edit_draft
 
-        editor = self.query_one(ArgumentsEditor)
-        if not editor.display:
-            return
         try:
             await editor.edit_outside(lambda text, name: edit_draft(text, partial(edit, self.app), name))
         except UniversalAgentError as error:

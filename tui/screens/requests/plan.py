@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import Literal
 
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.widgets import Static
 
-from ua_tui.core.agent.permissions.gate import REASON_LIMIT
+from ua_tui.core.agent.permissions.gate import REASON_LIMIT, PermissionReply
 from ua_tui.core.events.types import PermissionAsked
-from ua_tui.tui.keys.places import DECLINE, UNANSWERED, KeyPlace, key_binding
-from ua_tui.tui.screens.requests.permission import PermissionAnswer
+from ua_tui.tui.keys.bindings import bindings
 from ua_tui.tui.screens.requests.text_answer import TextAnswer, characters_left
 from ua_tui.tui.viewers.bodies.markdown import MarkdownBody
 from ua_tui.tui.viewers.view.document_view import DocumentView
 from ua_tui.tui.widgets.dialog import Box, Choice, Dialog, Foot
 
-PlanAnswer = PermissionAnswer | Literal["acceptEdits"]
+PlanAnswer = PermissionReply | Literal["acceptEdits"]
 """An answer to the question, or the mode whose choice approves the plan."""
 
-_APPROVE = Binding.Group("approve: other calls ask; edits of files are allowed")
 _NO_TEXT = "*The agent has not written the plan: its messages in the conversation may say what it is.*"
 _ADVICE = "Until you approve it, nothing is written or sent."
 
@@ -29,17 +26,8 @@ _ADVICE = "Until you approve it, nothing is written or sent."
 class PlanScreen(Dialog[PlanAnswer | None]):
     """Shows a plan; Esc continues planning. The result None means that it is not answered here."""
 
-    PLACE: ClassVar[KeyPlace] = KeyPlace("When a plan is ready")
     FIRST = "keep"
-    BINDINGS: ClassVar[list[BindingType]] = [
-        key_binding("plan.keep", "escape", "back", "continue planning", UNANSWERED),
-        key_binding("form.decline", "ctrl+n", "keep", "continue planning", DECLINE),
-        key_binding("plan.remark", "r", "remark", "continue planning, with a remark for the model"),
-        key_binding("plan.approve", "a", "approve", "approve; other calls ask", _APPROVE),
-        key_binding(
-            "plan.edits", "e", "answer('acceptEdits')", "approve; edits of files are allowed", _APPROVE
-        ),
-    ]
+    BINDINGS = bindings("PlanScreen")
 
     def __init__(self, event: PermissionAsked) -> None:
         super().__init__()
@@ -77,7 +65,7 @@ class PlanScreen(Dialog[PlanAnswer | None]):
     def on_text_answer_submitted(self, event: TextAnswer.Submitted) -> None:
         """Send the plan back with a remark."""
         event.stop()
-        self.answer(PermissionAnswer(allow=False, reason=event.text))
+        self.answer(PermissionReply(allow=False, reason=event.text))
 
     def on_document_view_laid_out(self, event: DocumentView.LaidOut) -> None:
         """Give the plan all of its rows; the box scrolls."""
@@ -86,7 +74,7 @@ class PlanScreen(Dialog[PlanAnswer | None]):
 
     def action_approve(self) -> None:
         """Approve the plan; the session continues in the default mode."""
-        self.answer(PermissionAnswer(allow=True))
+        self.answer(PermissionReply(allow=True))
 
     def action_remark(self) -> None:
         """Ask what should change."""
@@ -97,11 +85,9 @@ class PlanScreen(Dialog[PlanAnswer | None]):
         """Close the text line; if it is not open continue planning, or let the plan wait."""
         if self.query_one(TextAnswer).end():
             self.focus_choice("#keep")
-        elif self.can_wait:
-            self.dismiss(None)
         else:
-            self.action_keep()
+            self.wait_or(self.action_keep)
 
     def action_keep(self) -> None:
         """Continue planning."""
-        self.answer(PermissionAnswer(allow=False))
+        self.answer(PermissionReply(allow=False))

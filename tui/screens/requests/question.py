@@ -6,15 +6,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from textual import getters
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.widgets import OptionList, Static
 
+from ua_tui.core.agent.permissions.gate import PermissionReply
 from ua_tui.core.events.types import PermissionAsked
-from ua_tui.tui.keys.places import DECLINE, UNANSWERED, KeyPlace, key_binding
+from ua_tui.core.text import clean_line
+from ua_tui.tui.keys.bindings import bindings
 from ua_tui.tui.screens.requests.arguments import reveal
-from ua_tui.tui.screens.requests.permission import PermissionAnswer
 from ua_tui.tui.screens.requests.text_answer import TextAnswer
 from ua_tui.tui.widgets.choice_list import LetterKeyList
 from ua_tui.tui.widgets.dialog import Box, Choice, Dialog, Foot
@@ -24,11 +26,12 @@ _EXPLAINED = "The agent reads your answer as you write it."
 
 @dataclass(frozen=True)
 class AgentQuestion:
-    """A question as the agent wrote it, its answers with a description each, and whether several may be given."""
+    """A question as the agent wrote it: its text, answers with a description each, whether several count, its topic."""
 
     text: str
     options: tuple[tuple[str, str], ...]
     several: bool
+    header: str = ""
 
 
 def agent_questions(event: PermissionAsked) -> list[AgentQuestion]:
@@ -40,31 +43,24 @@ def agent_questions(event: PermissionAsked) -> list[AgentQuestion]:
             given = each.get("options")
             options = [row for row in given if isinstance(row, dict)] if isinstance(given, list) else []
             rows = tuple((str(row.get("label") or ""), str(row.get("description") or "")) for row in options)
-            found[each["question"]] = AgentQuestion(each["question"], rows, each.get("multiSelect") is True)
+            found[each["question"]] = AgentQuestion(
+                each["question"],
+                rows,
+                each.get("multiSelect") is True,
+                clean_line(str(each.get("header") or ""), 40),
+            )
     return list(found.values())
 
 
-class QuestionScreen(Dialog[PermissionAnswer | None]):
+class QuestionScreen(Dialog[PermissionReply | None]):
     """Shows the questions one after the other; Esc declines. The result None means that it is not answered here."""
 
-    PLACE: ClassVar[KeyPlace] = KeyPlace(
-        "When the agent asks you",
-        fixed=(("Enter", "choose the answer, or the marked ones"), ("1 … 9", "choose or mark")),
-    )
     AT_ONCE = Dialog.AT_ONCE | {"mark"}
     BINDINGS: ClassVar[list[BindingType]] = [
-        key_binding("question.mark", "space", "mark", "mark one of several answers"),
-        key_binding("question.write", "t", "write", "answer with a text"),
-        key_binding(
-            "question.decline",
-            "escape",
-            "back",
-            "do not answer; later in somebody else's session",
-            UNANSWERED,
-        ),
-        key_binding("form.decline", "ctrl+n", "decline", "decline", DECLINE),
+        *bindings("QuestionScreen"),
         *(Binding(str(number), f"pick({number})", show=False) for number in range(1, 10)),
     ]
+    _rows = getters.query_one(LetterKeyList)
 
     def __init__(self, event: PermissionAsked) -> None:
         super().__init__()
@@ -88,6 +84,7 @@ class QuestionScreen(Dialog[PermissionAnswer | None]):
                 Choice("Enter", "Answer", "accept"),
                 Choice("Space", "Mark", "mark"),
                 Choice("t", "Write", "write"),
+                Choice("←", "Back", "previous"),
                 *(
                     (Choice("Ctrl+N", "Decline", "decline"), Choice("Esc", "Later", "later", "back"))
                     if self.can_wait
@@ -146,22 +143,22 @@ class QuestionScreen(Dialog[PermissionAnswer | None]):
         if self.accepts_answers:
             self.query_one(TextAnswer).begin()
 
+    def action_previous(self) -> None:
+        """Go back to the question before, to answer it again."""
+        if self._answers:
+            self._answers.popitem()
+            self._show_question()
+
     def action_back(self) -> None:
         """Close the text line; if it is not open decline, or let the question wait."""
         if self._question.options and self.query_one(TextAnswer).end():
             self._rows.focus()
-        elif self.can_wait:
-            self.dismiss(None)
         else:
-            self.action_decline()
+            self.wait_or(self.action_decline)
 
     def action_decline(self) -> None:
         """Do not answer."""
-        self.answer(PermissionAnswer(allow=False))
-
-    @property
-    def _rows(self) -> LetterKeyList:
-        return self.query_one(LetterKeyList)
+        self.answer(PermissionReply(allow=False))
 
     def _choose(self, row: int) -> None:
         if self.accepts_answers:
@@ -176,14 +173,16 @@ class QuestionScreen(Dialog[PermissionAnswer | None]):
             self._show_question()
         else:
             given: dict[str, Any] = {**self.event.input, "answers": self._answers}
-            self.answer(PermissionAnswer(allow=True, input=given))
+            self.answer(PermissionReply(allow=True, input=given))
 
     def _show_question(self) -> None:
         self._marked.clear()
         count = len(self._questions)
-        self.show_note(f"question {len(self._answers) + 1} of {count}" if count > 1 else "")
+        place = f"question {len(self._answers) + 1} of {count}" if count > 1 else ""
+        self.show_note(" · ".join(filter(None, (self._question.header, place))))
         self.query_one("#question", Static).update(Content(reveal(self._question.text)))
         self.query_one("#mark").display = self._question.several
+        self.query_one("#previous").display = bool(self._answers)
         self._show_rows(0)
         if self._question.options:
             self.query_one(TextAnswer).end()

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import ClassVar, Literal
+from functools import partial
+from typing import Literal
 
 from textual.app import ComposeResult
-from textual.binding import BindingType
 from textual.containers import Vertical
 from textual.content import Content
 from textual.widgets import Input, Static
 
 from ua_tui.core.events.types import ElicitationAsked
-from ua_tui.tui.keys.places import DECLINE, LINK, UNANSWERED, KeyPlace, key_binding
+from ua_tui.tui.keys.bindings import bindings
 from ua_tui.tui.screens.requests.arguments import reveal, reveal_line
 from ua_tui.tui.screens.requests.form_fields import FieldRow
 from ua_tui.tui.terminal.copy import copy_text
@@ -42,10 +42,7 @@ class ServerScreen(Dialog[ServerAnswer | None]):
 
     def action_back(self) -> None:
         """Cancel, or let the request wait."""
-        if self.can_wait:
-            self.dismiss(None)
-        else:
-            self.action_give("cancel")
+        self.wait_or(partial(self.action_give, "cancel"))
 
     @property
     def _back(self) -> Choice:
@@ -59,17 +56,8 @@ class ServerLinkScreen(ServerScreen):
     Continue, which tells the server that the person agreed, is possible once the link was opened or copied.
     """
 
-    PLACE: ClassVar[KeyPlace] = KeyPlace("When a server asks you to open a page")
     FIRST = "decline"
-    BINDINGS: ClassVar[list[BindingType]] = [
-        key_binding("link.open", "o", "open", "open in the browser", LINK),
-        key_binding("link.copy", "y", "copy", "copy the link", LINK),
-        key_binding("page.continue", "c", "continue", "continue"),
-        key_binding("page.decline", "d", "give('decline')", "decline"),
-        key_binding(
-            "page.cancel", "escape", "back", "cancel; decide later in somebody else's session", UNANSWERED
-        ),
-    ]
+    BINDINGS = bindings("ServerLinkScreen")
 
     def __init__(self, event: ElicitationAsked) -> None:
         super().__init__(event)
@@ -143,22 +131,8 @@ WARNING = (
 class ServerFormScreen(ServerScreen):
     """Shows the fields; Esc cancels. The result None means that it is not answered here."""
 
-    PLACE: ClassVar[KeyPlace] = KeyPlace(
-        "When a server asks you",
-        fixed=(
-            ("↑ ↓", "previous, next field or choice"),
-            ("Enter", "next field; in the last one: submit"),
-            ("Space", "choose or mark"),
-        ),
-    )
     AT_ONCE = Dialog.AT_ONCE | {"select"}
-    BINDINGS: ClassVar[list[BindingType]] = [
-        key_binding("form.submit", "ctrl+s", "submit", "submit the form"),
-        key_binding("form.decline", "ctrl+n", "give('decline')", "decline", DECLINE),
-        key_binding(
-            "form.cancel", "escape", "back", "cancel; decide later in somebody else's session", UNANSWERED
-        ),
-    ]
+    BINDINGS = bindings("ServerFormScreen")
 
     def compose(self) -> ComposeResult:
         """Show who asks, what, the fields and the answers."""

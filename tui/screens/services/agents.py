@@ -4,12 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from typing import ClassVar
 
-from textual.app import ComposeResult
-from textual.binding import BindingType
 from textual.content import Content
-from textual.widgets import Static
 
 from ua_tui.core.agent.definitions.roster import RosterEntry, expected_servers, read_roster, roster_entries
 from ua_tui.core.errors import UniversalAgentError
@@ -19,12 +15,11 @@ from ua_tui.core.events.units import quantity
 from ua_tui.core.settings.model import Settings
 from ua_tui.core.settings.places import Places
 from ua_tui.core.text import clean_line
-from ua_tui.tui.keys.places import KeyPlace, key_binding
+from ua_tui.tui.keys.bindings import bindings
 from ua_tui.tui.ports import SessionPort
 from ua_tui.tui.render.format import middle_cut
 from ua_tui.tui.screens.services.row_screen import MUTED, RowScreen, field, hanging
 from ua_tui.tui.viewers.view.chrome import TitleLine
-from ua_tui.tui.widgets.choice_list import RowList
 from ua_tui.tui.widgets.column_list import Column
 from ua_tui.tui.workers import start_job
 
@@ -50,8 +45,7 @@ class AgentsScreen(RowScreen[RosterEntry]):
         places: where the files are; by default those of the process.
     """
 
-    PLACE: ClassVar[KeyPlace] = KeyPlace("In the sub-agents", parts=(RowList,))
-    BINDINGS: ClassVar[list[BindingType]] = [key_binding("agents.read", "r", "read", "read again")]
+    BINDINGS = bindings("AgentsScreen")
     OFFERED = (("agents.read", "read again", "read"),)
 
     def __init__(
@@ -65,10 +59,6 @@ class AgentsScreen(RowScreen[RosterEntry]):
         self._failure = ""
         self._followed: SessionPort | None = None
         self._unsubscribe: Callable[[], None] = lambda: None
-
-    def compose_details(self) -> ComposeResult:
-        """Create the details of the file."""
-        yield Static(id="agents-about")
 
     def on_mount(self) -> None:
         """Read the files."""
@@ -131,40 +121,37 @@ class AgentsScreen(RowScreen[RosterEntry]):
         """The sign of its state."""
         return _STATES[row.state]
 
-    def show_details(self) -> None:
-        """Show the details of the file under the cursor."""
-        about = _details(self.chosen, self._width, self._setting_problems, self._failure)
-        self.query_one("#agents-about", Static).update(about)
-
-
-def _details(entry: RosterEntry | None, width: int, setting_problems: Sequence[str], failure: str) -> Content:
-    """Lay out the details of a file, and the problems of the setting."""
-    lines = [_line("✗ ", each, width, "$error") for each in (failure, *setting_problems) if each]
-    if entry is not None:
-        mark, style = _STATES[entry.state]
-        lines.append(
-            Content.assemble(
-                (clean_line(entry.name), "bold"),
-                (f"  {mark} {entry.state}", style),
-                (f" · {entry.kind}", MUTED),
+    def details(self) -> Content:
+        """The details of the file under the cursor, and the problems of the setting."""
+        entry, width = self.chosen, self._width
+        lines = [
+            _line("✗ ", each, width, "$error") for each in (self._failure, *self._setting_problems) if each
+        ]
+        if entry is not None:
+            mark, style = _STATES[entry.state]
+            lines.append(
+                Content.assemble(
+                    (clean_line(entry.name), "bold"),
+                    (f"  {mark} {entry.state}", style),
+                    (f" · {entry.kind}", MUTED),
+                )
             )
-        )
-        lines += [_line("✗ ", each, width, "$error") for each in entry.problems]
-        lines += [_line("· ", each, width, MUTED) for each in entry.notes]
-        if entry.description:
-            lines.append(_line("", entry.description, width))
-        if entry.kind == "agent" and entry.state != "left out":
-            lines.append(_field("tools", _tool_list(entry), width))
-            model = "same as the calling agent" if entry.model == "inherit" else entry.model
-            lines.append(_field("model", model, width))
-        if entry.source == "shipped":
-            lines.append(_field("from", "shipped with ua-tui", width))
-        else:
-            lines.append(_field("from", entry.origin, width))
-    where = "Sub-agents: .claude/agents/NAME.md here or in your home folder. Skills: .claude/skills/NAME/SKILL.md. "
-    where += "Commands: .claude/commands/NAME.md. Changes apply from the next session."
-    lines += [Content(""), _line("", where, width, MUTED)]
-    return Content("\n").join(lines)
+            lines += [_line("✗ ", each, width, "$error") for each in entry.problems]
+            lines += [_line("· ", each, width, MUTED) for each in entry.notes]
+            if entry.description:
+                lines.append(_line("", entry.description, width))
+            if entry.kind == "agent" and entry.state != "left out":
+                lines.append(_field("tools", _tool_list(entry), width))
+                model = "same as the calling agent" if entry.model == "inherit" else entry.model
+                lines.append(_field("model", model, width))
+            if entry.source == "shipped":
+                lines.append(_field("from", "shipped with ua-tui", width))
+            else:
+                lines.append(_field("from", entry.origin, width))
+        where = "Sub-agents: .claude/agents/NAME.md here or in your home folder. Skills: .claude/skills/NAME/SKILL.md. "
+        where += "Commands: .claude/commands/NAME.md. Changes apply from the next session."
+        lines += [Content(""), _line("", where, width, MUTED)]
+        return Content("\n").join(lines)
 
 
 def _counts(entries: Sequence[RosterEntry]) -> str:

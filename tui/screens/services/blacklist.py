@@ -5,17 +5,15 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from functools import partial
-from typing import ClassVar
 
 from textual.app import ComposeResult
-from textual.binding import BindingType
 from textual.content import Content
 from textual.widgets import Static
 
 from ua_tui.core.errors import UniversalAgentError
 from ua_tui.core.text import clean_line
 from ua_tui.core.web_reader.blacklist import Blacklist, Listing
-from ua_tui.tui.keys.places import REMOVE, KeyPlace, key_binding
+from ua_tui.tui.keys.bindings import bindings
 from ua_tui.tui.widgets.choice_list import ChoiceList
 from ua_tui.tui.widgets.dialog import Box, Choice, Dialog, Foot
 from ua_tui.tui.workers import start_job
@@ -30,12 +28,7 @@ _WHAT = "The web reader cannot read pages of these sites. They are skipped until
 class BlacklistScreen(Dialog[None]):
     """Lists the sites with their errors; clearing a site deletes its errors, too."""
 
-    PLACE: ClassVar[KeyPlace] = KeyPlace("In the blacklist")
-    BINDINGS: ClassVar[list[BindingType]] = [
-        key_binding("blacklist.clear", "d,delete", "clear", "clear the site", REMOVE),
-        key_binding("blacklist.clear_all", "a", "clear_all", "clear all"),
-        key_binding("screen.back", "escape,q", "close", "back"),
-    ]
+    BINDINGS = bindings("BlacklistScreen")
 
     def __init__(self, blacklist: Blacklist) -> None:
         super().__init__(requested=True)

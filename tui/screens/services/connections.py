@@ -7,10 +7,9 @@ import os
 from collections.abc import AsyncIterator, Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from textual.app import ComposeResult
-from textual.binding import BindingType
 from textual.containers import Container
 from textual.content import Content
 from textual.widgets import Static
@@ -25,13 +24,12 @@ from ua_tui.core.settings.places import Places
 from ua_tui.core.telemetry.export_errors import Destination
 from ua_tui.core.telemetry.tracer import trace_targets
 from ua_tui.core.text import clean_line
-from ua_tui.tui.keys.places import KeyPlace, key_binding
+from ua_tui.tui.keys.bindings import bindings
 from ua_tui.tui.ports import SessionPort
 from ua_tui.tui.screens.services import connection_rows as texts
 from ua_tui.tui.screens.services.login import LoginScreen
 from ua_tui.tui.screens.services.row_screen import RowScreen
 from ua_tui.tui.viewers.view.chrome import TitleLine
-from ua_tui.tui.widgets.choice_list import RowList
 from ua_tui.tui.widgets.column_list import Column
 from ua_tui.tui.widgets.modal import NARROW
 from ua_tui.tui.workers import start_job
@@ -53,13 +51,7 @@ class ConnectionsScreen(RowScreen[McpServer]):
         examine: runs the checks of the doctor; by default in a child process.
     """
 
-    PLACE: ClassVar[KeyPlace] = KeyPlace("In the connections", parts=(RowList,))
-    BINDINGS: ClassVar[list[BindingType]] = [
-        key_binding("connections.reconnect", "r", "reconnect", "connect the server again"),
-        key_binding("connections.log_in", "l", "log_in", "log in to the server"),
-        key_binding("connections.switch", "space", "switch", "disable or enable its tools"),
-        key_binding("connections.test", "t", "test", "test everything"),
-    ]
+    BINDINGS = bindings("ConnectionsScreen")
     OFFERED = (
         ("connections.reconnect", "reconnect", "reconnect"),
         ("connections.log_in", "log in", "log_in"),
@@ -94,7 +86,7 @@ class ConnectionsScreen(RowScreen[McpServer]):
         """Create the server, the credentials and the checks."""
         with Container(id="connections-columns"):
             with Container(id="connections-left"):
-                yield Static(id="connections-server")
+                yield Static(id="about")
                 yield Static(id="connections-credentials")
             yield Static(id="connections-checks")
 
@@ -141,10 +133,9 @@ class ConnectionsScreen(RowScreen[McpServer]):
         state = texts.state_of(row)
         return state.mark, state.style
 
-    def show_details(self) -> None:
-        """Show the details of the server under the cursor."""
-        about = texts.about_server(self.chosen, self._column, self.keys, self._definition)
-        self.query_one("#connections-server", Static).update(about)
+    def details(self) -> Content:
+        """The details of the server under the cursor."""
+        return texts.about_server(self.chosen, self._column, self.keys, self._definition)
 
     @property
     def _definition(self) -> UserServer | None:

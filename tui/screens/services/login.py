@@ -6,11 +6,9 @@ import asyncio
 import os
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import ClassVar
 
 from textual import events
 from textual.app import ComposeResult
-from textual.binding import BindingType
 from textual.content import Content
 from textual.widgets import Static
 
@@ -21,7 +19,7 @@ from ua_tui.core.connections.oauth.target import LoginTarget
 from ua_tui.core.connections.user_servers import UserServer, connection_to
 from ua_tui.core.errors import ConnectionFailed, UniversalAgentError
 from ua_tui.core.text import clean_line
-from ua_tui.tui.keys.places import LINK, UNANSWERED, KeyPlace, key_binding
+from ua_tui.tui.keys.bindings import bindings
 from ua_tui.tui.terminal.copy import copy_text
 from ua_tui.tui.terminal.links import Link, browser_link, leads_to, open_browser_link
 from ua_tui.tui.widgets.dialog import Box, Choice, Dialog, Foot, fields
@@ -32,7 +30,7 @@ LogIn = Callable[[LoginTarget, LoginStore, Show], Awaitable[object]]
 _FINDING = "Finding the login of the server …"
 _WAITING = (
     "Log in there. The dialog closes by itself, and the server is connected. If the browser is on another machine, it "
-    "ends at an address of localhost that it cannot open: paste that address here."
+    "ends at a localhost address that it cannot open: paste that address here."
 )
 _WRONG = "That is not the address at which this login ends: copy all of it."
 
@@ -45,13 +43,7 @@ class LoginScreen(Dialog[bool]):
         log_in: logs in.
     """
 
-    PLACE: ClassVar[KeyPlace] = KeyPlace("When you log in to a server")
-    BINDINGS: ClassVar[list[BindingType]] = [
-        key_binding("link.open", "o", "open", "open in the browser", LINK),
-        key_binding("link.copy", "y", "copy", "copy the link", LINK),
-        key_binding("login.again", "a", "again", "try again"),
-        key_binding("login.cancel", "escape", "cancel", "cancel", UNANSWERED),
-    ]
+    BINDINGS = bindings("LoginScreen")
 
     def __init__(self, server: UserServer, log_in: LogIn = log_in) -> None:
         super().__init__(requested=True)

@@ -6,12 +6,8 @@ import asyncio
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from functools import partial
-from typing import ClassVar
 
-from textual.app import ComposeResult
-from textual.binding import BindingType
 from textual.content import Content
-from textual.widgets import Static
 
 from ua_tui.core.agent.permissions.rule_set import NO_RULES, RuleSet
 from ua_tui.core.agent.permissions.rules import Rule
@@ -19,11 +15,10 @@ from ua_tui.core.errors import UniversalAgentError
 from ua_tui.core.events.units import quantity
 from ua_tui.core.history.permission_log import PermissionDecision, read_decisions
 from ua_tui.core.text import clean_line
-from ua_tui.tui.keys.places import REMOVE, KeyPlace, key_binding
+from ua_tui.tui.keys.bindings import bindings
 from ua_tui.tui.ports import SessionPort
 from ua_tui.tui.screens.services.row_screen import MUTED, RowScreen, field, hanging
 from ua_tui.tui.viewers.view.chrome import TitleLine
-from ua_tui.tui.widgets.choice_list import RowList
 from ua_tui.tui.widgets.column_list import Column
 from ua_tui.tui.workers import start_job
 
@@ -34,7 +29,7 @@ _LIFETIMES = {
     "folder": "in this folder, until you remove it",
     "everywhere": "in every folder, until you remove it",
     "demo": "a part of the demo",
-    "option": "for this session: it is an option of the program",
+    "option": "for this session: it was given on the command line",
     "environment": "as long as a variable sets it: ua-tui config shows which",
     "config.toml": "until you remove it in your own config.toml: ua-tui config shows where",
 }
@@ -44,11 +39,7 @@ _EMPTY = f"{NO_RULES} A permission dialog can add a rule."
 class PermissionsScreen(RowScreen[Rule]):
     """Lists the rules that hold now; below them are the decisions of the session, the newest first."""
 
-    PLACE: ClassVar[KeyPlace] = KeyPlace("In the permission rules", parts=(RowList,))
-    BINDINGS: ClassVar[list[BindingType]] = [
-        key_binding("permissions.remove", "d,delete", "remove", "remove it", REMOVE),
-        key_binding("permissions.read", "r", "read", "read again"),
-    ]
+    BINDINGS = bindings("PermissionsScreen")
     OFFERED = (("permissions.remove", "remove", "remove"), ("permissions.read", "read again", "read"))
 
     def __init__(self, session: Callable[[], SessionPort | None]) -> None:
@@ -57,10 +48,6 @@ class PermissionsScreen(RowScreen[Rule]):
         self._used: dict[Rule, datetime] = {}
         self._decisions: list[PermissionDecision] = []
         self._problem = ""
-
-    def compose_details(self) -> ComposeResult:
-        """Create the details of the rule and the log."""
-        yield Static(id="permissions-about")
 
     def on_mount(self) -> None:
         """Read the rules."""
@@ -122,30 +109,30 @@ class PermissionsScreen(RowScreen[Rule]):
         """The sign of its effect."""
         return _EFFECTS[row.effect]
 
-    def show_details(self) -> None:
-        """Show the rule under the cursor, and the decisions."""
-        about = _details(self.chosen, self._decisions, self._problem, self._width)
-        self.query_one("#permissions-about", Static).update(about)
-
-
-def _details(rule: Rule | None, decided: Sequence[PermissionDecision], problem: str, width: int) -> Content:
-    lines = [hanging(("✗ ", "$error"), clean_line(problem, 1_000), width, "$error")] if problem else []
-    if rule is None:
-        lines.append(hanging(("", ""), _EMPTY, width, MUTED))
-    else:
-        lines.append(field("rule ", f"{rule.effect} {clean_line(rule.text, 1_000)}", width))
-        if rule.server:
-            lines.append(field("tools", f"of the server {clean_line(rule.server)}", width))
-        lines.append(field("holds", _LIFETIMES[rule.origin], width))
-    lines += [Content(""), Content.styled("Decisions in this session, the newest first", "bold")]
-    for each in list(reversed(decided))[:200]:
-        mark, style = _EFFECTS.get(each.decision, _EFFECTS["deny"])
-        why = " · ".join(filter(None, (each.by, each.rule or each.reason)))
-        head = Content.assemble((f"{each.at.astimezone():%H:%M:%S} ", MUTED), (f"{mark} ", style))
-        lines.append(hanging(head, f"{each.tools} · {why}", width))
-    if not decided:
-        lines.append(Content.styled("None yet.", MUTED))
-    return Content("\n").join(lines)
+    def details(self) -> Content:
+        """The rule under the cursor, and the decisions."""
+        rule, decided, width = self.chosen, self._decisions, self._width
+        lines = (
+            [hanging(("✗ ", "$error"), clean_line(self._problem, 1_000), width, "$error")]
+            if self._problem
+            else []
+        )
+        if rule is None:
+            lines.append(hanging(("", ""), _EMPTY, width, MUTED))
+        else:
+            lines.append(field("rule ", f"{rule.effect} {clean_line(rule.text, 1_000)}", width))
+            if rule.server:
+                lines.append(field("tools", f"of the server {clean_line(rule.server)}", width))
+            lines.append(field("holds", _LIFETIMES[rule.origin], width))
+        lines += [Content(""), Content.styled("Decisions in this session, the newest first", "bold")]
+        for each in list(reversed(decided))[:200]:
+            mark, style = _EFFECTS.get(each.decision, _EFFECTS["deny"])
+            why = " · ".join(filter(None, (each.by, each.rule or each.reason)))
+            head = Content.assemble((f"{each.at.astimezone():%H:%M:%S} ", MUTED), (f"{mark} ", style))
+            lines.append(hanging(head, f"{each.tools} · {why}", width))
+        if not decided:
+            lines.append(Content.styled("None yet.", MUTED))
+        return Content("\n").join(lines)
 
 
 def _moment(moment: datetime | None) -> str:

@@ -8,13 +8,12 @@ from textwrap import wrap
 from typing import ClassVar, Generic, TypeVar
 
 from textual.app import ComposeResult
-from textual.binding import BindingType
 from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.widgets import OptionList, Static
 
+from ua_tui.tui.keys.bindings import bindings
 from ua_tui.tui.keys.keymap import Keys, keys_of
-from ua_tui.tui.keys.places import TO_PROMPT, key_binding, moving
 from ua_tui.tui.viewers.view.chrome import KeyLine, TitleLine
 from ua_tui.tui.widgets.choice_list import RowList
 from ua_tui.tui.widgets.column_list import Column, titles
@@ -33,19 +32,12 @@ class RowScreen(Modal[None], Generic[Row]):
     """
 
     OFFERED: ClassVar[Sequence[tuple[str, str, str]]] = ()
-    BINDINGS: ClassVar[list[BindingType]] = [
-        *moving(page_up="scroll_details(-1)", page_down="scroll_details(1)"),
-        key_binding("screen.back", "escape,q", "close", "back"),
-        TO_PROMPT,
-    ]
+    PARTS = (RowList,)
+    BINDINGS = bindings("RowScreen")
 
     rows: Sequence[Row] = ()
 
     # What a subclass provides
-
-    @abstractmethod
-    def compose_details(self) -> ComposeResult:
-        """Create what is below the rows."""
 
     @abstractmethod
     def columns(self, width: int) -> Sequence[Column[Row]]:
@@ -59,8 +51,8 @@ class RowScreen(Modal[None], Generic[Row]):
         """The sign of the state of a row, and its style."""
 
     @abstractmethod
-    def show_details(self) -> None:
-        """Update what is below the rows."""
+    def details(self) -> Content:
+        """What is below the rows, of the row under the cursor."""
 
     # What all of them share
 
@@ -75,6 +67,10 @@ class RowScreen(Modal[None], Generic[Row]):
         yield KeyLine(
             *((self.keys.shown(name), label, f"screen.{action}") for name, label, action in offered)
         )
+
+    def compose_details(self) -> ComposeResult:
+        """Create what is below the rows."""
+        yield Static(id="about")
 
     def on_mount(self) -> None:
         """Focus the rows."""
@@ -124,6 +120,10 @@ class RowScreen(Modal[None], Generic[Row]):
         for index, each in enumerate(self.rows):
             shown.replace_option_prompt_at_index(index, self._row(each, index == shown.highlighted))
         self.show_details()
+
+    def show_details(self) -> None:
+        """Show what is below the rows as it is now."""
+        self.query_one("#about", Static).update(self.details())
 
     def _row(self, row: Row, chosen: bool) -> Content:
         """Lay out a row; the chosen one has a mark, as the cursor may have no colour."""

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from textual.app import ComposeResult
-from textual.binding import BindingType
 from textual.content import Content
 from textual.widgets import Static
 
 from ua_tui.core.events.units import money, quantity, spent_of
 from ua_tui.core.text import clean_line
-from ua_tui.tui.keys.places import KeyPlace, key_binding
+from ua_tui.tui.keys.bindings import bindings
 from ua_tui.tui.screens.requests.text_answer import TextAnswer
 from ua_tui.tui.widgets.dialog import Box, Choice, Dialog, Foot, fields
 
@@ -38,12 +35,8 @@ class BudgetScreen(Dialog[float | None]):
         requested: whether the person opened it; otherwise it appears because the limit is reached.
     """
 
-    PLACE: ClassVar[KeyPlace] = KeyPlace("At the spending limit")
     FIRST = "leave"
-    BINDINGS: ClassVar[list[BindingType]] = [
-        key_binding("budget.raise", "r", "write", "raise the limit"),
-        key_binding("screen.back", "escape,q", "back", "back"),
-    ]
+    BINDINGS = bindings("BudgetScreen")
 
     def __init__(
         self,

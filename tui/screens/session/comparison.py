@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from ua_tui.core.concurrency.cancellation import NEVER, Stop, in_thread
 from ua_tui.core.errors import UniversalAgentError
 from ua_tui.core.text import clean_line
-from ua_tui.tui.keys.places import KeyPlace
-from ua_tui.tui.screens.files.compare import OF_TREES_AND_TABLES
 from ua_tui.tui.screens.files.document import DocumentScreen
 from ua_tui.tui.screens.files.export import learned_secrets, reading_of
 from ua_tui.tui.viewers.bodies.text import TextBody
 from ua_tui.tui.viewers.registry import READING
 from ua_tui.tui.viewers.view.chrome import KeyLine, TitleLine
-from ua_tui.tui.viewers.view.document_view import DocumentView
 from ua_tui.tui.workers import start_job
 
 if TYPE_CHECKING:
@@ -31,10 +28,6 @@ class ComparisonScreen(DocumentScreen[None]):
         a: the folder of one session.
         b: that of the other one.
     """
-
-    PLACE: ClassVar[KeyPlace] = KeyPlace(
-        "Between two sessions", parts=(DocumentView,), without=(*OF_TREES_AND_TABLES, "picture.")
-    )
 
     def __init__(self, a: Path, b: Path) -> None:
         super().__init__()

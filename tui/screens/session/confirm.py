@@ -4,22 +4,18 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import ClassVar, Literal
+from typing import Literal
 
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.widgets import Static
 
 from ua_tui.core.events.units import duration
 from ua_tui.core.text import clean, clean_line
 from ua_tui.core.view.activity import Activity, describe_call
+from ua_tui.tui.keys.bindings import bindings
 from ua_tui.tui.keys.keymap import keys_of
-from ua_tui.tui.keys.places import KEEP, KeyPlace, key_binding
 from ua_tui.tui.widgets.dialog import QUIET_SECONDS, Box, Choice, Dialog, Foot, fields
-
-BEFORE = KeyPlace("Before something is done")
-YES = Binding.Group("yes; when you quit: stop what runs")
 
 
 class DeleteScreen(Dialog[bool]):
@@ -30,12 +26,8 @@ class DeleteScreen(Dialog[bool]):
         facts: details, such as its size.
     """
 
-    PLACE: ClassVar[KeyPlace] = BEFORE
     FIRST = "keep"
-    BINDINGS: ClassVar[list[BindingType]] = [
-        key_binding("delete.confirm", "d", "answer(True)", "delete"),
-        key_binding("delete.keep", "n,escape,q", "answer(False)", "keep", KEEP),
-    ]
+    BINDINGS = bindings("DeleteScreen")
 
     def __init__(self, name: str, facts: str) -> None:
         super().__init__(requested=True, quiet=QUIET_SECONDS)
@@ -58,12 +50,8 @@ class ConfirmScreen(Dialog[bool]):
     `yes` and `no` are what the answers are called; with `risky` the box looks like that of a failure.
     """
 
-    PLACE: ClassVar[KeyPlace] = BEFORE
     FIRST = "no"
-    BINDINGS: ClassVar[list[BindingType]] = [
-        key_binding("confirm.yes", "y", "answer(True)", "yes", YES),
-        key_binding("confirm.no", "n,escape,q", "answer(False)", "no", KEEP),
-    ]
+    BINDINGS = bindings("ConfirmScreen")
 
     def __init__(
         self, title: str, question: str, advice: str, *, yes: str, no: str, risky: bool = False
@@ -91,12 +79,8 @@ ADVICE = (
 class FreshScreen(Dialog[bool]):
     """Asks whether to start a new conversation; `why` says what happened to the earlier one."""
 
-    PLACE: ClassVar[KeyPlace] = KeyPlace("When a conversation cannot be resumed")
     FIRST = "fresh"
-    BINDINGS: ClassVar[list[BindingType]] = [
-        key_binding("fresh.begin", "f", "answer(True)", "start a new one"),
-        key_binding("fresh.quit", "escape,q", "answer(False)", "quit"),
-    ]
+    BINDINGS = bindings("FreshScreen")
 
     def __init__(self, why: str) -> None:
         super().__init__()
@@ -126,13 +110,8 @@ class QuitScreen(Dialog[QuitAnswer]):
         now: the time of day, in seconds.
     """
 
-    PLACE: ClassVar[KeyPlace] = BEFORE
     FIRST = "stay"
-    BINDINGS: ClassVar[list[BindingType]] = [
-        key_binding("quit.stay", "n,escape", "answer('stay')", "stay", KEEP),
-        key_binding("quit.wait", "w", "answer('wait')", "quit when done"),
-        key_binding("quit.stop", "y", "answer('stop')", "stop it and quit", YES),
-    ]
+    BINDINGS = bindings("QuitScreen")
 
     def __init__(
         self,

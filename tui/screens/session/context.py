@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from textual.app import ComposeResult
-from textual.binding import BindingType
 from textual.content import Content
 from textual.widgets import Static
 
@@ -13,7 +12,7 @@ from ua_tui.core.agent.messages.context_usage import describe_total
 from ua_tui.core.errors import UniversalAgentError
 from ua_tui.core.events.units import count
 from ua_tui.core.text import clean_line
-from ua_tui.tui.keys.places import KeyPlace, key_binding
+from ua_tui.tui.keys.bindings import bindings
 from ua_tui.tui.widgets.dialog import Box, Choice, Dialog, Foot
 from ua_tui.tui.workers import start_job
 
@@ -27,9 +26,8 @@ _NAME = 28
 class ContextScreen(Dialog[None]):
     """Asks the agent what fills the context, and shows it."""
 
-    PLACE: ClassVar[KeyPlace] = KeyPlace("What fills the context")
     FIRST = "close"
-    BINDINGS: ClassVar[list[BindingType]] = [key_binding("screen.back", "escape,q", "close", "back")]
+    BINDINGS = bindings("ContextScreen")
 
     def __init__(self, controls: Session | None) -> None:
         super().__init__(requested=True)

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from rich.cells import cell_len
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
 from ua_tui.core.events.describe import MODE_RULES
+from ua_tui.tui.keys.bindings import bindings
 from ua_tui.tui.screens.session.confirm import ConfirmScreen
 from ua_tui.tui.widgets.choice_list import LetterKeyList
 from ua_tui.tui.widgets.dialog import Box, Dialog, Foot
@@ -31,7 +29,7 @@ _SKIP = (
 class ModeScreen(Dialog[str | None]):
     """Lists the permission modes; closes with the chosen one, or None. The cursor starts on the current one."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q", "close", "Close", show=False)]
+    BINDINGS = bindings("ModeScreen")
 
     def __init__(self, mode: str) -> None:
         super().__init__(requested=True)

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from typing import ClassVar
 
 from msgspec.structs import replace
 from rich.cells import cell_len
+from textual import getters
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
@@ -17,6 +16,7 @@ from textual.widgets.option_list import Option
 from ua_tui.core.provider.models import KnownModel, ModelChoice
 from ua_tui.core.settings.model import EFFORTS, Effort
 from ua_tui.core.text import clean_line
+from ua_tui.tui.keys.bindings import bindings
 from ua_tui.tui.render.format import effort_of, fallback_of, middle_cut, tail_cut
 from ua_tui.tui.screens.requests.text_answer import TextAnswer
 from ua_tui.tui.widgets.choice_list import LetterKeyList
@@ -42,12 +42,8 @@ class ModelScreen(Dialog[ModelChoice | None]):
     """
 
     AT_ONCE = Dialog.AT_ONCE | {"effort"}
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("e", "effort", "Effort", show=False),
-        Binding("o", "write('model')", "Other model", show=False),
-        Binding("f", "write('fallback')", "Fallback", show=False),
-        Binding("escape,q", "back", "Close", show=False),
-    ]
+    BINDINGS = bindings("ModelScreen")
+    _list = getters.query_one(LetterKeyList)
 
     def __init__(
         self,
@@ -123,10 +119,6 @@ class ModelScreen(Dialog[ModelChoice | None]):
         for at, each in enumerate(self._rows):
             row = _row(each, name, width, in_use=each.name == now)
             self._list.replace_option_prompt_at_index(at, row)
-
-    @property
-    def _list(self) -> LetterKeyList:
-        return self.query_one(LetterKeyList)
 
     def _show_more(self) -> None:
         effort = effort_of(self._choice.effort)

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import ClassVar
 
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.widgets import OptionList, Static
 
+from ua_tui.tui.keys.bindings import bindings
 from ua_tui.tui.keys.keymap import keys_of
-from ua_tui.tui.keys.places import REMOVE, KeyPlace, key_binding
 from ua_tui.tui.render.format import first_line
 from ua_tui.tui.widgets.choice_list import ChoiceList
 from ua_tui.tui.widgets.dialog import Box, Dialog, Foot
-
-_MOVE = Binding.Group("move the query")
 
 
 class QueueScreen(Dialog[str | None]):
@@ -27,14 +23,8 @@ class QueueScreen(Dialog[str | None]):
         change: replaces the queue that was seen; returns False if it is no longer the same.
     """
 
-    PLACE: ClassVar[KeyPlace] = KeyPlace("In the queue", fixed=(("Enter", "take it back"),))
     AT_ONCE = Dialog.AT_ONCE | {"delete"}
-    BINDINGS: ClassVar[list[BindingType]] = [
-        key_binding("queue.earlier", "shift+up,K", "move(-1)", "earlier", _MOVE),
-        key_binding("queue.later", "shift+down,J", "move(1)", "later", _MOVE),
-        key_binding("queue.delete", "d,delete", "delete", "delete it", REMOVE),
-        key_binding("screen.back", "escape,q", "close", "back"),
-    ]
+    BINDINGS = bindings("QueueScreen")
 
     def __init__(
         self,

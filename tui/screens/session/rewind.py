@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar, Literal
+from typing import Literal
 
 from textual.app import ComposeResult
-from textual.binding import BindingType
 from textual.content import Content
 from textual.widgets import OptionList, Static
 
@@ -15,8 +14,8 @@ from ua_tui.core.session.rewinding import Prospect
 from ua_tui.core.text import clean_line
 from ua_tui.core.versions.restoring import Plan
 from ua_tui.core.view.records import Query
+from ua_tui.tui.keys.bindings import bindings
 from ua_tui.tui.keys.keymap import keys_of
-from ua_tui.tui.keys.places import KEEP, KeyPlace, key_binding
 from ua_tui.tui.render.format import first_line, tail_cut
 from ua_tui.tui.widgets.choice_list import LetterKeyList
 from ua_tui.tui.widgets.dialog import QUIET_SECONDS, Box, Choice, Dialog, FactRows, Foot
@@ -40,8 +39,7 @@ class RewindScreen(Dialog[Query | None]):
         queries: the queries that are not undone, in their order.
     """
 
-    PLACE: ClassVar[KeyPlace] = KeyPlace("Going back to a query", fixed=(("Enter", "what would change"),))
-    BINDINGS: ClassVar[list[BindingType]] = [key_binding("screen.back", "escape,q", "close", "back")]
+    BINDINGS = bindings("RewindScreen")
 
     def __init__(self, queries: Sequence[Query]) -> None:
         super().__init__(requested=True)
@@ -103,13 +101,8 @@ class ReturnScreen(Dialog[Answer]):
         queued: the number of waiting queries.
     """
 
-    PLACE: ClassVar[KeyPlace] = KeyPlace("Before a session goes back")
     FIRST = "stay"
-    BINDINGS: ClassVar[list[BindingType]] = [
-        key_binding("rewind.conversation", "c", "answer('conversation')", "the conversation; files stay"),
-        key_binding("rewind.files", "f", "answer('files')", "the conversation and the files"),
-        key_binding("rewind.stay", "n,escape,q", "answer('stay')", "stay", KEEP),
-    ]
+    BINDINGS = bindings("ReturnScreen")
 
     def __init__(self, query: Query, undone: Sequence[Query], prospect: Prospect, queued: int = 0) -> None:
         # A key that was held down must not be an answer.

@@ -7,12 +7,11 @@ from datetime import UTC, datetime, tzinfo
 from typing import ClassVar
 
 from rich.style import Style
-from textual.binding import BindingType
 
 from ua_tui.core.events.units import duration, money
 from ua_tui.core.history.headline import Summary
 from ua_tui.core.history.index import branch
-from ua_tui.tui.keys.places import key_binding
+from ua_tui.tui.keys.bindings import bindings
 from ua_tui.tui.widgets.column_list import Column, ColumnList
 
 MARKS = {
@@ -37,7 +36,7 @@ class SessionList(ColumnList[Summary]):
         marked: the names of the marked sessions, at most two, in the order in which they were marked.
     """
 
-    BINDINGS: ClassVar[list[BindingType]] = [key_binding("move.open", "enter", "open", "read the session")]
+    BINDINGS = bindings("SessionList")
     COMPONENT_CLASSES: ClassVar[set[str]] = {
         "sessions--running",
         "sessions--crashed",

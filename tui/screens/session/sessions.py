@@ -8,11 +8,10 @@ from collections.abc import Callable, Iterator, Sequence
 from datetime import tzinfo
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from textual import on
 from textual.app import ComposeResult
-from textual.binding import BindingType
 from textual.content import Content
 from textual.widgets import Input, Static
 
@@ -22,11 +21,11 @@ from ua_tui.core.history.headline import Summary
 from ua_tui.core.history.index import SessionIndex, with_families
 from ua_tui.core.knowledge.records import Hit
 from ua_tui.core.text import clean_line, natural_key
+from ua_tui.tui.keys.bindings import bindings
 from ua_tui.tui.keys.keymap import keys_of
-from ua_tui.tui.keys.places import REMOVE, SEARCH, TO_PROMPT, KeyPlace, key_binding
 from ua_tui.tui.render.format import tail_cut
 from ua_tui.tui.screens.files.export import export_session
-from ua_tui.tui.screens.knowledge.hit_text import KIND_NAMES, line_of, pieces_of
+from ua_tui.tui.screens.knowledge.hit_text import kind_name, line_of, pieces_of
 from ua_tui.tui.screens.knowledge.reader import KnowledgeReader
 from ua_tui.tui.screens.session.confirm import DeleteScreen
 from ua_tui.tui.screens.session.session_list import MARKS, SessionList
@@ -63,26 +62,8 @@ class SessionsScreen(Modal[Path | None]):
         zone: the time zone of the times shown; by default that of this machine.
     """
 
-    PLACE: ClassVar[KeyPlace] = KeyPlace("In the sessions", parts=(SessionList,))
-    BINDINGS: ClassVar[list[BindingType]] = [
-        key_binding("sessions.resume", "r", "resume", "resume it"),
-        key_binding("sessions.replay", "p", "replay", "replay it"),
-        key_binding("sessions.rename", "n", "rename", "give it a title"),
-        key_binding("sessions.delete", "d,delete", "delete", "delete it (asks first)", REMOVE),
-        key_binding("sessions.mark", "space", "mark", "mark it, to compare two"),
-        key_binding(
-            "sessions.compare",
-            "c",
-            "compare",
-            "compare the marked ones, or it with the marked or current one",
-        ),
-        key_binding("sessions.export", "X", "export", "write it into a file, with report and evidence"),
-        key_binding("sessions.sort", "s", "sort", "change the order"),
-        key_binding("find.search", "slash", "search", "search", SEARCH),
-        key_binding("screen.leave", "escape", "leave", "back"),
-        key_binding("screen.close", "q", "close", "back"),
-        TO_PROMPT,
-    ]
+    PARTS = (SessionList,)
+    BINDINGS = bindings("SessionsScreen")
 
     def __init__(
         self,
@@ -139,9 +120,9 @@ class SessionsScreen(Modal[Path | None]):
         self._show_title()
         start_job(self, self._follow, "sessions")
 
-    async def on_unmount(self) -> None:
-        """Close the knowledge base."""
-        await asyncio.to_thread(self._reader.close)
+    def on_unmount(self) -> None:
+        """Close the knowledge base, for which the application does not wait: all threads may be busy."""
+        asyncio.get_running_loop().run_in_executor(None, self._reader.close)
 
     # -- the list ----------------------------------------------------------------------------------
 
@@ -244,7 +225,7 @@ class SessionsScreen(Modal[Path | None]):
         below = Content(chosen.query if chosen.title else "")
         if self._found is not None and (hit := self._passages.get(chosen.name)) is not None:
             marked = [(text, "$text-accent bold" if is_match else "") for text, is_match in pieces_of(hit)]
-            below = Content.assemble((f"{KIND_NAMES.get(hit.kind, hit.kind)}: ", "$text-muted"), *marked)
+            below = Content.assemble((f"{kind_name(hit.kind)}: ", "$text-muted"), *marked)
         detail.update(Content("\n").join([Content(" · ".join(facts)), below]))
 
     def _show_notice(self, problem: str) -> None:
@@ -261,11 +242,11 @@ class SessionsScreen(Modal[Path | None]):
     # -- what is done with a session ---------------------------------------------------------------
 
     def on_column_list_opened(self) -> None:
-        """Read the session under the cursor, then update its row."""
+        """Read the session under the cursor."""
         self._open(self._read)
 
     def action_replay(self) -> None:
-        """Replay the session under the cursor, then update its row."""
+        """Replay the session under the cursor."""
         self._open(self._replay)
 
     def _open(self, show: Callable[[Path], None]) -> None:
@@ -278,7 +259,6 @@ class SessionsScreen(Modal[Path | None]):
                 self.warn(why if chosen.state == "corrupt" else str(error))
             except UniversalAgentError as error:
                 self.warn(str(error))
-            self._update_row(chosen.name)
 
     def action_resume(self) -> None:
         """Resume the session under the cursor."""

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
 
 from textual.app import ComposeResult
-from textual.binding import BindingType
 
-from ua_tui.tui.keys.places import KeyPlace, key_binding
+from ua_tui.tui.keys.bindings import bindings
 from ua_tui.tui.widgets.dialog import Box, Choice, Dialog, FactRows, Foot
 
 
 class StatusScreen(Dialog[None]):
     """Shows the status at the time it was opened: a label and a sentence for each item."""
 
-    PLACE: ClassVar[KeyPlace] = KeyPlace("In the session status")
     FIRST = "close"
-    BINDINGS: ClassVar[list[BindingType]] = [key_binding("screen.back", "escape,q", "close", "back")]
+    BINDINGS = bindings("StatusScreen")
 
     def __init__(self, rows: Sequence[tuple[str, str]]) -> None:
         super().__init__(requested=True)

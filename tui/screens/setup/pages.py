@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import shlex
 import tomllib
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from textual.app import App, ComposeResult, SuspendNotSupported
+from textual.app import App, ComposeResult
 from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.widgets import Input, Static
@@ -20,8 +20,7 @@ from ua_tui.core.provider.setup import SetupInput, SetupMethod, normalize_addres
 from ua_tui.core.settings.model import Settings
 from ua_tui.tui.screens.requests.arguments import reveal
 from ua_tui.tui.terminal.copy import copy_text
-from ua_tui.tui.terminal.foreground import run_suspended
-from ua_tui.tui.terminal.programs import NoProgram
+from ua_tui.tui.terminal.foreground import NoProgram, run_suspended
 from ua_tui.tui.widgets.dialog import Choice
 from ua_tui.tui.widgets.input_line import InputLine
 
@@ -38,19 +37,14 @@ def command_to_log_in(settings: Settings) -> Sequence[str]:
     return login_command(program)
 
 
-def log_in(app: App[object], settings: Settings) -> int:
-    """Run the command that logs in on the terminal; returns its exit code.
+async def log_in(app: App[object], settings: Settings) -> int:
+    """Run the command that logs in on the terminal, in a job of `start_in_front`; returns its exit code.
 
     Raises:
         NoProgram: it cannot be started, or there is no terminal.
     """
-    command = command_to_log_in(settings)
-    try:
-        return run_suspended(app, command, environment=login_environment(settings, os.environ))
-    except SuspendNotSupported as error:
-        raise NoProgram("Logging in needs a terminal, and there is none here.") from error
-    except OSError as error:
-        raise NoProgram(f"The Claude command line cannot be started: {error.strerror or error}.") from error
+    environment = login_environment(settings, os.environ)
+    return await run_suspended(app, command_to_log_in(settings), "The Claude command line", environment)
 
 
 _TEXTS = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
@@ -175,7 +169,7 @@ class LoginPage(MessagePage):
         log_in: runs that command line on this terminal; returns its exit code.
     """
 
-    def __init__(self, settings: Settings, log_in: Callable[[App[Any], Settings], int]) -> None:
+    def __init__(self, settings: Settings, log_in: Callable[[App[Any], Settings], Awaitable[int]]) -> None:
         super().__init__("page-login")
         self._settings = settings
         self._log_in = log_in
@@ -194,10 +188,10 @@ class LoginPage(MessagePage):
         self.show("Claude login", login.message, LOGIN_TERMS, advice)
         return login.usable
 
-    def log_in(self) -> bool:
+    async def log_in(self) -> bool:
         """Log in; returns whether the command could be run, whatever its result."""
         try:
-            code = self._log_in(self.app, self._settings)
+            code = await self._log_in(self.app, self._settings)
         except NoProgram as error:
             self.notify(f"{str(error).rstrip('.')}: run the command in another terminal.", markup=False)
             return False

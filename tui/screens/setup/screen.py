@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
@@ -20,6 +20,7 @@ from ua_tui.core.errors import SettingsError
 from ua_tui.core.provider.probe import ModelVerdict
 from ua_tui.core.provider.setup import ModelSetup, SetupInput, SetupPlan, StoredSetup, find_input_error
 from ua_tui.core.settings.model import Settings
+from ua_tui.tui.keys.bindings import bindings
 from ua_tui.tui.screens.setup.pages import (
     FORMS,
     METHODS,
@@ -30,6 +31,7 @@ from ua_tui.tui.screens.setup.pages import (
     log_in,
     paragraphs,
 )
+from ua_tui.tui.terminal.foreground import start_in_front
 from ua_tui.tui.widgets.dialog import Box, Choice, Dialog, Foot
 from ua_tui.tui.workers import start_job
 
@@ -67,16 +69,7 @@ class SetupScreen(Dialog[SetupResult | Literal["demo", "quit"] | None]):
             Binding(f"{number},{letter}", f"choose('{name}')", title, show=False)
             for number, (letter, (name, title, _)) in enumerate(zip(LETTERS, METHODS, strict=True), start=1)
         ),
-        Binding("up", "app.focus_previous", show=False),
-        Binding("down", "app.focus_next", show=False),
-        Binding("i", "log_in", "Log in", show=False),
-        Binding("k", "check_login", "Recheck", show=False),
-        Binding("y", "copy", "Copy the command", show=False),
-        Binding("r", "again", "Try again", show=False),
-        Binding("s", "anyway", "Save anyway", show=False),
-        Binding("t", "once", "For this session", show=False),
-        Binding("q", "quit", "Quit", show=False),
-        Binding("escape", "back", "Back", show=False),
+        *bindings("SetupScreen"),
     ]
 
     def __init__(
@@ -87,7 +80,7 @@ class SetupScreen(Dialog[SetupResult | Literal["demo", "quit"] | None]):
         requested: bool = False,
         starts: Callable[[Settings], str] = lambda _settings: "",
         keep_secret: Callable[[Iterable[str]], None] = lambda _secrets: None,
-        login: Callable[[App[Any], Settings], int] = log_in,
+        login: Callable[[App[Any], Settings], Awaitable[int]] = log_in,
     ) -> None:
         super().__init__(requested=requested)
         self._setup = model_setup
@@ -255,7 +248,11 @@ class SetupScreen(Dialog[SetupResult | Literal["demo", "quit"] | None]):
 
     def action_log_in(self) -> None:
         """Log in with Claude's command line."""
-        if self._page == "login" and self.accepts_answers and self.query_one(LoginPage).log_in():
+        if self._page == "login" and self.accepts_answers:
+            start_in_front(self.app, self._run_login)
+
+    async def _run_login(self) -> None:
+        if await self.query_one(LoginPage).log_in():
             self.action_check_login()
 
     def action_copy(self) -> None:

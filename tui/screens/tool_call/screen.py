@@ -8,10 +8,8 @@ from dataclasses import replace
 from datetime import UTC, datetime, tzinfo
 from functools import partial
 from pathlib import Path
-from typing import ClassVar
 
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
 from textual.message import Message
 from textual.timer import Timer
 from textual.widgets import Input
@@ -23,11 +21,11 @@ from ua_tui.core.observation import Observation
 from ua_tui.core.text import clean_line
 from ua_tui.core.view.calls import FullCall
 from ua_tui.core.view.records import Call
-from ua_tui.tui.keys.places import KeyPlace, key_binding
+from ua_tui.tui.keys.bindings import bindings
 from ua_tui.tui.render.format import Mark, clock
 from ua_tui.tui.screens.files.article import open_article
 from ua_tui.tui.screens.files.artifact_list import ArtifactList, files_of_call, missing_reason
-from ua_tui.tui.screens.files.document import EXPORT, FILTER, DocumentScreen
+from ua_tui.tui.screens.files.document import DocumentScreen
 from ua_tui.tui.screens.files.viewer import ViewerScreen
 from ua_tui.tui.terminal.copy import MOST_COPIED, copy_text
 from ua_tui.tui.viewers.cursor_body import CursorBody, OpenArticle
@@ -50,15 +48,10 @@ _MARKS = {
 }
 
 
-_COPY = Binding.Group("copy the result, the arguments")
-
-
 class CallView(DocumentView):
     """Shows the sections of a call; an update replaces them without flicker."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        key_binding("call.copy_arguments", "a", "copy_arguments", "copy the arguments", _COPY),
-    ]
+    BINDINGS = bindings("CallView")
 
     class Passed(Message):
         """The cursor was moved down from the last row."""
@@ -102,19 +95,8 @@ class ToolCallScreen(DocumentScreen[str | None]):
         read_only: whether the call is one of a past session, so that its files cannot be edited or deleted.
     """
 
-    PLACE: ClassVar[KeyPlace] = KeyPlace(
-        "In a tool call",
-        parts=(CallView,),
-        without=("file.page_",),
-        fixed=(("Tab, Enter", "its files; go to one in the workspace"),),
-    )
-    BINDINGS: ClassVar[list[BindingType]] = [
-        key_binding("file.raw", "m", "toggle_text", "rendered or raw"),
-        key_binding("call.copy_result", "y", "copy_result", "copy the result", _COPY),
-        key_binding("call.copy_arguments", "a", "copy_arguments", "copy the arguments", _COPY),
-        FILTER,
-        EXPORT,
-    ]
+    PARTS = (CallView,)
+    BINDINGS = bindings("ToolCallScreen")
     AUTO_FOCUS = "CallView"
 
     @property

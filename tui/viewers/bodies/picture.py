@@ -74,7 +74,6 @@ class Drawable(Protocol):
 
         Returns False if that changes nothing, as there is no picture.
         """
-        ...
 
     def draw(self, width: int, theme: MarkdownTheme, canvas: Canvas, stop: Stop = NEVER) -> Rows:
         """Return the rows for this width, with pictures encoded for `canvas`; as slow as `lay_out`.
@@ -82,7 +81,6 @@ class Drawable(Protocol):
         Raises:
             Stopped: the flag was set.
         """
-        ...
 
 
 @runtime_checkable
@@ -92,11 +90,9 @@ class Pictured(Protocol):
     @property
     def pictures(self) -> Sequence[PictureRows]:
         """The pictures, visible or folded away."""
-        ...
 
     def position_of(self, picture: PictureRows) -> tuple[int, int] | None:
         """Column and row of the first cell of a picture; None while it is folded away."""
-        ...
 
 
 @dataclass(slots=True)

@@ -32,11 +32,9 @@ class Records(Protocol):
 
     def __len__(self) -> int:
         """Return the number of records."""
-        ...
 
     def __getitem__(self, number: int) -> Sequence[str]:
         """Return the cells of a record; there may be fewer or more than columns."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

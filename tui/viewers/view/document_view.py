@@ -14,7 +14,6 @@ from typing import ClassVar, cast
 
 from rich.segment import Segment
 from textual import events
-from textual.binding import Binding, BindingType
 from textual.cache import LRUCache
 from textual.content import Content
 from textual.geometry import Region, Size
@@ -24,8 +23,9 @@ from textual.strip import Strip
 from textual.style import Style as VisualStyle
 
 from ua_tui.core.concurrency.cancellation import in_thread
-from ua_tui.tui.keys.places import FOLD, key_binding, moving
+from ua_tui.tui.keys.bindings import bindings
 from ua_tui.tui.render.markdown.renderer import MARKDOWN_COMPONENTS, MarkdownTheme
+from ua_tui.tui.terminal.copy import copy_text
 from ua_tui.tui.viewers.bodies.picture import Drawable, PictureBody
 from ua_tui.tui.viewers.bodies.text import TextBody, TextRows
 from ua_tui.tui.viewers.cursor_body import (
@@ -53,12 +53,6 @@ from ua_tui.tui.viewers.view.links import FoundLink, LinkClicked, first_from, li
 from ua_tui.tui.viewers.view.pictures import DocumentPictures
 from ua_tui.tui.viewers.view.search import PlaceMatches, RowMatches, highlight
 from ua_tui.tui.workers import start_job
-
-_FOLD_ALL = Binding.Group("in a tree: unfold all, fold all")
-_PAGE = Binding.Group("a page down, up")
-_SORT = Binding.Group("in a table: sort, reverse")
-_RESULT = Binding.Group("of a result: the article; the answer")
-_COPY = Binding.Group("copy the value or cell, its key path")
 
 _ACTIONS_OF: Mapping[str, tuple[str, ...]] = {
     "unfold_all": ("file.unfold_all",),
@@ -90,33 +84,7 @@ class DocumentView(ScrollView, can_focus=True):
         | {"document--match", "document--current", "document--cursor", "document--cursor-blurred"}
     )
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        *moving(
-            up="scroll_up",
-            down="scroll_down",
-            page_up="page_up",
-            page_down="page_down",
-            first="scroll_home",
-            last="scroll_end",
-            opening="command('open')",
-        ),
-        # Space pages down where nothing folds: the first binding of a key that applies wins.
-        key_binding("file.toggle", "space", "toggle_or_page", "page down", _PAGE),
-        key_binding("move.fold", "left,h", "command('fold')", "fold", FOLD),
-        key_binding("move.unfold", "right,l", "command('unfold')", "unfold", FOLD),
-        key_binding("file.unfold_all", "E", "command('unfold_all')", "unfold all", _FOLD_ALL),
-        key_binding("file.fold_all", "F", "command('fold_all')", "fold all", _FOLD_ALL),
-        key_binding("file.page_down", "space,ctrl+f", "page_down", "page down", _PAGE),
-        key_binding("file.page_up", "b,ctrl+b", "page_up", "page up", _PAGE),
-        key_binding("picture.width", "w", "full_width", "a picture in full width, or whole"),
-        key_binding("file.links", "L", "links", "choose a link (asks first)"),
-        key_binding("table.sort", "s", "command('sort')", "sort", _SORT),
-        key_binding("table.turn", "S", "command('turn')", "reverse the order", _SORT),
-        key_binding("results.article", "a", "command('article')", "article", _RESULT),
-        key_binding("results.answer", "A", "command('answer')", "answer", _RESULT),
-        key_binding("file.copy_value", "c", "command('copy')", "copy the value", _COPY),
-        key_binding("file.copy_place", "C", "command('copy_place')", "copy its key path", _COPY),
-    ]
+    BINDINGS = bindings("DocumentView")
 
     ALLOW_SELECT = False
 
@@ -169,7 +137,7 @@ class DocumentView(ScrollView, can_focus=True):
     class Requested(Message):
         """The reader asked for something outside the view."""
 
-        outcome: OpenArticle | CopyText | SaveCsv
+        outcome: OpenArticle | SaveCsv
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
         super().__init__(id=id, classes=classes)
@@ -513,7 +481,9 @@ class DocumentView(ScrollView, can_focus=True):
         match outcome:
             case OpenLink(url):
                 self.post_message(LinkClicked(url))
-            case OpenArticle() | CopyText() | SaveCsv():
+            case CopyText(label, text):
+                copy_text(self, text, label.capitalize())
+            case OpenArticle() | SaveCsv():
                 self.post_message(self.Requested(outcome))
             case BackgroundWork():
                 start_job(self, partial(self._run_work, body, outcome), "command")
