@@ -173,7 +173,7 @@ async def _playing(
             settings, interactive=True, spawn=spawn, subscribers=(happened.append,)
         )
         # What is told of the time of day is the same each time.
-        session.bus._now = _clock()
+        session.bus.now = _clock()
         made.set_result(session)
         return session
 

@@ -19,7 +19,7 @@ READY = 2_000.0
 MEMORY = 300.0
 STARTS = 3
 SECONDS = 300.0
-NEWEST = "· Read-only: past session."
+NEWEST = "resumes it"
 SEARCHING = "Conversation  /"
 READ = "reading"
 

@@ -116,7 +116,7 @@ async def test_calls_are_seen_in_both_modes_and_an_expired_session_is_replaced(
         assert failed.status == "error"
         await until(lambda: len(service.sessions) == 1 and here.status("composio") == "connected")
         assert service.sessions != [first]
-        assert any("its session is over" in event.message for event in here.of(ErrorRaised))
+        assert any("its session has ended" in event.message for event in here.of(ErrorRaised))
         # By hand it is connected again, too, and keeps its session while that holds.
         kept = service.sessions
         assert session.servers.reconnect("composio") == ""

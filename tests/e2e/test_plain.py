@@ -69,7 +69,7 @@ def test_queries_and_numbers_from_a_pipe_and_the_session_is_resumed(tmp_path: Pa
         "Permission mode acceptEdits",
         "acceptEdits: edits files of the session, asks about the rest (current)",
         "allow COMPOSIO_REMOTE_* (from demo, never used)",
-        "Open this link, then come back: https://",
+        "at this link, then come back: https://",
         "Answer: Yes, the agent continues",
         "Permission needed: Send this e-mail?",
         "recipient_email: team@northwindsilicon.example",

@@ -89,6 +89,6 @@ async def test_a_batch_of_this_machine_waits_too(
     with scripted_model(lambda _body, _results: [Text("It is blue.")], refuses=refuses.is_set) as url:
         args = arguments(str(queries(home)), "--parallel", "2", "--json")
         assert await run_batch(args, model_settings(home, url, knowledge="off"), None) == 0, lines
-    assert any("nothing is begun for" in line for line in lines)
+    assert any("no job starts for" in line for line in lines)
     assert results(capsys.readouterr().out) == ANSWERED
     assert len(list((home / "AGENT_RUN_WORKSPACES").glob("session_*"))) == COUNT

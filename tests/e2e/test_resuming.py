@@ -100,7 +100,7 @@ def test_the_model_is_sent_the_earlier_turns_as_long_as_there_is_its_conversatio
             screen.type("/answer 2")
             screen.wait_for("1 of 1 session", lambda text: "searching" not in text)
             screen.type("\r\r")
-            screen.wait_for("Answer 2.", "Read-only: past session.", "past session · finished")
+            screen.wait_for("Answer 2.", "Read-only: past session", "past session · finished")
             screen.type("\x11")
             screen.wait_for("Sessions", "1 of 1 session")
             screen.type("r")

@@ -112,7 +112,7 @@ async def test_a_session_goes_back_and_continues_also_after_it_was_resumed(
             # A query that runs is not pulled away.
             asking = asyncio.create_task(ask(session, TWO))
             await until(lambda: session.state == "running")
-            with pytest.raises(AgentError, match="a query runs"):
+            with pytest.raises(AgentError, match="a query is running"):
                 await session.rewind("q1")
             await asking
             # What was read stays read: since the first command ran, another one asks.

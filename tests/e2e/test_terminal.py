@@ -173,6 +173,7 @@ from ua_tui.tui.app.app import UaTuiApp
 from ua_tui.tui.app.controllers.shutdown import end_within
 
 class Hangs(App):
+    is_suspended = False
     restore_terminal = UaTuiApp.restore_terminal
 
     def on_ready(self):

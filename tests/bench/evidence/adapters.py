@@ -7,12 +7,13 @@ from collections.abc import Sequence
 from tests.bench.evidence.true_reports import SourceText
 from tests.bench.evidence.true_scores import Mark
 from ua_tui.core.claims.records import Check, Source
-from ua_tui.observers.check.check import check
+from ua_tui.observers.check.check import check_document
+from ua_tui.observers.check.reading import read_document
 
 
 def full_check(text: str, media_type: str, sources: Sequence[SourceText]) -> Check:
     """The check of a case."""
-    return check(text, media_type, [
+    return check_document(read_document(text, media_type), [
         Source(kind="article", text=each.text, title=each.title, url=each.url, media_type=each.media_type)
         for each in sources
     ])  # fmt: skip

@@ -13,19 +13,17 @@ import sys
 from datetime import UTC, datetime
 from pathlib import Path
 
-import msgspec
-
 from tests.core.team.copied_session import CopiedSession
 from ua_tui.core.events.types import QueryFinished, QueryReceived, ToolCallFinished, ToolCallStarted
 from ua_tui.core.observation import Observation
 from ua_tui.core.postgres.address import Address
-from ua_tui.core.postgres.connection import Connections
+from ua_tui.core.postgres.schema import sharing
 from ua_tui.core.storage.workspace import Workspace
 from ua_tui.core.tasks import until
 from ua_tui.core.team.actions import PostgresActions
 from ua_tui.core.team.jobs.queue import QueueWorker
 from ua_tui.core.team.jobs.running import JobStop
-from ua_tui.core.team.records import JobClaim, JobLost, Outcome
+from ua_tui.core.team.records import JobClaim, Outcome
 
 ACTIONS = 3
 RESULT = "What a tool found. " * 100
@@ -63,23 +61,16 @@ async def _session(claim: JobClaim, address: Address, folder: Path, seconds: flo
 
 
 async def _work(address: Address, number: int, slots: int, folder: Path, seconds: float, events: int) -> None:
-    connections = Connections(address, largest=2 + slots // 4)
-    await connections.open()
-    shared = msgspec.structs.replace(address, connections=connections)
+    async with sharing(address, 2 + slots // 4) as shared:
 
-    async def run(claim: JobClaim, stop: JobStop) -> Outcome:
-        outcome = await until(_session(claim, shared, folder, seconds, events), stop.wait())
-        if outcome is None:
-            raise JobLost(claim.job.id)
-        return outcome
+        async def run(claim: JobClaim, stop: JobStop) -> Outcome:
+            outcome = await until(_session(claim, shared, folder, seconds, events), stop.wait())
+            return outcome or Outcome(state="waiting")
 
-    try:
         worker = QueueWorker(
             shared, run, parallel=slots, grace=0.0, report=lambda _line: None, name=f"simulated-{number}"
         )
         await worker.work()
-    finally:
-        await connections.close()
 
 
 async def _all(address: Address, workers: int, slots: int, seconds: float, events: int, folder: Path) -> None:

@@ -146,12 +146,7 @@ def _facts(cluster: Cluster, database: Database) -> _Facts:
 
 async def _fill(database: Database, count: int) -> None:
     jobs = jobs_of(count, limit=1)
-    store = PostgresJobs(Address.parse(database.url))
-    await store.open()
-    try:
-        await store.submit(batch_with(jobs, limit=100_000), jobs)
-    finally:
-        await store.close()
+    await PostgresJobs(Address.parse(database.url)).submit(batch_with(jobs, limit=100_000), jobs)
 
 
 @contextmanager

@@ -59,12 +59,7 @@ def _seconds(server: Cluster) -> float:
 
 async def _fill(database: Database) -> None:
     jobs = jobs_of(JOBS, limit=1)
-    store = PostgresJobs(Address.parse(database.url))
-    await store.open()
-    try:
-        await store.submit(batch_with(jobs, limit=50), jobs)
-    finally:
-        await store.close()
+    await PostgresJobs(Address.parse(database.url)).submit(batch_with(jobs, limit=50), jobs)
 
 
 @contextmanager
