@@ -40,9 +40,10 @@ async def opened(
 
 @asynccontextmanager
 async def at_work(tmp_path: Path) -> AsyncIterator[tuple[FakeSession, UaTuiApp, Pilot[str]]]:
-    """Open the application, whose session runs a query."""
+    """Open the application, whose session runs a query, and wait until the screen shows that."""
     async with opened(tmp_path) as (session, app, pilot):
         session.submit("x")
+        await shown(app, pilot)
         yield session, app, pilot
 
 
