@@ -35,6 +35,7 @@ class TcpProxy:
         self._target = (host, port)
         self._listener: socket.socket | None = None
         self._open: set[socket.socket] = set()
+        self._times_cut = 0
         self._lock = threading.Lock()
         self._forwards = threading.Event()
         self._refuses = False
@@ -60,8 +61,9 @@ class TcpProxy:
 
     def cut(self, *, refuse: bool = False) -> None:
         """End all connections; with `refuse` new ones are ended at once, too, until `resume`."""
-        self._refuses = refuse
         with self._lock:
+            self._refuses = refuse
+            self._times_cut += 1
             for each in list(self._open):
                 _cut(each)
 
@@ -97,24 +99,32 @@ class TcpProxy:
                 client, _ = self._listener.accept()
             except OSError:
                 return
-            self.accepted += 1
-            if self._refuses:
+            with self._lock:
+                self.accepted += 1
+                refuses, times_cut = self._refuses, self._times_cut
+            if refuses:
                 client.close()
                 continue
-            threading.Thread(target=self._connect, args=(client,), daemon=True).start()
+            threading.Thread(target=self._connect, args=(client, times_cut), daemon=True).start()
 
-    def _connect(self, client: socket.socket) -> None:
+    def _connect(self, client: socket.socket, times_cut: int) -> None:
+        """Forward for a client that came when all were cut so many times."""
         self._forwards.wait()
         try:
-            server = socket.create_connection(self._target, 5.0)
+            server = socket.create_connection(self._target)
         except OSError:
             client.close()
             return
-        server.settimeout(None)
         both = (client, server)
         with self._lock:
-            self._open.update(both)
-            self.most_open = max(self.most_open, len(self._open) // 2)
+            is_cut = self._times_cut > times_cut
+            if not is_cut:
+                self._open.update(both)
+                self.most_open = max(self.most_open, len(self._open) // 2)
+        if is_cut:
+            for each in both:
+                each.close()
+            return
         back = threading.Thread(target=self._pump, args=(server, client, False), daemon=True)
         back.start()
         self._pump(client, server, True)

@@ -27,6 +27,7 @@ ON_SCREEN = """
 import asyncio, pathlib, tempfile
 from tests.tui.app_host import settled
 from tests.tui.fakes import make_app, make_session
+from tests.waiting import until
 
 def on_screen(check, size=(120, 40)):
     async def main():
@@ -65,15 +66,15 @@ async def borders(app, pilot):
     # Each pane of a column has a border that moves, and moves only the pane below it.
     # The first move gives every pane of the column lines of its own.
     await pilot.press("alt+5", *["plus"] * 3)
-    assert isinstance(app.focused, CostsPane), app.focused
+    await until(lambda: isinstance(app.focused, CostsPane), reported=lambda: app.focused)
     await pilot.pause()
     for key, changed in (("f3", (2, -2, 0)), ("f4", (0, 2, -2)), ("alt+5", (0, -2, 2))):
         panes = [app.frame.query_one("#" + name) for name in ("trace", "observers", "costs")]
         before = [pane.region.height for pane in panes]
         await pilot.press(key, "plus")
-        await pilot.pause()
-        moved = tuple(pane.region.height - height for pane, height in zip(panes, before))
-        assert moved == changed, (key, before, moved)
+        def moved():
+            return tuple(pane.region.height - height for pane, height in zip(panes, before))
+        await until(lambda: moved() == changed, reported=lambda: (key, before, moved()))
 on_screen(borders, (200, 60))
 """,
     "A dialog with a command": """
@@ -81,8 +82,7 @@ from ua_tui.tui.screens.session.folder import FolderScreen
 
 async def opened(app, pilot):
     await pilot.press(*"/folder", "enter")
-    await pilot.pause()
-    assert isinstance(app.screen, FolderScreen), app.screen
+    await until(lambda: isinstance(app.screen, FolderScreen), reported=lambda: app.screen)
     await pilot.press("escape")
 on_screen(opened)
 """,
@@ -94,6 +94,7 @@ UaTuiApp.bell = lambda app: rung.append(True)
 
 async def rings(app, pilot):
     await pilot.press(*"/bell", "enter")
+    await until(lambda: rung)
     await pilot.pause()
     assert rung == [True], rung
 on_screen(rings)

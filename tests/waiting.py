@@ -59,6 +59,20 @@ async def run_ready(turns: int = 20) -> None:
         await asyncio.sleep(0)
 
 
+async def run_all_ready(most_turns: int = 5_000) -> None:
+    """Let tasks run until all of them wait for a time, a thread or something outside, however long that takes.
+
+    A task that never waits ends this after so many turns.
+    """
+    ready = asyncio.get_running_loop()._ready  # type: ignore[attr-defined]  # what asyncio is about to run
+    quiet = 0
+    for _ in range(most_turns):
+        await asyncio.sleep(0)
+        quiet = 0 if ready else quiet + 1
+        if quiet == 3:
+            break
+
+
 class ManualClock:
     """A clock that stands still until a test advances it; `clock()` gives its time, `sleep` waits for it."""
 

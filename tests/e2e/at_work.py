@@ -10,8 +10,8 @@ _TICKS = os.sysconf("SC_CLK_TCK")
 
 
 def wants_to_run(pid: int) -> bool:
-    """Whether a thread of the program or of its children runs, or waits for a core; False where nobody tells."""
-    return any(fields[0] == "R" for fields in _threads(pid))
+    """Whether a thread of the program or of its children runs, or waits for a core or a disk; else False."""
+    return any(fields[0] in ("R", "D") for fields in _threads(pid))
 
 
 def cpu_seconds(pid: int) -> float:

@@ -230,9 +230,13 @@ async def browsing(folder: Path) -> AsyncIterator[Page]:
         assert found is not None
         async with aiohttp.ClientSession() as client:
             devtools = f"http://{found[1].decode()}"
-            async with client.get(f"{devtools}/json") as answer:
-                pages = await answer.json()
-            address = next(page["webSocketDebuggerUrl"] for page in pages if page["type"] == "page")
+            address = None
+            async with asyncio.timeout(PATIENCE):
+                # The browser listens before it has opened its page.
+                while address is None:
+                    async with client.get(f"{devtools}/json") as answer:
+                        pages = [each for each in await answer.json() if each["type"] == "page"]
+                    address = next((each["webSocketDebuggerUrl"] for each in pages), None)
             async with _connected(client, address, devtools) as page:
                 yield page
     finally:

@@ -17,7 +17,7 @@ import pyte
 
 from tests.e2e.at_work import cpu_seconds, wants_to_run
 from tests.e2e.running import environment, program
-from tests.waiting import PATIENCE
+from tests.waiting import PATIENCE, wait_until
 
 CONVERSATION, TRACE, OBSERVERS, WORKSPACE = "\x1bOQ", "\x1bOR", "\x1bOS", "\x1b[15~"
 """The keys of the panes."""
@@ -97,16 +97,17 @@ class Terminal:
     ) -> None:
         """Press a key until it was taken, as a dialog takes none in its first moments.
 
-        Without `wanted` it is taken when the program goes.
+        Without `wanted` it is taken when the program goes. `wanted` is what the key does at once: one that is pressed
+        again after it was taken does something else.
         """
         deadline = time.monotonic() + within
         while time.monotonic() < deadline:
             with suppress(OSError):
                 # Whoever is gone takes no more.
                 self.type(key)
-            # By the clock, as a screen that is drawn often is read often.
+            # By the clock, as a screen that is drawn often is read often; but not while the program still works on it.
             until = time.monotonic() + 3.0
-            while time.monotonic() < until:
+            while time.monotonic() < until or (wants_to_run(self._pid) and time.monotonic() < deadline):
                 if not self.read() or (wanted is not None and wanted(self.text)):
                     return
                 if wanted is None and self.restored:
@@ -117,7 +118,7 @@ class Terminal:
         """Send keys as a terminal would."""
         self.child.send(keys.encode())
 
-    def settle(self, within: float = 20.0) -> None:
+    def settle(self, within: float = 60.0) -> None:
         """Read until the program has nothing left to do, which on a busy machine may take it a while.
 
         It wrote nothing, hardly computed and does not wait for a core; one that always moves is left at last.
@@ -179,6 +180,8 @@ class Terminal:
         deadline = time.monotonic() + within
         while self.read():
             assert time.monotonic() < deadline, f"the program did not end; the screen is\n{self.text}"
+        # Its terminal is closed a moment before it has ended.
+        wait_until(lambda: not self.child.isalive())
         self.child.close()
         if self.child.exitstatus is not None:
             return int(self.child.exitstatus)

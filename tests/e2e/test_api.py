@@ -185,26 +185,37 @@ async def test_a_program_gives_tools_a_prompt_and_a_schema_and_resumes(
         called.append(fact)
         return "remembered"
 
+    known = "\n".join(["It is none of these facts:", *(f"fact number {number}" for number in range(60))])
+
+    def forget(fact: str) -> str:
+        """Forget a fact."""
+        raise LookupError(known)
+
     def reply(body: dict[str, Any], _results: int) -> Sequence[Block]:
         bodies.append(body)
         query, results = last_query(body, "What does it cost?", "Again")
-        if query == "Again" or results == 3:
-            return [Use("StructuredOutput", {"team": "blue"})] if results in (0, 3) else [Text("Done.")]
+        if query == "Again" or results == 4:
+            return [Use("StructuredOutput", {"team": "blue"})] if results in (0, 4) else [Text("Done.")]
         calls = (
             Use("mcp__this_program__price_of", {"article": "tea", "count": 2}),
             Use("mcp__this_program__price_of", {"article": 7}),
             Use("mcp__this_program__remember", {"fact": "tea is 6"}),
+            Use("mcp__this_program__forget", {"fact": "tea is 5"}),
         )
-        return [calls[results] if results < 3 else Text("Done.")]
+        return [calls[results] if results < 4 else Text("Done.")]
 
     with scripted_model(reply) as url:
         given: dict[str, Any] = {
             "base_url": url, "api_key": "sk-ant-test-0123456789", "classifier": "off", "workspace_base": tmp_path,
-            "tools": (price_of, remember), "system_prompt": "You sell {tea} in {workspace}.", "output_schema": TEAM,
+            "tools": (price_of, remember, forget), "output_schema": TEAM,
+            "system_prompt": "You sell {tea} in {workspace}.",
         }  # fmt: skip
         seen: list[events.Event] = []
         opened = open_session(
-            **given, allow=("mcp__this_program__price_of",), interactive=True, on_event=seen.append
+            **given,
+            allow=("mcp__this_program__price_of", "mcp__this_program__forget"),
+            interactive=True,
+            on_event=seen.append,
         )
         async with opened as session:
 
@@ -220,9 +231,10 @@ async def test_a_program_gives_tools_a_prompt_and_a_schema_and_resumes(
         assert (last.status, last.output) == ("success", {"team": "blue"})
         assert isinstance(seen[0], events.SessionStarted)
         ended = [event.observation for event in seen if isinstance(event, events.ToolCallFinished)]
-        results = [str(each.error or each.output) for each in ended[:3] if each is not None]
+        results = [str(each.error or each.output) for each in ended[:4] if each is not None]
         assert (results[0], results[2]) == ('{"price":6}', "remembered")
         assert "7 is not of type 'string'" in results[1]
+        assert results[3] == f"LookupError: {known}"
         assert called == ["tea is 6"]
         asked = [event for event in seen if isinstance(event, events.PermissionAsked)]
         assert [event.tool_name for event in asked] == ["mcp__this_program__remember"]

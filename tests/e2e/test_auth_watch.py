@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from tests.e2e.live import demo_settings, live
-from tests.waiting import until
+from tests.waiting import PAUSE, until
 from ua_tui.core.agent.auth.wait import AuthWait
 from ua_tui.core.events import types as ev
 from ua_tui.core.session import session as session_module
@@ -26,7 +26,8 @@ async def test_the_session_continues_once_the_account_is_connected_and_sends_onl
 
     async def note(seconds: float) -> None:
         looks.append(seconds)
-        await asyncio.sleep(0)
+        # Without a pause it would take the time of what it waits for.
+        await asyncio.sleep(PAUSE)
 
     monkeypatch.setattr(session_module, "AuthWait", partial(AuthWait, sleep=note))
     async with live(demo_settings(tmp_path), interactive=True) as here:

@@ -64,7 +64,6 @@ def test_the_moving_picture_is_small_and_fetches_nothing() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(400)
 def test_the_script_draws_what_the_pages_show(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "tests.pictures", str(tmp_path)],

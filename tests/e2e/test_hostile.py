@@ -236,19 +236,22 @@ def prompt_queue_and_permission(place: Place) -> None:
     screen.press_until("d", lambda text: "Allow once" not in text)
     screen.wait_for("is over", "ready")
     # What is told of a link that is never opened.
-    press(screen, CONVERSATION, END, "o")
+    press(screen, CONVERSATION, END)
+    screen.type("o")
     screen.wait_for("vscode:")
     press(screen, ESC, ESC, CLEAR)
 
 
 def links(place: Place) -> None:
     def click(text: str) -> None:
+        # Where it was before may be below a dialog that is just going.
+        place.screen.wait_for(text)
+        place.screen.settle()
         rows = enumerate(place.screen.text.splitlines())
         place.click(*next((x + 1, y) for y, line in rows if (x := line.find(text)) >= 0))
 
     place.screen.type("LINKS\r")
     place.screen.wait_for("It ends here", "ready")
-    place.screen.settle()
     for number in range(len(REFUSED)):
         click(f"link {number}")
         place.screen.wait_for("not a web link")
@@ -259,7 +262,8 @@ def links(place: Place) -> None:
     # It is opened only after its host is seen.
     place.screen.wait_for("Opens  xn--pple-43d.com")
     assert not place.opened.exists()
-    place.screen.press_until("o", lambda _: place.opened.exists())
+    place.screen.press_until("o", lambda text: "Opens  xn--pple-43d.com" not in text)
+    place.screen.wait_until(place.opened.exists)
 
 
 SURFACES: dict[str, tuple[Callable[[Place], None], ...]] = {

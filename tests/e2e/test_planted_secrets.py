@@ -20,6 +20,7 @@ import zstandard
 from tests.collector import Collector, collector
 from tests.e2e.running import model_environment, run
 from tests.e2e.scripted_model import Block, Text, Thinking, Use, scripted_model
+from tests.waiting import wait_until
 from ua_tui.core.knowledge.status import read_status
 from ua_tui.core.settings.places import Places
 from ua_tui.core.trust_question.question import read_folder
@@ -122,7 +123,7 @@ def texts() -> dict[str, str]:
     }
 
 
-def script() -> Callable[[dict[str, Any], int], Sequence[Block]]:
+def script(may_end: Callable[[], object]) -> Callable[[dict[str, Any], int], Sequence[Block]]:
     find = "mcp__leaky__find"
     argument = [each.text for each in SECRETS if each.place == "argument"]
     written = {"path": "work_products/notes.md", "content": "# Notes\n" + planted("written file")}
@@ -140,6 +141,7 @@ def script() -> Callable[[dict[str, Any], int], Sequence[Block]]:
     def reply(_body: dict[str, Any], results: int) -> Sequence[Block]:
         if results < len(calls):
             return [Thinking(planted("thinking")), Text(f"I call a tool, {results}. "), calls[results]]
+        wait_until(may_end)
         return [Text("It is this:  " + planted("answer"))]
 
     return reply
@@ -228,7 +230,11 @@ def test_planted_secrets_are_found_nowhere(tmp_path: Path) -> None:
     read_folder(places).store("trusted", state)
     (base / "tmp").mkdir()
     found: Counter[str] = Counter()
-    with scripted_model(script()) as model, collector() as received, watched_processes(found):
+    with (
+        collector() as received,
+        scripted_model(script(lambda: received.spans)) as model,
+        watched_processes(found),
+    ):
         settings = {"TMPDIR": str(base / "tmp"), "OTEL_EXPORTER_OTLP_ENDPOINT": received.url}
         settings["UA_PUBLIC_SEARCHES"] = "mcp__leaky__find"
         env = model_environment(base, model, **settings, **known["environment"])

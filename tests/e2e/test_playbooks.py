@@ -16,7 +16,7 @@ from tests.e2e.scripted_model import Text, scripted_model
 from tests.e2e.terminal import TRACE, terminal
 from tests.e2e.test_hostile_stores import state
 from tests.embeddings_server import embeddings_server
-from tests.faults.evidence import is_indexed
+from tests.faults.evidence import index_rest, is_indexed
 from tests.journals import read_journal
 from tests.observers.knowledge.recorded import passages
 from ua_tui.core.events import types as ev
@@ -115,6 +115,8 @@ def check_files(research: Finished) -> None:
         assert "demo-key-of-no-value" not in (research.session / name).read_text(encoding="utf-8")
     found = {path.partition("/")[0] for _, path, _ in passages(database, "memory")}
     assert found >= {"", "search_results", "extracted_articles", "work_products"}
+    # A session ends without its last passages where indexing them takes long.
+    index_rest(research.base)
     assert is_indexed(research.session)
 
 

@@ -98,7 +98,7 @@ def test_the_model_is_sent_the_earlier_turns_as_long_as_there_is_its_conversatio
         with terminal(tmp_path, "sessions", columns=120, rows=40, env=env) as screen:
             screen.wait_for(FIRST, "1 session", "finished")
             screen.type("/answer 2")
-            screen.wait_for("1 of 1 session", lambda text: "searching" not in text)
+            screen.wait_for("answer 2", "1 of 1 session", lambda text: "searching" not in text)
             screen.type("\r\r")
             screen.wait_for("Answer 2.", "Read-only: past session", "past session · finished")
             screen.type("\x11")

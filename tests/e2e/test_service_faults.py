@@ -39,7 +39,7 @@ async def main():
 asyncio.run(main())
 """
 # Longer than a busy machine takes for an answer.
-QUICK = {"CLAUDE_CODE_MAX_RETRIES": "0", "API_TIMEOUT_MS": "4500"}
+QUICK = {"CLAUDE_CODE_MAX_RETRIES": "0", "API_TIMEOUT_MS": "15000"}
 
 
 @pytest.fixture(autouse=True)
@@ -98,9 +98,14 @@ async def test_a_service_that_cannot_be_reached_is_named_with_the_reason(
         monkeypatch.setenv(name, value)
     own = certificate(tmp_path / "own.pem")
     old = certificate(tmp_path / "old.pem", ends=-timedelta(days=1))
-    with socket.create_server(("127.0.0.1", 0)) as taken:
+    with (
+        socket.socket() as taken,
+        faulty_service(server_context(own)) as unknown,
+        faulty_service(server_context(old)) as expired,
+    ):
+        # Nothing listens there, and no other program gets it meanwhile.
+        taken.bind(("127.0.0.1", 0))
         closed = f"http://127.0.0.1:{taken.getsockname()[1]}"
-    with faulty_service(server_context(own)) as unknown, faulty_service(server_context(old)) as expired:
         for url, more, reason, advice in (
             (unknown, {}, "Self-signed certificate", "NODE_EXTRA_CA_CERTS"),
             (expired, {"NODE_EXTRA_CA_CERTS": str(old)}, "certificate has expired", "clock"),

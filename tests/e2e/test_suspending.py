@@ -66,8 +66,13 @@ def test_the_shell_gets_its_terminal_and_the_work_continues_after_fg(tmp_path: P
                 assert screen.restored
                 assert journal.read_bytes() == before
                 screen.type("fg\r")
-                screen.wait_for("a draft", "And they lived happily.", "● ready", "Trace")
-                assert "from-the-shell" not in screen.text
+                screen.wait_for(
+                    "a draft",
+                    "And they lived happily.",
+                    "● ready",
+                    "Trace",
+                    lambda text: "from-the-shell" not in text,
+                )
                 assert screen.taken
                 assert screen.written.rfind(FOCUS_ON) > screen.written.rfind(FOCUS_OFF)
                 screen.type(" goes on")

@@ -18,6 +18,7 @@ from tests.e2e.jobs_at_work import claim_of, run, tool_results
 from tests.e2e.running import model_settings
 from tests.e2e.scripted_model import Block, Text, Use, scripted_model
 from tests.postgres_server import Cluster, Database
+from tests.waiting import wait_until
 from ua_tui.core.knowledge.place import Origin
 from ua_tui.core.postgres.address import Address
 from ua_tui.core.team.mailbox import PostgresMailbox
@@ -69,6 +70,8 @@ async def test_a_job_does_not_read_the_files_of_the_worker(home: Path, team_data
                     {"description": "Read", "prompt": f"{HELP} @{secret} now", "subagent_type": AGENT},
                 ),
             ]
+        # The session ends with its last query.
+        wait_until(lambda: not team_database.execute("SELECT 1 FROM command WHERE taken_at IS NULL"))
         return [Text("Done.")]
 
     with scripted_model(reply) as url:

@@ -164,11 +164,13 @@ async def test_another_machine_takes_a_session_over_and_repeats_no_action(
         each for each in read_journal(folder / "journal.jsonl").events if isinstance(each, SessionStarted)
     ]
     assert begun[0].provider_session_id == begun[1].provider_session_id
-    assert team_database.execute("SELECT attempt, state, calls > 0 FROM session") == [(2, "done", True)]
-    assert stored_lines(team_database) == (folder / "journal.jsonl").read_text().splitlines()
+    rows = "SELECT attempt, state, calls > 0 FROM session"
+    await until_in_thread(lambda: team_database.execute(rows) == [(2, "done", True)])
+    written = (folder / "journal.jsonl").read_text().splitlines()
+    await until_in_thread(lambda: stored_lines(team_database) == written)
     (transcript,) = (folder / CONVERSATION).glob("*.jsonl")
-    stored = stored_lines(team_database, path=f"{CONVERSATION}/{transcript.name}")
-    assert stored == transcript.read_text().splitlines()
+    path, said = f"{CONVERSATION}/{transcript.name}", transcript.read_text().splitlines()
+    await until_in_thread(lambda: stored_lines(team_database, path=path) == said)
 
 
 def _has_copied(database: Database) -> bool:

@@ -15,6 +15,7 @@ from tests.core.knowledge.stored import document
 from tests.e2e.running import model_environment, run
 from tests.e2e.scripted_model import Block, Text, Use, scripted_model
 from tests.postgres_server import Cluster, Database
+from tests.waiting import wait_until
 from ua_tui.core.events.types import ErrorRaised, ToolCallFinished
 from ua_tui.core.postgres.schema import grant
 
@@ -53,6 +54,8 @@ def test_a_session_asks_and_fills_the_database_and_only_a_private_file_has_the_p
 
     def reply(_body: dict[str, Any], results: int) -> Sequence[Block]:
         if results:
+            # At its end a session waits for what it stores no longer than a person does.
+            wait_until(lambda: team_database.execute("SELECT 1 FROM k_session WHERE name <> %s", THERE))
             return [Text("The wombats of the team reached 71 percent.")]
         assert given("cmdline") == []
         seen.extend(

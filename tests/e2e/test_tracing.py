@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from tests.collector import Collector, Span, collector
 from tests.composio_server import KEY, stand_in
 from tests.e2e.running import environment, model_environment, run
 from tests.e2e.scripted_model import Block, Text, Thinking, Use, scripted_model
+from tests.waiting import wait_until
 from ua_tui.core.demo.composio.services import DemoRemoteSession, ToolAnswer
 from ua_tui.core.events.types import QueryFinished, TracingFailed
 
@@ -29,12 +31,14 @@ READ, WROTE = 100, 9
 class Model:
     """Calls several tools at once, one of them a sub-agent, which calls two more; counts its messages.
 
-    `last` is what it was sent last.
+    `last` is what it was sent last. It ends once `collectors` have the first spans: at its end a session waits for what
+    sends them no longer than a person does, and on a busy machine that takes a while to start.
     """
 
     def __init__(self) -> None:
         self.messages = 0
         self.last = ""
+        self.collectors: Sequence[Collector] = ()
 
     def __call__(self, body: dict[str, Any], results: int) -> list[Block]:
         self.messages += bool(body.get("stream"))
@@ -55,7 +59,10 @@ class Model:
             steps = [
                 [Thinking("What is there?"), Text("I look."), written, *files, search, Use("Agent", start)]
             ]
-        return [Text("Done.")] if results else steps[0]
+        if not results:
+            return steps[0]
+        wait_until(lambda: all(each.spans for each in self.collectors))
+        return [Text("Done.")]
 
 
 def check(found: Collector, trace_id: str, messages: int) -> None:
@@ -126,6 +133,7 @@ def test_one_trace_reaches_the_collector_and_logfire(tmp_path: Path, monkeypatch
         collector() as mine,
         collector(project="https://l.example/p") as logfire,
     ):
+        model.collectors = mine, logfire
         run_tool = service.services.call
 
         async def call(session: DemoRemoteSession, name: str, arguments: dict[str, Any]) -> ToolAnswer:
@@ -175,7 +183,10 @@ def test_one_trace_reaches_the_collector_and_logfire(tmp_path: Path, monkeypatch
 
 def test_the_spans_of_the_command_line_join_the_trace_if_they_are_wanted(tmp_path: Path) -> None:
     def model(_body: dict[str, Any], results: int) -> list[Block]:
-        return [Text("Done.")] if results else [Use(WRITE, {"path": "a.txt", "content": "a"})]
+        if not results:
+            return [Use(WRITE, {"path": "a.txt", "content": "a"})]
+        wait_until(lambda: "claude_code.tool" in found.of("claude-code"))
+        return [Text("Done.")]
 
     with scripted_model(model) as url, collector() as found:
         env = model_environment(tmp_path, url, UA_TRACE_AGENT="true", OTEL_EXPORTER_OTLP_ENDPOINT=found.url)

@@ -135,6 +135,8 @@ def desk(base: Path) -> Iterator[Desk]:
 def stop_query(here: Desk) -> None:
     """Press Esc and wait until the running query ends."""
     before = len(here.of(ev.QueryFinished))
+    # The screen may still show the query before.
+    here.wait(lambda: len(here.of(ev.QueryReceived)) > before)
     here.screen.wait_for("Esc stops")
     here.screen.type("\x1b")
     here.wait(lambda: len(here.of(ev.QueryFinished)) > before)
@@ -163,6 +165,7 @@ def kill_each(here: Desk, report: Report) -> None:
     here.wait(lambda: here.of(ev.ErrorRaised))
     (error,) = here.of(ev.ErrorRaised)
     here.screen.wait_for("SIGKILL")
+    here.wait(lambda: len(here.of(ev.QueryFinished)) == len(here.of(ev.QueryReceived)))
     assert [each.status for each in here.of(ev.QueryFinished)][-1] == "error"
     here.model.may_answer.set()
     here.screen.press_until("r", lambda text: "ready" in text)

@@ -24,6 +24,8 @@ from tests.waiting import wait_until
 from ua_tui.core.events.types import ErrorRaised, QueryFinished, SessionFinished, ToolCallFinished
 from ua_tui.core.storage.folders import SAVED_REPORTS, WORKSPACES
 
+NEVER = CALLS + 1
+"""More results than there are: no answer is held."""
 READ_ONLY = Path("/sys")
 """A folder in which nobody can make files, whoever runs the tests."""
 _DROP = """
@@ -39,19 +41,18 @@ OBEYING_PERMISSIONS = (sys.executable, "-c", _DROP)
 
 
 class Held:
-    """A model that stops before some of its answers until it may go on."""
+    """A model that stops before an answer after `at` results of tools, until that is set higher."""
 
     def __init__(self, at: int) -> None:
         self.at = at
         self.reached = False
-        self.may_answer = False
         self._busy = Busy()
 
     def __call__(self, body: dict[str, Any], results: int) -> Sequence[Any]:
         """Answer one request."""
-        if body.get("tools") and results >= self.at and not self.may_answer:
+        if body.get("tools") and results >= self.at:
             self.reached = True
-            wait_until(lambda: self.may_answer)
+            wait_until(lambda: results < self.at)
         return self._busy(body, results)
 
 
@@ -108,10 +109,11 @@ def test_a_limit_of_the_machine(
         before = resource.prlimit(process.pid, limit)
         allowed = value(process.pid, folder)
         resource.prlimit(process.pid, limit, (allowed, before[1]))
-        model.at, model.may_answer = CALLS // 2, True
+        model.at = CALLS // 2
         wait_until(lambda: len(Left(folder).written()) >= CALLS // 2)
         size = (folder / "journal.jsonl").stat().st_size
         resource.prlimit(process.pid, limit, before)
+        model.at = NEVER
         _, messages = process.communicate(timeout=DEADLINE)
         assert process.returncode == 0, messages
     assert "Traceback" not in messages
@@ -142,7 +144,7 @@ def test_a_disk_that_stays_full(tmp_path: Path, report: Report) -> None:
         folder = session_of(tmp_path)
         allowed = more_bytes(process.pid, folder)
         resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (allowed, allowed))
-        model.at, model.may_answer = CALLS, True
+        model.at = NEVER
         _, messages = process.communicate(timeout=DEADLINE)
     assert process.returncode == 1
     assert "Traceback" not in messages
@@ -163,10 +165,11 @@ def test_a_folder_that_becomes_read_only(tmp_path: Path, report: Report) -> None
         folders = [Path(at) for base in (folder, tmp_path / SAVED_REPORTS) for at, _, _ in os.walk(base)]
         for each in folders:
             each.chmod(0o500)
-        model.at, model.reached, model.may_answer = CALLS // 2, False, True
+        model.at = CALLS // 2
         wait_until(lambda: len(results_in(folder)) >= CALLS // 2)
         for each in folders:
             each.chmod(0o700)
+        model.at = NEVER
         _, messages = process.communicate(timeout=DEADLINE)
         assert process.returncode == 0, messages
     assert "Traceback" not in messages
@@ -249,7 +252,7 @@ def test_two_programs(tmp_path: Path, report: Report) -> None:
         rebuilt = run(tmp_path, "rebuild", str(folder), env=env)
         assert rebuilt.code == 1
         assert "runs in another program" in rebuilt.stderr
-        model.may_answer = True
+        model.at = NEVER
         for process in (first, second):
             _, messages = process.communicate(timeout=DEADLINE)
             assert process.returncode == 0, messages

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -9,13 +10,18 @@ import pytest
 from pytest_textual_snapshot import SVGImageExtension  # type: ignore[import-untyped]
 from syrupy.assertion import SnapshotAssertion
 from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
+from textual._context import active_app
+from textual._wait import wait_for_idle
 from textual.app import App
 from textual.css.model import RuleSet
 from textual.css.stylesheet import Stylesheet
+from textual.notifications import Notification
 from textual.pilot import Pilot
 
 from tests.tui.files_host import screen_text
 from tests.tui.pictured import Compare, Drawn, compact, look_until, picture_of
+from tests.waiting import PATIENCE, PAUSE, run_all_ready
+from ua_tui.core.concurrency.conversions import Conversions
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -33,6 +39,63 @@ def shared_styles() -> Iterator[dict[tuple[object, ...], list[RuleSet]]]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Stylesheet, "_parse_rules", parse_once)
         yield parsed
+
+
+@pytest.fixture(scope="session", autouse=True)
+def pilots_wait_for_effects() -> Iterator[None]:
+    """Let a pilot wait until all effects of a key, a click or a pause are there and drawn.
+
+    Textual waits for a moment without use of the processor, as there is while a busy machine lets other processes run.
+    """
+
+    async def wait(*least_and_most: float) -> None:
+        await wait_for_idle(*least_and_most)
+        await run_all_ready()
+        # A timer draws what has changed; nothing is drawn while another program has the terminal.
+        for _ in range(100):
+            if not _has_to_draw(active_app.get(None)):
+                break
+            await asyncio.sleep(PAUSE)
+            await run_all_ready()
+
+    with pytest.MonkeyPatch.context() as patch:
+        for user in ("app", "pilot"):
+            patch.setattr(f"textual.{user}.wait_for_idle", wait)
+        yield
+
+
+def _has_to_draw(app: App[Any] | None) -> bool:
+    """Whether the screen in front has changed since it was drawn."""
+    if app is None or app._batch_count or not app._running:
+        return False
+    return any(
+        screen._layout_required
+        or screen._scroll_required
+        or screen._repaint_required
+        or screen._dirty_widgets
+        for screen in app.screen_stack[-1:]
+    )
+
+
+@pytest.fixture(scope="session", autouse=True)
+def notices_stay() -> Iterator[None]:
+    """Keep what was told until a test has read it, which may be late on a busy machine."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Notification, "has_expired", False)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def conversions_may_be_slow() -> Iterator[None]:
+    """Give a conversion the time that it may need on a busy machine, unless a test limits it to less than a second."""
+    run = Conversions.run
+
+    def patient(made: Conversions, task: str, argument: Any, *, seconds: float, **more: Any) -> Any:
+        return run(made, task, argument, seconds=seconds if seconds < 1 else max(seconds, PATIENCE), **more)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Conversions, "run", patient)
+        yield
 
 
 @pytest.fixture(autouse=True)

@@ -124,6 +124,11 @@ async def finished(workers: Iterable[Worker[Any]]) -> None:
     await until(lambda: all(worker.is_finished or worker.is_cancelled for worker in workers))
 
 
+def jobs_of(screen: Screen[Any]) -> list[Worker[Any]]:
+    """The workers of a screen and of what is on it."""
+    return [each for each in screen.app.workers if screen in each.node.ancestors_with_self]
+
+
 def sit_at_a_desktop(monkeypatch: Patch, programs: Path | None = None) -> None:
     """Give this process a display, and in `programs` all the programs there are."""
     for name in ("SSH_CONNECTION", "SSH_TTY", "BROWSER", "WAYLAND_DISPLAY"):
