@@ -7,7 +7,7 @@ from typing import Literal
 from ua_tui.observers.check.figures.figure import Figure, Reading
 from ua_tui.observers.check.figures.vocabulary import Vocabulary, stem
 
-Problem = Literal["", "rate", "no rate", "direction", "comparison", "noun", "scale", "unit", "date"]
+Problem = Literal["", "rate", "no rate", "direction", "comparison", "noun", "scale", "unit", "date", "digits"]
 """What differs although the value is the same."""
 RATES = {
     "second": 1.0, "minute": 60.0, "hour": 3_600.0, "day": 86_400.0, "night": 86_400.0, "week": 604_800.0,
@@ -17,6 +17,8 @@ RATES = {
 EXACT = 1e-6
 _CONVERTED = 0.03
 """How far a value in another unit may be from its exact conversion: "250 miles (400 km)" is 0.6 percent off."""
+_BEYOND = 10.0
+"""Points of percent that a value may be above or below a fraction in words: the next one is eight to seventeen away."""
 _OWN = frozenset({"ordinal", "×"})
 """Units that are never left out."""
 _ALSO = {"pp": ("pp", "point"), "point": ("pp", "point")}
@@ -27,7 +29,7 @@ def span(claim: Figure) -> list[tuple[str, float, float]]:
     """For each reading of a claim its unit and the values that a source may have for it; the unit "plain" is any."""
     spans = []
     for each in claim.readings:
-        slack = max(each.coarse, each.step, abs(each.value) * _CONVERTED) * 1.01
+        slack = max(each.coarse, each.step, abs(each.value) * _CONVERTED, _beyond(claim, each)) * 1.01
         units = _ALSO.get(each.unit, (each.unit,))
         for unit in sorted(_DOLLARS) if each.unit in _DOLLARS else units:
             spans.append((unit, each.value - slack, each.value + slack))
@@ -43,6 +45,11 @@ def span(claim: Figure) -> list[tuple[str, float, float]]:
         elif not each.unit and not claim.noun:
             spans.append(("plain", each.value - slack, each.value + slack))
     return spans
+
+
+def _beyond(claim: Figure, reading: Reading) -> float:
+    """How far "more than half" reaches: it is written for 57 percent."""
+    return _BEYOND if claim.bound in ("over", "under") and claim.is_word and reading.unit == "%" else 0.0
 
 
 def is_same_value(claim: Figure, source: Figure) -> bool:
@@ -131,7 +138,7 @@ def _rounds_to(
     digits = abs(shown) / reading.coarse if reading.coarse else 0
     if claim.bound in ("over", "under"):
         # "Less than a million" is not written for 200,000.
-        reach = reading.coarse if digits >= 10 else reading.coarse / 2
+        reach = max(reading.coarse if digits >= 10 else reading.coarse / 2, _beyond(claim, reading))
         return 0 < (difference if claim.bound == "over" else -difference) <= reach
     if claim.bound == "about":
         return abs(difference) <= reading.coarse / 2

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from ua_tui.observers.check.blocks import Block
+from ua_tui.observers.check.compare import EXACT
 from ua_tui.observers.check.figures.figure import Figure, Role
 from ua_tui.observers.check.figures.vocabulary import YEAR
 from ua_tui.observers.check.matching import (
@@ -15,6 +16,7 @@ from ua_tui.observers.check.matching import (
     is_rescaled,
     is_same,
     is_slip,
+    is_transposed,
     is_unscaled,
     may_stand_for,
 )
@@ -54,11 +56,8 @@ def instead_of(look: Look, at: int) -> tuple[Match, bool] | None:
     is_of_digits = figure.kind == "amount" and figure.digits == best.figure.digits
     if is_of_digits and (is_unscaled(figure) or is_unscaled(best.figure)):
         return best, False
-    may_be_sure = (
-        is_slip(figure, best.figure)
-        if figure.kind == "date"
-        else bool(figure.noun) or digits_of(figure) > 2 or is_rescaled(figure, best.figure)
-    )
+    is_told_apart = figure.is_year if figure.kind == "date" else bool(figure.noun) or digits_of(figure) > 2
+    may_be_sure = is_told_apart or is_slip(figure, best.figure) or is_rescaled(figure, best.figure)
     return best, score >= _INSTEAD and may_be_sure and figure.bound != "about"
 
 
@@ -97,11 +96,30 @@ def misdated(look: Look, at: int) -> Match | None:
     return replace(best, problem="date") if best is not None else None
 
 
+def transposed(look: Look, at: int) -> Match | None:
+    """The figure of near passages that is a claim with two digits the other way round, if no source has the claim."""
+    figure = look.statement.figures[at]
+    if look.places[at] or figure.bound or _is_elsewhere(look, figure):
+        return None
+    near = [*(match.passage for match in look.found), *look.near[:_WINDOW]]
+    best = max(others(look, at, near, is_transposed), key=lambda each: each.rank, default=None)
+    return replace(best, problem="digits") if best is not None else None
+
+
+def _is_elsewhere(look: Look, figure: Figure) -> bool:
+    """Whether a source has the number of a claim without its unit, as in "410 million litres, against 530 million"."""
+    if figure.kind != "amount" or not figure.unit:
+        return False
+    number = figure.readings[0].plain
+    slack = abs(number) * EXACT
+    return any(look.corpus.having("", number - slack, number + slack))
+
+
 def _score(look: Look, at: int, other: Match) -> float:
     """How likely another value is what a claim should say."""
     figure = look.statement.figures[at]
     score = _place(look, at, other)
-    if is_slip(figure, other.figure):
+    if is_slip(figure, other.figure) and not _is_elsewhere(look, figure):
         score += _SLIP
     elif not may_stand_for(figure, other.figure):
         score -= _OTHER_SIZE
@@ -109,13 +127,15 @@ def _score(look: Look, at: int, other: Match) -> float:
     return score - _OTHER_ROLE * (figure.has_sign and not other.figure.has_sign)
 
 
-def others(look: Look, at: int, passages: list[int]) -> Iterator[Match]:
-    """The figures of passages that are of a claim's kind, have another value, and are none of the sentence's."""
+def others(
+    look: Look, at: int, passages: list[int], is_meant: Callable[[Figure, Figure], bool] | None = None
+) -> Iterator[Match]:
+    """The figures of passages that may be meant, which are of a claim's kind, and are none of the sentence's."""
     figure = look.statement.figures[at]
     taken = {(match.passage, match.figure.start) for match in look.matches if match is not None}
     for passage in dict.fromkeys(passages):
         for source in look.corpus.passages[passage].figures[:_MOST]:
-            if (passage, source.start) not in taken and look.is_of_kind(figure, source):
+            if (passage, source.start) not in taken and (is_meant or look.is_of_kind)(figure, source):
                 yield look.compare(at, passage, source, company=look.company[passage])
 
 

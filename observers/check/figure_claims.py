@@ -9,7 +9,15 @@ from ua_tui.core.concurrency.cancellation import NEVER, Stop
 from ua_tui.observers.check.blocks import Document, Places
 from ua_tui.observers.check.calculation import Calculation
 from ua_tui.observers.check.compare import Problem
-from ua_tui.observers.check.doubts import instead_of, is_contrary, misdated, rescaled, rival_of, swapped
+from ua_tui.observers.check.doubts import (
+    instead_of,
+    is_contrary,
+    misdated,
+    rescaled,
+    rival_of,
+    swapped,
+    transposed,
+)
 from ua_tui.observers.check.figures.figure import Figure
 from ua_tui.observers.check.figures.find import Style
 from ua_tui.observers.check.matching import Look, Match
@@ -21,14 +29,14 @@ from ua_tui.observers.check.statements import statements
 _MOST = 5_000
 """Figures of a report that are checked."""
 _MOST_CLOSE = 300
-"""Figures for which calculations and other values are looked for: each may take some hundredths of a second."""
+"""Doubtful figures for which calculations are looked for: each may take some hundredths of a second."""
 _SEEN = 0.2
 """The share of a sentence's words that the passage shows that is named for a claim without any other."""
 _NOTHING = Figure(start=0, end=0, text="")
 _ELSEWHERE = "The source has this value of something else, and another one here."
 _OPPOSED = "Two values of the sources give this value in the other direction."
 _CONTRARY = "The direction that the sentence names does not fit its two values."
-_ATTRIBUTES: frozenset[Problem] = frozenset({"rate", "direction", "scale", "unit"})
+_ATTRIBUTES: frozenset[Problem] = frozenset({"rate", "direction", "scale", "unit", "digits"})
 """What is surely wrong if a source has the same value with another one."""
 _NOTES: dict[Problem, str] = {
     "": "",
@@ -39,6 +47,7 @@ _NOTES: dict[Problem, str] = {
     "scale": "The source has these digits with another scale.",
     "unit": "The source has these digits with another unit.",
     "date": "No source has this date.",
+    "digits": "The source has these digits in another order.",
     "no rate": "The source does not say what this value is per.",
 }
 
@@ -96,13 +105,18 @@ class _Judge:
             elif match is None or match.problem:
                 yield self._doubted(at, match)
             elif (rival := rival_of(self.look, at, match)) is not None:
-                made = self.operands.explained(at)
-                if made is None or made.is_opposed:
-                    yield self._instead(at, *rival, _ELSEWHERE)
-                else:
-                    yield self._calculated(at, made)
+                yield self._rivalled(at, *rival)
             else:
                 yield self._claim(at, "found", [match])
+
+    def _rivalled(self, at: int, other: Match, is_sure: bool) -> Claim:
+        """The claim of a figure whose value the sources have, but whose place is more like that of another one."""
+        if next(self.close, None) is None:
+            return self._instead(at, other, False, _ELSEWHERE)
+        made = self.operands.explained(at)
+        if made is None or made.is_opposed:
+            return self._instead(at, other, is_sure, _ELSEWHERE)
+        return self._calculated(at, made)
 
     def _doubted(self, at: int, match: Match | None) -> Claim:
         """The claim of a figure that no passage has, or not as the report has it."""
@@ -117,8 +131,13 @@ class _Judge:
         if match is not None and problem:
             is_sure = problem in _ATTRIBUTES
             return self._instead(at, match, is_sure, _NOTES[problem])
-        if match is None and (altered := rescaled(self.look, at) or misdated(self.look, at)) is not None:
-            return self._instead(at, altered, True, _NOTES[altered.problem])
+        if match is None:
+            altered = rescaled(self.look, at) or misdated(self.look, at)
+            moved = transposed(self.look, at) if altered is None else None
+            if moved is not None and not self.operands.may_be_computed(at, moved.passage):
+                altered = moved
+            if altered is not None:
+                return self._instead(at, altered, True, _NOTES[altered.problem])
         other = instead_of(self.look, at)
         if figure.is_small and not (other is not None and other[1] and figure.noun):
             return self._claim(at, "not looked at", [])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -321,10 +320,26 @@ def digits_of(figure: Figure) -> int:
     return digits + (not figure.is_bare and digits > 1)
 
 
+def is_transposed(figure: Figure, source: Figure) -> bool:
+    """Whether an amount of three places or more is a source's with two digits the other way round."""
+    if not (figure.kind == source.kind == "amount") or (figure.unit and source.unit not in ("", figure.unit)):
+        return False
+    one, other = figure.digits, source.digits
+    ratio = abs(figure.value / source.value) if source.value else 0.0
+    return (len(one) > 2 or abs(figure.value) >= 100) and 0.3 < ratio < 3.4 and _are_moved(one, other)
+
+
+def _are_moved(one: str, other: str) -> bool:
+    """Whether two digits changed places."""
+    places = [at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b]
+    return (
+        len(one) == len(other)
+        and len(places) == 2
+        and one[places[0] : places[1] + 1 : places[1] - places[0]] == (other[places[1]] + other[places[0]])
+    )
+
+
 def _is_typing_error(one: str, other: str) -> bool:
     """Whether two digits changed places, or one of three or more is another."""
-    if len(one) != len(other):
-        return False
-    places = [at for at in range(len(one)) if one[at] != other[at]]
-    is_moved = len(places) == 2 and one[places[0]] == other[places[1]] and one[places[1]] == other[places[0]]
-    return is_moved or (len(places) == 1 and len(re.sub(r"0+\Z", "", one)) >= 3)
+    changed = sum(map(ne, one, other)) == 1 and len(one) == len(other)
+    return _are_moved(one, other) or (changed and len(one.rstrip("0")) >= 3)

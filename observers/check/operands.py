@@ -70,7 +70,7 @@ class Operands:
         return found
 
     def may_be_computed(self, at: int, passage: int) -> bool:
-        """Whether two values of a passage have a figure as their sum or difference: then none stands in its place."""
+        """Whether two values of a passage have a figure as their sum, difference or mean: then none stands there."""
         figure = self.statement.figures[at]
         beside = [*self.passages[passage].figures, *(each.figure for each in self.own)]
         units = _POINTS if figure.unit in _POINTS else {figure.unit}
@@ -78,7 +78,7 @@ class Operands:
         return figure.kind == "amount" and any(
             math.isclose(figure.value, each)
             for one, other in combinations(values, 2)
-            for each in (one + other, abs(one - other))
+            for each in (one + other, abs(one - other), (one + other) / 2)
         )
 
     def _task(self, at: int) -> Task:

@@ -7,6 +7,7 @@ import pytest
 
 from tests.observers.check.sources import checked, states
 from ua_tui.core.claims.records import Claim
+from ua_tui.observers.check import figure_claims
 
 # Sources, and sentences about them: each of their figures with its state, and what the source has instead or the
 # calculation.
@@ -83,3 +84,16 @@ def test_a_column_gives_the_unit_and_its_row_the_name() -> None:
     found = states(checked(report, PLANT).claims)
     assert found["310.5"] == found["377.0"] == "found"
     assert found["401.0"].startswith(("not found", "differs"))
+
+
+def test_calculations_are_looked_for_a_limited_number_of_times(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = [
+        (name, f"{4_000 + 617 * at:,}")
+        for at, name in enumerate(("Altona", "Bremen", "Celle", "Dorsten", "Emden"))
+    ]
+    head = "| Town | Visitors |\n|---|---|\n"
+    source = head + "\n".join(f"| {name} | {value} |" for name, value in rows)
+    moved = head + "\n".join(f"| {name} | {rows[at - 1][1]} |" for at, (name, _) in enumerate(rows))
+    assert [each.state for each in checked(moved, source).claims] == ["differs"] * 5
+    monkeypatch.setattr(figure_claims, "_MOST_CLOSE", 2)
+    assert [each.state for each in checked(moved, source).claims] == ["differs"] * 2 + ["not found"] * 3
