@@ -121,9 +121,13 @@ def extract_html(html: str, url: str) -> Extracted:
         # Parsing hostile markup can fail in many ways; the plain conversion below does not depend on it.
         logger.warning("article extraction failed on %s: %r", clean_line(url), error)
         document, text = None, ""
-    if document is None or not text.strip():
+    if document is None:
         return convert_page(html, url)
-    text, references = links.references(visible(_unmarked(text)))
+    if text.strip():
+        text, references = links.references(visible(_unmarked(text)))
+    else:
+        whole = convert_page(html, url)
+        text, references = whole.text, whole.links
     return Extracted(
         text=text,
         title=_unmarked(document.title) or _title_of(html),
@@ -135,7 +139,10 @@ def extract_html(html: str, url: str) -> Extracted:
 
 
 def _article(html: str, url: str, links: LinkCollector) -> tuple[Any, str]:
-    """Return the document that trafilatura finds, None if there is none, and its text with marked links."""
+    """Return the document that trafilatura finds, None if there is none, and its text with marked links.
+
+    The text is empty if it has lost its tables.
+    """
     from trafilatura import bare_extraction, load_html
     from trafilatura.xml import xmltotxt
 
@@ -162,6 +169,8 @@ def _article(html: str, url: str, links: LinkCollector) -> tuple[Any, str]:
     if document is None:
         return None, ""
     body = document.body
+    if _is_flat(body, tree):
+        return document, ""
     # Every word of a short page may be the reason why its text is not there.
     if sum(map(len, body.itertext())) >= 500:
         strict: Any = find(favor_precision=True)
@@ -172,6 +181,18 @@ def _article(html: str, url: str, links: LinkCollector) -> tuple[Any, str]:
         _add_lead(body, tree)
     _mark(body, links)
     return document, xmltotxt(body, True)
+
+
+def _is_flat(body: Any, tree: Any) -> bool:
+    """Whether a table or the like was written into one paragraph, as trafilatura's last resort does.
+
+    A single word may stand in a paragraph and in a table, too.
+    """
+    if len(body) != 1 or len(body[0]):
+        return False
+    text = f" {' '.join(_WORD.findall(body[0].text or ''))} "
+    parts = (" ".join(_WORD.findall(part.text_content())) for part in tree.iter("tr", "dl", "pre"))
+    return any(" " in part and f" {part} " in text for part in parts)
 
 
 def _prepare(tree: Any) -> None:

@@ -16,7 +16,7 @@ from ua_tui.core.toolkit.articles import visible
 from ua_tui.core.toolkit.extract import Extracted, NotReadable
 from ua_tui.core.toolkit.sources.feed import is_feed, is_json_feed
 from ua_tui.core.toolkit.sources.pdf import article_of
-from ua_tui.core.toolkit.sources.web_page import ReadPage, WebDocument, fenced
+from ua_tui.core.toolkit.sources.web_page import ReadPage, WebDocument, read_text
 
 if TYPE_CHECKING:
     from ua_tui.core.concurrency.conversions import Conversions
@@ -44,8 +44,7 @@ async def read_page(page: Page, conversions: Conversions) -> Extracted:
     kind = _kind_of(page)
     may_be_feed = is_json_feed(page.body) if kind == "json" else is_feed(page.body, page.media_type)
     if kind != "html" and not may_be_feed and page.encoding:
-        text = page.text
-        return _checked(Extracted(text if kind == "text" else fenced(text, kind)))
+        return _checked(read_text(page.text, kind))
     found = await in_thread(partial(_read, conversions, page, kind, may_be_feed))
     if found.leads_to is not None:
         where = clean_line(visible(found.leads_to), 500)

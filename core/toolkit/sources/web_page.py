@@ -125,6 +125,8 @@ _LANGUAGE = re.compile(rb"<html[^<>]{0,300}?\slang\s*=\s*[\"']?([A-Za-z]{2})", r
 _HIDDEN = re.compile(rb"<(?:script|style)\b", re.IGNORECASE)
 _TAG = re.compile(rb"<[^<>]{0,2000}>")
 _SAMPLE = 64 << 10
+# Of a Markdown file, which may begin with a table of YAML.
+_HEADING = re.compile(r"\s*(?:---\n(?:.{0,500}\n){0,50}?---[ \t]*\n\s*)?#[ \t]+(\S.*)")
 _NESTED = re.compile(r"<(/?)(?:div|span|section|article|table|ul|ol|li|blockquote|font|b)\b", re.IGNORECASE)
 _DEEPEST = 250
 
@@ -174,18 +176,20 @@ def read_document(document: WebDocument) -> ReadPage:
         feed = (json_feed if document.kind == "json" else xml_feed)(text, document.url)
         if feed is not None:
             return ReadPage(feed)
-    match document.kind:
-        case "xml" | "json":
-            return ReadPage(Extracted(fenced(text, document.kind)))
-        case "text":
-            return ReadPage(Extracted(text))
-        case _:
-            return read_html(text, document.url)
+    if document.kind == "html":
+        return read_html(text, document.url)
+    return ReadPage(read_text(text, document.kind))
 
 
-def fenced(text: str, language: str) -> str:
-    """Return a text as a block of code; empty if it is."""
-    return f"```{language}\n{text.strip()}\n```" if text.strip() else ""
+def read_text(text: str, kind: str) -> Extracted:
+    """Return a text with its first heading as the title; xml and json become a block of code.
+
+    It takes linear time, so no worker process is needed.
+    """
+    if kind == "text":
+        heading = _HEADING.match(text)
+        return Extracted(text, title=heading and heading[1])
+    return Extracted(f"```{kind}\n{text.strip()}\n```" if text.strip() else "")
 
 
 def read_html(html: str, url: str) -> ReadPage:

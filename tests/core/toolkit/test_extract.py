@@ -37,6 +37,36 @@ def test_a_page_without_an_article_keeps_its_words() -> None:
     assert [word in found.text for word in ("Open", "daily", "color", "var x")] == [True, True, False, False]
 
 
+def test_a_short_page_keeps_its_table() -> None:
+    rows = "<tr><th>Day<th>Hours</tr><tr><td>Monday<td>9 to 18</tr>"
+    found = extract_html(
+        f"<title>Site</title><nav>Front page</nav><h1>Opening hours</h1><table>{rows}</table>", URL
+    )
+    assert found.title == "Opening hours"
+    assert "| Monday | 9 to 18 |" in found.text
+    assert "Front page" not in found.text
+
+
+@pytest.mark.parametrize(
+    "beside", ["<table><tr><td>a</td></tr></table>", "<pre>ls</pre>", "<dl><dt>2024</dl>"]
+)
+def test_a_word_of_a_table_beside_an_article_does_not_bring_the_whole_page(beside: str) -> None:
+    text = f"Since 2024 we list a file with ls. {SENTENCE * 20}"
+    around = "<div>Subscribe to our letter today.</div><div class='sidebar'>Most read</div>"
+    found = extract_html(
+        f"<html><body>{beside}{around}<main><p>{text}</p></main>"
+        "<div class='comment'>Comment by Joe</div></body></html>",
+        URL,
+    )
+    assert " ".join(found.text.split()) == " ".join(text.split())
+
+
+async def test_a_markdown_page_has_its_heading_as_the_title() -> None:
+    text = "# The wall\n\nIt moves."
+    found = await read_page(Page(URL, URL, 200, "text/markdown", "utf-8", text.encode()), Conversions())
+    assert (found.title, found.text) == ("The wall", text)
+
+
 def test_a_page_too_large_for_extraction_is_converted_whole_without_its_chrome() -> None:
     paragraph = f"<p>{SENTENCE} <a href='/map'>Map</a></p>"
     html = (

@@ -88,7 +88,7 @@ async def test_one_server_describes_its_tools_crawls_pages_and_writes_only_in_th
             await _check_crawl(client, workspace, site.address)
         progress = [await asyncio.wait_for(reported.get(), PATIENCE) for _ in range(6)]
         # Each request of a call is reported, robots.txt included, and no site learns of a trace.
-        await until(lambda: requests)
+        await until(lambda: len(requests) == 6)
         assert {each.tool_use_id for each in requests} == {"toolu_1"}
         made = Counter((each.host, each.route, each.status) for each in requests)
         assert made == {

@@ -4,7 +4,7 @@ import json
 
 from tests.core.cases import cases_of
 from tests.core.toolkit_site import SENTENCE, article_html
-from ua_tui.core.toolkit.sources.web_page import ReadPage, read_html
+from ua_tui.core.toolkit.sources.web_page import ReadPage, WebDocument, read_document, read_html
 
 CASES = cases_of(__file__)
 
@@ -31,6 +31,20 @@ def test_a_page_with_an_article_is_asked_for_nothing_else() -> None:
     assert found.obstacle is None
     assert SENTENCE.strip() in found.article.text
     assert "Another text" not in found.article.text
+
+
+def test_a_markdown_file_has_the_title_of_its_first_line() -> None:
+    for text, title in {
+        "# The wall\n\nIt moves.": "The wall",
+        "---\ntitle: x\ntags: [a]\n---\n\n# The wall\n": "The wall",
+        "## Part": None,
+        "It moves.\n# Later": None,
+        "#!/bin/sh\n": None,
+        "---\n" * 50_000: None,
+        " " * 100_000: None,
+        f"---\na: b\n---{chr(10) * 200_000}It moves.": None,
+    }.items():
+        assert read_document(WebDocument(text.encode(), "utf-8", URL, "text")).article.title == title
 
 
 ARTICLE = CASES["article"]
