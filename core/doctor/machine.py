@@ -50,8 +50,9 @@ async def check_plugins(settings: Settings) -> Finding:
     problems: list[PluginProblem] = []
     found = await asyncio.to_thread(list_plugins, problems.append)
     if problems:
-        advice = "fix or uninstall it; sessions run without it"
-        return failed("; ".join(f"{each.plugin}: {each.message}" for each in problems), advice)
+        names = ", ".join(each.plugin for each in problems)
+        why = problems[0].message if len(problems) == 1 else "each is skipped; `ua-tui config` says why"
+        return failed(f"{names}: {why}", "fix or uninstall what is skipped; sessions run without it")
     return ok("; ".join(found) or "none")
 
 

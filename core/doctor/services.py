@@ -22,7 +22,12 @@ from ua_tui.core.errors import Advice, ConnectionFailed, advise
 from ua_tui.core.events.codec import from_json
 from ua_tui.core.net.proxies import LOOPBACK
 from ua_tui.core.provider.claude_login import find_login
-from ua_tui.core.provider.clouds import cloud_credentials, cloud_service, missing_variables
+from ua_tui.core.provider.clouds import (
+    cloud_credentials,
+    cloud_service,
+    lost_credentials,
+    missing_variables,
+)
 from ua_tui.core.provider.probe import ModelVerdict, check_model, shown_server
 from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.core.settings.model import Cloud, Settings
@@ -77,13 +82,17 @@ async def check_session_model(
 
 def _check_cloud(cloud: Cloud, environ: Mapping[str, str]) -> Finding:
     """Look for what a cloud needs; only a session can ask its models."""
-    title = cloud_service(cloud).title
-    if missing := missing_variables(cloud, environ):
-        return failed(
-            f"{title} needs {', and '.join(missing)}",
-            "set it in the environment; docs/install.md has an example",
-        )
+    service = cloud_service(cloud)
+    title = service.title
+    if lost := ", ".join(lost_credentials(cloud, environ)):
+        return failed(f"there is no file where {lost} says", "correct the path, or unset the variable")
     found = cloud_credentials(cloud, environ, Path.home())
+    if missing := missing_variables(cloud, environ):
+        why = f"{title} needs {', and '.join(missing)}"
+        advice = "set it in the environment; docs/install.md has an example"
+        if found and set(missing) <= set(service.in_files):
+            return warning(f"{why}, unless the credentials in {found} have it", advice)
+        return failed(why, advice)
     if not found:
         why = f"there are no credentials for {title} in the environment or the home folder"
         return warning(why, "a machine of the cloud may have its own; only a session can try it")

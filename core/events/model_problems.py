@@ -37,7 +37,7 @@ def model_advice(
         code,
         server=server,
         status=f" ({status})" if status else "",
-        detail=f": {detail}" if detail else "",
+        detail=f": {detail.removesuffix('.')}" if detail else "",
         model=f" {model}" if model else "",
         models=f": {', '.join(models)}" if models else "",
     )

@@ -22,6 +22,7 @@ class CloudService(msgspec.Struct, frozen=True, kw_only=True):
     required: tuple[tuple[str, ...], ...]
     credentials: tuple[tuple[str, ...], ...]
     files: tuple[str, ...]
+    in_files: tuple[str, ...] = ()
 
 
 @cache
@@ -49,10 +50,22 @@ def missing_variables(cloud: Cloud, environ: Mapping[str, str]) -> list[str]:
     return [" or ".join(group) for group in groups if not any(environ.get(name) for name in group)]
 
 
+def lost_credentials(cloud: Cloud, environ: Mapping[str, str]) -> Iterable[str]:
+    """The variables of the credentials to be used that are to have the path of a file, where there is no file."""
+    if environ.get(f"CLAUDE_CODE_SKIP_{cloud.upper()}_AUTH"):
+        return ()
+    paths = (name for name in _group(cloud, environ) if name.endswith(("_FILE", "_CREDENTIALS")))
+    return (name for name in paths if not Path(environ[name]).is_file())
+
+
 def cloud_credentials(cloud: Cloud, environ: Mapping[str, str], home: Path) -> str:
     """The variables or the file with credentials for a cloud; empty if none are known."""
-    service = cloud_service(cloud)
-    for group in service.credentials:
-        if all(environ.get(name) for name in group):
-            return " and ".join(group)
-    return next((f"~/{file}" for file in service.files if (home / file).is_file()), "")
+    if group := _group(cloud, environ):
+        return " and ".join(group)
+    return next((f"~/{file}" for file in cloud_service(cloud).files if (home / file).is_file()), "")
+
+
+def _group(cloud: Cloud, environ: Mapping[str, str]) -> tuple[str, ...]:
+    """The first credentials of which every variable is set."""
+    groups = cloud_service(cloud).credentials
+    return next((group for group in groups if all(environ.get(name) for name in group)), ())

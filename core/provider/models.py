@@ -67,9 +67,8 @@ class Models:
         self._check = check
         self.choice = ModelChoice(settings.model, settings.fallback_model, settings.effort)
         named = dict.fromkeys(filter(None, (settings.model, settings.simple_model, settings.fallback_model)))
-        self.known = tuple(
-            KnownModel(clean_line(name, _LONGEST), about="from your settings") for name in named
-        )
+        about = "scripted, for the demo" if settings.demo else "from your settings"
+        self.known = tuple(KnownModel(clean_line(name, _LONGEST), about=about) for name in named)
         # The agent lists the models of Anthropic, whatever another server has that needs a name in the settings.
         self._is_listed = settings.base_url in (None, DEFAULT_URL) or not named
         self._publish = publish

@@ -249,7 +249,7 @@ class Settings:
     skills: Annotated[tuple[str, ...], Spec(values.skills, user_only=True, affects="tools")] = ()
     """The skills that the agent may load: their names separated by commas, or all for those of the user."""
     plugins: Annotated[bool, Spec(values.flag, user_only=True, affects="tools")] = True
-    """Load the observers and pipeline handlers of other installed packages; they have the rights of the user."""
+    """Load the observers, pipeline handlers, viewers and panes of other installed packages; they have your rights."""
     max_cost_usd: Annotated[
         float | None, Spec(values.number(above=0), unset="no limit", affects="cost", stricter=values.smaller)
     ] = None

@@ -18,17 +18,14 @@ from ua_tui.tui.cli.start import report_untrusted
 from ua_tui.tui.terminal.exit_codes import EXIT_FAILED
 
 MARKS = {"ok": "ok     ", "warning": "WARNING", "failed": "FAILED ", "skipped": "skipped"}
-_OF_SESSION = {True: "a session can start", False: "no session can start: fix the checks that FAILED"}
-_OF_TEAM = {
-    True: "the team's database can be used",
-    False: "the team's database cannot be used: fix the checks that FAILED",
-}
+_OF_SESSION = {True: "a session can start", False: "no session can start"}
+_OF_TEAM = {True: "the team's database can be used", False: "the team's database cannot be used"}
 
 
 def run(args: argparse.Namespace) -> int:
     """Check everything, or with an address the database of a team; returns the exit code.
 
-    It is 0 if a session can start, or the database can be used; else 1.
+    It is 1 if a check has failed, also if a session can start without what it checks.
     """
     address = Address.parse(args.address) if args.address is not None else None
     settings = settings_of(args)
@@ -36,15 +33,15 @@ def run(args: argparse.Namespace) -> int:
     with quiet_libraries(settings.log_level):
         work = run_team_checks(address, settings, os.environ) if address else run_checks(settings, os.environ)
         checks = asyncio.run(work)
-    could = can_start(checks)
+    could, fine = can_start(checks), all(check.status != "failed" for check in checks)
     if args.json:
-        name = "could_work" if address else "could_start"
-        print_json({name: could, "checks": [asdict(check) for check in checks]})
+        print_json({"could_work" if address else "could_start": could, "checks": [*map(asdict, checks)]})
     else:
         for line in _lines(checks):
             print_line(line)
-        print_line(f"\n{_OF_TEAM[could] if address else _OF_SESSION[could]}")
-    return 0 if could else EXIT_FAILED
+        advice = "" if fine else "; fix the checks that FAILED"
+        print_line(f"\n{(_OF_TEAM if address else _OF_SESSION)[could]}{advice}")
+    return 0 if fine else EXIT_FAILED
 
 
 def _lines(checks: list[Check]) -> list[str]:

@@ -44,8 +44,13 @@ async def test_it_is_sent_a_request_without_spans(
         monkeypatch.setenv("OTEL_EXPORTER_OTLP_HEADERS", "x-key=canary%20%21")
         # Metrics are not what is checked.
         monkeypatch.setenv("OTEL_EXPORTER_OTLP_METRICS_ENDPOINT", "http://127.0.0.1:9/v1/metrics")
-        within = 1 if given == {"hangs": True} else PATIENCE
-        finding = await check_collector(Exports.of(token=None, environ=os.environ), within=within)
+        exports = Exports.of(token=None, environ=os.environ)
+        within = 1.0 if given == {"hangs": True} else PATIENCE
+        finding = await check_collector(exports, within=within)
+        while given is not None and not here.asked:
+            # A busy machine takes longer to ask.
+            within *= 2
+            finding = await check_collector(exports, within=within)
     host = here.url.removeprefix("http://")
     assert (finding.status, finding.found) == (status, found.format(host))
     assert finding.advice.startswith(advice)
@@ -70,5 +75,5 @@ async def test_a_header_that_cannot_be_sent_is_not_repeated(monkeypatch: pytest.
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:9")
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_HEADERS", "x-key=canary%E2%82%AC")
     finding = await check_collector(Exports.of(token=None, environ=os.environ), within=PATIENCE)
-    assert finding.found == "OTLP at 127.0.0.1:9: a setting has a character that no request may have"
+    assert finding.found == "OTLP at 127.0.0.1:9: a setting has a character that cannot be sent"
     assert "OTEL_EXPORTER_OTLP_HEADERS" in finding.advice

@@ -17,6 +17,7 @@ import pytest
 
 from tests.core.cases import cases_of
 from tests.model_server import Answer, ModelServer, model_server, refusal
+from tests.observers.plugin_package import install_package
 from tests.postgres_server import Database
 from tests.waiting import PATIENCE, until
 from ua_tui.core.connections.base import Connection
@@ -25,7 +26,7 @@ from ua_tui.core.doctor import machine
 from ua_tui.core.doctor.__main__ import _read_settings
 from ua_tui.core.doctor.checks import run_checks
 from ua_tui.core.doctor.findings import Check, Finding, PlannedCheck, Status, can_start, failed, run_check
-from ua_tui.core.doctor.machine import check_agent, check_folder, check_knowledge, check_python
+from ua_tui.core.doctor.machine import check_agent, check_folder, check_knowledge, check_plugins, check_python
 from ua_tui.core.doctor.servers import check_toolkit
 from ua_tui.core.doctor.services import (
     check_composio,
@@ -299,6 +300,18 @@ async def test_without_any_way_to_a_model_every_way_is_named(tmp_path: Path) -> 
     assert models_of(settings) == {"model": "a", "simple_model": "b"}
 
 
+async def test_each_broken_plug_in_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(tmp_path))
+    for number in range(9):
+        broken = {"ua_tui.observers": {f"observer-{number}": f"broken_plug_ins_{number}:{'NOTHING' * 20}"}}
+        install_package(tmp_path, f"broken_plug_ins_{number}", "", broken)
+    found = await check_plugins(Settings())
+    assert found.status == "failed"
+    assert [number for number in range(9) if f"observer-{number}" not in found.found] == []
+    assert "`ua-tui config` says why" in found.found
+    assert (await check_plugins(Settings(plugins=False))).status == "skipped"
+
+
 async def test_a_login_is_found_and_not_tried(tmp_path: Path) -> None:
     (tmp_path / ".credentials.json").write_text('{"claudeAiOauth": {"refreshToken": "canary-0123456789"}}')
     settings = Settings(claude_config_dir=tmp_path, fallback_model="m2")
@@ -321,16 +334,52 @@ async def test_of_a_cloud_its_variables_and_credentials_are_looked_for(
         )
 
     found = await found_with()
-    assert (found.status, "ANTHROPIC_VERTEX_PROJECT_ID or GOOGLE_CLOUD_PROJECT" in found.found) == (
-        "failed",
-        True,
+    assert (found.status, found.found) == ("failed", "Google Vertex AI needs ANTHROPIC_VERTEX_PROJECT_ID")
+    # The command line takes no other variable with a project, but that of a file with credentials.
+    assert (await found_with(GOOGLE_CLOUD_PROJECT="p1")).status == "failed"
+    account = tmp_path / "account.json"
+    account.touch()
+    found = await found_with(GOOGLE_APPLICATION_CREDENTIALS=str(account))
+    assert (found.status, found.found) == (
+        "warning",
+        "Google Vertex AI needs ANTHROPIC_VERTEX_PROJECT_ID, unless the credentials in "
+        "GOOGLE_APPLICATION_CREDENTIALS have it",
     )
+    del environ["CLOUD_ML_REGION"]
+    assert (await found_with()).status == "failed"
+    del environ["GOOGLE_APPLICATION_CREDENTIALS"]
+    environ["CLOUD_ML_REGION"] = "here"
     assert (await found_with(ANTHROPIC_VERTEX_PROJECT_ID="p1")).status == "warning"
     login = tmp_path / ".config" / "gcloud" / "application_default_credentials.json"
     login.parent.mkdir(parents=True)
     login.touch()
     assert "credentials in ~/.config/gcloud/" in (await found_with()).found
-    assert "credentials in GOOGLE_APPL" in (await found_with(GOOGLE_APPLICATION_CREDENTIALS="/x")).found
+    found = await found_with(GOOGLE_APPLICATION_CREDENTIALS=str(tmp_path / "missing.json"))
+    assert (found.status, found.found) == (
+        "failed",
+        "there is no file where GOOGLE_APPLICATION_CREDENTIALS says",
+    )
+    assert (await found_with(CLAUDE_CODE_SKIP_VERTEX_AUTH="1")).status == "ok"
+    del environ["CLAUDE_CODE_SKIP_VERTEX_AUTH"]
+    assert "credentials in GOOGLE_APPL" in (await found_with(GOOGLE_APPLICATION_CREDENTIALS=str(login))).found
+
+
+async def test_only_the_credentials_that_a_cloud_would_use_must_be_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    environ = {"AWS_REGION": "here", "AWS_WEB_IDENTITY_TOKEN_FILE": str(tmp_path / "missing")}
+
+    async def status_with(**more: str) -> str:
+        found = await check_session_model(
+            Settings(bedrock=True), "m", environ=environ | more, within=PATIENCE
+        )
+        return found.status
+
+    assert await status_with() == "warning"
+    assert await status_with(AWS_ROLE_ARN="role") == "failed"
+    assert await status_with(AWS_ROLE_ARN="role", AWS_BEARER_TOKEN_BEDROCK="token") == "ok"
+    assert await status_with(AWS_ROLE_ARN="role", CLAUDE_CODE_SKIP_BEDROCK_AUTH="1") == "ok"
 
 
 @pytest.mark.parametrize(("code", "message", "status", "word"), CASES["composio_itself_is_asked"])
@@ -381,7 +430,7 @@ async def test_a_token_that_cannot_be_sent_is_not_repeated(server: ModelServer, 
     token = f"pylf_v1_eu_{'canary' * 20}{odd}end"
     found = await check_logfire(Settings(logfire_token=token), address=server.url, within=PATIENCE)
     assert found.status == "failed"
-    assert "no request may have" in found.found
+    assert "cannot be sent" in found.found
     assert "LOGFIRE_TOKEN" in found.advice
     assert "canary" not in found.found + found.advice
 
@@ -430,7 +479,8 @@ async def test_everything_is_tried_and_reported_as_it_ends(
     )
     environ = {**os.environ, "LOGFIRE_BASE_URL": server.url}
     heard: list[str] = []
-    monkeypatch.setattr("ua_tui.core.doctor.checks.SERVICE_SECONDS", PATIENCE)
+    for kind in ("MACHINE", "MODEL", "SERVICE", "TOOLKIT"):
+        monkeypatch.setattr(f"ua_tui.core.doctor.checks.{kind}_SECONDS", PATIENCE)
     checks = await run_checks(settings, environ, lambda check: heard.append(check.name))
     names = ["python", "agent", "workspace", "knowledge", "plugins", "model", "fallback_model", "toolkit"]
     names += ["composio", "web_reader", "sub-agents", "logfire"]

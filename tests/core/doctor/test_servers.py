@@ -39,6 +39,13 @@ def stdio(*more: str) -> dict[str, Any]:
     return {"command": sys.executable, "args": [PROGRAM, "stdio", *more]}
 
 
+@pytest.fixture(autouse=True)
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A server starts slowly on a busy machine."""
+    monkeypatch.setattr(mcp_client, "_WITHIN", PATIENCE)
+    monkeypatch.setattr(mcp_client, "_WITHIN_AFTER_OUTPUT", PATIENCE)
+
+
 async def asked(
     folder: Path, *, trusted: bool = True, environ: Mapping[str, str] | None = None, **how: Any
 ) -> Finding:
@@ -146,10 +153,8 @@ async def test_a_program_that_does_not_speak_the_protocol_is_reported_by_what_it
     assert ".mcp.json" in found.advice
 
 
-async def test_a_server_that_prints_before_it_works(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_server_that_prints_before_it_works(tmp_path: Path) -> None:
     began = tmp_path / "began"
-    # It starts slowly on a busy machine.
-    monkeypatch.setattr(mcp_client, "_WITHIN_AFTER_OUTPUT", PATIENCE)
     command = [sys.executable, PROGRAM, "stdio", "--began", str(began)]
     starts = f"import os; print('welcome', flush=True); os.execv({sys.executable!r}, {command!r})"
     found = await asked(tmp_path, command=sys.executable, args=["-c", starts])

@@ -6,6 +6,7 @@ from typing import Literal
 
 from tests.core.cases import cases_of
 from ua_tui.core.agent.messages.translate import Translator
+from ua_tui.core.events.describe import describe_retry
 from ua_tui.core.events.types import MessageFinished
 from ua_tui.core.provider.error_messages import describe_failure
 
@@ -52,6 +53,14 @@ def test_a_failure_to_connect_names_the_address_and_an_unknown_one_is_as_it_came
         assert remedy in words
         assert "API Error" not in words
     assert describe_failure("it broke {0}") == "it broke {0}"
+
+
+def test_what_a_cloud_lacks_is_named_and_doctor_looks_for_it() -> None:
+    for shown_text, reported in CASES["what_a_cloud_lacks"]:
+        words = describe_failure(f"API Error: {shown_text}")
+        assert words.startswith(reported)
+        assert "`ua-tui doctor`" in words
+    assert describe_retry("cloud_credential_error") == "the credentials of the cloud cannot be loaded"
 
 
 def test_an_answer_that_is_an_error_is_put_into_words_and_one_of_the_model_is_not() -> None:

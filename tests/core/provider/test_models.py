@@ -65,3 +65,10 @@ def test_at_an_address_of_ones_own_are_the_models_of_the_settings() -> None:
     models, _ = made(base_url="http://127.0.0.1:8080", model="llama", fallback_model="qwen")
     models.read_list([{"value": "opus", "displayName": "Opus", "description": "$4/$20 per Mtok"}])
     assert [known.name for known in models.known] == ["llama", "qwen"]
+
+
+def test_the_model_of_the_demo_is_not_said_to_be_from_the_settings() -> None:
+    chosen = Settings(model="sonnet", base_url="http://127.0.0.1:9")
+    assert [each.about for each in Models(chosen, lambda _: None).known] == ["from your settings"]
+    demo = Settings(model="sonnet", base_url="http://127.0.0.1:9", demo=True)
+    assert [each.about for each in Models(demo, lambda _: None).known] == ["scripted, for the demo"]

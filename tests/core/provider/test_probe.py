@@ -116,13 +116,15 @@ async def test_what_a_server_says_shows_no_key_and_steers_no_terminal() -> None:
 
 
 async def test_a_port_where_nobody_listens() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
+    with socket.socket() as taken:
+        # Nobody else gets it meanwhile.
+        taken.bind(("127.0.0.1", 0))
         port = taken.getsockname()[1]
-    for host in ("127.0.0.1", "localhost"):
-        verdict = await checked(f"http://{host}:{port}")
-        assert (verdict.kind, verdict.away) == ("not_listening", True)
-        assert verdict.message == f"Nothing is listening at http://{host}:{port} (connection refused)."
-        assert "port" in verdict.advice
+        for host in ("127.0.0.1", "localhost"):
+            verdict = await checked(f"http://{host}:{port}")
+            assert (verdict.kind, verdict.away) == ("not_listening", True)
+            assert verdict.message == f"Nothing is listening at http://{host}:{port} (connection refused)."
+            assert "port" in verdict.advice
 
 
 @pytest.mark.parametrize(
