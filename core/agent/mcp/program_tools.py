@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import logging
 import re
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Any, NotRequired, TypedDict, get_type_hints
@@ -19,6 +20,7 @@ from ua_tui.core.version import VERSION
 if TYPE_CHECKING:
     import claude_agent_sdk as sdk
 
+_log = logging.getLogger(__name__)
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
 
 
@@ -72,10 +74,15 @@ def _as_tool(function: Any, loaded: Any) -> Any:
     }
 
     async def call(given: dict[str, Any]) -> dict[str, Any]:
-        if inspect.iscoroutinefunction(function):
-            result = await function(**given)
-        else:
-            result = await asyncio.to_thread(function, **given)
+        try:
+            if inspect.iscoroutinefunction(function):
+                result = await function(**given)
+            else:
+                result = await asyncio.to_thread(function, **given)
+        except Exception as error:
+            _log.warning("the tool %s of this program failed", name, exc_info=error)
+            # Its own words may be no more than the name of a missing key.
+            raise RuntimeError(f"{type(error).__name__}: {error}") from error
         text = result if isinstance(result, str) else msgspec.json.encode(result).decode()
         return {"content": [{"type": "text", "text": text}]}
 

@@ -15,6 +15,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from tests.core.cases import cases_of
+from tests.waiting import PATIENCE
 from ua_tui.core.agent.permissions import shell
 from ua_tui.core.agent.permissions.actions import Action
 from ua_tui.core.agent.permissions.rules import Rule
@@ -74,7 +75,7 @@ class Sandbox:
         before = self.files()
         subprocess.run(
             [str(BASH), "-c", command], cwd=self.session, env=self.environment, stdin=subprocess.DEVNULL,
-            capture_output=True, timeout=30, check=False,
+            capture_output=True, timeout=PATIENCE, check=False,
         )  # fmt: skip
         after = self.files()
         effects = [name for name in after if after[name] != before.get(name)] + [

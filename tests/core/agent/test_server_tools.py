@@ -13,7 +13,7 @@ from typing import Any, cast
 import pytest
 
 from tests.core.cases import cases_of
-from tests.waiting import run_ready
+from tests.waiting import run_ready, until
 from ua_tui.core.agent.permissions.actions import OwnServers, is_outbound, is_wrapper
 from ua_tui.core.agent.permissions.addresses import places_in
 from ua_tui.core.agent.permissions.gate import PermissionGate, PermissionReply
@@ -209,14 +209,18 @@ async def test_a_person_is_asked_once_where_a_server_acts(
         asked.request_id,
         PermissionReply(True, input=asked.input | {"answers": {question["question"]: label}}),
     )
-    await asyncio.wait(calls, timeout=0.5)
-    assert said.acts("memory") == ("here" if runs else "outside")
-    later = [event for event in events if isinstance(event, ev.PermissionAsked) and not event.is_question]
+
+    def later() -> list[ev.PermissionAsked]:
+        return [event for event in events if isinstance(event, ev.PermissionAsked) and not event.is_question]
+
     if runs:
-        assert [each.result().scope for each in calls] == ["policy", "policy"]
-        assert later == []
+        assert [(await each).scope for each in calls] == ["policy", "policy"]
+        assert later() == []
     else:
-        assert [event.proposed for event in later] == [["create_entities(entities.name=a)"]] * 2
+        await until(lambda: len(later()) == len(calls))
+        assert [event.proposed for event in later()] == [["create_entities(entities.name=a)"]] * 2
+    assert said.acts("memory") == ("here" if runs else "outside")
+    if not runs:
         gate.cancel_all("over")
 
 
