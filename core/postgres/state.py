@@ -35,7 +35,6 @@ class WorkState:
             `ALIVE_SECONDS`.
         workers: those that the team knows, the one that was seen last first: name, version, how many jobs they run at
             once (`parallel`), and how long ago their last heartbeat was (`silent_seconds`).
-        oldest_seconds: how long the oldest batch waits of which a job waits; None if none does.
         held_seconds: how long nobody claims a job, as the provider refuses requests; 0 if they do.
         schedules: the batches that are submitted again and again, the next one first, with the fields of
             `_SCHEDULE_STATES`; times are in seconds since the epoch, and that at which it did not run is there until
@@ -44,7 +43,6 @@ class WorkState:
 
     jobs: Mapping[str, int]
     workers: tuple[Mapping[str, Any], ...]
-    oldest_seconds: float | None = None
     held_seconds: float = 0.0
     schedules: tuple[Mapping[str, Any], ...] = ()
 
@@ -87,16 +85,12 @@ async def read_work(db: Connection) -> WorkState:
         "SELECT name, version, parallel, greatest(extract(epoch FROM now() - seen_at), 0)::float8 AS silent_seconds"
         " FROM worker ORDER BY seen_at DESC, name",
     )
-    ((oldest, held),) = await rows_of(
-        db,
-        "SELECT (SELECT extract(epoch FROM now() - min(b.submitted_at))::float8 FROM batch_count c"
-        " JOIN batch b ON b.id = c.batch WHERE c.state = 'waiting' AND c.jobs > 0 AND NOT b.paused),"
-        " (SELECT greatest(extract(epoch FROM not_before - now()), 0)::float8 FROM claiming)",
+    ((held,),) = await rows_of(
+        db, "SELECT (SELECT greatest(extract(epoch FROM not_before - now()), 0)::float8 FROM claiming)"
     )
     return WorkState(
         jobs={state: jobs for state, jobs in await rows_of(db, _JOBS, (ALIVE_SECONDS,)) if jobs},
         workers=tuple(row._asdict() for row in workers),
-        oldest_seconds=oldest,
         held_seconds=held,
         schedules=tuple(row._asdict() for row in await rows_of(db, _SCHEDULE_STATES)),
     )

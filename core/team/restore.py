@@ -99,6 +99,7 @@ class SessionMirror:
         self._written: dict[str, str] = {}
         self._task: asyncio.Task[None] | None = None
         self._connection: Connection | None = None
+        self._locking: asyncio.Future[bool | None] | None = None
         self._closed = False
 
     async def start(self) -> Path:
@@ -131,6 +132,9 @@ class SessionMirror:
         if self._task is not None:
             await end_tasks(self._task)
         if self._workspace is not None:
+            if self._locking is not None:
+                # A thread goes on when its task is cancelled, and would lock the folder again.
+                await asyncio.wait([self._locking])
             await asyncio.to_thread(self._workspace.close)
 
     def _handle_loss(self, error: Exception) -> bool:
@@ -151,7 +155,9 @@ class SessionMirror:
             await self._pull_files(connection, session, self._workspace)
             # Somebody may resume it.
             is_over = session.state in _OVER
-            await asyncio.to_thread(self._workspace.close if is_over else self._workspace.lock)
+            locking = asyncio.to_thread(self._workspace.close if is_over else self._workspace.lock)
+            self._locking = asyncio.ensure_future(locking)
+            await asyncio.shield(self._locking)
             await self._wait_for_change(db)
 
     async def _wait_for_change(self, db: Connection) -> None:

@@ -87,16 +87,20 @@ class BatchRun:
             while True:
                 changed.clear()
                 counts, ended, took = await self._ask(partial(self._progress, batch, since))
+                ends = {result.job.id: result.finished or began for result in ended}
+                news = {job for job, end in ends.items() if job not in output.results and end > began}
+                # Some of them may have ended after the counts were read.
+                current = await self._ask(partial(self.store.counts, batch.id)) if news else counts
                 for result in ended:
-                    assert result.finished is not None
-                    if result.job.id not in output.results and result.finished > began:
-                        self.reporter.finished(result, counts)
+                    # A query that is in the file twice is one job.
+                    if result.job.id in news and result.job.id not in output.results:
+                        self.reporter.finished(result, current)
                     output.show(result)
-                    # Another one may have begun to be recorded before the last end.
-                    since = max(since, result.finished - 60.0)
-                if counts != shown:
-                    shown = counts
-                    self.reporter.counts(counts)
+                # Another one may have begun to be recorded before the last end.
+                since = max((since, *(end - 60.0 for end in ends.values())))
+                if current != shown:
+                    shown = current
+                    self.reporter.counts(current)
                 if counts.over == counts.total:
                     return
                 await self._rest(took)

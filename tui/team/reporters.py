@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import sys
 
-from ua_tui.core.events.units import quantity
+from ua_tui.core.events.units import money, quantity
 from ua_tui.core.team.fleet.rows import describe_counts
 from ua_tui.core.team.records import Counts, JobResult, Submitted
 from ua_tui.core.text import clean_line
@@ -27,14 +27,10 @@ def submitted_line(submitted: Submitted, rows: int, *, resumed: int = 0) -> str:
 
 def counts_line(counts: Counts) -> str:
     """The state of a batch in a line."""
-    shown = {
-        "running": counts.running,
-        "needs_you": counts.needs_you,
-        "failed": counts.failed,
-        "cancelled": counts.cancelled,
-    }
+    shown = {name: getattr(counts, name) for name in ("running", "needs_you", "failed", "cancelled")}
     parts = [f"{counts.over:,} of {counts.total:,} finished", *describe_counts(shown)]
-    return " · ".join([*parts, f"${counts.cost_usd:.2f}"])
+    # A model without a price says nothing of what it costs.
+    return " · ".join([*parts, money(counts.cost_usd)] if counts.cost_usd else parts)
 
 
 class Reporter:
@@ -47,7 +43,7 @@ class Reporter:
         """Write how a job ended."""
         reason = f": {result.error}" if result.error else ""
         query = clean_line(result.job.query, 80)
-        self.line(f"{counts_line(counts)} | {result.job.number}. {query} {result.state}{reason}")
+        self.line(f"{counts_line(counts)} | line {result.job.number}: {query}: {result.state}{reason}")
 
     def line(self, text: str) -> None:
         """Write something else that a person should know."""

@@ -175,7 +175,7 @@ class DatabaseSessions:
         poll_at = time.monotonic() + POLL_SECONDS
         ids: set[str] = set()
         jobs: set[str] = set()
-        read_at, counts = 0.0, False
+        read_at, counts = -math.inf, False
         while (now := time.monotonic()) < until:
             due = poll_at if not (ids or jobs) else min(poll_at, read_at + _AT_MOST_EVERY)
             async for notice in connection.notifies(timeout=max(0.0, due - now), stop_after=1):

@@ -20,7 +20,7 @@ from ua_tui.core.view.activity import Activity
 _LONGEST = 300
 _TAIL = 256 << 10
 
-_STATES: dict[str, FleetState] = {"finished": "done", "stopped": "cancelled", "running": "running"}
+_STATES: dict[str, FleetState] = {"finished": "done", "stopped": "stopped", "running": "running"}
 
 
 class JournalActivity:

@@ -11,7 +11,8 @@ from ua_tui.core.postgres.state import ALIVE_SECONDS
 from ua_tui.core.team.records import Counts
 
 FleetState = Literal[
-    "needs_you", "running", "starting", "idle", "lost", "waiting", "held", "done", "failed", "cancelled", "crashed"
+    "needs_you", "running", "starting", "idle", "lost", "waiting", "held", "done", "failed", "cancelled", "stopped",
+    "crashed",
 ]  # fmt: skip
 WORDS: dict[FleetState, str] = {each: each for each in get_args(FleetState)} | {
     "needs_you": "needs you", "held": "paused",
@@ -19,7 +20,7 @@ WORDS: dict[FleetState, str] = {each: each for each in get_args(FleetState)} | {
 """What each state is called, in the order in which a person looks for them."""
 MOST_FINISHED = 500
 """How many finished sessions are listed, the newest ones."""
-OVER: frozenset[FleetState] = frozenset(("done", "failed", "cancelled", "crashed"))
+OVER: frozenset[FleetState] = frozenset(("done", "failed", "cancelled", "stopped", "crashed"))
 _ORDER: dict[FleetState, int] = {
     "needs_you": 0, "running": 1, "starting": 1, "lost": 1, "idle": 2, "waiting": 3, "held": 3,
 }  # fmt: skip

@@ -5,6 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 import psycopg
 import pytest
 
+from tests.core.team.stores import WAITS
 from tests.postgres_server import Cluster, Database
 from tests.waiting import PATIENCE, wait_until
 from ua_tui.core.errors import TeamError
@@ -92,11 +93,10 @@ def test_what_a_database_of_version_seven_has_of_sessions_stays(cluster: Cluster
 def test_what_a_worker_of_version_seven_writes_during_the_migration_stays(cluster: Cluster) -> None:
     database = database_of_version(cluster, 7)
     database.execute(OF_VERSION_7)
-    waits = "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
     with psycopg.connect(database.url) as worker, ThreadPoolExecutor() as threads:
         worker.execute("INSERT INTO ua_tui.journal VALUES ('t', 2, '[]')")
         migrating = threads.submit(migrate, Address.parse(database.url))
-        wait_until(lambda: database.execute(waits))
+        wait_until(lambda: database.execute(WAITS))
         worker.commit()
         assert migrating.result(PATIENCE) == SINCE_7
     stored = "SELECT convert_from(data, 'UTF8') FROM piece WHERE session = 't' ORDER BY start"

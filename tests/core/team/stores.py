@@ -6,6 +6,8 @@ from tests.postgres_server import Database
 from ua_tui.core.team.records import SessionId
 
 SESSION = SessionId(id="s1", job="j1")
+WAITS = "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+"""Whether somebody waits for a lock in this database; the others of the server are those of other tests."""
 
 
 def add_session(database: Database, session: SessionId = SESSION, *, owner: str = "owner") -> None:

@@ -194,7 +194,7 @@ async def test_an_action_runs_once_the_database_is_back(team_database: Database)
         "CREATE TRIGGER no_space BEFORE INSERT ON action FOR EACH ROW EXECUTE FUNCTION no_space()"
     )
     beginning = asyncio.create_task(ledger.begin(SEND, "t1", never))
-    await until_in_thread(lambda: team_database.execute("SELECT last_value FROM attempts") == [(2,)])
+    await until_in_thread(lambda: team_database.execute("SELECT last_value FROM attempts") >= [(2,)])
     assert not beginning.done()
     team_database.execute("DROP TRIGGER no_space ON action")
     assert await asyncio.wait_for(beginning, PATIENCE) == []

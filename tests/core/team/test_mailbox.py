@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from tests.core.cases import cases_of
-from tests.core.team.stores import SESSION, add_session, take_over
+from tests.core.team.stores import SESSION, WAITS, add_session, take_over
 from tests.postgres_server import Cluster, Database
 from tests.tcp_proxy import TcpProxy
 from tests.waiting import PATIENCE, run_ready, until, until_in_thread, wait_until
@@ -43,7 +43,6 @@ CASES = cases_of(__file__)
 ASKED = PermissionAsked(request_id="r1", tool_name="mcp__mail__send", input={"to": "Ann"})
 QUESTION = make_question(SESSION, ASKED)
 YES, INTERRUPT = Answer(request="r1", allow=True), Command(kind="interrupt")
-WAITS = "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
 CLIENTS = (
     "SELECT count(*) FROM pg_stat_activity"
     " WHERE datname = current_database() AND backend_type = 'client backend' AND pid <> pg_backend_pid()"
@@ -62,6 +61,12 @@ class Store:
     taken_over: Callable[[SessionId], SessionId]
     kept: Callable[[], object]
     forge: Callable[[str], object]
+
+
+@pytest.fixture(autouse=True)
+def patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A mailbox that is closed marks what was taken, for which a busy machine takes longer."""
+    monkeypatch.setattr(mailbox_module, "_LAST_S", PATIENCE)
 
 
 @pytest.fixture(params=["postgres", "folder"])

@@ -10,6 +10,8 @@ import shutil
 import threading
 import weakref
 from collections.abc import Iterator
+from contextlib import closing
+from itertools import takewhile
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -92,14 +94,21 @@ async def test_an_event_is_in_the_database_and_announced_at_once(
                 assert notice.payload == "session s1"
                 assert len(stored_lines(team_database)) == number + 2
             assert await session.replica.flush(PATIENCE)
+            # After this one nothing hurries the copy any more.
+            session.publish(ev.QueryReceived(query_id="r", text="go"))
+            await asyncio.to_thread(lambda: next(db.notifies(timeout=PATIENCE)))
+            await until(session.replica._idle.is_set)
             # Events that come during the pause after a write are announced together.
             monkeypatch.setattr("ua_tui.core.team.replica._PAUSE_S", 3600.0)
             for number in range(100):
                 session.publish(ev.QueryReceived(query_id=f"r{number}", text="go"))
                 await run_ready()
             assert await session.replica.drain(PATIENCE) == ""
-            assert len(stored_lines(team_database)) == 104
-            assert 1 <= len(list(db.notifies(timeout=0))) <= 3
+            assert len(stored_lines(team_database)) == 105
+            # What this connection says itself comes after all that was announced before.
+            db.execute("NOTIFY ua_tui, 'all'")
+            with closing(db.notifies(timeout=PATIENCE)) as notices:
+                assert 1 <= len(list(takewhile(lambda notice: notice.payload != "all", notices))) <= 3
 
 
 async def test_a_cut_connection_is_bridged(tmp_path: Path, team_database: Database, proxy: TcpProxy) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import os
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ from tests.core.cases import cases_of
 from tests.core.team.copied_session import CopiedSession, copied_session
 from tests.postgres_server import Cluster, Database
 from tests.tcp_proxy import TcpProxy
-from tests.waiting import PATIENCE, until_in_thread
+from tests.waiting import PATIENCE, run_ready, until_in_thread
 from ua_tui.core.errors import TeamError
 from ua_tui.core.events.types import ArtifactSaved, QueryReceived, SessionFinished
 from ua_tui.core.history.session import runs_elsewhere
@@ -268,6 +269,32 @@ async def test_a_mirror_follows_a_session_and_notices_its_end(
     assert await later.start() == folder
     assert journal.read_bytes() == anew
     await later.close()
+
+
+async def test_a_mirror_that_is_closed_while_it_locks_its_folder_leaves_it_free(
+    tmp_path: Path, team_database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lock = Workspace.lock
+    locks, may_lock, locked = threading.Event(), threading.Event(), threading.Event()
+
+    def lock_late(workspace: Workspace) -> None:
+        locks.set()
+        assert may_lock.wait(PATIENCE)
+        lock(workspace)
+        locked.set()
+
+    async with copied_session(tmp_path / "a", team_database) as session:
+        await fill(session)
+        monkeypatch.setattr(Workspace, "lock", lock_late)
+        mirror = SessionMirror(Address.parse(team_database.url), "s1")
+        folder = await mirror.start()
+        await until_in_thread(locks.is_set)
+        closing = asyncio.create_task(mirror.close())
+        await run_ready()
+        may_lock.set()
+        await closing
+        await until_in_thread(locked.is_set)
+        assert not runs_elsewhere(folder)
 
 
 async def test_a_mirror_connects_again(

@@ -20,7 +20,7 @@ from tests.core.team.jobs.batches import QUICK, address_of, working
 from tests.postgres_server import Cluster, Database
 from tests.tcp_proxy import TcpProxy
 from tests.tui.fixture_types import Output, Patch
-from tests.waiting import PATIENCE, ManualClock, until
+from tests.waiting import PATIENCE, ManualClock, until, until_in_thread
 from ua_tui.core.errors import CredentialsError
 from ua_tui.core.postgres import connection
 from ua_tui.core.postgres.address import Address
@@ -156,6 +156,28 @@ async def test_the_workers_of_a_team_run_a_batch_while_the_command_follows(
     assert "2 of 2 finished" in err
 
 
+async def test_the_progress_counts_the_jobs_that_it_names(
+    queries: Path, team_database: Database, capsys: Output, monkeypatch: Patch
+) -> None:
+    read_results = PostgresJobs.results
+
+    async def results_after_the_end(
+        store: PostgresJobs, batch_id: str, ended_after: float | None = None
+    ) -> AsyncIterator[JobResult]:
+        await until_in_thread(
+            lambda: team_database.execute("SELECT id FROM job WHERE finished_at IS NULL") == []
+        )
+        async for result in read_results(store, batch_id, ended_after):
+            yield result
+
+    monkeypatch.setattr(PostgresJobs, "results", results_after_the_end)
+    runner = Runner()
+    async with working(address_of(team_database), runner, beat=QUICK):
+        assert await run(queries, runner, address=address_of(team_database)) == 0
+    lines = [line for line in capsys.readouterr().err.splitlines() if "|" in line]
+    assert [line.split(" · ")[0] for line in lines] == ["2 of 2 finished"] * 2
+
+
 async def test_a_batch_of_a_team_runs_again_as_another_run_of_its_name(
     queries: Path, team_database: Database, capsys: Output
 ) -> None:
@@ -266,10 +288,10 @@ def proxied(
     name = cluster.make_role(f"p{uuid4().hex[:8]}", "word")
     grant(address_of(team_database), name)
     monkeypatch.setenv("PGPASSWORD", "word")
-    monkeypatch.setattr(connection, "_LENDING_S", 2.0)
+    monkeypatch.setattr(connection, "_LENDING_S", 5.0)
     for module in (connection, postgres_jobs):
-        monkeypatch.setattr(module, "ANSWER_S", 2.0)
-    monkeypatch.setattr(connection, "_ANSWER_MS", 2_000)
+        monkeypatch.setattr(module, "ANSWER_S", 5.0)
+    monkeypatch.setattr(connection, "_ANSWER_MS", 5_000)
     monkeypatch.setattr(batch, "_RETRY_SECONDS", 0.05)
     with TcpProxy("127.0.0.1", cluster.port) as proxy:
         yield proxy, Address.parse(proxy.url(cluster.tcp(team_database.name, name)))
@@ -410,7 +432,7 @@ def test_the_line_of_a_terminal_changes_in_place(capsys: Output) -> None:
     reporter.line("something")
     reporter.close()
     err = capsys.readouterr().err
-    assert err.endswith("\r\x1b[K1 of 2 finished · $0.00\n")
+    assert err.endswith("\r\x1b[K1 of 2 finished\n")
     assert "something\n" in err
     counts = Counts(waiting=184, running=3, needs_you=1, done=12, cost_usd=0.42)
     assert counts_line(counts) == "12 of 200 finished · 1 needs you · 3 running · $0.42"

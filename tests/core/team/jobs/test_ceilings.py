@@ -16,6 +16,7 @@ from psycopg import errors
 
 from tests.core.team.jobs.batches import address_of, batch_with, jobs_of, open_jobs
 from tests.core.team.jobs.test_people import people
+from tests.core.team.stores import WAITS
 from tests.postgres_server import Cluster, Database
 from tests.waiting import until_in_thread
 from ua_tui.core.postgres.schema import limit
@@ -132,8 +133,7 @@ async def test_two_who_submit_at_once_do_not_pass_the_ceiling_together(team: Tea
     with team.member() as db, db.transaction():
         db.execute(add, ("first",))
         second.start()
-        waits = "SELECT count(*) FROM pg_locks WHERE NOT granted"
-        await until_in_thread(lambda: not second.is_alive() or team.database.execute(waits) != [(0,)])
+        await until_in_thread(lambda: not second.is_alive() or team.database.execute(WAITS))
     second.join()
     assert (len(refused), team.database.execute("SELECT id FROM job")) == (1, [("first",)])
 
@@ -300,8 +300,7 @@ async def test_a_job_that_is_answered_while_it_is_parked_goes_on(team: Team, ask
     with psycopg.connect(team.database.url, options="-c search_path=ua_tui") as worker:
         worker.execute(PARK, asking)
         answering.start()
-        waits = "SELECT count(*) FROM pg_locks WHERE NOT granted"
-        await until_in_thread(lambda: not answering.is_alive() or team.database.execute(waits) != [(0,)])
+        await until_in_thread(lambda: not answering.is_alive() or team.database.execute(WAITS))
     answering.join()
     assert team.database.execute("SELECT state, error FROM job") == [("waiting", None)]
 
@@ -312,7 +311,7 @@ async def test_who_fails_the_jobs_of_a_batch_without_money_waits_for_nobody(team
     await team.ann.submit(batch, jobs)
     team.database.execute("UPDATE batch SET charged_usd = 1")
     url = team.database.url
-    options = "-c search_path=ua_tui -c lock_timeout=1ms"
+    options = "-c search_path=ua_tui -c lock_timeout=500ms"
     with psycopg.connect(url, options=options) as other, psycopg.connect(url, options=options) as worker:
         # Another worker has claimed it, and will want its batch.
         other.execute("SELECT FROM job WHERE id = %s FOR NO KEY UPDATE", (jobs[2].id,))
@@ -327,12 +326,11 @@ async def test_who_submits_again_locks_jobs_before_their_batch(team: Team) -> No
     batch = batch_with(jobs, limit=1)
     await team.ann.submit(batch, jobs)
     assert await team.operations.change("cancel", [batch.id]) == 2
-    options = "-c search_path=ua_tui -c lock_timeout=1ms"
+    options = "-c search_path=ua_tui -c lock_timeout=500ms"
     with psycopg.connect(team.database.url, options=options) as other:
         other.execute("SELECT FROM job WHERE id = %s FOR NO KEY UPDATE", (jobs[0].id,))
         submitting = asyncio.create_task(team.ann.submit(batch, jobs, retry_failed=True))
-        waits = "SELECT count(*) FROM pg_locks WHERE NOT granted"
-        await until_in_thread(lambda: team.database.execute(waits) != [(0,)])
+        await until_in_thread(lambda: team.database.execute(WAITS))
         other.execute("SELECT FROM batch FOR NO KEY UPDATE")
     assert (await submitting).reopened == 2
 

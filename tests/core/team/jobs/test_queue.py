@@ -523,10 +523,11 @@ async def test_a_storm_of_refusals_lets_the_whole_team_pause_and_fails_no_job(
     async with open_jobs(team_database) as store:
         batch = batch_with(jobs)
         await store.submit(batch, jobs)
+        ((before,),) = team_database.execute("SELECT now()")
         async with working(address_of(team_database), run, parallel=1) as (_, lines):
             await until(lambda: any("by no worker of the team" in line for line in lines))
-            paused = "SELECT count(*) FROM claiming WHERE not_before > now() + interval '50 s'"
-            await until_in_thread(lambda: team_database.execute(paused) == [(1,)])
+            paused = "SELECT count(*) FROM claiming WHERE not_before > %s + interval '50 s'"
+            await until_in_thread(lambda: team_database.execute(paused, before) == [(1,)])
             other = await store.add_worker("other", "1", 1)
             assert await store.claim(other, "other") is None
             # It is handed back after the pause has begun.
