@@ -129,20 +129,16 @@ class McpObservation(Observation, frozen=True, kw_only=True, tag="mcp"):
     """A result of a tool of an MCP server."""
 
     server: str
-    structured: Any = None
 
 
 class NativeObservation(Observation, frozen=True, kw_only=True, tag="native"):
     """A result of one of the agent's own built-in tools."""
 
-    structured: Any = None
-
 
 class FileWriteObservation(McpObservation, frozen=True, kw_only=True, tag="file_write"):
-    """A file was written; `path` as the tool names it, `bytes_written` if the tool states it."""
+    """A file was written; `path` as the tool names it."""
 
     path: str
-    bytes_written: int | None = None
 
 
 class SearchObservation(McpObservation, frozen=True, kw_only=True, tag="search"):

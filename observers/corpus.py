@@ -64,8 +64,7 @@ class Corpus:
         if result.observation.has_error:
             is_reader = self.wants(result.call) is Interest.SURE
             return Outcome(rejected=int(is_reader), note="no article: the call failed")
-        structured = getattr(result.observation, "structured", None)
-        readings = read_pages(result.call, texts, structured, context.workspace, moment)
+        readings = read_pages(result.call, texts, context.workspace, moment)
         left_out = sum(reading.failed + reading.missing for reading in readings)
         notes = _left_out(readings)
         if not any(reading.pages for reading in readings):

@@ -112,11 +112,10 @@ def _claimed(result: ToolResult, context: ObserverContext) -> Iterator[str]:
     """The paths that the call or its result name as outputs, the most likely first."""
     yield from _paths_in(result.call.input)
     decoded = decode_texts(texts_of(result, context.workspace))
-    values = [*decoded.values, getattr(result.observation, "structured", None)]
     only_reads = _ONLY_READS.intersection(words_of(short_name(result.call.name)))
     # A result may repeat the names of the files that were read.
     read = {each for each in result.call.input.values() if isinstance(each, str)}
-    for inner in _objects_in(values):
+    for inner in _objects_in([*decoded.values]):
         yield from (
             path for path in _paths_in(inner, _VAGUE_KEYS if only_reads else _RESULT_KEYS) if path not in read
         )

@@ -84,7 +84,7 @@ class SearchResults:
         call = result.call
         moment = moment_of(result, context)
         texts = texts_of(result, context.workspace)
-        decoded = _decoded(result, texts)
+        decoded = decode_texts(texts)
         found = recognise(call, decoded, moment).pages
         pages = [page for page in found if page.kind != UNREAD]
         unread = [page.scope.tool for page in found if page.kind == UNREAD]
@@ -111,7 +111,7 @@ def explain(result: ToolResult, context: ObserverContext) -> list[str]:
     lines = [f"{plain_text(call.name)[:100]} {_NAMED[policy]}."]
     if policy is Policy.NEVER:
         return lines
-    decoded = _decoded(result, texts_of(result, context.workspace))
+    decoded = decode_texts(texts_of(result, context.workspace))
     if decoded.problem is not None:
         lines.append(f"The result cannot be read: {decoded.problem}.")
     elif not decoded.values:
@@ -150,15 +150,6 @@ def _may_be_saved(page: ResultPage, context: ObserverContext) -> bool:
     # A call of several tools may not say which of them an answer is from.
     may_search = page.scope.policy is Policy.SEARCH or is_multi_execute(page.scope.name)
     return may_search and rows_are_public(page.items, [row["url"] for row in page.rows])
-
-
-def _decoded(result: ToolResult, texts: list[str]) -> Decoded:
-    """What the texts of a result hold, or else what its tool returned as data beside them."""
-    decoded = decode_texts(texts)
-    structured = getattr(result.observation, "structured", None)
-    if not decoded.values and isinstance(structured, dict | list):
-        return Decoded(values=(structured,), prose=decoded.prose)
-    return decoded
 
 
 def _keep_raw(

@@ -29,8 +29,8 @@ def store_large_result(
     One that takes more than `INLINE_LIMIT` bytes as JSON has its content written to `tool_results/`, as a JSON
     list of content blocks, packed above 1 MiB; both observations name the file in `stored_at`, and their error
     is cut to 2,048 characters. The one for events has previews of the text blocks, together at most 16,384
-    characters, each with a notice of how much was left out, the first pictures as far as they fit, and no
-    structured content. When the file cannot be written the preview travels alone.
+    characters, each with a notice of how much was left out, and the first pictures as far as they fit. When the file
+    cannot be written the preview travels alone.
 
     Takes time in proportion to the result: call it in a thread.
     """
@@ -53,10 +53,7 @@ def store_large_result(
     # Both get the same error: observers name their files by it, live and in a replay.
     reason = None if observation.error is None else preview(observation.error, 2 << 10, redactor)
     whole = msgspec.structs.replace(observation, stored_at=stored_at, error=reason)
-    changes: dict[str, object] = {"content": _previews(observation.content, redactor)}
-    if hasattr(observation, "structured"):
-        changes["structured"] = None
-    return whole, msgspec.structs.replace(whole, **changes)
+    return whole, msgspec.structs.replace(whole, content=_previews(observation.content, redactor))
 
 
 def _weight(observation: AnyObservation) -> int:

@@ -196,24 +196,17 @@ def interest_in(call: ToolCall) -> Interest:
 
 
 def read_pages(
-    call: ToolCall, texts: Sequence[str], structured: Any, workspace: Workspace | None, now: datetime
+    call: ToolCall, texts: Sequence[str], workspace: Workspace | None, now: datetime
 ) -> list[PageReading]:
-    """The pages in the texts of a result, or in its structured content if it has no text.
-
-    Those of the toolkit's crawler are in files of the `workspace`.
-    """
+    """The pages in the texts of a result; those of the toolkit's crawler are in files of the `workspace`."""
     name = short_name(call.name)
-    has_text = any(texts) or not isinstance(structured, dict | list)
     if name == CRAWLER or is_multi_execute(call.name):
-        values: Sequence[Any] = decode_texts(texts).values if has_text else [structured]
+        values = decode_texts(texts).values
         if name == CRAWLER:
             return [_of_crawler(name, value, workspace) for value in values]
         return [reading for value in values for reading in _of_several(call, value, now)]
     is_known = reads_pages(call.name) or is_web_reader(call.name)
-    if has_text:
-        reading = _of_reader(name, call.input, texts, now, is_known=is_known)
-    else:
-        reading = _of_values(name, call.input, [structured], now, is_known=is_known)
+    reading = _of_reader(name, call.input, texts, now, is_known=is_known)
     return [reading if is_known else _without_short_pages(reading)]
 
 

@@ -35,7 +35,7 @@ def test_written_lines_follow_the_schema_and_wrong_ones_do_not() -> None:
     jsonschema.Draft202012Validator.check_schema(schema)
     validator = jsonschema.Draft202012Validator(json.loads(json.dumps(schema)))
     seen = SearchObservation(
-        tool_name="n", tool_use_id="t", server="s", structured={"a": 1},
+        tool_name="n", tool_use_id="t", server="s",
         content=(TextContent("a"), ImageContent("AA==")),
     )  # fmt: skip
     for event in [

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.descriptors import open_files
 from ua_tui.core.storage.regular_file import NotRegular, open_regular
 
 
@@ -17,11 +18,11 @@ def test_only_a_regular_file_is_opened_and_nothing_is_waited_for(tmp_path: Path)
         with os.fdopen(open_regular(tmp_path / path, follow=follow)) as file:
             assert file.read() == "text"
     for path, is_kind in (("pipe", stat.S_ISFIFO), ("", stat.S_ISDIR)):
-        before = len(os.listdir("/proc/self/fd"))
+        before = open_files()
         with pytest.raises(NotRegular, match="not a regular file") as caught:
             open_regular(tmp_path / path)
         assert is_kind(caught.value.mode)
-        assert len(os.listdir("/proc/self/fd")) == before
+        assert not open_files() - before
     with pytest.raises(OSError, match="symbolic links"):
         open_regular(tmp_path / "link")
     with pytest.raises(FileNotFoundError):

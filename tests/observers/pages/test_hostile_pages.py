@@ -44,7 +44,7 @@ VALUES = st.recursive(
 def test_any_result_of_a_reader_is_survived(text: str) -> None:
     for asked in ([ONE], [ONE, "https://site2.example/"]):
         call = ToolCall(tool_use_id="t", name=SCRAPE, input={"urls": asked})
-        for reading in read_pages(call, [text], None, None, NOON):
+        for reading in read_pages(call, [text], None, NOON):
             assert all(page.url.startswith("http") and page.content.strip() for page in reading.pages)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.observers.conftest import pages_found
-from ua_tui.core.observation import NativeObservation, ToolCall, ToolResult
+from ua_tui.core.observation import ToolCall, ToolResult
 from ua_tui.observers.base import Interest, ObserverContext, Outcome
 from ua_tui.observers.search_results import SearchResults, explain
 
@@ -183,18 +183,6 @@ def test_a_url_seen_before_is_marked_and_not_listed_again(context: ObserverConte
     assert [found.get("duplicate", False) for found in artifact["results"]] == [True, False, True]
     assert (artifact["duplicates"], outcome.duplicates) == (2, 2)
     assert len(context.workspace.read("search_results/urls.txt").split()) == 2
-
-
-def test_native_search_with_structured_results(context: ObserverContext) -> None:
-    structured = {
-        "query": "q",
-        "results": [{"tool_use_id": "s", "content": [{"title": "T", "url": "https://a.example/"}]}, "prose"],
-    }
-    call = ToolCall(tool_use_id="t", name="WebSearch", input={"query": "q"})
-    observation = NativeObservation(tool_name="WebSearch", tool_use_id="t", structured=structured)
-    (artifact,) = pages_found(context, ToolResult(call=call, observation=observation))
-    assert artifact["query"] == "q"
-    assert artifact["results"][0]["url"] == "https://a.example/"
 
 
 @pytest.mark.slow

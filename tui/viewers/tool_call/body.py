@@ -17,8 +17,6 @@ from ua_tui.core.events.types import ToolCallStarted
 from ua_tui.core.events.units import quantity, size, tokens
 from ua_tui.core.observation import (
     ImageContent,
-    McpObservation,
-    NativeObservation,
     Observation,
     SubagentObservation,
     TextContent,
@@ -224,12 +222,7 @@ def _result(
                 continue
             yield Part(_block(block.text, markdown=markdown, as_text=as_text), apart=not is_empty)
             is_empty = False
-    structured = (
-        observation.structured if isinstance(observation, McpObservation | NativeObservation) else None
-    )
-    if is_empty and structured is not None:
-        yield Part(_json_or_text(_encode(structured), as_text=as_text, tables=True))
-    elif is_empty:
+    if is_empty:
         yield Part(_text("Empty.", role="dim"))
 
 
@@ -407,7 +400,7 @@ def _page_forms(call: ToolCall, text: str) -> list[Body]:
 
     if call.name.endswith(f"__{CRAWLER}") or not interest_in(call):
         return []
-    readings = read_pages(call, [text], None, None, datetime.now(UTC))
+    readings = read_pages(call, [text], None, datetime.now(UTC))
     pages = [msgspec.structs.asdict(page) for reading in readings for page in reading.pages]
     form = _article_form({"type": "article", **pages[0]} if len(pages) == 1 else {"articles": pages})
     return [form] if form is not None else []
