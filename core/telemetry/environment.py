@@ -15,7 +15,8 @@ from msgspec.structs import replace
 from ua_tui.core.text import clean_line
 
 _HTTP = "http/protobuf"
-_EXPORT_EVERY_MS = "1000"
+_EXPORT_EVERY_MS, _LAST_EXPORT_MS = "1000", "4000"
+"""The agent is ended when it has not ended after 5 seconds."""
 
 
 class Exports(msgspec.Struct, frozen=True, kw_only=True):
@@ -85,6 +86,7 @@ def agent_environment(relay: str, parent: str) -> dict[str, str]:
         "OTEL_METRICS_EXPORTER": "none",
         "OTEL_LOGS_EXPORTER": "none",
         "OTEL_TRACES_EXPORT_INTERVAL": _EXPORT_EVERY_MS,
+        "CLAUDE_CODE_OTEL_SHUTDOWN_TIMEOUT_MS": _LAST_EXPORT_MS,
         "TRACEPARENT": parent,
         "OTEL_TRACES_EXPORTER": "otlp",
         "OTEL_EXPORTER_OTLP_PROTOCOL": _HTTP,

@@ -115,7 +115,7 @@ class UaTuiApp(BaseApp):
         self._session: SessionPort | None = None
         self._early_state = "starting"
         self._commands_read = False
-        self._copy_pressed_at = 0.0
+        self._copy_pressed_at = float("-inf")
         self.feed = EventFeed(self._on_handler_failure)
         self.pump = EventPump(self.call_later, self.feed.handle)
         self.pump.pause()

@@ -27,10 +27,11 @@ def unmarked(source: str) -> str:
     if len(source) > _LONGEST:
         return clean(source)
     known = definitions(source)[:_DEFINITIONS]
-    end = time.monotonic() + _MOST_SECONDS
+    # Processor time: a busy machine writes the same.
+    end = time.thread_time() + _MOST_SECONDS
     parts: list[str] = []
     for chunk in blocks_of(source):
-        if len(chunk.source) > _LONGEST_BLOCK or time.monotonic() > end:
+        if len(chunk.source) > _LONGEST_BLOCK or time.thread_time() > end:
             text = clean(chunk.source[chunk.opener :]).strip("\n")
         else:
             text = _unmarked_block(chunk.source, known)

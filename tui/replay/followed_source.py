@@ -13,16 +13,13 @@ from ua_tui.core.history.session import PastSession, runs_elsewhere
 from ua_tui.core.storage.workspace import JOURNAL
 from ua_tui.core.team.fleet.followed_session import FollowedSession
 from ua_tui.core.text import clean_line
-from ua_tui.tui.panes.status.bar import StatusLine
 from ua_tui.tui.replay.past_source import UNCHANGED, PastSource
-from ua_tui.tui.replay.status import STATES
+from ua_tui.tui.replay.status import RUNNING
 
 if TYPE_CHECKING:
     from ua_tui.core.events.types import Event
-    from ua_tui.core.settings.model import Settings
     from ua_tui.core.team.mailbox import Mailbox
     from ua_tui.core.team.restore import SessionMirror
-    from ua_tui.core.view.session import SessionView
     from ua_tui.tui.app.app import UaTuiApp
     from ua_tui.tui.replay.loader import SessionLoader
 
@@ -54,6 +51,7 @@ class FollowedSource(PastSource):
         owner: str = "",
     ) -> None:
         super().__init__(None, from_list=True)
+        self._status.unread = RUNNING
         self._place = place
         self._id = id
         self._mailbox = mailbox
@@ -66,13 +64,6 @@ class FollowedSource(PastSource):
             self.idle_actions = ("restart", *UNCHANGED)
         self.is_live = asyncio.Event()
         """Set when the questions of the session are shown, and what happens in it is followed."""
-
-    def make_status(self, settings: Settings, view: SessionView) -> StatusLine:
-        """Make the status line, which says how to get back."""
-        self._status.unread = STATES["running"]
-        line = super().make_status(settings, view)
-        line.quits = ("quit", "back")
-        return line
 
     async def open(self, host: UaTuiApp) -> None:
         """Get the folder of the session, then show it."""

@@ -23,7 +23,7 @@ def past_message(stats: SessionStats, unsent: Sequence[str]) -> AppMessage | Non
     if stats.read >= 1.0 and not stats.events:
         return AppMessage("⊘", Tone.WARNING, "The journal of this session has no events.", details, TOPIC)
     match stats.state:
-        case "finished":
+        case "finished" | "stopped":
             # That it is a past session stands in the prompt.
             lines = (*folder, *details)
             return AppMessage("·", Tone.QUIET, lines[0], lines[1:], TOPIC) if lines else None

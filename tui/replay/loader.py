@@ -155,7 +155,7 @@ class SessionLoader:
         """
         shown, twins = self._panes, self._panes.twins()
         feed = EventFeed(self._report_failure, (*twins.lists, twins.origins))
-        reported_at = 0.0
+        reported_at = float("-inf")
         # The objects made here stay; a collector that visited them would take longer and longer.
         pause_collection()
         try:

@@ -55,8 +55,11 @@ class PastSource(SessionSource):
         """Set when the whole session is on the screen."""
 
     def make_status(self, settings: Settings, view: SessionView) -> StatusLine:
-        """Make the status line."""
-        return StatusLine(StatusFacts(view), self._status)
+        """Make the status line, which says how to get back to a list."""
+        line = StatusLine(StatusFacts(view), self._status)
+        if self.closes_on_escape:
+            line.quits = ("quit", "back")
+        return line
 
     async def open(self, host: UaTuiApp) -> None:
         """Show the end of the session, then all of it, then what still happens in it."""

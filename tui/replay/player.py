@@ -74,6 +74,7 @@ class Player:
         self._stop = len(recording) if until is None else until
         self._offset, self._since = 0.0, clock()
         self._wanted: int | None = None
+        self._going: int | None = None
         self._requested = asyncio.Event()
         self._is_idle = False
         self._replay = recording.moment(0)[1]
@@ -166,7 +167,8 @@ class Player:
 
     def step(self, kind: MarkKind, direction: int) -> bool:
         """Go to the next event of a kind, or the previous one, and pause there; returns False if there is none."""
-        here = self.position if self._wanted is None else self._wanted
+        # On from where an earlier request leads.
+        here = next((each for each in (self._wanted, self._going) if each is not None), self.position)
         found = self.recording.next(kind, here, direction)
         if found is None:
             return False
@@ -190,7 +192,9 @@ class Player:
         while True:
             self._requested.clear()
             if self._wanted is not None:
-                await self._go_to(self._wanted)
+                self._going, self._wanted = self._wanted, None
+                await self._go_to(self._going)
+                self._going = None
             elif self.is_playing:
                 await self._play()
             else:
@@ -258,7 +262,6 @@ class Player:
 
     async def _go_to(self, target: int) -> None:
         """Show a moment: its end first if a lot happened before it."""
-        self._wanted = None
         if self.is_complete and 0 <= target - self.position <= AT_ONCE:
             await self._advance(target)
             self._arrive(target)

@@ -8,11 +8,7 @@ from ua_tui.core.history.stats import SessionStats
 from ua_tui.tui.panes.status.facts import StatusFacts, money
 from ua_tui.tui.panes.status.layout import KEPT, Cell, cell, short_count, short_model, short_time
 
-STATES = {
-    "finished": "· past session · finished",
-    "crashed": "· past session · crashed",
-    "running": "… running elsewhere · followed",
-}
+PAST, RUNNING = "· past session", "… running elsewhere · followed"
 
 
 class PastStatus:
@@ -25,7 +21,7 @@ class PastStatus:
     """
 
     def __init__(self) -> None:
-        self.unread = "· past session"
+        self.unread = PAST
         self.stats: SessionStats | None = None
         self.read = 0.0
 
@@ -38,8 +34,9 @@ class PastStatus:
         stats = self.stats
         if stats is None:
             return [cell(self.unread, KEPT)]
+        text = RUNNING if stats.state == "running" else f"{PAST} · {stats.state}"
         style = {"crashed": "$warning", "running": "$accent"}.get(stats.state, "$text-muted")
-        cells = [Cell(Content.styled(STATES[stats.state], style), 100)]
+        cells = [Cell(Content.styled(text, style), 100)]
         if stats.setup.demo:
             cells.insert(0, Cell(Content.styled(" DEMO ", "bold $warning reverse"), 99))
         if self.read < 1.0:

@@ -18,6 +18,7 @@ _PASSED = (
     "DESKTOP_SESSION KDE_FULL_SESSION KDE_SESSION_VERSION WSL_DISTRO_NAME WSL_INTEROP TMUX TMUX_PANE TMUX_TMPDIR"
 )
 _NO_DESKTOP = "No desktop session"
+_FAILS_WITHIN = 3.0
 
 
 class NoDesktop(UniversalAgentError):
@@ -92,7 +93,7 @@ def start(path: Path, environment: Mapping[str, str], platform: str = sys.platfo
     except OSError as error:
         raise NoDesktop(_with_path(f"{program} cannot be started: {error.strerror}.", path)) from error
     try:
-        code = process.wait(3.0)
+        code = process.wait(_FAILS_WITHIN)
     except subprocess.TimeoutExpired:
         # Some openers run as long as the program they start; wait for them, to leave no zombie.
         threading.Thread(target=process.wait, name="opener", daemon=True).start()

@@ -10,10 +10,13 @@ from textual.pilot import Pilot
 from tests.tui.app_host import opened, settled, shown
 from tests.tui.fakes import make_app, make_session
 from tests.tui.files_host import screen_text
+from tests.tui.tree_host import cursor
 from tests.waiting import until
 from ua_tui.core.events.types import ObserverFinished, ObserverStarted
 from ua_tui.tui.app.app import UaTuiApp
+from ua_tui.tui.panes.workspace.pane import WorkspacePane
 from ua_tui.tui.screens.application.help import HelpScreen
+from ua_tui.tui.screens.files.viewer import ViewerScreen
 from ua_tui.tui.terminal.output_filter import ControlFilter
 
 PANES = ("conversation", "trace", "observers", "workspace")
@@ -184,11 +187,10 @@ async def test_enter_on_a_file_opens_it_and_enter_on_a_run_goes_to_its_file(tmp_
         session.bus.publish(done)
         await shown(app, pilot)
         await pilot.press("f4", "end", "enter")
-        await pilot.pause()
+        await until(lambda: cursor(app.frame.query_one(WorkspacePane)) == "notes.md")
         assert focused(app) == "workspace"
         await pilot.press("enter")
-        await pilot.pause()
-        assert type(app.screen).__name__ == "ViewerScreen"
+        await until(lambda: isinstance(app.screen, ViewerScreen))
 
 
 async def test_a_terminal_of_a_few_lines_shows_what_is_said_and_typed(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from pathlib import Path
 
-from tests.tui.app_host import opened
+from tests.tui.app_host import opened, shown
 from tests.tui.files_host import screen_text
 from tests.waiting import until
 from ua_tui.tui.app.app import UaTuiApp
@@ -18,6 +18,10 @@ def shown_text(app: UaTuiApp) -> str:
 
 def shows(app: UaTuiApp, text: str) -> bool:
     return text in screen_text(app)
+
+
+def is_wide(app: UaTuiApp, columns: int) -> bool:
+    return app.frame.size.width == columns
 
 
 async def test_esc_leads_to_the_prompt_and_only_there_stops(tmp_path: Path) -> None:
@@ -42,7 +46,9 @@ async def test_esc_leads_to_the_prompt_and_only_there_stops(tmp_path: Path) -> N
         # Where the prompt is hidden, a click on the status line leads back, too.
         assert "Esc prompt" not in screen_text(app)
         await pilot.press("f3")
-        await until(lambda: "Esc prompt" in screen_text(app))
+        # While the line shows the query, its keys are at other places.
+        await shown(app, pilot)
+        await until(lambda: "ready" in screen_text(app) and "Esc prompt" in screen_text(app))
         line = screen_text(app).splitlines()[-1]
         await pilot.click("StatusLine", offset=(line.index("Esc prompt") + 2, 0))
         assert app.frame.prompt.has_focus
@@ -53,7 +59,7 @@ async def test_the_status_line_names_what_esc_does_in_each_place(tmp_path: Path)
         assert "Ask anything" in shown_text(app)
         await pilot.press("f3")
         await pilot.pause()
-        assert "Esc: back to prompt" in screen_text(app)
+        assert "Esc: to the prompt" in screen_text(app)
         await pilot.press("escape", "x")
         await pilot.pause()
         assert app.frame.prompt.text == "x"
@@ -90,6 +96,7 @@ async def test_free_space_of_the_status_line_has_the_keys_of_the_pane_to_click(t
             await until(partial(shows, app, keys))
             for width in (140, 80):
                 await pilot.resize_terminal(width, 24)
+                await until(partial(is_wide, app, width))
                 await pilot.pause()
                 line = screen_text(app).splitlines()[-1]
                 assert "Esc prompt" in line

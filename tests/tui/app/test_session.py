@@ -9,7 +9,7 @@ import pytest
 from msgspec.structs import replace
 from textual.widgets import Static
 
-from tests.tui.app_host import ASKED, answerable, ask, at_work, failed, opened, settled, shown
+from tests.tui.app_host import ASKED, answerable, ask, at_work, failed, notices, opened, settled, shown
 from tests.tui.fakes import FakeSession, make_app, make_session
 from tests.tui.fixture_types import Patch
 from tests.waiting import PATIENCE, run_ready, until
@@ -384,11 +384,15 @@ async def test_a_session_that_will_not_close_can_be_left_all_the_same(tmp_path: 
     assert app.return_code == 1
 
 
-async def test_ctrl_c_copies_then_warns_then_quits(tmp_path: Path) -> None:
+async def test_ctrl_c_copies_then_warns_then_quits(tmp_path: Path, monkeypatch: Patch) -> None:
     async with opened(tmp_path) as (session, app, pilot):
+        # As just after the machine was started, whose clock counts from then on.
+        monkeypatch.setattr("ua_tui.tui.app.app.time", SimpleNamespace(monotonic=lambda: 0.5))
         await pilot.press("h", "i", "shift+home", "ctrl+c")
         assert app.clipboard == "hi"
         await pilot.press("end", "ctrl+c")
+        await pilot.pause()
+        assert "again to quit" in notices(app)
         assert session.closed == []
         await pilot.press("ctrl+c")
         await pilot.pause()

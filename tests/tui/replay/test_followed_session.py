@@ -79,7 +79,9 @@ def conversation(app: UaTuiApp) -> str:
 
 
 async def asks(app: UaTuiApp, kind: type[Any]) -> None:
-    await until(lambda: isinstance(app.screen, kind) and not app.screen.has_class("-quiet"))
+    await until(
+        lambda: isinstance(app.screen, kind) and app.screen.is_drawn and not app.screen.has_class("-quiet")
+    )
 
 
 async def test_what_happens_is_shown_and_a_question_is_answered(tmp_path: Path) -> None:

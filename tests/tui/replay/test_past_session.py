@@ -10,6 +10,7 @@ from typing import Any
 from textual.pilot import Pilot
 from textual.widgets import Static
 
+from tests.tui.app_host import notices
 from tests.tui.fakes import make_app, make_session
 from tests.tui.files_host import screen_text
 from tests.tui.fixture_types import Patch
@@ -19,6 +20,8 @@ from tests.tui.tree_host import cursor
 from tests.waiting import PATIENCE, until
 from ua_tui.core.events import types as ev
 from ua_tui.core.events.codec import encode_event
+from ua_tui.core.history.headline import read_heading
+from ua_tui.core.history.index import SessionIndex
 from ua_tui.core.history.session import PastSession, queries_of
 from ua_tui.core.history.stats import SessionStats
 from ua_tui.core.records import journal_reader as past_journal
@@ -28,6 +31,7 @@ from ua_tui.core.storage.files import Root
 from ua_tui.core.storage.folders import WORKSPACES
 from ua_tui.core.storage.ownership import seal_session
 from ua_tui.core.storage.queue_file import write_queue
+from ua_tui.core.team.fleet.source import FleetSource
 from ua_tui.tui.app.app import UaTuiApp
 from ua_tui.tui.app.port import ToResume
 from ua_tui.tui.panes.conversation.blocks import Tone
@@ -165,6 +169,15 @@ async def test_a_session_is_shown_as_it_was(tmp_path: Path) -> None:
         assert len(app.screen_stack) == 1
 
 
+async def test_a_session_that_a_signal_stopped_has_one_word_wherever_it_is_listed(tmp_path: Path) -> None:
+    folder = write(tmp_path, [*many(1), ev.SessionFinished(reason="signal", duration_ms=1_000)])
+    index = SessionIndex(tmp_path, tmp_path / "cache")
+    assert [row.state for row in (await FleetSource(index).read()).rows] == ["stopped"]
+    async with past(folder) as (app, _):
+        assert "past session · stopped" in status(app)
+        assert read_heading(folder).state == "stopped"
+
+
 async def test_the_panes_hold_what_those_of_the_living_session_held(tmp_path: Path) -> None:
     events = [*many(6), *played_events()]
     folder = write(tmp_path, events)
@@ -286,9 +299,8 @@ async def test_a_call_is_read_from_the_journal_when_it_is_opened(tmp_path: Path)
         await pilot.press("escape")
         (folder / "journal.jsonl").write_bytes(b"gone\n" * 20_000)
         await pilot.press("enter")
-        await pilot.pause()
+        await until(lambda: "was changed" in notices(app))
         assert len(app.screen_stack) == 1
-        assert any("was changed" in str(notice.message) for notice in app._notifications)
         await pilot.press("right_square_bracket")
         assert trace.cursor.record.name == "Read"
         assert trace.cursor.key == "call_0_7"
@@ -570,7 +582,13 @@ async def test_a_past_session_is_forked_after_a_confirmation_and_then_resumed(tm
 
         async def answer(key: str) -> None:
             await pilot.press("f")
-            await until(lambda: isinstance(app.screen, ConfirmScreen) and not app.screen.has_class("-quiet"))
+            await until(
+                lambda: (
+                    isinstance(app.screen, ConfirmScreen)
+                    and app.screen.is_drawn
+                    and not app.screen.has_class("-quiet")
+                )
+            )
             assert "Fork before “Question 1”?" in screen_text(app)
             await pilot.press(key)
             await until(lambda: len(app.screen_stack) == 1)

@@ -21,7 +21,7 @@ from tests.tui.fakes import make_app, make_session
 from tests.tui.files_host import screen_text
 from tests.tui.played import played_events
 from tests.tui.replay.test_past_session import many, rows_of, stamped, write
-from tests.waiting import ManualClock, until
+from tests.waiting import PATIENCE, ManualClock, until
 from ua_tui.core.demo.recording import unpack_recording
 from ua_tui.core.events import types as ev
 from ua_tui.core.history.past_files import PastFolder
@@ -314,6 +314,28 @@ async def test_keys_step_by_event_query_and_failure_in_every_pane(tmp_path: Path
             await pilot.press("home")
             await reached(player, 0)
             assert not app.frame.query_one(TracePane).entries
+
+
+async def test_a_step_goes_on_from_where_the_one_before_it_leads(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with replayed(write(tmp_path, many(3))) as (_, __, player, _clock):
+        player.seek(45)
+        await reached(player, 45)
+        is_read, may_go = threading.Event(), threading.Event()
+        moment = player.recording.moment
+
+        def slowly(position: int) -> Any:
+            is_read.set()
+            may_go.wait(PATIENCE)
+            return moment(position)
+
+        monkeypatch.setattr(player.recording, "moment", slowly)
+        assert player.step("query", -1)
+        await until(is_read.is_set)
+        assert player.step("event", 1)
+        may_go.set()
+        await reached(player, 3)
 
 
 async def test_the_help_and_the_line_name_the_keys_that_work_where_the_focus_is(tmp_path: Path) -> None:

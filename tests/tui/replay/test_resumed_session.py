@@ -161,7 +161,13 @@ async def test_what_a_crash_left_open_is_ended_and_a_new_row_runs(tmp_path: Path
 
 async def test_a_conversation_that_is_gone_is_asked_about_and_a_fresh_one_begins(tmp_path: Path) -> None:
     async with resumed(write(tmp_path, many(1)), gone=True) as (app, pilot, session):
-        await until(lambda: isinstance(app.screen, FreshScreen) and not app.screen.has_class("-quiet"))
+        await until(
+            lambda: (
+                isinstance(app.screen, FreshScreen)
+                and app.screen.is_drawn
+                and not app.screen.has_class("-quiet")
+            )
+        )
         assert app.state == "failed"
         await pilot.press("f")
         await until(lambda: app.state == "idle")
@@ -173,7 +179,13 @@ async def test_a_conversation_that_is_gone_is_asked_about_and_a_fresh_one_begins
 
 async def test_without_its_conversation_a_person_can_leave(tmp_path: Path) -> None:
     async with resumed(write(tmp_path, many(1)), gone=True) as (app, pilot, _):
-        await until(lambda: isinstance(app.screen, FreshScreen) and not app.screen.has_class("-quiet"))
+        await until(
+            lambda: (
+                isinstance(app.screen, FreshScreen)
+                and app.screen.is_drawn
+                and not app.screen.has_class("-quiet")
+            )
+        )
         await pilot.press("escape")
         await until(lambda: app._exit)
         assert not source_of(app).resume.fresh

@@ -9,11 +9,18 @@ import pytest
 
 from tests.tui.files_host import hosted, screen_text, sit_at_a_desktop
 from tests.tui.fixture_types import Patch
-from tests.waiting import until
+from tests.waiting import PATIENCE, until
 from ua_tui.tui.screens.files.viewer import ViewerScreen
+from ua_tui.tui.terminal import desktop
 from ua_tui.tui.terminal.desktop import NoDesktop, opener, start, why_no_desktop
 
 TABLES = json.loads(Path(__file__).with_name("tables.json").read_text(encoding="utf-8"))
+
+
+@pytest.fixture(autouse=True)
+def programs_may_start_slowly(monkeypatch: Patch) -> None:
+    """Wait for the end of a program, however long a busy machine takes for it."""
+    monkeypatch.setattr(desktop, "_FAILS_WITHIN", PATIENCE)
 
 
 def program(folder: Path, name: str, text: str) -> Path:

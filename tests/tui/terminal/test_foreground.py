@@ -14,7 +14,7 @@ from textual import events
 from textual.app import ComposeResult
 from textual.widgets import Input
 
-from tests.waiting import until
+from tests.waiting import PATIENCE, until
 from ua_tui.tui.app.base_app import BaseApp
 from ua_tui.tui.terminal import foreground
 from ua_tui.tui.terminal.foreground import run_suspended, start_in_front
@@ -67,7 +67,10 @@ async def test_the_application_goes_on_and_what_is_typed_is_not_for_it(tmp_path:
     assert app.codes == [3, 5]
 
 
-async def test_the_end_of_the_application_ends_the_program_first(tmp_path: Path) -> None:
+async def test_the_end_of_the_application_ends_the_program_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(foreground, "_LAST_SECONDS", PATIENCE)
     app = Lender(tmp_path)
     async with app.run_test():
         app.start(f"trap 'touch hung; exit' HUP; {WAITS}")

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from ua_tui.tui.app.app import UaTuiApp
 
-PANE_KEYS = "back to prompt · pane keys active"
+PANE_KEYS = "to the prompt · keys work here"
 
 
 class KeyHints:

@@ -7,6 +7,7 @@ import logging
 import os
 import signal
 import threading
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
 _SIGNALS = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
 _BUSY = ("running", "stopping")
 _CLOSE_SECONDS = 30.0
+_SLOW_SECONDS, _LOOK_SECONDS, _RESTORE_SECONDS = 15.0, 1.0, 3.0
+_HANGING = 0.02
+"""The part of a core below which the main thread waits for something that does not come."""
 
 log = logging.getLogger(__name__)
 
@@ -161,18 +165,33 @@ def end_soon(app: BaseApp, code: int) -> None:
 
 
 def end_within(seconds: float, code: int, restore: Callable[[], None]) -> None:
-    """End the process with this exit code if it is still running after `seconds`, and `restore` the terminal before.
+    """End the process with this exit code if it hangs after `seconds`, and `restore` the terminal before.
 
     A terminal that is gone takes no more output, and Textual waits for it forever; a thread that hangs in a
     library delays the interpreter's own exit. Call this when everything is saved.
     """
 
     def end() -> None:
+        until = time.monotonic() + _SLOW_SECONDS
+        before = _computed()
+        while time.monotonic() < until:
+            time.sleep(_LOOK_SECONDS)
+            # A busy machine only takes longer: what is left to do and to say would be lost.
+            if (now := _computed()) - before < _HANGING * _LOOK_SECONDS:
+                break
+            before = now
         restoring = threading.Thread(target=restore, name="restore", daemon=True)
         restoring.start()
-        restoring.join(1.0)
+        restoring.join(_RESTORE_SECONDS)
         os._exit(code)
 
     timer = threading.Timer(seconds, end)
     timer.daemon = True
     timer.start()
+
+
+def _computed() -> float:
+    """The seconds that the main thread has computed; 0 where no system tells."""
+    clock_of = getattr(time, "pthread_getcpuclockid", None)
+    main = threading.main_thread().ident
+    return time.clock_gettime(clock_of(main)) if clock_of is not None and main is not None else 0.0

@@ -246,11 +246,11 @@ class ReportEvidence:
     def _show_panel(self) -> None:
         if self.check is None or self._claim is None:
             return
-        was_open, number = self.is_open, self._view.claim
-        self._panel.show_evidence(claim_body(self.check, number))
+        was_open, view = self.is_open, self._view
+        self._panel.show_evidence(claim_body(self.check, view.claim))
         if not was_open:
-            # The report gets less room: the claim may be outside of it.
-            self._view.call_after_refresh(self._view.select_claim, number)
+            # The report gets less room: the claim may be outside of it. By then it may be another one.
+            view.call_after_refresh(lambda: view.select_claim(view.claim))
 
     def close_panel(self) -> bool:
         """Close the panel; False if it is closed."""
