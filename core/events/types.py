@@ -792,9 +792,9 @@ class SessionFinished(Event, frozen=True, kw_only=True):
     duration_ms: float = 0.0
 
     @property
-    def was_stopped(self) -> bool:
-        """Whether Ctrl+C, a time limit or a signal ended it, rather than its own end or a person who left."""
-        return self.reason in ("interrupted", "timeout", "signal")
+    def state(self) -> Literal["finished", "stopped"]:
+        """Whether Ctrl+C, a time limit or a signal stopped it, rather than its own end or a person who left."""
+        return "stopped" if self.reason in ("interrupted", "timeout", "signal") else "finished"
 
 
 class UnknownEvent(Event, frozen=True, kw_only=True, tag="_unknown"):

@@ -138,7 +138,7 @@ def read_summary(
         return msgspec.structs.replace(corrupt, why=unreadable(error))
     return msgspec.structs.replace(
         summary,
-        state="stopped" if end.was_stopped else "finished",
+        state=end.state,
         seconds=end.duration_ms / 1000,
         cost=end.cost_usd,
         unpriced=bool(end.unpriced),

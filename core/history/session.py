@@ -146,7 +146,7 @@ class PastSession:
                 break
         else:
             return
-        self.stats.state = "finished" if self.stats.end is not None else "crashed"
+        self.stats.state = self.stats.end.state if self.stats.end is not None else "crashed"
         self.unsent = await asyncio.to_thread(_read_queue, folder)
 
     def _read_tail(self) -> list[Event]:
@@ -161,7 +161,7 @@ class PastSession:
         begun = self._begun(stats) if start else []
         stats.add(events)
         if stats.end is not None:
-            stats.state = "finished"
+            stats.state = stats.end.state
         else:
             stats.state = "running" if runs_elsewhere(self.workspace.path) else "crashed"
         self.unsent = _read_queue(self.workspace.path) if stats.state != "running" else ()

@@ -36,7 +36,7 @@ class SessionStats(msgspec.Struct):
         end: the end of the session; None if there is none, or it was resumed after it.
     """
 
-    state: Literal["finished", "crashed", "running"] = "crashed"
+    state: Literal["finished", "stopped", "crashed", "running"] = "crashed"
     folder: tuple[str, ...] = ()
     read: float = 0.0
     events: int = 0

@@ -36,7 +36,6 @@ class Change(msgspec.Struct, frozen=True):
         value: what it would be, without secrets.
         source: the file in the folder, with the line if it is known.
         note: why it has no effect even in a trusted folder, as a clause; empty if it has.
-        sends: whether it is left out if the folder is trusted without what decides where data goes.
     """
 
     affects: Affects
@@ -44,7 +43,6 @@ class Change(msgspec.Struct, frozen=True):
     value: str
     source: str
     note: str = ""
-    sends: bool = False
 
 
 def describe_change(change: Change) -> str:
@@ -70,7 +68,6 @@ def setting_changes(written: FolderSettings, held_back: Sequence[HeldBack]) -> I
                 _value(given, secret=spec.secret),
                 f"{file}:{line}" if (line := given.line) else file,
                 note,
-                sends=spec.affects == "data",
             )
 
 
@@ -122,7 +119,6 @@ def server_changes(servers: Sequence[UserServer]) -> Iterator[Change]:
             f"the MCP server {server.name}",
             clean_line(f"{verb} {server.target}{given}", 8_000),
             clean_line(Path(server.source).name, 200),
-            sends=True,
         )
 
 

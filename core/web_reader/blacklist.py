@@ -30,7 +30,6 @@ STRIKES = 3
 LIFETIME = timedelta(days=30)
 FIRST_LIFETIME = timedelta(days=1)
 
-_MOST_STRIKES = 20
 _MOST_HOSTS = 2_000
 _HOST = re.compile(r"[a-z0-9_.:-]{1,253}")
 _Moment = Annotated[datetime, msgspec.Meta(tz=True)]

@@ -201,7 +201,7 @@ def _session(export: Export, folder: Path) -> ComparedSession:
     notices = list(export.notices)
     if facts.state == "running":
         notices.insert(0, "The session is running: what it does from now on is missing.")
-    elif facts.state == "interrupted":
+    elif facts.state == "crashed":
         notices.insert(0, "The session has no end: it was cut off.")
     if not is_own_session(folder):
         notices.insert(

@@ -345,7 +345,7 @@ def _session(export: Export) -> str:
         ("Session", f"<code>{escaped(session.id)}</code>"),
         ("State", session.state),
         ("Started", moment(session.started)),
-        ("Ended", moment(session.ended) if session.state == "finished" else ""),
+        ("Ended", moment(session.ended) if session.state in ("finished", "stopped") else ""),
         ("Duration", spoken(session.seconds)),
         ("Model", escaped(session.model)),
         ("Permissions", escaped(session.permission_mode)),

@@ -14,7 +14,7 @@ from ua_tui.core.events.types import Usage
 
 VERSION = 2
 
-SessionState = Literal["finished", "running", "interrupted"]
+SessionState = Literal["finished", "stopped", "running", "crashed"]
 SenderKind = Literal["agent", "person"]
 
 
@@ -23,7 +23,7 @@ class SessionFacts(msgspec.Struct, frozen=True, kw_only=True):
 
     id: str
     title: str = ""
-    state: SessionState = "interrupted"
+    state: SessionState = "crashed"
     started: datetime | None = None
     ended: datetime | None = None
     seconds: float = 0.0

@@ -73,7 +73,7 @@ def read_session(folder: Path, redactor: Redactor, stop: Stop = NEVER) -> Sessio
     if not stats.events:
         raise JournalError(f"The session in {folder} cannot be read: its journal has no events.")
     view.keep_unfinished()
-    stats.state = "finished" if stats.end is not None else "running" if runs_elsewhere(folder) else "crashed"
+    stats.state = stats.end.state if stats.end else "running" if runs_elsewhere(folder) else "crashed"
     return _content(view, recorded, stats, folder, damage)
 
 
@@ -112,7 +112,7 @@ def _content(
     facts = SessionFacts(
         id=folder.name,
         title=heading.title or (queries[0].text if queries else ""),
-        state="interrupted" if stats.state == "crashed" else stats.state,
+        state=stats.state,
         started=begun,
         ended=record.finished.at if record.finished else record.last_at,
         seconds=stats.seconds,

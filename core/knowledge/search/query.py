@@ -63,6 +63,7 @@ class SearchQuery:
         is_timed: whether the time was given by words.
         unfinished: whether the text ends in a word or an open phrase that the person may still be typing.
         notices: sentences about parts that were left out.
+        wrong: those of them that are about filters that cannot be read.
     """
 
     terms: tuple[Typed, ...] = ()
@@ -71,6 +72,7 @@ class SearchQuery:
     is_timed: bool = False
     unfinished: bool = False
     notices: tuple[str, ...] = ()
+    wrong: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)
@@ -82,6 +84,7 @@ class _Reading:
     without: list[Typed] = field(default_factory=list)
     filters: dict[str, list[str]] = field(default_factory=dict)
     notices: list[str] = field(default_factory=list)
+    wrong: list[str] = field(default_factory=list)
 
     def add(self, token: re.Match[str]) -> None:
         name, quoted, word = token["name"], token["quoted"], token["word"]
@@ -130,7 +133,7 @@ class _Reading:
             if (kind := _kind(value)) is not None:
                 yield kind
             else:
-                self.notices.append(f"There is no kind “{value}”. The kinds are {', '.join(KINDS)}.")
+                self.wrong.append(f"There is no kind “{value}”. The kinds are {', '.join(KINDS)}.")
 
     def _moment(self, name: str) -> list[float]:
         """The moment of the last filter with this name, if it can be read."""
@@ -138,7 +141,7 @@ class _Reading:
         for value in self.filters.get(name, []):
             found = parse_date(value, self.now, end=name == "until")
             if found is None:
-                self.notices.append(
+                self.wrong.append(
                     f"“{name}:{value}” is not a date. Examples: {self.now:%Y-%m-%d}, 30d, 2w, 3mo, today."
                 )
         return [] if found is None else [found]
@@ -155,7 +158,7 @@ class _Reading:
         if [moment is not None for moment in moments] == [bool(first), bool(last)] != [False, False]:
             days = [moment and _day(moment, self.now) for moment in moments]
             return [("published_since", [days[0] or ""]), ("published_until", [days[1] or "9"])]
-        self.notices.append(
+        self.wrong.append(
             f"“published:{value}” is no range of days. Examples: {self.now:%Y-%m}.., 2025..2026-03, 30d."
         )
         return []
@@ -212,7 +215,8 @@ def parse_query(text: str, now: datetime) -> SearchQuery:
         without=tuple(reading.without[:MOST_VALUES]),
         filters=reading.conditions(),
         unfinished=0 < len(terms) <= MOST_TERMS and text.endswith(terms[-1].text),
-        notices=tuple(dict.fromkeys(reading.notices)),
+        notices=tuple(dict.fromkeys((*reading.wrong, *reading.notices))),
+        wrong=tuple(reading.wrong),
     )
 
 

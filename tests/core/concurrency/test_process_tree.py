@@ -9,6 +9,8 @@ from collections.abc import Iterator
 import psutil
 import pytest
 
+from tests.waiting import PATIENCE, wait_until
+from ua_tui.core.concurrency import process_tree
 from ua_tui.core.concurrency.process_tree import ProcessTree
 
 PARENT = """
@@ -29,6 +31,15 @@ def parent() -> Iterator[subprocess.Popen[str]]:
     ) as process:
         yield process
         process.kill()
+
+
+@pytest.fixture(autouse=True)
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a process that gets a signal end in its own time, which is long on a busy machine."""
+    (_, seconds), *signals = process_tree._STEPS
+    monkeypatch.setattr(
+        process_tree, "_STEPS", ((None, seconds), *((number, PATIENCE) for number, _ in signals))
+    )
 
 
 def child_of(parent: subprocess.Popen[str]) -> psutil.Process:
@@ -53,7 +64,10 @@ def test_a_stopped_child_is_ended_after_its_parent(parent: subprocess.Popen[str]
     assert tree.end() == []
 
 
-def test_one_that_ends_by_itself_gets_no_signal(parent: subprocess.Popen[str]) -> None:
+def test_one_that_ends_by_itself_gets_no_signal(
+    parent: subprocess.Popen[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(process_tree, "_STEPS", ((None, PATIENCE), *process_tree._STEPS[1:]))
     child = child_of(parent)
     tree = ProcessTree(parent.pid)
     tree.refresh()
@@ -86,4 +100,4 @@ def test_a_tree_is_ended_from_outside(parent: subprocess.Popen[str]) -> None:
         [sys.executable, "-I", "-m", "ua_tui.core.concurrency.process_tree", str(parent.pid)], check=True
     )
     assert parent.wait() != 0
-    assert is_over(child)
+    wait_until(lambda: is_over(child))

@@ -16,6 +16,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from tests.descriptors import open_files
 from tests.observers.plugin_package import install
 from tests.paths import PROJECT
 from tests.waiting import PATIENCE
@@ -258,11 +259,11 @@ def test_closing_ends_a_child_at_work_also_if_it_was_stopped(aside: WorkerProces
 def test_closing_leaves_no_descriptor_and_no_process(aside: WorkerProcess) -> None:
     hello(aside)
     aside.close()
-    before = len(os.listdir("/proc/self/fd"))
+    before = open_files()
     other = WorkerProcess(aside.workspace)
     pid = hello(other)
     other.close()
-    assert len(os.listdir("/proc/self/fd")) == before
+    assert not open_files() - before
     assert not Path(f"/proc/{pid}").exists()
 
 
@@ -272,10 +273,10 @@ def test_without_a_child_everything_is_done_here(
 ) -> None:
     monkeypatch.setenv("PATH", "/nowhere")
     monkeypatch.setattr(sys, "executable", executable)
-    before = len(os.listdir("/proc/self/fd"))
+    before = open_files()
     with pytest.raises(WorkerUnavailable, match="cannot be started"):
         hello(aside)
-    assert len(os.listdir("/proc/self/fd")) == before
+    assert not open_files() - before
     store = ResultStore(ResultAdapter(None), workspace, workspace.redactor, aside)
     whole, shown = store.store(raw("x" * LARGE), facts(SEARCH))
     assert whole.output == "x" * LARGE

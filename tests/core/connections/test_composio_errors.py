@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.waiting import PATIENCE
 from ua_tui.core.connections.composio import session as composio
 from ua_tui.core.errors import ConnectionFailed
 from ua_tui.core.settings.model import Settings
@@ -23,5 +24,5 @@ def test_no_part_of_a_key_in_an_error_is_reported(monkeypatch: pytest.MonkeyPatc
 async def test_an_address_to_which_the_sdk_sends_no_key_is_the_users() -> None:
     settings = Settings(composio_api_key=KEY, composio_base_url="http://gateway.example:8080")
     with pytest.raises(ConnectionFailed, match="set COMPOSIO_BASE_URL to one with https") as raised:
-        await composio.try_composio(settings, within=30.0)
+        await composio.try_composio(settings, within=PATIENCE)
     assert "Composio at http://gateway.example:8080 gets no key" in str(raised.value)

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from tests.composio_server import HTML, KEY, Fault, StandIn, stand_in
+from tests.waiting import PATIENCE
 from ua_tui.core.connections.composio import session as composio
 from ua_tui.core.connections.composio.sdk import import_sdk, sdk_client, sdk_http
 from ua_tui.core.errors import ConnectionFailed
@@ -153,7 +154,7 @@ async def test_nothing_is_reported_to_anybody_about_what_the_sdk_is_used_for(
     # The last step before the network, in the worker that the first event starts.
     monkeypatch.setattr(telemetry, "_push", sent.append)
 
-    with sdk_http(5) as http:
+    with sdk_http(PATIENCE) as http:
         # What the SDK is told about this holds in the context alone in which the client is made.
         client = await asyncio.to_thread(sdk_client, service.settings(), http)
 

@@ -137,7 +137,7 @@ async def test_logins_are_private_and_renewed(notes: Place, store: LoginStore, t
     assert await current_login(target, store) == first
 
     # It expires soon: what renews it holds once, and only one of two sessions uses it.
-    await store.save(target, StoredLogin(**{**_fields(first), "expires_at": time.time() + 5}))
+    await store.save(target, StoredLogin(**{**_fields(first), "expires_at": time.time() + 50}))
     renewed, same = await asyncio.gather(*(current_login(target, store) for _ in range(2)))
     assert renewed is not None
     assert renewed == same
@@ -174,7 +174,7 @@ async def test_a_renewal_that_fails_for_a_moment_loses_nothing(notes: Place, sto
     assert login is not None
     assert login.server is not None
     away = {**login.server, "token_endpoint": "http://127.0.0.1:1/token"}
-    soon = StoredLogin(**{**_fields(login), "server": away, "expires_at": time.time() + 5})
+    soon = StoredLogin(**{**_fields(login), "server": away, "expires_at": time.time() + 50})
     await store.save(target, soon)
     assert await current_login(target, store) == soon
     await store.save(target, StoredLogin(**{**_fields(soon), "expires_at": time.time() - 5}))

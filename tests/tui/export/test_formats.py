@@ -135,7 +135,7 @@ def test_a_resumed_session_is_one(session: Recorded) -> None:
     )
     answered(session, "Once more.")
     value = json.loads(exported(session.folder, "json"))
-    assert value["session"]["state"] == "interrupted"
+    assert value["session"]["state"] == "crashed"
     assert [each["text"] for query in value["queries"] for each in query["messages"]] == [
         "**Cats** do.",
         "Once more.",

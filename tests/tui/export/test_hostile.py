@@ -161,8 +161,10 @@ def test_markdown_has_no_markup_of_a_check_or_a_journal(session: Recorded) -> No
     assert len(re.findall(r"(?<!\\)\|", row)) == 5
 
 
-@pytest.mark.slow
-def test_a_report_that_is_too_complex_is_shown_as_its_source(session: Recorded) -> None:
+def test_a_report_that_is_too_complex_is_shown_as_its_source(
+    session: Recorded, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ua_tui.tui.export.convert.SECONDS", 0.9)
     reported(session, "<div>" * 200_000 + "deep")
     page = page_of(exported(session.folder))
     assert "shown as its source" in page.text_content()

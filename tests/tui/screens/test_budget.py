@@ -7,7 +7,7 @@ from pathlib import Path
 from textual.pilot import Pilot
 from textual.widgets import Input, Static
 
-from tests.tui.app_host import notices, opened
+from tests.tui.app_host import notices, opened, shown
 from tests.tui.files_host import screen_text
 from tests.tui.fixture_types import Patch
 from tests.tui.screens.test_dialogs import Stage
@@ -132,6 +132,8 @@ async def test_a_person_opens_the_budget_and_each_outcome_is_reported(
         await until(lambda: not app.frame.shows("conversation"))
         app.budget.raise_limit(6.0)
         await until(lambda: "Spending limit: $6.00" in notices(app))
+        # Until then the line is that of the limit before.
+        await shown(app, pilot)
         await until(lambda: "$0.00/" in str(app.status.render()))
         monkeypatch.setattr(session, "raise_budget", refuse)
         await pilot.click("StatusLine", offset=(str(app.status.render()).index("$0.00/") + 2, 0))

@@ -15,9 +15,9 @@ from msgspec.structs import replace
 from textual.pilot import Pilot
 
 from tests.tui.app.test_snapshots import played_app, steps
-from tests.tui.files_host import finished
+from tests.tui.files_host import finished, jobs_of
 from tests.tui.pane_host import note_events
-from tests.tui.pictured import DARK, MEDIUM, SMALL, THEMED, Compare, Size, Stage, looks, no_blinking, sizes
+from tests.tui.pictured import DARK, MEDIUM, SMALL, THEMED, Compare, Size, Stage, looks, no_blinking
 from tests.waiting import until
 from ua_tui.core.events.codec import ANY_EVENT
 from ua_tui.core.trust_question.changes import Change
@@ -168,8 +168,7 @@ async def open_dialog(pilot: Pilot[str], name: str) -> Modal[Any]:
     app, screen = pilot.app, make()
     app.push_screen(screen)
     await until(partial(listens, screen))
-    if working := [each for each in app.workers if screen in each.node.ancestors_with_self]:
-        await finished(working)
+    await finished(jobs_of(screen))
     await pilot.press(*keys)
     no_blinking(app)
     return screen
@@ -193,14 +192,19 @@ async def test_a_dialog_in_another_theme(snap_compare: Compare, size: Size, them
 
 
 @pytest.mark.usefixtures("still")
-@sizes(SMALL, MEDIUM)
-async def test_the_text_of_dialogs(screen_compare: Compare, size: Size) -> None:
-    async with Stage().run_test(size=size) as pilot:
-        for name in TIGHT if size == SMALL else DIALOGS.keys() - {*PICTURED, *TIGHT}:
-            screen = await open_dialog(pilot, name)
-            await screen_compare(pilot, name)
-            screen.dismiss(None)
-            await pilot.pause()
+@pytest.mark.parametrize("dialog", TIGHT)
+async def test_the_text_of_a_dialog_on_a_small_screen(screen_compare: Compare, dialog: str) -> None:
+    async with Stage().run_test(size=SMALL) as pilot:
+        await open_dialog(pilot, dialog)
+        await screen_compare(pilot)
+
+
+@pytest.mark.usefixtures("still")
+@pytest.mark.parametrize("dialog", [name for name in DIALOGS if name not in (*PICTURED, *TIGHT)])
+async def test_the_text_of_a_dialog(screen_compare: Compare, dialog: str) -> None:
+    async with Stage().run_test(size=MEDIUM) as pilot:
+        await open_dialog(pilot, dialog)
+        await screen_compare(pilot)
 
 
 @pytest.mark.usefixtures("still")

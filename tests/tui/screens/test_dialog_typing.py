@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,7 @@ from tests.tui.app_host import ASKED, answerable, ask, at_work
 from tests.tui.fixture_types import Patch
 from tests.tui.screens.test_dialogs import AUTH, FOLDER, READ, Stage
 from tests.tui.screens.typed_sentences import typed_sentences
-from tests.waiting import until
+from tests.waiting import run_all_ready, until
 from ua_tui.core.agent.permissions.gate import PermissionReply
 from ua_tui.core.events.types import ElicitationAsked, PermissionAsked
 from ua_tui.tui.app.app import UaTuiApp
@@ -67,8 +66,7 @@ async def type_(app: Stage, dialog: Dialog[Any], text: str, waits: tuple[float, 
         app.now += wait
         dialog._count_time()
         app.post_message(events.Key(_character_to_key(letter), letter))
-        for _ in range(12):
-            await asyncio.sleep(0)
+        await run_all_ready()
 
 
 def has_acted(app: Stage, dialog: Dialog[Any]) -> bool:

@@ -14,7 +14,7 @@ from textual.pilot import Pilot
 from textual.widgets import Button, Input, Static
 
 from tests.paths import STYLES
-from tests.tui.files_host import finished
+from tests.tui.files_host import finished, jobs_of
 from tests.waiting import until
 from ua_tui.core.agent.permissions.gate import PermissionReply
 from ua_tui.core.events.types import (
@@ -80,6 +80,9 @@ class Stage(App[None]):
         await pilot.pause()
         # Its quiet time begins only then.
         await until(lambda: dialog.is_drawn)
+        # What it draws in a thread makes it larger, and moves its answers.
+        await finished(jobs_of(dialog))
+        await pilot.pause()
         self.now += wait
 
     def open_url(self, url: str, *, new_tab: bool = True) -> None:

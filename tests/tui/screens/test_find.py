@@ -63,8 +63,14 @@ async def finding(
 ) -> AsyncIterator[tuple[Host, FindScreen, Pilot[None]]]:
     screen = FindScreen(database, SessionAccess(read, lambda: None), words)
     async with hosted(screen=screen, size=size) as (app, pilot):
-        await until(lambda: not screen._waits)
+        await answered(screen)
+        await pilot.pause()
         yield app, screen, pilot
+
+
+async def answered(screen: FindScreen) -> None:
+    """Wait for the answer; on a busy machine the first one may be partial, and another one follows."""
+    await until(lambda: screen.is_mounted and not screen._waits and not screen._answer.results.partial)
 
 
 def kinds(screen: FindScreen) -> list[str]:
@@ -345,8 +351,7 @@ async def test_the_hits(
     screen = FindScreen(database, SessionAccess(closed, lambda: None), "velomax")
     async with Stage(theme).run_test(size=size) as pilot:
         pilot.app.push_screen(screen)
-        # On a busy machine the first answer may be partial, and another one follows.
-        await until(lambda: screen.is_mounted and not screen._waits and not screen._answer.results.partial)
+        await answered(screen)
         no_blinking(pilot.app)
         await pilot.press("down")
         await snap_compare(pilot)
@@ -355,7 +360,7 @@ async def test_the_hits(
 
 
 async def test_closing_waits_for_no_thread(tmp_path: Path) -> None:
-    is_free, answered = threading.Event(), asyncio.Event()
+    is_free, came_by = threading.Event(), asyncio.Event()
     async with finding(fill(tmp_path), "velom") as (app, screen, _):
         threads = ThreadPoolExecutor(1)
         asyncio.get_running_loop().set_default_executor(threads)
@@ -363,7 +368,7 @@ async def test_closing_waits_for_no_thread(tmp_path: Path) -> None:
         try:
             screen.dismiss(None)
             # Keys take this way, too.
-            app.call_later(app.call_later, answered.set)
-            await until(answered.is_set)
+            app.call_later(app.call_later, came_by.set)
+            await until(came_by.is_set)
         finally:
             is_free.set()

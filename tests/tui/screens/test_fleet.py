@@ -91,12 +91,14 @@ async def fleet(
         await until(lambda: isinstance(app.screen, FleetScreen) and app.screen.query(FleetList))
         screen = app.screen
         assert isinstance(screen, FleetScreen)
+        await pilot.pause()
         yield app, screen, pilot
 
 
 async def play(screen: FleetScreen, source: PlayedSource, shown: Fleet) -> None:
     source.played.put_nowait(shown)
     await until(lambda: screen._fleet is shown)
+    await Pilot(screen.app).pause()
 
 
 def listed(screen: FleetScreen) -> list[str]:
@@ -113,7 +115,6 @@ async def test_all_sessions_are_counted_and_the_cursor_stays_on_its_own(tmp_path
     async with fleet(source) as (app, screen, pilot):
         assert "reading" in screen_text(app)
         await play(screen, source, FLEET)
-        await pilot.pause()
         ids = ["team:1", "team:5", "team:2", "here:3", "team:4", "waiting", "team:6", "team:7"]
         assert listed(screen) == ids
         shown = screen_text(app)
@@ -238,7 +239,13 @@ async def test_marked_jobs_and_batches_are_cancelled_repeated_and_paused_after_a
     async with fleet(source) as (app, screen, pilot):
 
         async def confirm(question: str) -> None:
-            await until(lambda: isinstance(app.screen, ConfirmScreen) and not app.screen.has_class("-quiet"))
+            await until(
+                lambda: (
+                    isinstance(app.screen, ConfirmScreen)
+                    and app.screen.is_drawn
+                    and not app.screen.has_class("-quiet")
+                )
+            )
             assert question in screen_text(app)
             await pilot.press("y")
             await until(lambda: app.screen is screen)
@@ -247,7 +254,13 @@ async def test_marked_jobs_and_batches_are_cancelled_repeated_and_paused_after_a
         await pilot.press("space", "space")
         await until(lambda: "2 marked" in screen_text(app))
         await pilot.press("c")
-        await until(lambda: isinstance(app.screen, ConfirmScreen) and not app.screen.has_class("-quiet"))
+        await until(
+            lambda: (
+                isinstance(app.screen, ConfirmScreen)
+                and app.screen.is_drawn
+                and not app.screen.has_class("-quiet")
+            )
+        )
         await pilot.press("escape")
         await until(lambda: app.screen is screen)
         assert set(states().values()) == {"waiting", "failed"}
@@ -255,7 +268,7 @@ async def test_marked_jobs_and_batches_are_cancelled_repeated_and_paused_after_a
         await confirm("Cancel 2 jobs?")
         await until(lambda: "2 jobs cancelled." in notices(app))
         await until_in_thread(lambda: [*states().values()] == ["cancelled", "cancelled", "waiting", "failed"])
-        assert "marked" not in screen_text(app)
+        await until(lambda: "marked" not in screen_text(app))
         await until(lambda: "0 of 4 done · 1 failed · 2 cancelled" in screen_text(app))
         await until(lambda: "job:j0" not in listed(screen))
         # What waits cannot be run again; what failed can.
@@ -292,7 +305,6 @@ async def test_what_is_paused_or_cancelled_is_called_so(tmp_path: Path) -> None:
     cancelled = FleetBatch(id="x", name="gone", owner="ada", submitted=NOW - 60, cancelled=2)
     async with fleet(source) as (app, screen, pilot):
         await play(screen, source, Fleet(rows=(ended,), batches=(paused, cancelled), workers=WORKERS))
-        await pilot.pause()
         shown = screen_text(app)
         assert "32 jobs paused" in shown
         assert "1 of 33 done" in shown
@@ -303,9 +315,14 @@ async def test_what_is_paused_or_cancelled_is_called_so(tmp_path: Path) -> None:
         stopped = FleetRow(id="s", state="cancelled", batch="x", started=NOW - 60, finished=NOW - 1)
         await pilot.press("b")
         await play(screen, source, Fleet(rows=(stopped,), batches=(cancelled,)))
-        await pilot.pause()
         assert "1 cancelled" in screen_text(app)
         assert "failed" not in screen_text(app)
+        mine = tuple(
+            FleetRow(id=state, state=state, started=NOW - 60, finished=NOW - 1)
+            for state in ("done", "stopped", "crashed")
+        )
+        await play(screen, source, Fleet(rows=mine))
+        assert "1 done · 1 stopped · 1 crashed" in screen_text(app).splitlines()[0]
 
 
 async def test_the_keys_at_the_bottom_are_those_of_the_list(tmp_path: Path) -> None:
@@ -365,13 +382,12 @@ async def test_an_absent_user_is_called_when_a_session_begins_to_need_them(
 ) -> None:
     monkeypatch.setenv("TERM", "xterm")
     source, written = PlayedSource(tmp_path), list[str]()
-    async with fleet(source, settings=Settings(notify="bell")) as (app, screen, pilot):
+    async with fleet(source, settings=Settings(notify="bell")) as (app, screen, _):
         attention = app.attention
         assert attention is not None
         attention._write = written.append
         attention.focused = False
         await play(screen, source, FLEET)
-        await pilot.pause()
         assert written == [], "that was so from the start"
         asks = msgspec.structs.replace(ROWS[1], state="needs_you")
         await play(screen, source, Fleet(rows=arrange([ROWS[0], asks])))
@@ -381,7 +397,6 @@ async def test_an_absent_user_is_called_when_a_session_begins_to_need_them(
         attention.focused = True
         attention.touched()
         await play(screen, source, Fleet(rows=arrange([ROWS[0], asks])))
-        await pilot.pause()
         assert written == ["\x07"], "who is there sees it"
 
 

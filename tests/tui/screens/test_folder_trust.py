@@ -13,7 +13,7 @@ QUESTION = FolderQuestion(
     folder=Path("/work/\x1b[31mproject"),
     state="undecided",
     changes=(
-        Change("data", "the model's server", "https://[red]thief[/].example", ".env:1", sends=True),
+        Change("data", "the model's server", "https://[red]thief[/].example", ".env:1"),
         Change("tools", "the sub-agent x", "new\nWhat it costs", ".claude/agents/x.md"),
         Change("cost", "the spending limit", "9", "ua-tui.toml:2", "yours is stricter"),
     ),

@@ -144,6 +144,14 @@ async def test_previews_screens_and_questions_show_their_keys_and_wait(tmp_path:
         await pilot.press("question_mark")
         await pilot.pause()
         assert titles(app)[0] == "In a tool call"
+        # There is no picture in it. What is too long for its line goes on below its beginning.
+        assert "a picture in full width" not in told(app)
+        assert "Esc clears it; next, previous" in told(app)
+        await pilot.resize_terminal(60, 24)
+        await until(lambda: "Esc clears it; next, previous" not in told(app))
+        (rest,) = (line for line in told(app).splitlines() if "next, previous match" in line)
+        assert rest.startswith(" " * 12)
+        await pilot.resize_terminal(*WIDE)
         await pilot.press("escape", "escape")
         await pilot.pause()
         session.bus.publish(PermissionAsked(request_id="r", tool_name="Bash", input={}))

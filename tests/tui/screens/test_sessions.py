@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from msgspec.structs import replace
+from textual.app import App
 from textual.pilot import Pilot
 from textual.widgets import Input, Static
 
@@ -86,10 +87,15 @@ async def sessions(
 ) -> AsyncIterator[tuple[SessionsApp, SessionsScreen, Pilot[Any]]]:
     app = SessionsApp(SessionIndex(of, of / "cache") if isinstance(of, Path) else of, theme, zone=UTC)
     async with app.run_test(size=size) as pilot:
-        await until(lambda: isinstance(app.screen, SessionsScreen) and "reading" not in screen_text(app))
-        screen = app.screen
-        assert isinstance(screen, SessionsScreen)
-        yield app, screen, pilot
+        yield app, await read(app, pilot), pilot
+
+
+async def read(app: App[Any], pilot: Pilot[Any]) -> SessionsScreen:
+    """Wait until the sessions were read and are drawn."""
+    await until(lambda: isinstance(app.screen, SessionsScreen) and not app.screen._activity)
+    assert isinstance(app.screen, SessionsScreen)
+    await pilot.pause()
+    return app.screen
 
 
 def listed(screen: SessionsScreen) -> list[int]:
@@ -119,10 +125,10 @@ async def test_every_session_is_reported_in_a_row_named_and_sorted(tmp_path: Pat
         assert chosen(screen) == 4
         # It gives a title and takes it away.
         await pilot.press("down", "n", *"My [b] title", "enter")
-        await until(lambda: "My [b] title" in screen_text(app))
-        assert chosen(screen) == 3
         path = tmp_path / WORKSPACES / name(3) / TITLE
-        assert path.read_text() == "My [b] title\n"
+        await until(lambda: path.exists() and path.read_text() == "My [b] title\n")
+        await until(lambda: not screen.query_one(Input).has_focus and "My [b] title" in screen_text(app))
+        assert chosen(screen) == 3
         await pilot.press("n", *"xyz", "escape")
         await pilot.pause()
         assert path.read_text() == "My [b] title\n"
@@ -146,21 +152,20 @@ async def test_enter_reads_the_session_p_replays_it_and_a_click_moves_the_cursor
     tmp_path: Path, monkeypatch: Patch
 ) -> None:
     lay_all(tmp_path)
-    read: list[tuple[str, Path]] = []
+    opened: list[tuple[str, Path]] = []
 
     def note(app: object, folder: Path, command: str = "open") -> None:
-        read.append((command, folder))
+        opened.append((command, folder))
 
     monkeypatch.setattr("ua_tui.tui.app.list_apps.open_read_only", note)
     async with sessions(tmp_path) as (_, screen, pilot):
         await pilot.press("down", "enter", "p")
-        await pilot.pause()
-        assert read == [(command, tmp_path / WORKSPACES / name(4)) for command in ("open", "replay")]
+        await until(lambda: len(opened) == 2)
+        assert opened == [(command, tmp_path / WORKSPACES / name(4)) for command in ("open", "replay")]
         await pilot.click("#sessions-list", offset=(10, 3))
         assert chosen(screen) == 3
         await pilot.click("#sessions-list", offset=(10, 2), times=2)
-        await pilot.pause()
-        assert len(read) == 3
+        await until(lambda: len(opened) == 3)
         await pilot.click("#sessions-list", offset=(10, 25))
         assert chosen(screen) == 4
 
@@ -233,7 +238,13 @@ async def test_d_deletes_after_asking(tmp_path: Path) -> None:
         await pilot.press("down", "down")
         for answer, left in (("n", [5, 4, 3, 2, 1, 0]), ("d", [5, 4, 2, 1, 0])):
             await pilot.press("d")
-            await until(lambda: isinstance(app.screen, DeleteScreen) and not app.screen.has_class("-quiet"))
+            await until(
+                lambda: (
+                    isinstance(app.screen, DeleteScreen)
+                    and app.screen.is_drawn
+                    and not app.screen.has_class("-quiet")
+                )
+            )
             assert "Email the report" in screen_text(app)
             await pilot.press(answer)
             await until(lambda: app.screen is screen)
@@ -248,8 +259,7 @@ async def test_the_search_finds_titles_queries_and_answers_while_it_is_typed(tmp
     async with sessions(tmp_path) as (app, screen, pilot):
         await pilot.press("slash", *"par")
         # One by its title, one by its answer.
-        await until(lambda: listed(screen) == [2, 1] and "searching" not in screen_text(app))
-        assert "2 of 6 sessions" in screen_text(app)
+        await until(lambda: listed(screen) == [2, 1] and "2 of 6 sessions" in screen_text(app))
         await pilot.press(*"is capital")
         await until(lambda: listed(screen) == [1])
         await pilot.press("enter")
@@ -257,7 +267,7 @@ async def test_the_search_finds_titles_queries_and_answers_while_it_is_typed(tmp
         assert listed(screen) == [1]
         await pilot.press("slash", *" nowhere")
         await until(lambda: listed(screen) == [] and "Nothing found." in screen_text(app))
-        assert "Esc clears · newest · 0 of 6 sessions" in screen_text(app)
+        await until(lambda: "Esc clears · newest · 0 of 6 sessions" in screen_text(app))
         for key in ("r", "d", "n", "enter"):
             await pilot.press("enter", key)
         assert app.screen is screen
@@ -276,9 +286,7 @@ async def test_the_search_shows_the_passage_that_the_knowledge_base_has(tmp_path
     fill(tmp_path, replace(note, text="Another oxbow."), name=name(2))
     app = SessionsApp(SessionIndex(tmp_path, tmp_path / "cache"), database=database, zone=UTC)
     async with app.run_test(size=(120, 30)) as pilot:
-        await until(lambda: isinstance(app.screen, SessionsScreen) and "reading" not in screen_text(app))
-        screen = app.screen
-        assert isinstance(screen, SessionsScreen)
+        screen = await read(app, pilot)
         await pilot.press("slash", *"oxbow bends")
         # In the row and below the list; one word of the two is no match.
         await until(lambda: listed(screen) == [3] and screen_text(app).count("The oxbow bends.") == 2)
@@ -295,11 +303,11 @@ async def test_the_search_reports_a_knowledge_base_that_cannot_be_read(tmp_path:
         db.execute("PRAGMA user_version = 1")
     app = SessionsApp(SessionIndex(tmp_path, tmp_path / "cache"), database=database, zone=UTC)
     async with app.run_test(size=(80, 24)) as pilot:
-        await until(lambda: isinstance(app.screen, SessionsScreen) and "reading" not in screen_text(app))
+        screen = await read(app, pilot)
         await pilot.press("slash", *"paris")
         await until(lambda: "Only titles and journals are searched." in screen_text(app))
         assert "`ua-tui knowledge update`" in " ".join(screen_text(app).split())
-        await until(lambda: isinstance(app.screen, SessionsScreen) and listed(app.screen) == [1])
+        await until(lambda: listed(screen) == [1])
         await pilot.press("escape")
         await until(lambda: "Only titles" not in screen_text(app))
 
@@ -311,11 +319,12 @@ async def test_a_thousand_sessions_are_listed_and_searched_as_one_types(tmp_path
         assert f"{COUNT:,} sessions" in screen_text(app)
         assert [row.state for row in rows(screen).rows].count("crashed") == COUNT // 50
         await pilot.press("slash", *WORD)
-        await until(lambda: "searching" not in screen_text(app))
+        await until(lambda: len(rows(screen).rows) == COUNT // 100)
+        await until(lambda: not screen._activity)
         assert len(rows(screen).rows) == COUNT // 100
         assert screen.query_one(Input).value == WORD
         await pilot.press("escape")
-        assert len(rows(screen).rows) == COUNT
+        await until(lambda: len(rows(screen).rows) == COUNT)
         # Ten thousand are moved through.
         one = rows(screen).rows[0]
         many = [replace(one, name=name(number), query=f"Question {number}") for number in range(10_000)]
@@ -421,8 +430,8 @@ async def open_sessions(app: UaTuiApp, pilot: Pilot[Any]) -> None:
     app.frame.prompt.put("/sessions")
     await pilot.pause()
     await pilot.press("enter")
-    await until(lambda: isinstance(app.screen, SessionsScreen) and "reading" not in screen_text(app))
-    await until(lambda: len(app.screen.query_one(SessionList).rows) == 6)
+    screen = await read(app, pilot)
+    await until(lambda: len(rows(screen).rows) == 6)
 
 
 async def test_the_session_one_is_in_stays_as_it_is(tmp_path: Path) -> None:

@@ -56,7 +56,8 @@ class Stage(App[None]):
         screen = SetupScreen(self.desk, keep_secret=self.kept.update, login=self.log_in, **options)
         screen.clock = lambda: self.now
         self.push_screen(screen, self.answers.append)
-        await pilot.pause()
+        # Its quiet time begins only then.
+        await until(lambda: screen.is_drawn)
         self.now += QUIET_SECONDS
         return screen
 

@@ -25,7 +25,6 @@ from ua_tui.core.observation import (
     AnyObservation,
     ImageContent,
     McpObservation,
-    NativeObservation,
     Observation,
     SubagentObservation,
     TextContent,
@@ -307,8 +306,6 @@ def test_pictures_structured_results_and_empty_ones_are_named() -> None:
     assert "image/x-evil · 14B · It is damaged" in text(started(), finished(mcp(odd)))
     other = ImageContent(base64.b64encode(b"%PDF-").decode(), "application/pdf")
     assert "application/pdf · 5B · Its format is not supported" in text(started(), finished(mcp(other)))
-    structured = NativeObservation(tool_name="Read", tool_use_id="t", structured={"lines": 3})
-    assert "lines: 3" in text(started("Read"), finished(structured))
     assert "Empty." in text(started(), finished(mcp("")))
     assert "none" in text(started(), None)
     assert notes_of(mcp("x")) == []

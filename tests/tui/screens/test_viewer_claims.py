@@ -49,6 +49,7 @@ async def reading(
     screen = ViewerScreen(session / REPORT, session)
     async with hosted(screen=screen, size=size) as (app, pilot):
         await marks_shown(app, screen)
+        await pilot.pause()
         yield app, pilot, screen, session
 
 
@@ -189,13 +190,23 @@ async def test_a_claim_is_seen_before_it_is_accepted_and_the_next_one_follows(tm
         assert screen.view.claim == 3
         await until(lambda: "Signed: 1 of 8 accepted, 1 rejected, 6 open" in flat(app))
         await pilot.press("x", "x", "x")
-        assert app.shown_text[-1] == "No doubtful claim is open: Tab lists all claims."
+        await until(lambda: app.shown_text[-1] == "No doubtful claim is open: Tab lists all claims.")
         await until(lambda: "Signed: 1 of 8 accepted, 4 rejected, 3 open" in flat(app))
         await until(lambda: "Rejected by" in screen_text(app))
         # The same answer again changes nothing.
         await pilot.press("x")
         await finished(app.workers)
         assert decisions_in(session)[6][0] == "rejected"
+
+
+async def test_a_claim_stays_the_current_one_if_it_is_gone_to_before_the_evidence_is_drawn(
+    tmp_path: Path,
+) -> None:
+    async with reading(tmp_path, (120, 40)) as (_, pilot, screen, __):
+        screen.evidence.open()
+        screen.evidence.step(1)
+        await pilot.pause()
+        assert (screen.evidence.is_open, screen.view.claim) == (True, 2)
 
 
 @pytest.mark.parametrize("is_own", [True, False])

@@ -34,7 +34,7 @@ def run(args: argparse.Namespace) -> int:
 
     Raises:
         SettingsError: a setting is wrong, the knowledge base is off or missing, or there is no such session.
-        WrongUsage: an option is wrong.
+        WrongUsage: an option or a filter is wrong.
     """
     from ua_tui.core.knowledge.access import open_search
     from ua_tui.core.knowledge.search.embeddings import embedder_of
@@ -45,7 +45,7 @@ def run(args: argparse.Namespace) -> int:
     if args.words and not words.strip():
         raise WrongUsage("the query is empty")
     # Before the words, which may have a quotation mark too few.
-    query = f"{_filters(args)} {words}"
+    query = f"{_filters(args, words)} {words}"
     settings = settings_of(args)
     place = find_database(settings)
     try:
@@ -85,16 +85,18 @@ def _print(found: Results, notices: Sequence[str], place: KnowledgePlace) -> Non
         complain(notice)
 
 
-def _filters(args: argparse.Namespace) -> str:
-    """The filters of a query that options stand for."""
+def _filters(args: argparse.Namespace, words: str) -> str:
+    """The filters that options stand for; those among the words are tested, too."""
     from ua_tui.core.knowledge.search.query import parse_query
 
-    text = ""
+    now, text = datetime.now().astimezone(), ""
+    if wrong := parse_query(words, now).wrong:
+        raise WrongUsage(" ".join(wrong).rstrip("."))
     for name in ("kind", "site", "tool", "since", "until"):
         given = getattr(args, name) or []
         for value in [given] if isinstance(given, str) else given:
             option = f'{name}:"{value}" '
-            query = parse_query(option, datetime.now().astimezone())
+            query = parse_query(option, now)
             if query.notices or query.terms or '"' in value:
                 problem = " ".join(query.notices).rstrip(".") or f"{value!r} cannot be searched"
                 raise WrongUsage(f"--{name}: {problem}")

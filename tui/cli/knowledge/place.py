@@ -29,8 +29,8 @@ def find_database(settings: Settings, *, must_exist: bool = True) -> KnowledgePl
         if not settings.workspace_base.is_dir():
             raise SettingsError(f"there is no folder {clean_line(str(settings.workspace_base), 700)}")
         raise SettingsError(
-            f"there is no knowledge base {clean_line(str(path), 700)}: `ua-tui knowledge update` makes it "
-            "from the sessions there, as every session does by itself"
+            f"there is no knowledge base {clean_line(str(path), 700)}: the next session makes it, "
+            "or `ua-tui knowledge update` from the sessions that are there"
             + (f"; {of_team}" if (of_team := team_advice(settings)) else "")
         )
     return path

@@ -14,13 +14,13 @@ from ua_tui.core.history.index import branch
 from ua_tui.tui.keys.bindings import bindings
 from ua_tui.tui.widgets.column_list import Column, ColumnList
 
-MARKS = {
-    "finished": ("✓", "finished"),
-    "stopped": ("⊘", "stopped"),
-    "running": ("…", "running"),
-    "crashed": ("⊘", "crashed"),
-    "corrupt": ("✗", "corrupt"),
-    "unknown": ("·", "unknown"),
+_MARKS = {
+    "finished": "✓",
+    "stopped": "⊘",
+    "running": "…",
+    "crashed": "⊘",
+    "corrupt": "✗",
+    "unknown": "·",
 }
 _UNKNOWN = "–"
 _MARKED = "◆"
@@ -73,7 +73,7 @@ class SessionList(ColumnList[Summary]):
         if width >= 112:
             right += [
                 Column("files", 5, lambda row: _count(row.artifacts), muted, right=True),
-                Column("state", 8, lambda row: MARKS[row.state][1], lambda row: self.mark(row)[1]),
+                Column("state", 8, lambda row: row.state, lambda row: self.mark(row)[1]),
             ]
         room = width - 2 - _WHEN - 2
         if found:
@@ -98,7 +98,7 @@ class SessionList(ColumnList[Summary]):
             return _MARKED, self.get_component_rich_style("sessions--marked")
         has_colour = row.state in {"running", "crashed", "corrupt"}
         style = self.get_component_rich_style(f"sessions--{row.state}") if has_colour else self.muted
-        return MARKS[row.state][0], style
+        return _MARKS[row.state], style
 
     def _when(self, summary: Summary) -> str:
         try:

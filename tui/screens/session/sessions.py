@@ -28,7 +28,7 @@ from ua_tui.tui.screens.files.export import export_session
 from ua_tui.tui.screens.knowledge.hit_text import kind_name, line_of, pieces_of
 from ua_tui.tui.screens.knowledge.reader import KnowledgeReader
 from ua_tui.tui.screens.session.confirm import DeleteScreen
-from ua_tui.tui.screens.session.session_list import MARKS, SessionList
+from ua_tui.tui.screens.session.session_list import SessionList
 from ua_tui.tui.viewers.view.chrome import KeyLine, TitleLine
 from ua_tui.tui.widgets.modal import Modal
 from ua_tui.tui.workers import start_job
@@ -211,8 +211,7 @@ class SessionsScreen(Modal[Path | None]):
             text = "Nothing found." if self._found is not None else "No sessions yet."
             detail.update(Content("" if self._activity else self._problem or text))
             return
-        word = MARKS[chosen.state][1]
-        facts = [f"{word}: {chosen.why}" if chosen.why else word]
+        facts = [f"{chosen.state}: {chosen.why}" if chosen.why else chosen.state]
         if chosen.name == self._current:
             facts.append("current session")
         if chosen.demo:

@@ -18,6 +18,7 @@ from textual.widgets import Input, Static
 from ua_tui.core.errors import TeamError, UniversalAgentError
 from ua_tui.core.events.units import live_duration, money, quantity
 from ua_tui.core.team.fleet.rows import (
+    OVER,
     WORDS,
     Fleet,
     FleetBatch,
@@ -233,7 +234,7 @@ class FleetScreen(Modal[None]):
             counts = {state: part.count(state) for state in _AT_WORK}
             counts |= {"waiting": progress.waiting, "held": progress.held}
             if not progress.of_batches:
-                counts |= {"done": progress.done, "failed": progress.failed, "cancelled": progress.cancelled}
+                counts |= {state: part.count(state) for state in OVER}
             facts += [f"{len(self._list.marked):,} marked"] if self._list.marked else []
             facts += describe_counts(counts)
             facts += [money(progress.cost_usd) or "$0.00"] if part.rows or progress.of_batches else []

@@ -15,7 +15,7 @@ from ua_tui.tui.widgets.column_list import Column, ColumnList
 
 _MARKS: dict[FleetState, str] = {
     "needs_you": "?", "running": "…", "starting": "…", "idle": "·", "waiting": "·", "held": "‖", "lost": "⊘",
-    "done": "✓", "failed": "✗", "cancelled": "⊘", "crashed": "⊘",
+    "done": "✓", "failed": "✗", "cancelled": "⊘", "stopped": "⊘", "crashed": "⊘",
 }  # fmt: skip
 Kind = Literal["sessions", "batches", "workers"]
 AnyRow = FleetRow | FleetBatch | FleetWorker
