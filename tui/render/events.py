@@ -38,7 +38,6 @@ from ua_tui.core.events.types import (
     SessionRewound,
     SessionStarted,
     SubagentFinished,
-    SubagentStarted,
     ToolCallStarted,
     TracingFailed,
 )
@@ -58,7 +57,6 @@ MARKS = {
 }
 _LABELS = {
     "tool": "Tool call ",
-    "sub-agent": "Sub-agent ",
     "observer": "Observer ",
     "path": "Path: ",
     "mcp": "Servers: ",
@@ -82,8 +80,6 @@ _SHOWN = (
     | ReportChecked
     | SessionRewound
     | SessionStarted
-    | SubagentFinished
-    | SubagentStarted
     | TracingFailed
 )
 _LONGEST_SENTENCE = 1_000
@@ -130,7 +126,7 @@ class EventLines:
                 return self._query("›" if self._marks else "You:", event.text)
             case QuerySteered():
                 return self._query("  »" if self._marks else "You, to the running query:", event.text)
-            case PathFellBack():
+            case PathFellBack() | SubagentFinished(by_person=True):
                 return self._line(describe(event), label="")
             case ToolCallStarted():
                 hints = Hints(tool=tool_label(event.name, event.input))

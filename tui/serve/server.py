@@ -183,7 +183,7 @@ class Server:
             tabs = "one tab" if self._most_tabs == 1 else f"{self._most_tabs} tabs"
             return ended(
                 "was not started",
-                f"Only {tabs} can be open at the same time, with sessions that wait for theirs to come back. "
+                f"Only {tabs} can be open at the same time, counting sessions that wait for a closed tab to come back. "
                 "Quit one of them with Ctrl+Q; --max-tabs of ua-tui serve changes that.",
             )
         session = ServedSession(self._arguments, here=self._here)

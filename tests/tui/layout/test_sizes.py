@@ -18,7 +18,7 @@ from tests.tui.app_host import settled
 from tests.tui.fakes import make_app, make_session
 from tests.tui.pane_host import handle_events
 from tests.tui.tree_host import rows
-from tests.waiting import run_ready, until
+from tests.waiting import PATIENCE, run_ready, until
 from ua_tui.core.events.types import QueryReceived
 from ua_tui.tui.app.app import UaTuiApp
 from ua_tui.tui.layout.proportions import (
@@ -237,8 +237,10 @@ async def test_keys_make_the_pane_one_is_in_wider_and_higher_and_all_as_they_wer
 
 
 async def test_keys_for_sizes_are_typed_in_the_prompt_and_reported_where_there_is_no_border(
-    tmp_path: Path,
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    # It is said once, however long the keys take on a busy machine.
+    monkeypatch.setattr("ua_tui.tui.layout.frame.NOTE_SECONDS", PATIENCE)
     async with opened(tmp_path, MEDIUM) as (app, pilot):
         before = region(app, "talk")
         await press(pilot, *"<>+-=0")

@@ -78,7 +78,7 @@ async def test_the_preview_opens_edits_and_deletes_its_file(
         await preview_of(app, pilot, path)
         await pilot.press("o")
         await until(lambda: shown_text == [f"Opening {NOTES} in another program."])
-        assert reported.read_text() == str(path)
+        await until(lambda: reported.exists() and reported.read_text() == str(path))
         await pilot.press("e")
         await until(lambda: "No editor found" in shown_text[-1])
         await pilot.press("d")

@@ -182,8 +182,8 @@ async def test_a_dropped_file_is_added_shown_and_removed(tmp_path: Path) -> None
         app.prompt.put("@attachments/gone.png")
         await until(lambda: any(app.shown))
         await pilot.press("enter")
+        await until(lambda: "not in this session" in app.shown[0])
         assert app.sent == []
-        assert "not in this session" in app.shown[0]
 
 
 async def test_thumbnails_follow_the_height_of_the_screen(tmp_path: Path) -> None:
@@ -232,16 +232,18 @@ async def test_a_name_that_leads_nowhere_is_marked_and_asked_about_once(tmp_path
         assert (app.sent, app.prompt.text) == ([], "see @data.cvs ")
         assert notes()[0].startswith("data.cvs: no such file · did you mean data.csv? ")
         await pilot.press("enter")
-        assert app.sent == ["see @data.cvs"]
+        await until(lambda: app.sent == ["see @data.cvs"])
         # It is asked about again in another text, also when Enter comes before the file is looked for.
-        await pilot.press(*"@nope.xlsx", "enter", "enter")
+        await pilot.press(*"@nope.xlsx", "enter")
+        await until(lambda: notes()[-1].startswith("nope.xlsx: no such file"))
+        await pilot.press("enter")
         await until(lambda: len(app.sent) == 2)
         # A file that cannot be read is not sent, and what is no name of a file is.
         app.prompt.put("@large.csv @data/ ")
         await until(lambda: len(app.shown) == 2)
         await pilot.press("enter")
-        assert app.shown[1] == "@ data/  folder  ✕"
-        assert "larger than 32 MB" in app.shown[0]
+        await until(lambda: app.shown[1] == "@ data/  folder  ✕")
+        await until(lambda: "larger than 32 MB" in app.shown[0])
         for text in ("thanks @ann", "@app.route('/')\ndef f(): ...", "mail ann@firm.example"):
             app.prompt.put(text)
             await pilot.press("enter")

@@ -134,7 +134,7 @@ async def test_a_click_on_a_cell_shows_everything_in_sentences() -> None:
         decided = QueryClassified(
             query_id="q", decision="COMPLEX", source="rule", raw_response="it says “research”"
         )
-        at = app.shown(STARTED, RECEIVED, decided).index("ctx")
+        at = app.shown(STARTED, RECEIVED, decided).index("sonnet-4-5")
         await pilot.pause()
         await pilot.click(StatusLine, offset=(at + 2, 0))
         await pilot.pause()

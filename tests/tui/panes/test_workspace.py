@@ -14,7 +14,7 @@ from tests.paths import PROJECT
 from tests.tui.files_host import hosted, screen_text
 from tests.tui.pane_host import handle_events
 from tests.tui.tree_host import cursor, laid_session, model_of, on_screen, rows
-from tests.waiting import until
+from tests.waiting import PATIENCE, until
 from ua_tui.core.events.types import QueryFinished, QueryReceived
 from ua_tui.tui.panes.workspace.folder_tree import FOLDER_CAP
 from ua_tui.tui.panes.workspace.pane import WorkspacePane
@@ -208,7 +208,7 @@ def test_leaving_never_hangs(tmp_path: Path) -> None:
         cwd=PROJECT,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE,
         check=False,
     )
     assert done.stdout.strip() == "left", done.stderr

@@ -118,7 +118,7 @@ async def test_e_opens_the_editor_and_says_plainly_when_there_is_none(
             (session / "work_products", "A folder cannot be edited"),
             (session / "packed.json.zst", "is compressed"),
             (session / "film.mp4", "film.mp4 is not text and cannot be edited."),
-            (session / "paper.pdf", "is not text"),
+            (session / "paper.pdf", "paper.pdf is not text"),
         ):
             await go_to(pane, path)
             await pilot.press("e")

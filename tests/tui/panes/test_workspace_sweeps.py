@@ -13,11 +13,28 @@ from ua_tui.tui.panes.workspace import scan as folder_scan
 from ua_tui.tui.panes.workspace.folder_tree import FolderTree
 from ua_tui.tui.panes.workspace.scan import Request, file_time_ns, list_folder, list_folders
 
+AGES_NS = ("_SETTLED_NS", "_WRITTEN_NS")
+"""The ages from which on a folder and a file can be told from what comes later."""
+HOUR_NS = 3_600 * 10**9
+
+
+@pytest.fixture(autouse=True)
+def new_for_an_hour(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let everything be too new, however long a busy machine takes for a step of a test."""
+    for name in AGES_NS:
+        monkeypatch.setattr(folder_scan, name, HOUR_NS)
+
 
 def settle(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let everything be old enough to be told from what comes later."""
-    for name in ("_SETTLED_NS", "_WRITTEN_NS"):
+    for name in AGES_NS:
         monkeypatch.setattr(folder_scan, name, -1)
+
+
+def make_old(folder: Path) -> None:
+    """Give a folder another time than that of a change that follows at once: some clocks of files are coarse."""
+    long_ago = time.time_ns() - 2 * HOUR_NS
+    os.utime(folder, ns=(long_ago, long_ago))
 
 
 def test_a_folder_that_is_only_older_is_not_picked_up_again(
@@ -46,6 +63,7 @@ def test_an_unchanged_folder_is_not_read_and_a_changed_one_is(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "a.json").write_text("{}")
+    make_old(tmp_path)
     settle(monkeypatch)
     tree = FolderTree(str(tmp_path))
     tree.update(list_folder(str(tmp_path), 100))
@@ -72,6 +90,7 @@ def test_entries_are_not_looked_at_again_when_a_folder_is_only_older(
 ) -> None:
     for number in range(20):
         (tmp_path / f"{number}.json").write_text("{}")
+    make_old(tmp_path)
     path = str(tmp_path)
     tree = FolderTree(path)
     tree.update(list_folder(path, 100))
@@ -140,8 +159,7 @@ def test_a_file_that_was_still_being_written_is_looked_at_again_once_the_folder_
 ) -> None:
     (tmp_path / "a.json").touch()
     path = str(tmp_path)
-    long_ago = time.time() - 60
-    os.utime(path, (long_ago, long_ago))
+    make_old(tmp_path)
     tree = FolderTree(path)
     tree.update(list_folder(path, 100))
     (tmp_path / "a.json").write_text("{}")

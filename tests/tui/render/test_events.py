@@ -14,6 +14,7 @@ from ua_tui.core.events.types import (
     ErrorRaised,
     QueryFinished,
     QueryReceived,
+    SubagentFinished,
     ToolCallFinished,
     ToolCallStarted,
 )
@@ -69,3 +70,11 @@ def test_the_wait_for_an_account_is_a_wait_for_the_person() -> None:
     assert end == "Tool call WAIT_FOR_CONNECTIONS finished in 5.0 s, 4.0 s of it waiting for you"
     query = QueryFinished(query_id="q", status="success", duration_ms=9_000)
     assert lines.end_of_query(query).sentence == "Done in 9.0 s, 4.0 s of it waiting for you"
+
+
+def test_of_the_end_of_a_subagent_only_that_a_person_stopped_it_is_told_beside_its_call() -> None:
+    lines = EventLines(marks=True)
+    ended = SubagentFinished(task_id="1", tool_use_id="t", name="researcher", status="cancelled")
+    assert lines.of(ended) is None
+    stopped = SubagentFinished(task_id="2", tool_use_id="u", name="researcher", by_person=True)
+    assert lines.of(stopped) == "  ⊘ You stopped researcher"

@@ -10,7 +10,7 @@ import pytest
 
 from tests.tui.files_host import Host, hosted, screen_text
 from tests.tui.fixture_types import Patch
-from tests.waiting import until
+from tests.waiting import PATIENCE, until
 from ua_tui.core.concurrency.cancellation import Stop
 from ua_tui.tui.render.markdown.renderer import MarkdownTheme
 from ua_tui.tui.screens.files import viewer
@@ -43,7 +43,7 @@ async def test_the_end_is_remembered_while_rows_are_laid_out(
     lay_out = MarkdownBody.lay_out
 
     def slow(self: MarkdownBody, width: int, theme: MarkdownTheme, stop: Stop) -> ListRows:
-        assert released.wait(60)
+        assert released.wait(PATIENCE)
         return lay_out(self, width, theme, stop)
 
     monkeypatch.setattr(MarkdownBody, "lay_out", slow)
@@ -65,7 +65,7 @@ async def test_the_end_is_remembered_while_the_file_is_read(
     released = threading.Event()
 
     def slow(*args: object, **named: object) -> object:
-        assert released.wait(60)
+        assert released.wait(PATIENCE)
         return load(*args, **named)  # type: ignore[arg-type]  # passed on as they are
 
     monkeypatch.setattr(viewer, "load", slow)
@@ -102,11 +102,11 @@ async def test_the_end_is_remembered_until_the_whole_file_is_there(
     released, tail_may_come = threading.Event(), threading.Event()
 
     def slow(path: Path, limit: int = PREVIEW_LIMIT, *more: object) -> Document:
-        assert limit == PREVIEW_LIMIT or released.wait(60)
+        assert limit == PREVIEW_LIMIT or released.wait(PATIENCE)
         return load(path, limit, *more)  # type: ignore[arg-type]  # passed on as they are
 
     def slow_page(*args: object, **named: object) -> Document:
-        assert tail_may_come.wait(60)
+        assert tail_may_come.wait(PATIENCE)
         return load_page(*args, **named)  # type: ignore[arg-type]  # passed on as they are
 
     monkeypatch.setattr(viewer, "load", slow)

@@ -12,7 +12,7 @@ import zstandard
 
 from tests.tui.files_host import hosted, screen_text
 from tests.tui.fixture_types import Patch
-from tests.waiting import until
+from tests.waiting import PATIENCE, until
 from ua_tui.core.concurrency.cancellation import NEVER, Stop
 from ua_tui.tui.render.markdown.renderer import MarkdownTheme
 from ua_tui.tui.screens.files import viewer
@@ -142,7 +142,7 @@ class TestSearchResults:
         lay_out = ResultsTable.lay_out
 
         def late(table: ResultsTable, width: int, theme: MarkdownTheme, stop: Stop) -> TableView:
-            assert released.wait(60)
+            assert released.wait(PATIENCE)
             return lay_out(table, width, theme, stop)
 
         monkeypatch.setattr(ResultsTable, "lay_out", late)

@@ -14,6 +14,7 @@ from textual.selection import Selection
 from textual.strip import Strip
 
 from tests.tui.pane_host import PaneHost, hosted, rows
+from tests.waiting import until
 from ua_tui.tui.render.layout import Line, wrap
 from ua_tui.tui.virtual_list.source import Heights, LineCache, Rendered, RowSource
 from ua_tui.tui.virtual_list.virtual_list import VirtualList
@@ -336,8 +337,7 @@ async def test_any_size_shows_what_fits() -> None:
             await pilot.resize_terminal(*size)
             await pilot.press("up", "pageup", "down", "home", "end")
             await pilot.resize_terminal(40, 12)
-            await pilot.pause()
-            assert rows(view)[-1] == "[/no] [@click=x]y[/] wrap"
+            await until(lambda: rows(view)[-1] == "[/no] [@click=x]y[/] wrap")
 
 
 async def test_a_resize_keeps_the_reader_where_he_was() -> None:
@@ -347,8 +347,8 @@ async def test_a_resize_keeps_the_reader_where_he_was() -> None:
             await pilot.press("pageup")
         top = rows(view)[0] if rows(view)[0].startswith("entry") else rows(view)[1]
         await pilot.resize_terminal(30, 12)
-        await pilot.pause()
-        assert any(row.startswith(" ".join(top.split()[:2])) for row in rows(view)[:8])
+        await until(lambda: view.size.width <= 30)
+        await until(lambda: any(row.startswith(" ".join(top.split()[:2])) for row in rows(view)[:8]))
         assert not view.following
 
 

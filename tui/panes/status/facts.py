@@ -110,11 +110,9 @@ class StatusFacts:
         def wide(text: str, width: int) -> str:
             return f"{text:>{width}}" if state in BUSY else text
 
-        cells = (
-            [cell(Content.styled(" DEMO ", "bold $warning reverse"), 100, "demo")]
-            if self.view.setup.demo
-            else []
-        )
+        cells: list[Cell] = []
+        if self.view.setup.demo:
+            cells.append(cell(Content.styled(" DEMO ", "bold $warning reverse"), 100, "demo"))
         cells.append(cell(self._state(state, frame), 99, "state"))
         failed, again = self._failed_servers(), self._servers_tried_again()
         if failed or again:
@@ -167,13 +165,9 @@ class StatusFacts:
             return f"retry {retry.attempt}"
         if self.view.activity.calls:
             return "tools"
-        return (
-            "writing"
-            if self.view.activity.doing == "writing"
-            else "thinking"
-            if self.view.activity.queries
-            else "working"
-        )
+        if self.view.activity.doing == "writing":
+            return "writing"
+        return "thinking" if self.view.activity.queries else "working"
 
     def _failed_servers(self) -> list[McpServer]:
         fine = (*CONNECTED, *UNDECIDED, *NOT_WANTED)
@@ -181,11 +175,8 @@ class StatusFacts:
 
     def _servers_tried_again(self) -> list[McpServer]:
         """The servers that failed and that are connected again automatically."""
-        return [
-            each
-            for each in self.view.setup.servers
-            if each.again_s is not None or each.status == "reconnecting"
-        ]
+        servers = self.view.setup.servers
+        return [each for each in servers if each.again_s is not None or each.status == "reconnecting"]
 
     def _server_counts(self) -> str:
         wanted = [server for server in self.view.setup.servers if server.status not in NOT_WANTED]
@@ -245,12 +236,13 @@ class StatusFacts:
         return self.clock() - since if since is not None else self.elapsed
 
     def _share_text(self) -> str:
-        """How full the context is; in tokens if its size is unknown."""
-        if not self.view.costs.context:
+        """How full the context is; in tokens if its size stays unknown, as that of a model without a price does."""
+        costs = self.view.costs
+        if not costs.context:
             return "0%"
-        if self.view.costs.window is None:
-            return short_count(self.view.costs.context)
-        return f"{min(999, round(100 * self.view.costs.context / self.view.costs.window))}%"
+        if costs.window is None:
+            return short_count(costs.context) if costs.all_unpriced else "–"
+        return f"{min(999, round(100 * costs.context / costs.window))}%"
 
     # -- in sentences -----------------------------------------------------------------------------
 
@@ -307,12 +299,11 @@ class StatusFacts:
                 return "not chosen yet: a query gets a direct answer, or the full agent with its tools"
 
     def _describe_context(self) -> str:
-        if self.view.costs.window is None:
-            unknown = (
-                "is unknown (setting context_window)" if self.view.costs.all_unpriced else "is not known yet"
-            )
-            return f"{self.view.costs.context:,} tokens; the model's context window {unknown}"
-        return f"{self.view.costs.context:,} of {self.view.costs.window:,} tokens, {self._share_text()}"
+        costs = self.view.costs
+        if costs.window is None:
+            how = "unknown (setting context_window)" if costs.all_unpriced else "not known yet"
+            return f"{costs.context:,} tokens; the model's context window is {how}"
+        return f"{costs.context:,} of {costs.window:,} tokens, {self._share_text()}"
 
     def _describe_cost(self) -> str:
         costs, digits = self.view.costs, self._digits()

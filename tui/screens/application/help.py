@@ -17,6 +17,7 @@ import ua_tui.tui.screens
 from ua_tui.tui.keys.bindings import PLACES, bindings
 from ua_tui.tui.keys.keymap import keys_of
 from ua_tui.tui.keys.places import classes_with_place, sections_of, shown_line
+from ua_tui.tui.screens.services.row_screen import hanging
 from ua_tui.tui.widgets.dialog import Box, Dialog, Foot
 from ua_tui.tui.widgets.modal import Modal
 
@@ -24,6 +25,14 @@ if TYPE_CHECKING:
     from ua_tui.core.agent.definitions.commands import CustomCommand
 
 FEW_ROWS = [(0, "-few-rows"), (30, "-many-rows")]
+
+
+class _Keys(Static):
+    """The keys, which are wrapped again for another width."""
+
+    def on_resize(self) -> None:
+        """Show them at the new width."""
+        self.query_ancestor(HelpScreen).show_keys()
 
 
 class HelpScreen(Dialog[None]):
@@ -53,14 +62,11 @@ class HelpScreen(Dialog[None]):
     def compose(self) -> ComposeResult:
         """Create the box."""
         with Box():
-            yield Static(classes="facts")
+            yield _Keys(classes="facts")
             yield Foot()
 
-    def on_mount(self) -> None:
-        """Show the keys."""
-        self._show_keys()
-
-    def _show_keys(self) -> None:
+    def show_keys(self) -> None:
+        """Show the keys, each with its text beside it."""
         keys, app = keys_of(self.app), self.app
         places = self.here
         running: list[type[DOMNode]] = []
@@ -79,25 +85,25 @@ class HelpScreen(Dialog[None]):
         if self.here is None and commands:
             lines = [(f"/{each.name}", f"{each.hint}  {each.description}".strip()) for each in commands]
             groups.insert(len(sections_of(running, keys)), ("Your commands", lines))
-        parts: list[tuple[str, str]] = []
+        parts: list[tuple[str, str] | Content] = []
         if self.here is None and keys.problems:
             parts.append(("Ignored settings\n", "bold $warning"))
             parts += [(f"  {problem}\n", "") for problem in keys.problems]
             parts.append(("\n", ""))
+        facts, box = self.query_one(".facts", Static), self.query_one(Box)
+        room = facts.size.width or app.size.width
         for title, rows in groups:
             parts.append((f"{title}\n", "bold"))
             for key, what in rows:
-                parts += [(f"  {key:<{width}}  ", "$accent"), (f"{what}\n", "")]
+                parts += [hanging((f"  {key:<{width}}  ", "$accent"), what, room), ("\n", "")]
             parts.append(("\n", ""))
-        box = self.query_one(Box)
         is_screen = any(issubclass(each, Modal) for each in places)
         where = "" if self.here is None else " for this screen" if is_screen else " for this pane"
         box.border_title = Content(f"Keys{where}")
-        self.query_one(".facts", Static).update(Content.assemble(*parts[:-1]))
+        facts.update(Content.assemble(*parts[:-1]))
         every = "" if self.here is None else f"{keys.shown('help.all')} all keys   "
         close = keys.shown("screen.back")
         self.query_one(".hint", Static).update(Content(f"{every}↑↓ scroll   {close} close"))
-        box.scroll_home(animate=False)
 
     def action_show_all(self) -> None:
         """Show every key; go back when every key is shown already."""
@@ -105,7 +111,8 @@ class HelpScreen(Dialog[None]):
             self.dismiss(None)
         else:
             self.here = None
-            self._show_keys()
+            self.show_keys()
+            self.query_one(Box).scroll_home(animate=False)
 
 
 def show_help(app: App[Any], *, everything: bool = False) -> None:

@@ -67,7 +67,11 @@ class _NotDrawn(Exception):
 
 @runtime_checkable
 class Drawable(Protocol):
-    """A body with pictures, which can be drawn in terminal graphics and fitted to the height of the view."""
+    """A body that may have pictures, which can be drawn in terminal graphics and fitted to the height of the view."""
+
+    @property
+    def has_picture(self) -> bool:
+        """Whether it has one."""
 
     def fit_to(self, rows: int | None) -> bool:
         """Draw pictures at most this many rows high from the next layout on, or in the full width of the view.
@@ -137,6 +141,8 @@ class PictureBody:
         path: the file; None for a picture that no other program can open.
         caption: what is written before the properties.
     """
+
+    has_picture = True
 
     def __init__(
         self, header: PictureHeader, data: bytes | None, path: Path | None = None, *, caption: str = ""

@@ -291,11 +291,20 @@ class SectionsBody:
             there = part < len(self.sections[number].parts)
             self._spot = _Spot(number, part, other._spot.offset) if there else _Spot(number, HEADING, 0)
 
+    @property
+    def _drawable(self) -> list[Drawable]:
+        bodies = (part.body for section in self.sections for part in section.parts)
+        return [body for body in bodies if isinstance(body, Drawable)]
+
+    @property
+    def has_picture(self) -> bool:
+        """Whether a part of it has one."""
+        return any(body.has_picture for body in self._drawable)
+
     def fit_to(self, rows: int | None) -> bool:
         """Draw every picture at most this many rows high, or in the full width."""
-        bodies = (part.body for section in self.sections for part in section.parts)
         # Each is fitted, also after one whose size has changed.
-        changed = [body.fit_to(rows) for body in bodies if isinstance(body, Drawable)]
+        changed = [body.fit_to(rows) for body in self._drawable]
         return any(changed)
 
     def lay_out(self, width: int, theme: MarkdownTheme, stop: Stop = NEVER) -> SectionRows:

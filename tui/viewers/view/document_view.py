@@ -26,7 +26,7 @@ from ua_tui.core.concurrency.cancellation import in_thread
 from ua_tui.tui.keys.bindings import bindings
 from ua_tui.tui.render.markdown.renderer import MARKDOWN_COMPONENTS, MarkdownTheme
 from ua_tui.tui.terminal.copy import copy_text
-from ua_tui.tui.viewers.bodies.picture import Drawable, PictureBody
+from ua_tui.tui.viewers.bodies.picture import Drawable
 from ua_tui.tui.viewers.bodies.text import TextBody, TextRows
 from ua_tui.tui.viewers.cursor_body import (
     BackgroundWork,
@@ -95,7 +95,7 @@ class DocumentView(ScrollView, can_focus=True):
         idle = [name for command, names in _ACTIONS_OF.items() if command not in commands for name in names]
         if not commands & {"fold", "unfold"}:
             idle += ["move.fold", "move.unfold"]
-        return (*idle, *(() if isinstance(self.body, Drawable) else ("picture.",)))
+        return (*idle, *(() if self.has_picture else ("picture.",)))
 
     @dataclass
     class ViewMessage(Message):
@@ -261,8 +261,8 @@ class DocumentView(ScrollView, can_focus=True):
 
     @property
     def has_picture(self) -> bool:
-        """Whether the body is a picture."""
-        return isinstance(self.body, PictureBody)
+        """Whether the body is a picture, or has one."""
+        return isinstance(self.body, Drawable) and self.body.has_picture
 
     def action_full_width(self) -> None:
         """Show pictures in the full width, or whole."""

@@ -163,6 +163,9 @@ def test_figures_are_a_table_with_day_and_source(tmp_path: Path, capsys: Output)
     ([" "], "the query is empty"),
     (["a", "--kind", "poem"], "--kind: There is no kind “poem”"),
     (["a", "--since", "whenever"], "--since: “since:whenever” is not a date"),
+    (["a", "since:whenever"], "find: “since:whenever” is not a date"),
+    (["kind:poem"], "find: There is no kind “poem”"),
+    (["published:soon", "copper"], "find: “published:soon” is no range of days"),
     (["a", "--session", "tomorrow"], "there is no session 'tomorrow'"),
     (["a", "--tool", 'write" OR quokka'], "cannot be searched"),
 ])  # fmt: skip
@@ -189,7 +192,7 @@ def test_any_words_are_a_query(base: Path, capsys: Output) -> None:
 
 def test_without_a_base_it_says_what_makes_one(tmp_path: Path, capsys: Output, monkeypatch: Patch) -> None:
     assert find(tmp_path, "quokka") == 2
-    assert "`ua-tui knowledge update` makes it" in capsys.readouterr().err
+    assert "or `ua-tui knowledge update` from the sessions" in capsys.readouterr().err
     assert not database_of(tmp_path).exists()
     monkeypatch.setenv("UA_KNOWLEDGE", "off")
     assert find(tmp_path, "quokka") == 2
