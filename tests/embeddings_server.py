@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+from tests.waiting import PATIENCE
+
 CONCEPTS = (
     ("car", "cars", "automobile", "automobiles", "vehicle"),
     ("price", "prices", "cost", "costs"),
@@ -71,7 +73,7 @@ def embeddings_server() -> Iterator[EmbeddingsServer]:
             sent = json.loads(self.rfile.read(int(self.headers["content-length"])))
             server.asked.append(({name.lower(): value for name, value in self.headers.items()}, sent))
             if server.wait is not None:
-                server.wait.wait(30)
+                server.wait.wait(PATIENCE)
             status = 404 if self.path != "/v1/embeddings" else server.status
             if server.refused is not None and any(server.refused in text for text in sent["input"]):
                 status = 400

@@ -42,8 +42,8 @@ RESEARCH = "Research the latest AI chip news and write a comprehensive report"
 MAIL = "Email the report to the team"
 REPORT = "work_products/ai-chip-news.html"
 START = datetime(2026, 11, 21, 14, 2, tzinfo=UTC)
-DEADLINE = 100.0
-SIGHTS = 45
+DEADLINE = 240.0
+SIGHTS = 120
 """How often is looked, a second apart, whether a screen is whole and at rest."""
 LARGEST = 100_000
 """Bytes of a picture."""
