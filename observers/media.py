@@ -17,7 +17,7 @@ from ua_tui.core.events.codec import from_json
 from ua_tui.core.media_types import HEAD_SIZE, media_type
 from ua_tui.core.observation import ReturnedFile, ToolCall, ToolResult
 from ua_tui.core.storage.files import AlreadyThere, Root
-from ua_tui.core.storage.names import safe_name
+from ua_tui.core.storage.paths import safe_name
 from ua_tui.core.text import clean_line, words_of
 from ua_tui.observers.base import ObserverContext, ObserverSpec, Outcome, Saved, texts_of, total_of
 from ua_tui.observers.decoding.decode import decode_texts

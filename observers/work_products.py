@@ -14,7 +14,7 @@ from ua_tui.core.errors import PathRefused, WorkspaceError
 from ua_tui.core.media_types import HEAD_SIZE
 from ua_tui.core.observation import ToolCall, ToolResult
 from ua_tui.core.storage.kinds import is_document
-from ua_tui.core.storage.names import safe_name
+from ua_tui.core.storage.paths import safe_name
 from ua_tui.core.storage.workspace import REPORT_INDEX, Workspace
 from ua_tui.core.text import clean_line
 from ua_tui.observers.base import ObserverContext, ObserverSpec, Outcome, Saved, moment_of

@@ -20,8 +20,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from tests.waiting import PATIENCE, wait_until
 from ua_tui.core.demo.composio.server import ComposioServer, Mounts
 from ua_tui.core.demo.composio.services import DemoRemoteSession, Services, ToolAnswer
-from ua_tui.core.demo.pace import Pace
-from ua_tui.core.demo.playbook import load_library
+from ua_tui.core.demo.playbook import Pace, load_library
 from ua_tui.core.demo.press import load_catalogue
 from ua_tui.core.settings.model import Settings
 

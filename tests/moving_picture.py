@@ -22,7 +22,7 @@ from textual.app import App
 from textual.strip import Strip
 
 from tests.waiting import until
-from ua_tui.core.demo.recording import unpack_recording
+from ua_tui.core.demo.launch import unpack_recording
 from ua_tui.core.settings.model import Settings
 from ua_tui.tui.app.app import UaTuiApp
 from ua_tui.tui.replay.replay_source import ReplaySource

@@ -12,7 +12,7 @@ from io import BytesIO
 from pathlib import Path
 
 from tests.e2e.running import environment, program
-from ua_tui.core.demo.recording import PACKED, SESSION
+from ua_tui.core.demo.launch import PACKED, SESSION
 from ua_tui.core.storage.folders import WORKSPACES
 from ua_tui.core.storage.workspace import JOURNAL
 

@@ -27,7 +27,7 @@ from ua_tui.core.agent.definitions.rules import SubagentRule
 from ua_tui.core.agent.environment import PrivateFolder, conversations_home, own_agent_home
 from ua_tui.core.agent.hooks import SubagentCheck
 from ua_tui.core.agent.ledger import ActionLedger
-from ua_tui.core.agent.permissions.store import RuleStore
+from ua_tui.core.agent.permissions.rule_set import RuleStore
 from ua_tui.core.bus import Bus
 from ua_tui.core.concurrency.spawn import Spawn, spawn_task
 from ua_tui.core.concurrency.threads import in_context
@@ -60,9 +60,8 @@ from ua_tui.core.session.parts import SessionParts
 from ua_tui.core.session.resume import PreviousState, Resume, conversation_to_resume, read_previous_state
 from ua_tui.core.session.rewinding import settle
 from ua_tui.core.session.session import Session
-from ua_tui.core.settings.model import Settings
+from ua_tui.core.settings.model import Settings, secrets
 from ua_tui.core.settings.places import Places
-from ua_tui.core.settings.secrets import secrets
 from ua_tui.core.storage.workspace import Workspace
 from ua_tui.core.view.costs import Costs
 from ua_tui.core.web_reader.blacklist import Blacklist

@@ -11,7 +11,7 @@ from typing import Any
 from ua_tui.core.errors import ObserverError
 from ua_tui.core.observation import ToolCall, ToolResult
 from ua_tui.core.pipelines import AfterTool, BeforeTool, Pipelines
-from ua_tui.core.storage.names import safe_name
+from ua_tui.core.storage.paths import safe_name
 from ua_tui.core.storage.workspace import FOLDERS
 from ua_tui.core.text import clean_line
 from ua_tui.observers.base import (

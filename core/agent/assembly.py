@@ -25,12 +25,11 @@ from ua_tui.core.agent.environment import CACHE, PrivateFolder, make_private
 from ua_tui.core.agent.hooks import AgentHooks, SubagentCheck
 from ua_tui.core.agent.ledger import ActionLedger, ActionRecorder, ForkedActions
 from ua_tui.core.agent.loop import AgentLoop
+from ua_tui.core.agent.mcp.error_messages import ServerLogs
 from ua_tui.core.agent.mcp.reconnect import SessionRenewal
-from ua_tui.core.agent.mcp.server_logs import ServerLogs
 from ua_tui.core.agent.mcp.servers import Servers
 from ua_tui.core.agent.mcp.states import ServerStates
-from ua_tui.core.agent.messages.result_files import ResultFiles
-from ua_tui.core.agent.messages.result_storage import ResultStore
+from ua_tui.core.agent.messages.result_files import ResultFiles, ResultStore
 from ua_tui.core.agent.messages.results import ResultAdapter
 from ua_tui.core.agent.messages.translate import Translator
 from ua_tui.core.agent.messages.usage import Prices, Spending
@@ -39,9 +38,8 @@ from ua_tui.core.agent.permissions.actions import OwnServers
 from ua_tui.core.agent.permissions.foreign_text import LOCAL_TOOLKIT
 from ua_tui.core.agent.permissions.gate import PermissionGate
 from ua_tui.core.agent.permissions.policy import PermissionPolicy
-from ua_tui.core.agent.permissions.rule_set import RuleSet, rules_of
+from ua_tui.core.agent.permissions.rule_set import RuleSet, RuleStore, rules_of
 from ua_tui.core.agent.permissions.rules import Rule
-from ua_tui.core.agent.permissions.store import RuleStore
 from ua_tui.core.agent.permissions.taint import Taint
 from ua_tui.core.concurrency.worker import WorkerProcess
 from ua_tui.core.connections.base import BUILT_IN_SERVERS, Connection
@@ -59,7 +57,7 @@ from ua_tui.core.provider.clouds import model_server
 from ua_tui.core.provider.models import ModelChoice, Models
 from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.core.settings.model import PermissionMode, Settings
-from ua_tui.core.settings.prices import read_prices, unpriced_error
+from ua_tui.core.settings.parsers import read_prices, unpriced_error
 from ua_tui.core.storage.workspace import Workspace
 from ua_tui.core.telemetry.tracer import Tracer
 

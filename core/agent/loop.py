@@ -20,11 +20,9 @@ from ua_tui.core.agent.client import AgentClient
 from ua_tui.core.agent.elicitation.gate import ElicitationGate
 from ua_tui.core.agent.hooks import AgentHooks
 from ua_tui.core.agent.mcp.servers import Servers
-from ua_tui.core.agent.messages.context_usage import ContextUsage, read_context_usage
 from ua_tui.core.agent.messages.malformed import UnmatchedResults
-from ua_tui.core.agent.messages.result_storage import ResultStore
+from ua_tui.core.agent.messages.result_files import ResultStore
 from ua_tui.core.agent.messages.results import RawResult
-from ua_tui.core.agent.messages.silence import SilenceWatch
 from ua_tui.core.agent.messages.translate import (
     OpenCall,
     SteeringAccepted,
@@ -33,9 +31,9 @@ from ua_tui.core.agent.messages.translate import (
     TurnStarted,
     is_ping,
 )
-from ua_tui.core.agent.messages.usage import Spending, usage_between
+from ua_tui.core.agent.messages.usage import ContextUsage, Spending, read_context_usage, usage_between
 from ua_tui.core.agent.permissions.gate import PermissionGate
-from ua_tui.core.agent.turn import Stopping, Turn
+from ua_tui.core.agent.turn import SilenceWatch, Stopping, Turn
 from ua_tui.core.errors import AgentUnavailable, ConnectionFailed
 from ua_tui.core.events.types import (
     EXIT_PLAN,

@@ -14,7 +14,7 @@ from ua_tui.core.errors import WorkspaceError
 from ua_tui.core.storage.compression import SUFFIX
 from ua_tui.core.storage.files import Root, Written
 from ua_tui.core.storage.folders import REPORT_CHECKS
-from ua_tui.core.storage.names import safe_name
+from ua_tui.core.storage.paths import safe_name
 from ua_tui.core.storage.workspace import Workspace
 
 ReportFormat = Literal["html", "markdown", "text", "pdf"]

@@ -1,4 +1,7 @@
-"""Starts the servers of the demo as a child process, and makes the settings of a session that uses them."""
+"""Starts the servers of the demo as a child process, and makes the settings of a session that uses them.
+
+There is a recorded research session, too, which `python -m tests.recording` plays and packs.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +10,12 @@ import contextlib
 import json
 import os
 import sys
+import tarfile
 import tempfile
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from pathlib import Path
 from typing import IO
 
 import msgspec
@@ -135,3 +140,22 @@ def demo_settings(settings: Settings, endpoints: DemoEndpoints, *, of_team: bool
         knowledge="on" if isinstance(settings.knowledge, Address) and not of_team else settings.knowledge,
         logfire_token=None,
     )
+
+
+SESSION = "session_20261121_140200"
+PACKED = Path(__file__).with_name("recording.tar.xz")
+
+
+def unpack_recording(base: Path) -> Path:
+    """Put the recorded session below a folder; returns its own folder.
+
+    Raises:
+        OSError: there is no room for it.
+    """
+    with tarfile.open(PACKED) as packed:
+        for member in packed:
+            if (file := packed.extractfile(member)) is not None:
+                target = base / member.name
+                target.parent.mkdir(parents=True, exist_ok=True)
+                target.write_bytes(file.read())
+    return base / SESSION

@@ -18,7 +18,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
-from ua_tui.core.demo.pace import Pace
+from ua_tui.core.demo.playbook import Pace
 
 DOMAIN = ".example"
 WORD = re.compile(r"[a-z0-9]{4,}")

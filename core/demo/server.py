@@ -17,8 +17,7 @@ from ua_tui.core.demo.composio.server import ComposioServer, Mounts, sandbox_fil
 from ua_tui.core.demo.composio.services import Services
 from ua_tui.core.demo.model.script import Script
 from ua_tui.core.demo.model.server import ModelServer, api_error
-from ua_tui.core.demo.pace import Pace
-from ua_tui.core.demo.playbook import load_library
+from ua_tui.core.demo.playbook import Pace, load_library
 from ua_tui.core.demo.press import DOMAIN, ArticlePages, load_catalogue
 
 ARTICLES = "articles.json"

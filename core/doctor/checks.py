@@ -19,13 +19,15 @@ from ua_tui.core.connections.trust import ServerTrust
 from ua_tui.core.connections.user_servers import find_user_servers
 from ua_tui.core.doctor.findings import Check, Finding, PlannedCheck, failed, ok, run_check
 from ua_tui.core.doctor.machine import check_agent, check_folder, check_knowledge, check_plugins, check_python
-from ua_tui.core.doctor.servers import check_toolkit, check_user_server, check_web_reader
 from ua_tui.core.doctor.services import (
     check_collector,
     check_composio,
     check_logfire,
     check_proxies,
     check_session_model,
+    check_toolkit,
+    check_user_server,
+    check_web_reader,
     models_of,
 )
 from ua_tui.core.doctor.team import TeamChecks
@@ -34,9 +36,8 @@ from ua_tui.core.events.units import quantity
 from ua_tui.core.net.proxies import proxies_of
 from ua_tui.core.postgres.address import Address
 from ua_tui.core.redaction.redactor import Redactor
-from ua_tui.core.settings.model import Settings
+from ua_tui.core.settings.model import Settings, secrets
 from ua_tui.core.settings.places import Places
-from ua_tui.core.settings.secrets import secrets
 from ua_tui.core.telemetry.environment import Exports
 
 OnCheck = Callable[[Check], None]

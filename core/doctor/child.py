@@ -17,8 +17,7 @@ import msgspec
 from ua_tui.core.doctor.findings import Check
 from ua_tui.core.errors import UniversalAgentError
 from ua_tui.core.redaction.redactor import Redactor
-from ua_tui.core.settings.model import Settings
-from ua_tui.core.settings.secrets import secrets
+from ua_tui.core.settings.model import Settings, secrets
 from ua_tui.core.text import clean_line
 
 log = logging.getLogger(__name__)

@@ -1,25 +1,35 @@
-"""Checks the services of a session: the models, Composio, Logfire and the collector, each with one small request."""
+"""Checks the services and MCP servers of a session, each with one small request, or by listing its tools."""
 
 from __future__ import annotations
 
 import asyncio
 import re
 import socket
-from collections.abc import Mapping
+import tempfile
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from msgspec import structs
+
+from ua_tui.core.agent.mcp.client import ask_server
 from ua_tui.core.concurrency.threads import apart, in_loop
-from ua_tui.core.connections.base import COMPOSIO_OFF, WITHOUT_TOOLS
-from ua_tui.core.connections.composio.errors import service_name
+from ua_tui.core.connections import toolkit, web_reader
+from ua_tui.core.connections.base import COMPOSIO_OFF, WITHOUT_TOOLS, Connection
+from ua_tui.core.connections.composio.sdk import service_name
 from ua_tui.core.connections.composio.session import try_composio
+from ua_tui.core.connections.oauth.flow import current_login
+from ua_tui.core.connections.oauth.store import LoginStore
+from ua_tui.core.connections.trust import ServerTrust
+from ua_tui.core.connections.user_servers import UnusableServer, UserServer, connection_to
 from ua_tui.core.doctor.findings import Finding, failed, ok, skipped, warning
-from ua_tui.core.errors import Advice, ConnectionFailed, advise
+from ua_tui.core.errors import Advice, ConnectionFailed, WorkspaceError, advise
 from ua_tui.core.events.codec import from_json
+from ua_tui.core.events.units import quantity
 from ua_tui.core.net.proxies import LOOPBACK
 from ua_tui.core.provider.claude_login import find_login
 from ua_tui.core.provider.clouds import (
@@ -240,3 +250,105 @@ def _project(data: bytes) -> str:
     answer = from_json(data)
     name = answer.get("project_name") if isinstance(answer, dict) else None
     return clean_line(name, 80) if isinstance(name, str) else ""
+
+
+async def check_toolkit(connection: Connection | None = None) -> Finding:
+    """Start the toolkit in a temporary folder and list its tools; `connection` replaces that of a session."""
+    with tempfile.TemporaryDirectory(prefix="ua-tui-doctor-", ignore_cleanup_errors=True) as folder:
+        used = connection or toolkit.toolkit_connection(
+            toolkit.ToolkitStart(workspace=Path(folder, "session"))
+        )
+        finding = await probe_server(used.servers[toolkit.SERVER], remedy="reinstall ua-tui", folder=folder)
+    if finding.status != "ok":
+        return finding
+    tools = toolkit.toolkit_tools()
+    more = len(tools["knowledge"]) + len(tools["sandbox"])
+    return structs.replace(
+        finding, found=f"{finding.found}; {more} more with the knowledge base and the sandbox"
+    )
+
+
+async def check_web_reader(settings: Settings) -> Finding:
+    """Reach Z.AI's web reader with the key of the settings."""
+    if not settings.web_reader_key:
+        return skipped("Z_AI_API_KEY is not set", "set it to read pages that block crawlers")
+    server = web_reader.web_reader_connection(settings).servers[web_reader.SERVER]
+    return await probe_server(server, remedy=f"check Z_AI_API_KEY and the network; {WITHOUT_TOOLS}")
+
+
+async def check_user_server(
+    server: UserServer | UnusableServer,
+    folder: Path,
+    *,
+    environ: Mapping[str, str],
+    trust: ServerTrust,
+    logins: LoginStore | None = None,
+) -> Finding:
+    """Start or reach a server as a session would; one that is not trusted is not started. `logins` are the user's."""
+    if isinstance(server, UnusableServer):
+        return _unusable(server.advice)
+    decision = trust.decision(server, folder)
+    if decision != "trusted":
+        reason = "you refused it" if decision == "refused" else "it is not trusted"
+        return skipped(f"{reason}: {server.target}", f"to use it: ua-tui servers trust {server.name}")
+    try:
+        connection = connection_to(server, environ, folder)
+    except ConnectionFailed as error:
+        return _unusable(error.advice)
+    config, login = connection.servers[server.name], None
+    to_log_in = f"to log in: ua-tui connect {server.name}; {WITHOUT_TOOLS}"
+    if connection.login is not None:
+        try:
+            login = await current_login(connection.login, logins or LoginStore())
+        except ConnectionFailed as error:
+            return failed(error.advice.problem, to_log_in)
+        except WorkspaceError as error:
+            return failed(str(error), WITHOUT_TOOLS)
+    if login is not None:
+        config = {**config, "headers": {**config["headers"], "Authorization": f"Bearer {login.access_token}"}}
+    return await probe_server(
+        config,
+        remedy=f"correct it in {server.source}; {WITHOUT_TOOLS}",
+        folder=str(folder),
+        secrets=(*connection.secrets, *(login.secrets if login is not None else ())),
+        login=to_log_in if connection.login is not None else "",
+    )
+
+
+def _unusable(advice: Advice) -> Finding:
+    return failed(advice.problem, f"{advice.remedy}; {WITHOUT_TOOLS}")
+
+
+async def probe_server(
+    server: Mapping[str, Any],
+    *,
+    remedy: str,
+    folder: str | None = None,
+    secrets: Iterable[str] = (),
+    login: str = "",
+) -> Finding:
+    """Start or reach a server by its configuration for the agent, and list its tools.
+
+    Args:
+        server: the configuration.
+        remedy: the advice if that fails.
+        folder: the folder that a program is started in.
+        secrets: masked in its errors, which may repeat its command.
+        login: the advice if it needs a login; empty for a server that cannot have one.
+
+    Raises:
+        TimeoutError: a time limit of the caller has passed.
+    """
+    try:
+        listed = await ask_server(server, lambda client: client.list_tools(), folder=folder, secrets=secrets)
+    except ConnectionFailed as error:
+        if login and error.code == "http_401":
+            return failed("it needs a login", login)
+        if error.code == "http_429" or error.code.startswith("http_5"):
+            return failed(str(error), f"try again later; {WITHOUT_TOOLS}")
+        reached = error.code not in ("unreachable", "http_401")
+        return failed(f"it does not answer: {error}" if reached else str(error), remedy)
+    if not listed.tools:
+        return failed("it has no tools", remedy)
+    names = ", ".join(clean_line(tool.name, 40) for tool in listed.tools)
+    return ok(f"{quantity(len(listed.tools), 'tool')}: {names}")

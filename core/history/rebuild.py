@@ -10,13 +10,12 @@ from pathlib import Path
 import msgspec
 
 from ua_tui.core.errors import JournalError, UniversalAgentError, WorkspaceError
+from ua_tui.core.history.event_replay import SessionStats
 from ua_tui.core.history.headline import ends_in_order
 from ua_tui.core.history.lookup import session_names
 from ua_tui.core.history.session import runs_elsewhere
-from ua_tui.core.history.stats import SessionStats
-from ua_tui.core.records.formats import TraceInfo
+from ua_tui.core.records.formats import SUMMARY, TRACE, TRANSCRIPT, TraceInfo, write_derived
 from ua_tui.core.records.journal_reader import PastJournal
-from ua_tui.core.records.writer import SUMMARY, TRACE, TRANSCRIPT, write_derived
 from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.core.storage.files import Root
 from ua_tui.core.storage.folders import SAVED_REPORTS, WORKSPACES

@@ -9,9 +9,8 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from ua_tui.core.events import types as ev
-from ua_tui.core.history.event_replay import EventReplay
+from ua_tui.core.history.event_replay import EventReplay, SessionStats
 from ua_tui.core.history.past_files import PastFiles
-from ua_tui.core.history.stats import SessionStats
 from ua_tui.core.records.journal_reader import PastJournal
 from ua_tui.core.view.session import SessionView
 

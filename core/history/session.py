@@ -15,8 +15,7 @@ import msgspec
 from ua_tui.core.bus import Bus
 from ua_tui.core.errors import WorkspaceError
 from ua_tui.core.events.types import Event, QueryReceived, SessionStarted
-from ua_tui.core.history.event_replay import EventReplay
-from ua_tui.core.history.stats import SessionStats
+from ua_tui.core.history.event_replay import EventReplay, SessionStats
 from ua_tui.core.records.journal_reader import PastJournal
 from ua_tui.core.storage.files import Root
 from ua_tui.core.storage.queue_file import read_queue

@@ -24,8 +24,7 @@ from ua_tui.core.events.model_problems import model_advice
 from ua_tui.core.net.bodies import is_html
 from ua_tui.core.provider.request import DEFAULT_MODEL, DEFAULT_URL, endpoint
 from ua_tui.core.redaction.redactor import Redactor
-from ua_tui.core.settings.model import Settings
-from ua_tui.core.settings.secrets import secrets
+from ua_tui.core.settings.model import Settings, secrets
 from ua_tui.core.text import clean_line
 
 if TYPE_CHECKING:

@@ -16,10 +16,9 @@ from ua_tui.core.provider.clouds import model_server
 from ua_tui.core.provider.probe import DEADLINE, ModelVerdict, check_model
 from ua_tui.core.settings import parsers as values
 from ua_tui.core.settings.loading import load_settings, set_elsewhere
-from ua_tui.core.settings.model import CLOUD_NAMES, Settings
+from ua_tui.core.settings.model import CLOUD_NAMES, Settings, secrets
 from ua_tui.core.settings.places import Places
 from ua_tui.core.settings.saving import store_settings, stored_names
-from ua_tui.core.settings.secrets import secrets
 
 SetupMethod = Literal["anthropic", "login", "zai", "server"]
 

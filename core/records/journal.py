@@ -18,7 +18,7 @@ from ua_tui.core.errors import JournalError
 from ua_tui.core.events.codec import encode_event
 from ua_tui.core.events.types import AuthRequired, ElicitationAsked, Event, TextDelta, ThinkingDelta
 from ua_tui.core.redaction.redactor import Redactor, mask_link, seal_json
-from ua_tui.core.storage.append_file import AppendFile
+from ua_tui.core.storage.regular_file import AppendFile
 from ua_tui.core.text import without_surrogates
 
 _log = logging.getLogger(__name__)

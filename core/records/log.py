@@ -30,7 +30,7 @@ from ua_tui.core.events import types as ev
 from ua_tui.core.events.codec import to_json
 from ua_tui.core.events.describe import describe
 from ua_tui.core.redaction.redactor import Redactor, mask_link, preview
-from ua_tui.core.storage.append_file import AppendFile
+from ua_tui.core.storage.regular_file import AppendFile
 from ua_tui.core.text import clean, clean_line, middle_truncate
 from ua_tui.core.view.calls import OpenCalls
 

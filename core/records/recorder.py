@@ -12,10 +12,9 @@ from ua_tui.core.bus import Bus
 from ua_tui.core.concurrency.threads import in_loop
 from ua_tui.core.errors import Advice, UniversalAgentError
 from ua_tui.core.events.types import ErrorRaised, Event, QueryReceived, TracingFailed
-from ua_tui.core.records.formats import TraceInfo
+from ua_tui.core.records.formats import DerivedFiles, TraceInfo
 from ua_tui.core.records.journal import DeltaJoiner, Journal
 from ua_tui.core.records.log import LogFile, RootHandler, SessionLog
-from ua_tui.core.records.writer import DerivedFiles
 from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.core.settings.model import Settings
 from ua_tui.core.storage.workspace import JOURNAL, Workspace

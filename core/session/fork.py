@@ -46,8 +46,7 @@ from ua_tui.core.history.session import runs_elsewhere
 from ua_tui.core.records.journal import journal_line
 from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.core.session.resume import PreviousState, read_previous_state
-from ua_tui.core.settings.model import Settings
-from ua_tui.core.settings.secrets import secrets
+from ua_tui.core.settings.model import Settings, secrets
 from ua_tui.core.storage.files import Root, failed, is_gone
 from ua_tui.core.storage.folders import REPORT_CHECKS, WORKSPACES
 from ua_tui.core.storage.ownership import check_session, seal_session

@@ -35,7 +35,7 @@ from ua_tui.core.redaction.events import mask_event
 from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.core.session.resume import PreviousState, read_previous_state
 from ua_tui.core.settings.model import Settings
-from ua_tui.core.settings.prices import unpriced_error
+from ua_tui.core.settings.parsers import unpriced_error
 from ua_tui.core.storage.ownership import check_session
 from ua_tui.core.storage.workspace import JOURNAL, Workspace
 from ua_tui.core.text import clean_line

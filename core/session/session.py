@@ -18,14 +18,13 @@ from ua_tui.core.agent.attachments.blocks import Attachment, Attachments
 from ua_tui.core.agent.attachments.places import AttachmentPlaces
 from ua_tui.core.agent.auth.wait import AuthOutcome, AuthWait
 from ua_tui.core.agent.classifier import Classifier
-from ua_tui.core.agent.connection import AgentConnection
 from ua_tui.core.agent.definitions.commands import CustomCommand, expand
 from ua_tui.core.agent.elicitation.gate import ElicitationAction
 from ua_tui.core.agent.loop import AgentLoop
 from ua_tui.core.agent.mcp.references import Expanded, ServerReferences
 from ua_tui.core.agent.mcp.servers import Servers
-from ua_tui.core.agent.messages.context_usage import ContextUsage
 from ua_tui.core.agent.messages.translate import TurnOutcome
+from ua_tui.core.agent.messages.usage import ContextUsage
 from ua_tui.core.agent.permissions.gate import PermissionReply
 from ua_tui.core.agent.permissions.rule_set import RuleSet
 from ua_tui.core.agent.query import QueryPath
@@ -58,7 +57,7 @@ from ua_tui.core.redaction.redactor import error_raised
 from ua_tui.core.session.budget import Budget
 from ua_tui.core.session.parts import SessionParts, SessionState
 from ua_tui.core.session.rewinding import Prepared, Prospect, Rewinding
-from ua_tui.core.session.runner import QueryRunner
+from ua_tui.core.session.runner import AgentConnection, QueryRunner
 from ua_tui.core.settings.model import PermissionMode, Settings, refuse_skip_as_root
 from ua_tui.core.storage.ownership import seal_session
 from ua_tui.core.storage.queue_file import QueryQueue

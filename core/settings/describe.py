@@ -18,12 +18,11 @@ from ua_tui.core.errors import SettingsError, WorkspaceError
 from ua_tui.core.postgres.address import Address
 from ua_tui.core.settings import parsers as values
 from ua_tui.core.settings.folder import HeldBack
-from ua_tui.core.settings.keymap import key_choices
 from ua_tui.core.settings.loading import load_settings
 from ua_tui.core.settings.model import ENVIRONMENT, SPECS, Settings
 from ua_tui.core.settings.places import Places
 from ua_tui.core.settings.saving import store_settings, stored_names
-from ua_tui.core.settings.sources import SourcedValue, ended, is_empty, winner, without_secrets
+from ua_tui.core.settings.sources import SourcedValue, ended, is_empty, key_choices, winner, without_secrets
 from ua_tui.core.trust.state import Answer, FolderTrust
 from ua_tui.core.trust.store import TrustDecision, TrustStore
 

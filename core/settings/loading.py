@@ -11,10 +11,9 @@ from typing import Any
 import msgspec
 
 from ua_tui.core.errors import SettingsError
-from ua_tui.core.settings.keymap import key_choices
 from ua_tui.core.settings.model import ENVIRONMENT, SPECS, Settings
 from ua_tui.core.settings.places import Places
-from ua_tui.core.settings.sources import Layer, Place, SourcedValue, winner, without_secrets
+from ua_tui.core.settings.sources import Layer, Place, SourcedValue, key_choices, winner, without_secrets
 from ua_tui.core.storage.folders import SAVED_REPORTS, WORKSPACES
 from ua_tui.core.text import clean_line
 

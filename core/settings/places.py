@@ -30,8 +30,7 @@ from ua_tui.core.settings.sources import (
     winner,
     without_secrets,
 )
-from ua_tui.core.trust.files import AGENTS, COMMANDS, SKILLS, definition_fingerprints
-from ua_tui.core.trust.state import Answer, FolderTrust
+from ua_tui.core.trust.state import AGENTS, COMMANDS, SKILLS, Answer, FolderTrust, definition_fingerprints
 from ua_tui.core.trust.store import TrustStore
 
 USER_FILE = "config.toml"

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from io import StringIO
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import msgspec
 
@@ -317,3 +317,22 @@ def _toml_advice(content: str, problem: str) -> str:
 def _hint(name: str, known: Iterable[str]) -> str:
     close = difflib.get_close_matches(name, known, n=1)
     return f"; did you mean {close[0]}?" if close else ""
+
+
+class KeyChoice(NamedTuple):
+    """The keys that a file sets for an action; `in_folder` is whether it is a file of the current folder.
+
+    `keys` is the value in the file, of any type, as no error in this table may keep the program from starting.
+    """
+
+    action: str
+    keys: Any
+    origin: str
+    in_folder: bool = False
+
+
+def key_choices(table: Any, origin: str, in_folder: bool) -> tuple[KeyChoice, ...]:
+    """Return the keys that a file sets; a value other than a table becomes a choice without an action."""
+    if not isinstance(table, Mapping):
+        return (KeyChoice("", table, origin, in_folder),)
+    return tuple(KeyChoice(action, keys, origin, in_folder) for action, keys in flat(table))

@@ -21,8 +21,7 @@ from pathlib import Path
 import msgspec
 
 from ua_tui.core.errors import PathRefused, WorkspaceError, advice_code, advise
-from ua_tui.core.storage.names import numbered
-from ua_tui.core.storage.paths import TEMPORARY, refused, shown, split_path
+from ua_tui.core.storage.paths import TEMPORARY, numbered, refused, shown, split_path
 
 _FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _CREATE_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC

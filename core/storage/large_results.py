@@ -10,7 +10,7 @@ import msgspec
 from ua_tui.core.errors import WorkspaceError
 from ua_tui.core.observation import AnyObservation, ContentBlock, ImageContent, TextContent
 from ua_tui.core.redaction.redactor import Redactor, preview
-from ua_tui.core.storage.names import safe_name
+from ua_tui.core.storage.paths import safe_name
 from ua_tui.core.storage.workspace import Workspace
 
 log = logging.getLogger(__name__)

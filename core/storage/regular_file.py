@@ -1,4 +1,7 @@
-"""Opens files that anybody may have put there: regular files only, and without waiting for the other end of a pipe."""
+"""Opens files by their paths: regular files that anybody may have put there, and files of our own that only grow.
+
+The journal, the log and the spans grow line by line. To open a pipe would wait for its other end.
+"""
 
 from __future__ import annotations
 
@@ -32,3 +35,56 @@ def open_regular(path: Path | str, *, follow: bool = False) -> int:
         os.close(descriptor)
         raise
     return descriptor
+
+
+class AppendFile:
+    """An open file to which complete lines are appended, each with one write, so that a reader never sees half a line.
+
+    The file is private to its owner. A link, a pipe or a device in its place is refused. If a crash cut off the last
+    line, a line break is added, so that the next line is separate. Every method may raise `OSError`; the file then ends
+    with the last complete line.
+    """
+
+    def __init__(self, path: Path) -> None:
+        flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+        self._descriptor = os.open(path, flags, 0o600)
+        try:
+            state = os.fstat(self._descriptor)
+            if not stat.S_ISREG(state.st_mode):
+                raise OSError(f"{path} is not a regular file")
+            if state.st_mode & 0o077:
+                os.fchmod(self._descriptor, 0o600)
+            self._torn = state.st_size > 0 and os.pread(self._descriptor, 1, state.st_size - 1) != b"\n"
+        except BaseException:
+            os.close(self._descriptor)
+            raise
+
+    @property
+    def closed(self) -> bool:
+        """Whether the file was closed."""
+        return self._descriptor < 0
+
+    def append(self, line: bytes) -> None:
+        """Append a line; `line` ends with its line break."""
+        if self.closed:
+            raise OSError("the file is closed")
+        if self._torn:
+            line = b"\n" + line
+        written = os.write(self._descriptor, line)
+        if written != len(line):
+            torn, self._torn = self._torn, True
+            os.ftruncate(self._descriptor, os.fstat(self._descriptor).st_size - written)
+            self._torn = torn
+            raise OSError(f"only {written} of {len(line)} bytes could be written")
+        self._torn = False
+
+    def sync(self) -> None:
+        """Wait until all appended lines are on the disk."""
+        if not self.closed:
+            getattr(os, "fdatasync", os.fsync)(self._descriptor)
+
+    def close(self) -> None:
+        """Close the file; closing it again does nothing."""
+        if not self.closed:
+            descriptor, self._descriptor = self._descriptor, -1
+            os.close(descriptor)

@@ -20,8 +20,7 @@ from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.core.storage.compression import LARGEST, LIMIT, SUFFIX, Unpacked, pack, pack_pieces
 from ua_tui.core.storage.files import FolderEntry, Root, Written
 from ua_tui.core.storage.folders import REPORT_CHECKS, SAVED_REPORTS, WORKSPACES
-from ua_tui.core.storage.names import numbered
-from ua_tui.core.storage.paths import refused, shown
+from ua_tui.core.storage.paths import numbered, refused, shown
 from ua_tui.core.text import escape_unsafe, holds_unsafe, without_surrogates
 
 REPORT_INDEX = "index.jsonl"

@@ -16,8 +16,8 @@ from ua_tui.core.history.headline import time_in
 from ua_tui.core.postgres.address import Address
 from ua_tui.core.postgres.connection import Connection, connected, listen, shut_down
 from ua_tui.core.postgres.problems import is_temporary
-from ua_tui.core.storage.names import numbered, safe_name
 from ua_tui.core.storage.ownership import seal_session
+from ua_tui.core.storage.paths import numbered, safe_name
 from ua_tui.core.storage.workspace import JOURNAL, Workspace
 from ua_tui.core.tasks import end_tasks
 from ua_tui.core.team.records import SessionId

@@ -32,9 +32,9 @@ from ua_tui.core.errors import advise
 from ua_tui.core.events.codec import from_json
 from ua_tui.core.events.types import Event
 from ua_tui.core.redaction.redactor import Redactor, seal_json
-from ua_tui.core.storage.append_file import AppendFile
+from ua_tui.core.storage.regular_file import AppendFile
 from ua_tui.core.telemetry.export_errors import ExportMonitor, LibraryLog
-from ua_tui.core.telemetry.spans.content import SpanContent
+from ua_tui.core.telemetry.spans.maker import SpanContent
 from ua_tui.core.telemetry.spans.tree import SpanTree
 from ua_tui.core.version import VERSION
 

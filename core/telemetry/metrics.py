@@ -20,8 +20,8 @@ from opentelemetry.sdk.trace import ReadableSpan, SpanProcessor
 from ua_tui.core.events import types as ev
 from ua_tui.core.telemetry.export_errors import NO_METRICS, ExportMonitor
 from ua_tui.core.telemetry.export_session import ExportSession
-from ua_tui.core.telemetry.spans.content import SpanContent
 from ua_tui.core.telemetry.spans.conventions import named
+from ua_tui.core.telemetry.spans.maker import SpanContent
 from ua_tui.core.text import clean_line
 
 _SHORT_S = (0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92)

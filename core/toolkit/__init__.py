@@ -1,7 +1,7 @@
 """The local toolkit: an MCP server in a child process with tools for pages, files and the remote sandbox.
 
 Start with `server.py`, which registers the tools; `crawl.py`, `corpus.py`, `files.py` and `workbench.py` implement them
-with what `context.py` holds. `python -m tests.docs` writes their descriptions into
+with the context that `calls.py` has. `python -m tests.docs` writes their descriptions into
 `core/connections/toolkit.json`. It runs as `python -I -m ua_tui.core.toolkit`; the session only starts it, and the
 observers import the format of its articles.
 """

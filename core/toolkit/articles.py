@@ -18,7 +18,7 @@ import msgspec
 
 from ua_tui.core.net.urls import canonical_url
 from ua_tui.core.redaction.redactor import Redactor
-from ua_tui.core.storage.names import safe_name
+from ua_tui.core.storage.paths import safe_name
 from ua_tui.core.text import clean, clean_line, escape_unsafe
 
 ARTICLE_FOLDER = "search_results"

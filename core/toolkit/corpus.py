@@ -19,7 +19,7 @@ from ua_tui.core.toolkit.articles import (
     count_words,
     decode_article,
 )
-from ua_tui.core.toolkit.context import ToolContext
+from ua_tui.core.toolkit.calls import ToolContext
 from ua_tui.core.toolkit.files import inside, read_text
 
 CORPUS_PATH = "expanded_corpus.json"

@@ -57,7 +57,7 @@ from ua_tui.core.toolkit.articles import (
     encode_article,
     visible,
 )
-from ua_tui.core.toolkit.context import ToolContext
+from ua_tui.core.toolkit.calls import ToolContext
 from ua_tui.core.toolkit.files import read_text
 
 logger = logging.getLogger(__name__)

@@ -14,7 +14,7 @@ from ua_tui.core.events.units import quantity
 from ua_tui.core.storage.kinds import check_writable
 from ua_tui.core.text import clean_line
 from ua_tui.core.toolkit.articles import text_end
-from ua_tui.core.toolkit.context import ToolContext
+from ua_tui.core.toolkit.calls import ToolContext
 
 DEFAULT_CHARACTERS = 40_000
 MAX_CHARACTERS = 200_000

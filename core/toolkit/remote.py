@@ -17,7 +17,7 @@ import httpx
 import msgspec
 
 from ua_tui.core.connections.base import MOUNT, RemoteSession
-from ua_tui.core.connections.composio.errors import advice_for
+from ua_tui.core.connections.composio.sdk import advice_for
 from ua_tui.core.errors import ConnectionFailed, FetchRefused, TooLarge
 from ua_tui.core.events.codec import from_json
 from ua_tui.core.net.bodies import Inflater

@@ -24,8 +24,7 @@ from ua_tui.core.redaction.sharing import learn_secrets
 from ua_tui.core.storage.workspace import Workspace
 from ua_tui.core.telemetry.http import reporting_request
 from ua_tui.core.text import clean
-from ua_tui.core.toolkit.calls import Tool, ToolCalls
-from ua_tui.core.toolkit.context import ToolContext
+from ua_tui.core.toolkit.calls import Tool, ToolCalls, ToolContext
 from ua_tui.core.toolkit.corpus import save_corpus
 from ua_tui.core.toolkit.crawl import crawl_parallel
 from ua_tui.core.toolkit.files import list_directory, read_local_file, write_local_file

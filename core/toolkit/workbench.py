@@ -17,13 +17,12 @@ from msgspec import Meta
 from ua_tui.core.connections.base import MOUNT
 from ua_tui.core.errors import ConnectionFailed, PathRefused, TooLarge, WorkspaceError
 from ua_tui.core.media_types import HEAD_SIZE
-from ua_tui.core.redaction.files import masked_file
+from ua_tui.core.redaction.events import masked_file
 from ua_tui.core.storage.files import AlreadyThere, Written
 from ua_tui.core.storage.kinds import check_writable
-from ua_tui.core.storage.names import numbered, safe_name
-from ua_tui.core.storage.paths import split_path
+from ua_tui.core.storage.paths import numbered, safe_name, split_path
 from ua_tui.core.text import clean_line
-from ua_tui.core.toolkit.context import ToolContext
+from ua_tui.core.toolkit.calls import ToolContext
 from ua_tui.core.toolkit.files import inside
 
 FOLDER = "downloads"

@@ -20,8 +20,7 @@ from ua_tui.core.settings.folder import FolderSettings, HeldBack
 from ua_tui.core.settings.model import SPECS
 from ua_tui.core.settings.sources import SourcedValue
 from ua_tui.core.text import clean, clean_line
-from ua_tui.core.trust.files import AGENTS, COMMANDS, SKILLS, read_regular
-from ua_tui.core.trust.state import Affects, fingerprint
+from ua_tui.core.trust.state import AGENTS, COMMANDS, SKILLS, Affects, fingerprint, read_regular
 
 _LONGEST = 300
 _WORDS: Mapping[str, str] = msgspec.json.decode(Path(__file__).with_name("settings.json").read_bytes())

@@ -14,7 +14,7 @@ import msgspec
 from ua_tui.core.errors import ObserverError, UniversalAgentError, WorkspaceError
 from ua_tui.core.events.types import ArtifactSaved, Event, ObserverFinished, ObserverStarted
 from ua_tui.core.observation import ToolCall, ToolResult
-from ua_tui.core.storage.names import short_id
+from ua_tui.core.storage.paths import short_id
 from ua_tui.core.storage.workspace import Workspace
 from ua_tui.core.text import clean_line
 from ua_tui.observers.base import Interest, Observer, ObserverContext, Outcome, Saved

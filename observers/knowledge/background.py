@@ -8,8 +8,7 @@ from typing import TypeVar
 
 import msgspec
 
-from ua_tui.core.concurrency.schedule import Schedule, Task
-from ua_tui.core.concurrency.threads import in_loop
+from ua_tui.core.concurrency.threads import Schedule, Task, in_loop
 from ua_tui.core.errors import JournalError, KnowledgeError
 from ua_tui.core.events.types import KNOWLEDGE, Event
 from ua_tui.core.knowledge.index.database import KnowledgeEmptied, KnowledgeForeign

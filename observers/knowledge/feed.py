@@ -13,8 +13,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from ua_tui.core.concurrency.schedule import Task
-from ua_tui.core.concurrency.threads import in_loop
+from ua_tui.core.concurrency.threads import Task, in_loop
 from ua_tui.core.events.types import (
     ArtifactChanged,
     Event,

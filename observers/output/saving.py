@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 
 from ua_tui.core.storage.files import Written
-from ua_tui.core.storage.names import artifact_name
+from ua_tui.core.storage.paths import artifact_name
 from ua_tui.core.storage.workspace import Workspace
 from ua_tui.core.text import escape_unsafe
 from ua_tui.observers.base import ObserverContext, Saved

@@ -20,7 +20,7 @@ from tests.bench.pages import TOOL, answer, lean, long, result
 from tests.bench.processes import resident_mb
 from tests.bench.table import Row, Section
 from tests.waiting import until
-from ua_tui.core.agent.messages.result_storage import ResultStore
+from ua_tui.core.agent.messages.result_files import ResultStore
 from ua_tui.core.agent.messages.results import RawResult, ResultAdapter
 from ua_tui.core.concurrency.spawn import spawn_task
 from ua_tui.core.concurrency.worker import WorkerProcess

@@ -13,9 +13,8 @@ from tests.e2e.running import run
 from tests.model_server import model_server
 from tests.waiting import until
 from ua_tui.core.doctor.child import run_checks_in_child
-from ua_tui.core.settings.keymap import KeyChoice
 from ua_tui.core.settings.model import Settings
-from ua_tui.core.settings.sources import SourcedValue
+from ua_tui.core.settings.sources import KeyChoice, SourcedValue
 
 KEY = "sk-ant-api03-canary-9f8e7d6c5b4a"
 NAMES = ["python", "agent", "workspace", "knowledge", "plugins", "model", "toolkit", "composio", "web_reader",

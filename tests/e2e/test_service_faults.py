@@ -124,9 +124,9 @@ async def test_a_service_that_cannot_be_reached_is_named_with_the_reason(
 
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr("ua_tui.core.agent.messages.silence.REPORT_AFTER", 0.6)
+    monkeypatch.setattr("ua_tui.core.agent.turn.REPORT_AFTER", 0.6)
     # Longer than a busy machine lets an agent that reacts wait.
-    monkeypatch.setattr("ua_tui.core.agent.messages.silence.STEP_SECONDS", PATIENCE)
+    monkeypatch.setattr("ua_tui.core.agent.turn.STEP_SECONDS", PATIENCE)
     monkeypatch.setattr("ua_tui.core.agent.turn._STOP_WITHIN", PATIENCE)
     monkeypatch.chdir(tmp_path)
     for name in set(os.environ):
@@ -166,7 +166,7 @@ async def test_a_silent_service_and_a_stopped_process_are_named_and_can_be_stopp
                 assert isinstance(end := events[-1], QueryFinished)
                 assert (end.status, end.error) == ("interrupted", None), fault
 
-            monkeypatch.setattr("ua_tui.core.agent.messages.silence.STEP_SECONDS", 1.0)
+            monkeypatch.setattr("ua_tui.core.agent.turn.STEP_SECONDS", 1.0)
             monkeypatch.setattr("ua_tui.core.agent.turn._STOP_WITHIN", 2.0)
             events = await stopped_when_silent(session, "hello", suspend=True)
             assert next(event.waits_for for event in events if isinstance(event, AgentSilent)) == "process"

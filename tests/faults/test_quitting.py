@@ -22,7 +22,7 @@ OBSERVER = """
 import time
 from pathlib import Path
 
-from ua_tui.core.storage.names import safe_name
+from ua_tui.core.storage.paths import safe_name
 from ua_tui.observers.base import ObserverSpec, Outcome, Saved
 
 

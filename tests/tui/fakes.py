@@ -8,11 +8,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, cast
 
-from ua_tui.core.agent.attachments.copying import attach
-from ua_tui.core.agent.attachments.places import AttachmentPlaces
+from ua_tui.core.agent.attachments.places import AttachmentPlaces, attach
 from ua_tui.core.agent.definitions.commands import CustomCommand
 from ua_tui.core.agent.mcp.references import ServerReferences
-from ua_tui.core.agent.messages.context_usage import ContextUsage
+from ua_tui.core.agent.messages.usage import ContextUsage
 from ua_tui.core.agent.permissions.rule_set import RuleSet
 from ua_tui.core.bus import Bus
 from ua_tui.core.concurrency.spawn import Spawn

@@ -22,7 +22,7 @@ from textual.notifications import SeverityLevel
 from textual.widget import MountError
 from textual.worker import WorkerError, WorkerFailed
 
-from ua_tui.core.settings.theme_names import OWN_THEMES
+from ua_tui.core.settings.parsers import OWN_THEMES
 from ua_tui.core.text import clean_line
 from ua_tui.tui.app.open_session import open_read_only
 from ua_tui.tui.keys.bindings import bindings

@@ -47,7 +47,7 @@ def print_completion(args: argparse.Namespace) -> int:
 
     from ua_tui.core.knowledge.records import KINDS
     from ua_tui.core.settings.model import EFFORTS
-    from ua_tui.core.settings.theme_names import OF_TEXTUAL, OWN_THEMES
+    from ua_tui.core.settings.parsers import OF_TEXTUAL, OWN_THEMES
 
     completed = {
         **dict.fromkeys(("SESSION", "A", "B"), _SESSIONS),

@@ -290,7 +290,7 @@ def optional_address(given: str | None, settings: Settings) -> Address | None:
 def redactor_of(settings: Settings) -> Redactor:
     """Return what masks the secrets of the settings and of the environment."""
     from ua_tui.core.redaction.redactor import Redactor
-    from ua_tui.core.settings.secrets import secrets
+    from ua_tui.core.settings.model import secrets
 
     return Redactor(secrets(settings, os.environ))
 

@@ -130,7 +130,7 @@ def start_headless(settings: Settings, asked: OneQuery) -> int:
     Raises:
         SettingsError: a rule cannot be used.
     """
-    from ua_tui.core.agent.attachments.copying import check_file
+    from ua_tui.core.agent.attachments.places import check_file
     from ua_tui.core.agent.permissions.rule_set import RuleSet, rules_of
     from ua_tui.core.errors import WorkspaceError
     from ua_tui.tui.plain.one_query import run_headless

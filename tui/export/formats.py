@@ -18,7 +18,7 @@ from ua_tui.core.errors import SettingsError
 from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.core.storage.files import Root
 from ua_tui.core.storage.folders import SAVED_REPORTS
-from ua_tui.core.storage.names import safe_name
+from ua_tui.core.storage.paths import safe_name
 from ua_tui.core.storage.workspace import saved_reports_of
 from ua_tui.core.text import clean_line, escape_unsafe
 from ua_tui.core.version import VERSION

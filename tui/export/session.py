@@ -16,10 +16,9 @@ from ua_tui.core.errors import JournalError
 from ua_tui.core.events.tool_names import tool_name
 from ua_tui.core.events.types import Event, SessionStarted
 from ua_tui.core.events.units import quantity
-from ua_tui.core.history.event_replay import EventReplay
+from ua_tui.core.history.event_replay import EventReplay, SessionStats
 from ua_tui.core.history.headline import read_heading
 from ua_tui.core.history.session import runs_elsewhere
-from ua_tui.core.history.stats import SessionStats
 from ua_tui.core.records.journal_reader import PastJournal
 from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.core.storage.files import Root

@@ -14,8 +14,7 @@ from textual.binding import Binding
 from textual.dom import DOMNode
 from textual.widget import Widget
 
-from ua_tui.core.settings.keymap import KeyChoice
-from ua_tui.core.settings.sources import ended
+from ua_tui.core.settings.sources import KeyChoice, ended
 from ua_tui.core.text import clean_line
 from ua_tui.tui.keys.bindings import STANDARD_OF_CLASSES
 from ua_tui.tui.keys.names import is_typed, key_name, shown_key

@@ -6,7 +6,7 @@ from functools import partial
 from inspect import isawaitable
 from typing import Any
 
-from ua_tui.core.agent.messages.context_usage import describe_total
+from ua_tui.core.agent.messages.usage import describe_total
 from ua_tui.core.agent.permissions.rule_set import NO_RULES
 from ua_tui.core.errors import SettingsError, UniversalAgentError
 from ua_tui.core.events.describe import MODE_RULES

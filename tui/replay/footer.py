@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from ua_tui.core.events.units import quantity, size
+from ua_tui.core.history.event_replay import SessionStats
 from ua_tui.core.history.recording import Recording
-from ua_tui.core.history.stats import SessionStats
 from ua_tui.core.text import clean
 from ua_tui.tui.panes.conversation.blocks import Tone
 from ua_tui.tui.panes.conversation.notices import AppMessage

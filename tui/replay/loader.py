@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 from ua_tui.core.concurrency.garbage_collection import pause_collection, resume_collection
 from ua_tui.core.errors import JournalError
 from ua_tui.core.events.types import Event
+from ua_tui.core.history.event_replay import SessionStats
 from ua_tui.core.history.session import PastSession
-from ua_tui.core.history.stats import SessionStats
 from ua_tui.core.storage.workspace import saved_reports_of
 from ua_tui.tui.panes.conversation.pane import ConversationPane
 from ua_tui.tui.panes.feed import EventFeed, Handler

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from textual.content import Content
 
-from ua_tui.core.history.stats import SessionStats
+from ua_tui.core.history.event_replay import SessionStats
 from ua_tui.tui.panes.status.facts import StatusFacts, money
 from ua_tui.tui.panes.status.layout import KEPT, Cell, cell, short_count, short_model, short_time
 

@@ -20,8 +20,7 @@ from textual_serve.download_manager import DownloadManager
 from ua_tui.core.errors import SettingsError
 from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.core.settings.loading import load_settings
-from ua_tui.core.settings.model import Settings
-from ua_tui.core.settings.secrets import secrets
+from ua_tui.core.settings.model import Settings, secrets
 from ua_tui.core.text import clean
 from ua_tui.tui.graphics.capabilities import TERMINAL_VARIABLES
 from ua_tui.tui.terminal.links import browser_link

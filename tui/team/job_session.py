@@ -35,8 +35,7 @@ from ua_tui.core.session.parts import SessionState
 from ua_tui.core.session.resume import Resume, prepare_resume
 from ua_tui.core.session.session import Session
 from ua_tui.core.settings.loading import load_settings
-from ua_tui.core.settings.model import SPECS, Settings
-from ua_tui.core.settings.secrets import secrets
+from ua_tui.core.settings.model import SPECS, Settings, secrets
 from ua_tui.core.storage.ownership import check_session
 from ua_tui.core.tasks import pause, until
 from ua_tui.core.team.actions import FolderActions, PostgresActions

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal
 
 from ua_tui.core.errors import CredentialsError
 from ua_tui.core.redaction.redactor import Redactor
-from ua_tui.core.settings.secrets import secrets
+from ua_tui.core.settings.model import secrets
 from ua_tui.core.storage.folders import WORKSPACES
 from ua_tui.core.tasks import pause
 from ua_tui.core.team.fleet.running_batch import RunningBatch

@@ -12,7 +12,7 @@ from ua_tui.core.errors import SettingsError, WorkspaceError
 from ua_tui.core.events.units import duration, money, quantity
 from ua_tui.core.storage.csv_text import csv_text, spreadsheet_cell
 from ua_tui.core.storage.files import Root
-from ua_tui.core.storage.names import safe_name
+from ua_tui.core.storage.paths import safe_name
 from ua_tui.core.team.jobs.results_file import FIELDS, ResultsFile, fields_of, json_line
 from ua_tui.core.team.records import Job, JobResult
 from ua_tui.core.text import clean, clean_line

@@ -11,7 +11,7 @@ from typing import Any
 from textual.theme import Theme
 
 from ua_tui.core.errors import SettingsError
-from ua_tui.core.settings.theme_names import OWN_THEMES
+from ua_tui.core.settings.parsers import OWN_THEMES
 
 DEFAULT_THEME = "ua-dark"
 MISSING = {

@@ -2,6 +2,6 @@
 
 A query names its files in its text, as `@attachments/photo.png`; so whatever keeps the text keeps the files. Start
 with `blocks.py`, which makes content blocks of them. `mentions.py` finds the names in a text, `places.py` says where
-they lead, `copying.py` copies a file from elsewhere into the session's folder, and `media.py` checks and scales files
-in a worker process. The agent, the session and the prompt import this folder.
+they lead and copies a file from elsewhere into the session's folder, and `media.py` checks and scales files in a worker
+process. The agent, the session and the prompt import this folder.
 """

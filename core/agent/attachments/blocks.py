@@ -17,9 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from ua_tui.core.agent.attachments.copying import FOLDER, LARGEST, attach
 from ua_tui.core.agent.attachments.mentions import mentions_in
-from ua_tui.core.agent.attachments.places import AttachmentPlaces
+from ua_tui.core.agent.attachments.places import FOLDER, LARGEST, AttachmentPlaces, attach
 from ua_tui.core.agent.bounds import LONGEST_PROMPT
 from ua_tui.core.errors import AgentError, WorkspaceError
 from ua_tui.core.events.types import AttachedFile

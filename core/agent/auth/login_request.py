@@ -17,7 +17,7 @@ from ua_tui.core.agent.sdk_import import import_sdk
 from ua_tui.core.errors import ConnectionFailed, UniversalAgentError
 from ua_tui.core.provider.request import SmallReply
 from ua_tui.core.settings.model import Settings
-from ua_tui.core.settings.prices import read_prices
+from ua_tui.core.settings.parsers import read_prices
 from ua_tui.core.text import clean_line
 from ua_tui.core.version import VERSION
 

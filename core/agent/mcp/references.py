@@ -19,15 +19,15 @@ from typing import Any, TypeVar
 import msgspec
 
 from ua_tui.core.agent.attachments.blocks import is_media
-from ua_tui.core.agent.attachments.copying import LARGEST, attach_data
 from ua_tui.core.agent.attachments.mentions import mentions_in, without_mentions
+from ua_tui.core.agent.attachments.places import LARGEST, attach_data
 from ua_tui.core.agent.bounds import LONGEST_PROMPT, MOST_PARTS
-from ua_tui.core.agent.mcp.client import ask_server
-from ua_tui.core.agent.mcp.contents import (
+from ua_tui.core.agent.mcp.client import (
     Contents,
     Part,
     PromptMessage,
     ServerPrompt,
+    ask_server,
     get_prompt,
     list_contents,
     read_resource,

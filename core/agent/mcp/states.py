@@ -9,12 +9,12 @@ import msgspec
 
 from ua_tui.core.agent.bounds import LONGEST_TEXT, MOST_ENTRIES
 from ua_tui.core.agent.mcp.error_messages import (
+    UNLISTED,
     describe_server_error,
     lacks_login,
     login_needed,
     missing_scope,
 )
-from ua_tui.core.agent.mcp.server_logs import UNLISTED
 from ua_tui.core.events.types import McpServer, McpStatus
 from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.core.text import clean, clean_line

@@ -18,10 +18,9 @@ from ua_tui.core.agent.permissions.arguments import (
     leaves,
     names_destination,
 )
-from ua_tui.core.agent.permissions.conditions import escape
+from ua_tui.core.agent.permissions.conditions import command_words, escape
 from ua_tui.core.agent.permissions.policy import PermissionPolicy
 from ua_tui.core.agent.permissions.rules import LONGEST_RULE, MAIN_ARGUMENTS, Origin, Rule, check
-from ua_tui.core.agent.permissions.shell import command_words
 from ua_tui.core.events.types import READ_RESOURCE
 from ua_tui.core.text import words_of
 

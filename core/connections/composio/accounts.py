@@ -9,8 +9,7 @@ from typing import Any
 
 import msgspec
 
-from ua_tui.core.connections.composio.errors import advice_for
-from ua_tui.core.connections.composio.sdk import delete_session, sdk_calls, sdk_client, sdk_http
+from ua_tui.core.connections.composio.sdk import advice_for, delete_session, sdk_calls, sdk_client, sdk_http
 from ua_tui.core.errors import ConnectionFailed
 from ua_tui.core.settings.model import Settings
 

@@ -11,10 +11,16 @@ from urllib.parse import urlsplit
 
 from ua_tui.core.concurrency.threads import apart
 from ua_tui.core.connections.base import COMPOSIO, WITHOUT_TOOLS, Connection, Expiry, RemoteSession
-from ua_tui.core.connections.composio.errors import late_failure
 from ua_tui.core.connections.composio.native import Modifier, native_provider, native_server
 from ua_tui.core.connections.composio.process import SdkProcess
-from ua_tui.core.connections.composio.sdk import delete_session, import_sdk, sdk_calls, sdk_client, sdk_http
+from ua_tui.core.connections.composio.sdk import (
+    delete_session,
+    import_sdk,
+    late_failure,
+    sdk_calls,
+    sdk_client,
+    sdk_http,
+)
 from ua_tui.core.errors import ConnectionFailed
 from ua_tui.core.settings.model import Settings
 from ua_tui.core.telemetry.http import OnRequest

@@ -1,5 +1,5 @@
 """The demo's stand-in for Composio: its REST API and MCP server (`server.py`, start here) and remote tools.
 
-`services.py` runs the tools, `tools.py` describes them, and `accounts.py` keeps connected accounts. Imported only by
+`services.py` runs the tools and keeps connected accounts, and `tools.py` describes the tools. Imported only by
 the demo's server, tests, and the list of sub-agents (`tools.py`).
 """

@@ -29,8 +29,14 @@ from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
-from ua_tui.core.demo.composio.accounts import CONNECTABLE, NO_AUTH, Account
-from ua_tui.core.demo.composio.services import DemoRemoteSession, Services, ToolFailed
+from ua_tui.core.demo.composio.services import (
+    CONNECTABLE,
+    NO_AUTH,
+    Account,
+    DemoRemoteSession,
+    Services,
+    ToolFailed,
+)
 from ua_tui.core.demo.composio.tools import REMOTE_TOOLS
 
 SESSIONS = "/api/v3.1/tool_router/session"

@@ -15,7 +15,7 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from ua_tui.core.demo.model.script import Script, ScriptedTurn
-from ua_tui.core.demo.pace import LONG_INPUT, PROSE, THINKING, Pace
+from ua_tui.core.demo.playbook import LONG_INPUT, PROSE, THINKING, Pace
 
 DEFAULT_MODEL = "scripted-demo"
 OVERLOADED_STATUS = 529

@@ -19,8 +19,8 @@ import msgspec
 
 from ua_tui.core.errors import SettingsError, TeamError, WorkspaceError
 from ua_tui.core.storage.files import Root
-from ua_tui.core.storage.names import numbered
 from ua_tui.core.storage.ownership import sealer
+from ua_tui.core.storage.paths import numbered
 from ua_tui.core.team.records import Job, JobResult
 from ua_tui.core.text import clean_line, escape_unsafe
 

@@ -11,9 +11,8 @@ from opentelemetry.trace import NonRecordingSpan, Span, SpanContext, SpanKind, T
 from ua_tui.core.events import types as ev
 from ua_tui.core.events.codec import to_json
 from ua_tui.core.telemetry.http import ServiceRequest
-from ua_tui.core.telemetry.spans.content import SpanContent, SpanConversation
 from ua_tui.core.telemetry.spans.conventions import SUBAGENT_CALL, Labels, facts_of_span, named
-from ua_tui.core.telemetry.spans.maker import Agent, SpanMaker, log_line_of
+from ua_tui.core.telemetry.spans.maker import Agent, SpanContent, SpanConversation, SpanMaker, log_line_of
 from ua_tui.core.view.calls import FullCall
 
 _MOST_KEPT = 1_000

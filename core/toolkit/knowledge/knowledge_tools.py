@@ -14,7 +14,7 @@ from ua_tui.core.errors import KnowledgeError
 from ua_tui.core.events.units import quantity
 from ua_tui.core.knowledge.records import Hit, Kind
 from ua_tui.core.text import clean, clean_line
-from ua_tui.core.toolkit.context import ToolContext
+from ua_tui.core.toolkit.calls import ToolContext
 
 if TYPE_CHECKING:
     from ua_tui.core.knowledge.search.search import KnowledgeSearch

@@ -17,9 +17,9 @@ from pypdf import PdfWriter
 from tests.core.cases import cases_of
 from ua_tui.core.agent.attachments import media
 from ua_tui.core.agent.attachments.blocks import Attachments, is_media
-from ua_tui.core.agent.attachments.copying import LARGEST, attach
 from ua_tui.core.agent.attachments.media import MAX_EDGE, prepare_media
 from ua_tui.core.agent.attachments.mentions import mention_of, mentions_in
+from ua_tui.core.agent.attachments.places import LARGEST, attach
 from ua_tui.core.concurrency.conversions import ConversionFailed, TooComplex
 from ua_tui.core.errors import AgentError, WorkspaceError
 from ua_tui.core.redaction.redactor import Redactor

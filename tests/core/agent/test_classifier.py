@@ -6,7 +6,7 @@ from tests.core.cases import cases_of
 from ua_tui.core.agent.classifier import Classifier, decide_by_rules, read_decision
 from ua_tui.core.agent.messages.usage import Prices
 from ua_tui.core.provider.request import SmallReply
-from ua_tui.core.settings.prices import ModelPrice
+from ua_tui.core.settings.parsers import ModelPrice
 
 CASES = cases_of(__file__)
 

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from tests.core.cases import cases_of
 from tests.waiting import PATIENCE
-from ua_tui.core.agent.permissions import shell
+from ua_tui.core.agent.permissions import conditions as shell
 from ua_tui.core.agent.permissions.actions import Action
 from ua_tui.core.agent.permissions.rules import Rule
 from ua_tui.core.storage.folders import WORKSPACES

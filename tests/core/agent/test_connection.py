@@ -6,10 +6,10 @@ from typing import Any, cast
 import pytest
 
 from tests.waiting import run_ready
-from ua_tui.core.agent.connection import AgentConnection
 from ua_tui.core.agent.loop import AgentLoop
 from ua_tui.core.concurrency.spawn import spawn_task
 from ua_tui.core.errors import AgentUnavailable
+from ua_tui.core.session.runner import AgentConnection
 
 
 class Loop:

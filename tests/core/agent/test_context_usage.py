@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.core.cases import cases_of
-from ua_tui.core.agent.messages.context_usage import ContextPart, read_context_usage
+from ua_tui.core.agent.messages.usage import ContextPart, read_context_usage
 
 CASES = cases_of(__file__)
 

@@ -9,8 +9,7 @@ from msgspec.structs import replace
 
 from ua_tui.core.agent.definitions.commands import CustomCommand, expand, find_commands
 from ua_tui.core.agent.definitions.files import definition_folders
-from ua_tui.core.trust.files import definition_fingerprints
-from ua_tui.core.trust.state import FolderTrust
+from ua_tui.core.trust.state import FolderTrust, definition_fingerprints
 from ua_tui.core.trust_question.changes import definition_changes
 
 COMMAND = CustomCommand(

@@ -28,8 +28,7 @@ from ua_tui.core.agent.loop import AgentLoop
 from ua_tui.core.agent.mcp.servers import Servers
 from ua_tui.core.agent.mcp.states import ServerStates
 from ua_tui.core.agent.messages.malformed import MalformedMessages
-from ua_tui.core.agent.messages.result_files import ResultFiles
-from ua_tui.core.agent.messages.result_storage import ResultStore
+from ua_tui.core.agent.messages.result_files import ResultFiles, ResultStore
 from ua_tui.core.agent.messages.results import ResultAdapter
 from ua_tui.core.agent.messages.translate import Translator, TurnOutcome
 from ua_tui.core.agent.messages.transport import Lines, message_in

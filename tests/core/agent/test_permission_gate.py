@@ -9,9 +9,8 @@ import pytest
 from tests.waiting import run_ready
 from ua_tui.core.agent.permissions.gate import REASON_LIMIT, PermissionGate, PermissionReply
 from ua_tui.core.agent.permissions.policy import PermissionPolicy
-from ua_tui.core.agent.permissions.rule_set import RuleSet
+from ua_tui.core.agent.permissions.rule_set import RuleSet, RuleStore
 from ua_tui.core.agent.permissions.rules import Rule
-from ua_tui.core.agent.permissions.store import RuleStore
 from ua_tui.core.errors import AgentError
 from ua_tui.core.events import types as ev
 from ua_tui.core.redaction.redactor import Redactor

@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 
 from tests.core.cases import cases_of
 from ua_tui.core.agent.permissions.actions import Action
+from ua_tui.core.agent.permissions.conditions import command_words
 from ua_tui.core.agent.permissions.policy import PermissionPolicy, PermissionVerdict
 from ua_tui.core.agent.permissions.proposals import advice, proposal, rules_problem
 from ua_tui.core.agent.permissions.rules import Effect, Rule, check
-from ua_tui.core.agent.permissions.shell import command_words
 
 CASES = cases_of(__file__)
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from ua_tui.core.agent.mcp.server_logs import ServerLogs
+from ua_tui.core.agent.mcp.error_messages import ServerLogs
 from ua_tui.core.agent.mcp.states import ServerStates
 from ua_tui.core.redaction.redactor import Redactor
 

@@ -4,7 +4,7 @@ import asyncio
 from contextlib import suppress
 
 from tests.waiting import ManualClock, run_ready
-from ua_tui.core.agent.messages.silence import REPORT_AFTER, SilenceWatch
+from ua_tui.core.agent.turn import REPORT_AFTER, SilenceWatch
 from ua_tui.core.events.describe import describe
 from ua_tui.core.events.types import AgentSilent, Event
 

@@ -12,7 +12,7 @@ from tests.core.cases import cases_of
 from ua_tui.core.agent.messages.translate import Translator, TurnOutcome
 from ua_tui.core.agent.messages.usage import Prices, Spending, usage_between
 from ua_tui.core.events.types import TokensSpent, Usage
-from ua_tui.core.settings.prices import read_prices
+from ua_tui.core.settings.parsers import read_prices
 
 CASES = cases_of(__file__)
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.waiting import PATIENCE
-from ua_tui.core.concurrency.schedule import Schedule
+from ua_tui.core.concurrency.threads import Schedule
 
 
 @pytest.fixture

@@ -20,7 +20,7 @@ from tests.descriptors import open_files
 from tests.observers.plugin_package import install
 from tests.paths import PROJECT
 from tests.waiting import PATIENCE
-from ua_tui.core.agent.messages.result_storage import ResultStore
+from ua_tui.core.agent.messages.result_files import ResultStore
 from ua_tui.core.agent.messages.results import RawResult, ResultAdapter
 from ua_tui.core.concurrency import worker as aside_module
 from ua_tui.core.concurrency.worker import WorkerFailed, WorkerProcess, WorkerUnavailable
@@ -73,7 +73,7 @@ def give_number_too_large(desk: TaskContext, _: Any) -> int:
 def where_things_are(desk: TaskContext, _: Any) -> dict[str, Any]:
     """What the child knows of the world."""
     from ua_tui import core
-    from ua_tui.core.agent.messages import result_storage as settling
+    from ua_tui.core.agent.messages import result_files as settling
 
     files = [str(core.__file__), str(settling.__file__)]
     environment = Path("/proc/self/environ").read_bytes().decode("utf-8", "replace")

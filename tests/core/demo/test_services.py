@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from ua_tui.core.demo.composio.services import DemoRemoteSession, Services
-from ua_tui.core.demo.pace import Pace
-from ua_tui.core.demo.playbook import load_library
+from ua_tui.core.demo.playbook import Pace, load_library
 from ua_tui.core.demo.press import Catalogue, load_catalogue
 from ua_tui.core.media_types import media_type
 

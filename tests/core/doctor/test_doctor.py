@@ -27,12 +27,12 @@ from ua_tui.core.doctor.__main__ import _read_settings
 from ua_tui.core.doctor.checks import run_checks
 from ua_tui.core.doctor.findings import Check, Finding, PlannedCheck, Status, can_start, failed, run_check
 from ua_tui.core.doctor.machine import check_agent, check_folder, check_knowledge, check_plugins, check_python
-from ua_tui.core.doctor.servers import check_toolkit
 from ua_tui.core.doctor.services import (
     check_composio,
     check_logfire,
     check_proxies,
     check_session_model,
+    check_toolkit,
     models_of,
 )
 from ua_tui.core.errors import ConnectionFailed

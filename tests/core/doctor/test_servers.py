@@ -21,7 +21,7 @@ from ua_tui.core.connections.trust import ServerTrust
 from ua_tui.core.connections.user_servers import UnusableServer, UserServer, connection_to, find_user_servers
 from ua_tui.core.doctor import checks
 from ua_tui.core.doctor.findings import Finding
-from ua_tui.core.doctor.servers import check_user_server, check_web_reader, probe_server
+from ua_tui.core.doctor.services import check_user_server, check_web_reader, probe_server
 from ua_tui.core.settings.model import Settings
 
 PROGRAM = str(PROJECT / "tests" / "e2e" / "own_server.py")

@@ -17,8 +17,7 @@ from ua_tui.core.errors import JournalError, WorkspaceError
 from ua_tui.core.events import types as ev
 from ua_tui.core.events.codec import encode_event
 from ua_tui.core.history.rebuild import DERIVED, clean_up_after_kills, rebuild
-from ua_tui.core.records.formats import TraceInfo
-from ua_tui.core.records.writer import write_derived
+from ua_tui.core.records.formats import TraceInfo, write_derived
 from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.core.storage.folders import SAVED_REPORTS, WORKSPACES
 from ua_tui.core.storage.ownership import seal_session

@@ -17,9 +17,15 @@ from ua_tui.core.errors import WorkspaceError
 from ua_tui.core.events import types as ev
 from ua_tui.core.events.continuation import AUTH_COMPLETE
 from ua_tui.core.observation import McpObservation, TextContent
-from ua_tui.core.records.formats import TraceInfo, build_summary, build_trace, build_transcript
+from ua_tui.core.records.formats import (
+    DerivedFiles,
+    TraceInfo,
+    build_summary,
+    build_trace,
+    build_transcript,
+    write_derived,
+)
 from ua_tui.core.records.journal import DeltaJoiner, Journal
-from ua_tui.core.records.writer import DerivedFiles, write_derived
 from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.core.storage.files import Root
 from ua_tui.core.storage.workspace import Workspace

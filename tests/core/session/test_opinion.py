@@ -18,14 +18,14 @@ from ua_tui.core.claims.opinion import Opinions
 from ua_tui.core.claims.records import Check, Claim
 from ua_tui.core.errors import ConnectionFailed, CredentialsError, SettingsError, WorkspaceError
 from ua_tui.core.events import types as ev
+from ua_tui.core.history.event_replay import SessionStats
 from ua_tui.core.history.headline import read_heading
-from ua_tui.core.history.stats import SessionStats
 from ua_tui.core.provider.request import SmallReply
 from ua_tui.core.records.journal_reader import read_events
 from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.core.session.opinion import OpinionTerms, ask_opinion, terms_of_past_session
 from ua_tui.core.settings.model import Settings
-from ua_tui.core.settings.prices import ModelPrice
+from ua_tui.core.settings.parsers import ModelPrice
 from ua_tui.core.storage.workspace import Workspace
 
 REPORT = "work_products/brief.md"

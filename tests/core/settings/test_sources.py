@@ -13,9 +13,8 @@ from ua_tui.core.errors import SettingsError
 from ua_tui.core.postgres.address import Address
 from ua_tui.core.settings.folder import PROJECT_FILE
 from ua_tui.core.settings.loading import load_settings
-from ua_tui.core.settings.model import ENVIRONMENT, KNOWN, Settings
+from ua_tui.core.settings.model import ENVIRONMENT, KNOWN, Settings, secrets
 from ua_tui.core.settings.places import USER_FILE, Places
-from ua_tui.core.settings.secrets import secrets
 from ua_tui.core.settings.sources import from_overrides
 from ua_tui.tui.cli.arguments import COMMANDS
 

@@ -6,8 +6,7 @@ from datetime import UTC, datetime
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ua_tui.core.storage.names import artifact_name, is_protected, safe_name, short_id
-from ua_tui.core.storage.paths import split_path
+from ua_tui.core.storage.paths import artifact_name, is_protected, safe_name, short_id, split_path
 
 NOW = datetime(2026, 3, 4, 5, 6, 7, tzinfo=UTC)
 any_text = st.text(st.characters(exclude_categories=()), max_size=120)

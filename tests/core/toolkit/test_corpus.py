@@ -12,7 +12,7 @@ from ua_tui.core.errors import PathRefused, WorkspaceError
 from ua_tui.core.net.client import Fetcher
 from ua_tui.core.storage.workspace import Workspace
 from ua_tui.core.toolkit.articles import Article, article_path, encode_article
-from ua_tui.core.toolkit.context import ToolContext
+from ua_tui.core.toolkit.calls import ToolContext
 from ua_tui.core.toolkit.corpus import save_corpus
 
 NOW = datetime(2026, 3, 12, 8, 30, tzinfo=UTC)

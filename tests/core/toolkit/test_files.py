@@ -13,7 +13,7 @@ from ua_tui.core.net.client import Fetcher
 from ua_tui.core.storage.workspace import Workspace
 from ua_tui.core.toolkit import files
 from ua_tui.core.toolkit.articles import Article, Reference, encode_article
-from ua_tui.core.toolkit.context import ToolContext
+from ua_tui.core.toolkit.calls import ToolContext
 
 
 def _no_fetcher() -> Fetcher:

@@ -25,7 +25,7 @@ from ua_tui.core.storage.folders import WORKSPACES
 from ua_tui.core.storage.workspace import JOURNAL, Workspace
 from ua_tui.core.toolkit import crawl
 from ua_tui.core.toolkit.articles import Article, Reference, article_path, decode_article, encode_article
-from ua_tui.core.toolkit.context import ToolContext
+from ua_tui.core.toolkit.calls import ToolContext
 from ua_tui.core.toolkit.knowledge import knowledge_tools as tools
 from ua_tui.core.toolkit.knowledge.earlier_sessions import open_earlier
 

@@ -27,7 +27,7 @@ from ua_tui.core.observation import McpObservation, TextContent, ToolCall, ToolR
 from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.core.storage.workspace import Workspace
 from ua_tui.core.toolkit import remote, workbench
-from ua_tui.core.toolkit.context import ToolContext
+from ua_tui.core.toolkit.calls import ToolContext
 from ua_tui.core.toolkit.remote import RemoteFiles
 from ua_tui.observers.base import ObserverContext
 from ua_tui.observers.downloads import Downloads

@@ -19,11 +19,9 @@ from ua_tui.core.connections.user_servers import UserServer, project_servers
 from ua_tui.core.errors import SettingsError
 from ua_tui.core.settings.describe import list_settings, store_setting
 from ua_tui.core.settings.loading import load_settings
-from ua_tui.core.settings.model import SPECS, Settings
+from ua_tui.core.settings.model import SPECS, Settings, secrets
 from ua_tui.core.settings.places import Places
-from ua_tui.core.settings.secrets import secrets
-from ua_tui.core.trust.files import definition_fingerprints
-from ua_tui.core.trust.state import Answer, FolderTrust
+from ua_tui.core.trust.state import Answer, FolderTrust, definition_fingerprints
 from ua_tui.core.trust.store import TrustStore
 from ua_tui.core.trust_question.question import FolderQuestion, find_question, read_folder, revoke
 

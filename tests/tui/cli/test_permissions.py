@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from tests.tui.fixture_types import Output, Patch
+from ua_tui.core.agent.permissions.rule_set import RuleStore
 from ua_tui.core.agent.permissions.rules import Rule
-from ua_tui.core.agent.permissions.store import RuleStore
 from ua_tui.core.events.codec import encode_event
 from ua_tui.core.events.types import PermissionAnswered, PermissionApplied
 from ua_tui.core.storage.folders import WORKSPACES

@@ -15,9 +15,9 @@ from tests.tui.files_host import screen_text
 from tests.tui.panes.test_trace import SESSION
 from tests.waiting import until
 from ua_tui.core.events.types import PermissionAsked
-from ua_tui.core.settings.keymap import KeyChoice
 from ua_tui.core.settings.loading import load_settings
 from ua_tui.core.settings.places import Places
+from ua_tui.core.settings.sources import KeyChoice
 from ua_tui.tui.app.app import UaTuiApp
 from ua_tui.tui.app.commands import commands_of
 from ua_tui.tui.keys.keymap import Keys, choose_keys

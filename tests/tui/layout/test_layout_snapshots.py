@@ -10,7 +10,7 @@ from tests.tui.app.test_snapshots import played_app, steps
 from tests.tui.app_host import settled
 from tests.tui.fakes import make_app, make_session
 from tests.tui.pictured import LARGE, MEDIUM, SMALL, Compare, looks
-from ua_tui.core.settings.keymap import KeyChoice
+from ua_tui.core.settings.sources import KeyChoice
 from ua_tui.tui.keys.keymap import choose_keys
 
 pytestmark = pytest.mark.usefixtures("still")

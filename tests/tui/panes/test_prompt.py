@@ -10,8 +10,7 @@ from textual.app import App, ComposeResult
 
 from tests.paths import STYLES
 from tests.waiting import until
-from ua_tui.core.agent.attachments.copying import LARGEST, attach
-from ua_tui.core.agent.attachments.places import AttachmentPlaces
+from ua_tui.core.agent.attachments.places import LARGEST, AttachmentPlaces, attach
 from ua_tui.core.storage.workspace import Workspace
 from ua_tui.tui.panes.prompt.attachments import AttachmentBar
 from ua_tui.tui.panes.prompt.history import PromptHistory

@@ -21,7 +21,7 @@ from ua_tui.core.events.types import (
     TracingFailed,
     Usage,
 )
-from ua_tui.core.history.stats import SessionStats
+from ua_tui.core.history.event_replay import SessionStats
 from ua_tui.core.telemetry.tracer import Trace
 from ua_tui.core.view.costs import Costs
 from ua_tui.core.view.session import SessionView

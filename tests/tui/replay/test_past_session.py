@@ -20,10 +20,10 @@ from tests.tui.tree_host import cursor
 from tests.waiting import PATIENCE, until
 from ua_tui.core.events import types as ev
 from ua_tui.core.events.codec import encode_event
+from ua_tui.core.history.event_replay import SessionStats
 from ua_tui.core.history.headline import read_heading
 from ua_tui.core.history.index import SessionIndex
 from ua_tui.core.history.session import PastSession, queries_of
-from ua_tui.core.history.stats import SessionStats
 from ua_tui.core.records import journal_reader as past_journal
 from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.core.settings.model import Settings

@@ -22,7 +22,7 @@ from tests.tui.files_host import screen_text
 from tests.tui.played import played_events
 from tests.tui.replay.test_past_session import many, rows_of, stamped, write
 from tests.waiting import PATIENCE, ManualClock, until
-from ua_tui.core.demo.recording import unpack_recording
+from ua_tui.core.demo.launch import unpack_recording
 from ua_tui.core.events import types as ev
 from ua_tui.core.history.past_files import PastFolder
 from ua_tui.core.settings.model import Settings

@@ -8,7 +8,7 @@ from typing import cast
 from tests.tui.fakes import FakeSession, make_session
 from tests.tui.screens.test_dialogs import Stage
 from tests.waiting import until
-from ua_tui.core.agent.messages.context_usage import ContextPart, ContextUsage
+from ua_tui.core.agent.messages.usage import ContextPart, ContextUsage
 from ua_tui.core.errors import ConnectionFailed
 from ua_tui.core.session.session import Session
 from ua_tui.tui.screens.session.context import ContextScreen, describe_usage

@@ -6,9 +6,8 @@ from pathlib import Path
 from tests.tui.fakes import FakeSession, make_app, make_session
 from tests.tui.files_host import screen_text
 from tests.waiting import until
-from ua_tui.core.agent.permissions.rule_set import RuleSet
+from ua_tui.core.agent.permissions.rule_set import RuleSet, RuleStore
 from ua_tui.core.agent.permissions.rules import Rule
-from ua_tui.core.agent.permissions.store import RuleStore
 from ua_tui.core.events.codec import encode_event
 from ua_tui.core.events.types import PermissionAnswered, PermissionApplied
 from ua_tui.core.storage.workspace import JOURNAL

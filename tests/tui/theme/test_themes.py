@@ -18,7 +18,7 @@ from tests.tui.app_host import opened
 from tests.tui.fakes import make_app, make_session
 from tests.tui.fixture_types import Patch
 from tests.waiting import until
-from ua_tui.core.settings.theme_names import OF_TEXTUAL, OWN_THEMES
+from ua_tui.core.settings.parsers import OF_TEXTUAL, OWN_THEMES
 from ua_tui.tui.app.app import UaTuiApp
 from ua_tui.tui.theme.themes import ABOUT, THEMES, setting_of
 from ua_tui.tui.virtual_list.virtual_list import VirtualList

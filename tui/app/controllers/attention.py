@@ -23,8 +23,7 @@ from ua_tui.core.events.types import (
     QueryFinished,
     QueryReceived,
 )
-from ua_tui.core.settings.model import Settings
-from ua_tui.core.settings.secrets import secrets
+from ua_tui.core.settings.model import Settings, secrets
 from ua_tui.core.text import clean_line
 from ua_tui.core.view.session import SessionView
 from ua_tui.tui.graphics.capabilities import is_multiplexed

@@ -6,9 +6,8 @@ import argparse
 
 from msgspec.structs import asdict
 
-from ua_tui.core.agent.permissions.rule_set import NO_RULES, rules_of
+from ua_tui.core.agent.permissions.rule_set import NO_RULES, RuleStore, StoredRule, rules_of
 from ua_tui.core.agent.permissions.rules import Rule
-from ua_tui.core.agent.permissions.store import RuleStore, StoredRule
 from ua_tui.core.history.lookup import LATEST, find_session
 from ua_tui.core.history.permission_log import read_decisions
 from ua_tui.core.settings.loading import load_settings

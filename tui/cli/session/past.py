@@ -58,7 +58,7 @@ def replay_session(args: argparse.Namespace) -> int:
 
 def replay_demo(settings: Settings) -> int:
     """Replay the recorded research session of the demo; returns the exit code."""
-    from ua_tui.core.demo.recording import unpack_recording
+    from ua_tui.core.demo.launch import unpack_recording
 
     try:
         with TemporaryDirectory(prefix="ua-tui-demo-", ignore_cleanup_errors=True) as base:

@@ -108,7 +108,7 @@ async def _run_here(
     args: argparse.Namespace, settings: Settings, reporter: Reporter, job: RunJob | None
 ) -> int:
     from ua_tui.core.storage.folders import WORKSPACES
-    from ua_tui.core.storage.names import safe_name
+    from ua_tui.core.storage.paths import safe_name
     from ua_tui.core.team.fleet.running_batch import BATCHES
     from ua_tui.core.team.jobs.results_file import ResultsFile
     from ua_tui.tui.team.local_batch import LocalBatch
@@ -252,7 +252,7 @@ def _with_limits(
         SettingsError: a limit was set, and the price of a model is unknown.
     """
     from ua_tui.core.agent.messages.usage import Prices
-    from ua_tui.core.settings.prices import read_prices, unpriced_error
+    from ua_tui.core.settings.parsers import read_prices, unpriced_error
 
     models: dict[str, None] = {}
     for job in jobs:

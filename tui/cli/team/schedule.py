@@ -48,7 +48,7 @@ def print_timer(args: argparse.Namespace, title: str) -> None:
         SettingsError: the expression is wrong.
         WrongUsage: the command has line breaks or other control characters.
     """
-    from ua_tui.core.storage.names import safe_name
+    from ua_tui.core.storage.paths import safe_name
     from ua_tui.core.team.jobs.due_times import DueTimes
     from ua_tui.core.text import clean_line
 

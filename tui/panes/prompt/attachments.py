@@ -19,9 +19,8 @@ from textual.geometry import Region, Size
 from textual.strip import Strip
 from textual.widget import Widget
 
-from ua_tui.core.agent.attachments.copying import FOLDER, LARGEST
 from ua_tui.core.agent.attachments.mentions import mentions_in
-from ua_tui.core.agent.attachments.places import AttachmentPlaces, missing_names
+from ua_tui.core.agent.attachments.places import FOLDER, LARGEST, AttachmentPlaces, missing_names
 from ua_tui.core.events.units import size
 from ua_tui.core.text import clean_line
 from ua_tui.tui.render.format import middle_cut, tail_cut

@@ -29,7 +29,7 @@ from ua_tui.tui.panes.prompt.completion import (
 from ua_tui.tui.workers import start_job
 
 if TYPE_CHECKING:
-    from ua_tui.core.agent.mcp.contents import Contents
+    from ua_tui.core.agent.mcp.client import Contents
     from ua_tui.core.agent.mcp.references import ServerReferences
     from ua_tui.tui.panes.prompt.file_index import FileIndex, FileList
     from ua_tui.tui.widgets.command import Command

@@ -17,7 +17,7 @@ from ua_tui.core.events.units import size
 from ua_tui.tui.render.format import middle_cut, tail_cut
 
 if TYPE_CHECKING:
-    from ua_tui.core.agent.mcp.contents import ServerPrompt, ServerResource
+    from ua_tui.core.agent.mcp.client import ServerPrompt, ServerResource
     from ua_tui.tui.widgets.command import Command
 
 MOST_OFFERED = 50

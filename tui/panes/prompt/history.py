@@ -31,7 +31,7 @@ def history_file_name(project: Path) -> str:
     """Name the history file of the folder `project`; different folders have different files."""
     import hashlib
 
-    from ua_tui.core.storage.names import safe_name
+    from ua_tui.core.storage.paths import safe_name
 
     digest = hashlib.sha256(str(project).encode("utf-8", "surrogateescape")).hexdigest()[:12]
     return f"{safe_name(project.name or 'root', 40)}-{digest}.jsonl"
@@ -44,7 +44,7 @@ def history_of(settings: Settings, state: Path | None = None) -> PromptHistory:
     from platformdirs import user_state_path
 
     from ua_tui.core.redaction.redactor import Redactor
-    from ua_tui.core.settings.secrets import secrets
+    from ua_tui.core.settings.model import secrets
 
     redactor = Redactor(secrets(settings, os.environ))
     return open_history(

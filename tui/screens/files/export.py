@@ -16,10 +16,10 @@ from ua_tui.core.errors import UniversalAgentError, WorkspaceError
 from ua_tui.core.events.units import size
 from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.core.settings.loading import load_settings
-from ua_tui.core.settings.secrets import secrets
+from ua_tui.core.settings.model import secrets
 from ua_tui.core.storage.files import Root, Written
 from ua_tui.core.storage.folders import SAVED_REPORTS
-from ua_tui.core.storage.names import safe_name
+from ua_tui.core.storage.paths import safe_name
 from ua_tui.core.text import clean_line
 from ua_tui.tui.screens.files.headings import ChoiceScreen
 from ua_tui.tui.widgets.choice_list import LetterKeyList

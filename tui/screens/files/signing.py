@@ -19,7 +19,7 @@ from ua_tui.core.claims.ledger import Answer, Ledger
 from ua_tui.core.errors import UniversalAgentError
 from ua_tui.core.events.types import ClaimsDecided
 from ua_tui.core.redaction.redactor import Redactor
-from ua_tui.core.settings.secrets import secrets
+from ua_tui.core.settings.model import secrets
 from ua_tui.core.text import clean_line
 from ua_tui.tui.viewers.claims.checked import FoundCheck
 from ua_tui.tui.workers import start_job

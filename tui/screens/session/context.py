@@ -8,7 +8,7 @@ from textual.app import ComposeResult
 from textual.content import Content
 from textual.widgets import Static
 
-from ua_tui.core.agent.messages.context_usage import describe_total
+from ua_tui.core.agent.messages.usage import describe_total
 from ua_tui.core.errors import UniversalAgentError
 from ua_tui.core.events.units import count
 from ua_tui.core.text import clean_line
@@ -17,7 +17,7 @@ from ua_tui.tui.widgets.dialog import Box, Choice, Dialog, Foot
 from ua_tui.tui.workers import start_job
 
 if TYPE_CHECKING:
-    from ua_tui.core.agent.messages.context_usage import ContextUsage
+    from ua_tui.core.agent.messages.usage import ContextUsage
     from ua_tui.core.session.session import Session
 
 _NAME = 28
