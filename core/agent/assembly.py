@@ -15,8 +15,7 @@ from uuid import uuid4
 import msgspec
 
 from ua_tui.core.agent.auth.wait import IsConnected
-from ua_tui.core.agent.conversation.store import ConversationStore
-from ua_tui.core.agent.conversation.transcripts import spending_so_far, transcript_of
+from ua_tui.core.agent.conversation import ConversationStore, spending_so_far, transcript_of
 from ua_tui.core.agent.definitions.commands import CustomCommand
 from ua_tui.core.agent.definitions.skills import Skill, install_skills
 from ua_tui.core.agent.definitions.subagents import SubagentDefinition

@@ -18,7 +18,7 @@ from pathlib import Path
 import msgspec
 from msgspec.structs import replace
 
-from ua_tui.core.agent.conversation.store import ConversationStore
+from ua_tui.core.agent.conversation import ConversationStore
 from ua_tui.core.agent.environment import conversations_home
 from ua_tui.core.agent.ledger import RecordedAction, acting, key_of, masked, read_actions
 from ua_tui.core.agent.messages.result_files import name_of

@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from ua_tui.core.agent.conversation.store import ConversationStore
+from ua_tui.core.agent.conversation import ConversationStore
 from ua_tui.core.agent.permissions.taint import Taint
 from ua_tui.core.errors import ConversationGone, JournalError, SettingsError, WorkspaceError
 from ua_tui.core.events.types import (

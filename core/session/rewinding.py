@@ -17,7 +17,7 @@ from uuid import uuid4
 
 import msgspec
 
-from ua_tui.core.agent.conversation.store import ConversationStore
+from ua_tui.core.agent.conversation import ConversationStore
 from ua_tui.core.agent.ledger import acting
 from ua_tui.core.errors import ConversationGone, JournalError, SettingsError, WorkspaceError
 from ua_tui.core.events.types import (

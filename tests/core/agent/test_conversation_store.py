@@ -13,8 +13,7 @@ from uuid import uuid4
 import pytest
 from claude_agent_sdk import ClaudeAgentOptions, SessionStore, project_key_for_directory
 
-from ua_tui.core.agent.conversation.store import ConversationStore, sealed_entry
-from ua_tui.core.agent.conversation.transcripts import transcript_of
+from ua_tui.core.agent.conversation import ConversationStore, sealed_entry, transcript_of
 from ua_tui.core.agent.messages.malformed import MalformedMessages
 from ua_tui.core.agent.messages.transport import CliTransport, StandardError
 from ua_tui.core.errors import WorkspaceError

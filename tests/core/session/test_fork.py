@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.journals import read_journal
-from ua_tui.core.agent.conversation.store import encode_entry
+from ua_tui.core.agent.conversation import encode_entry
 from ua_tui.core.agent.ledger import ForkedActions, read_actions
 from ua_tui.core.agent.permissions.actions import Action
 from ua_tui.core.bus import Bus

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from tests.core.cases import cases_of
-from ua_tui.core.agent.conversation.transcripts import spending_so_far, transcript_of
+from ua_tui.core.agent.conversation import spending_so_far, transcript_of
 from ua_tui.core.agent.messages.usage import Spending
 from ua_tui.core.bus import Bus
 from ua_tui.core.errors import ConversationGone, JournalError, SettingsError, WorkspaceError
