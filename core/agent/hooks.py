@@ -26,7 +26,7 @@ from ua_tui.core.agent.messages.subagents import SubagentTask
 from ua_tui.core.agent.permissions.actions import subjects_of
 from ua_tui.core.agent.permissions.foreign_text import LARGEST_READ, has_addresses
 from ua_tui.core.agent.permissions.gate import PermissionGate
-from ua_tui.core.agent.permissions.policy import PermissionPolicy, PermissionVerdict, is_search
+from ua_tui.core.agent.permissions.policy import PermissionPolicy, is_search
 from ua_tui.core.agent.permissions.taint import Taint
 from ua_tui.core.errors import AgentError, Denied
 from ua_tui.core.events.types import ASK_USER, EXIT_PLAN, ComplianceEnforced, ComplianceFailed, Event
@@ -211,12 +211,12 @@ class AgentHooks(msgspec.Struct, eq=False):
             added = await self._handle_error(name, tool_use_id, effective, Denied(payload.denied))
             return _decision("deny", "\n".join(filter(None, (payload.denied, added))))
         judgement = self.policy.judge(name, effective)
-        if name == EXIT_PLAN and judgement.verdict is PermissionVerdict.ASK and not self.gate.interactive:
+        if name == EXIT_PLAN and judgement.verdict == "ask" and not self.gate.interactive:
             return await self._end_with_plan(tool_use_id)
         await self.gate.apply(judgement, name, tool_use_id)
-        if judgement.verdict is PermissionVerdict.DENY:
+        if judgement.verdict == "deny":
             return _decision("deny", judgement.reason)
-        if judgement.verdict is PermissionVerdict.ALLOW:
+        if judgement.verdict == "allow":
             refusal = await self._begin(name, effective, tool_use_id)
         else:
             # Nobody is asked about a call that may not run.
@@ -226,7 +226,7 @@ class AgentHooks(msgspec.Struct, eq=False):
         if refusal:
             return _decision("deny", refusal)
         changed = effective if effective != data["tool_input"] else None
-        return _decision(judgement.verdict.value, judgement.reason, changed)
+        return _decision(judgement.verdict, judgement.reason, changed)
 
     async def _begin(self, name: str, effective: dict[str, Any], tool_use_id: str) -> str | None:
         """Record a call that is about to run; returns why it may not."""

@@ -39,7 +39,6 @@ from ua_tui.core.events.types import (
     EXIT_PLAN,
     AgentSilent,
     ApiRetry,
-    AuthRequired,
     ConversationCleared,
     ErrorRaised,
     Event,
@@ -498,11 +497,7 @@ class AgentLoop:
         if turn is None or link is None or link.url in turn.links:
             return
         turn.links.add(link.url)
-        self._publish(
-            AuthRequired(
-                toolkit=link.toolkit, url=link.url, expires_at=link.expires_at, tool_use_id=tool_use_id
-            )
-        )
+        self._publish(replace(link, tool_use_id=tool_use_id))
 
     def _outcome(self, turn: Turn, result: TurnOutcome) -> TurnOutcome:
         # The agent counts the cost of the whole conversation, and adds to it at the end of each turn.

@@ -121,16 +121,8 @@ _LINK = re.compile(
 )
 
 
-class AuthLink(msgspec.Struct, frozen=True):
-    """A link, the toolkit it connects (empty if unknown) and when it expires."""
-
-    url: str
-    toolkit: str = ""
-    expires_at: datetime | None = None
-
-
-def find_auth_link(text: str, *, from_connections: bool = False) -> AuthLink | None:
-    """Find the first link that waits for a person; None when there is none.
+def find_auth_link(text: str, *, from_connections: bool = False) -> AuthRequired | None:
+    """Find the first link that waits for a person, and what it is for; None when there is none.
 
     Only a result of the connection service itself (`from_connections`) may name a link on any host; elsewhere
     a page could pass one off as wanted, and only the service's own links count.
@@ -140,10 +132,10 @@ def find_auth_link(text: str, *, from_connections: bool = False) -> AuthLink | N
     if from_connections and "redirect_url" in text and (found := _in_json(text)):
         return found
     match = _LINK.search(text)
-    return AuthLink(match.group(0)) if match else None
+    return AuthRequired(toolkit="", url=match.group(0)) if match else None
 
 
-def _in_json(text: str) -> AuthLink | None:
+def _in_json(text: str) -> AuthRequired | None:
     start = text.find("{")
     if start < 0:
         return None
@@ -151,7 +143,9 @@ def _in_json(text: str) -> AuthLink | None:
         url = item.get("redirect_url")
         if isinstance(url, str) and url.startswith("https://") and item.get("status") != "active":
             toolkit = item.get("toolkit") or name
-            return AuthLink(url, toolkit if isinstance(toolkit, str) else "", _expiry(item))
+            return AuthRequired(
+                url=url, toolkit=toolkit if isinstance(toolkit, str) else "", expires_at=_expiry(item)
+            )
     return None
 
 

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from ua_tui.core.agent.bounds import LONGEST_NAME
 from ua_tui.core.agent.permissions.actions import Action, OwnServers
-from ua_tui.core.agent.permissions.policy import Judgement, PermissionPolicy, PermissionVerdict, is_free
+from ua_tui.core.agent.permissions.policy import Judgement, PermissionPolicy, is_free
 from ua_tui.core.agent.permissions.proposals import advice, exact_pattern, proposal
 from ua_tui.core.agent.permissions.rule_set import RuleSet
 from ua_tui.core.errors import AgentError
@@ -170,7 +170,7 @@ class PermissionGate(msgspec.Struct, eq=False):
 
     async def apply(self, judgement: Judgement, tool_name: str, tool_use_id: str) -> None:
         """Record that a rule or the mode decided a call without a question, if one did."""
-        rule, denied = judgement.rule, judgement.verdict is PermissionVerdict.DENY
+        rule, denied = judgement.rule, judgement.verdict == "deny"
         if denied:
             self.note_denied(tool_use_id, judgement.reason)
         if rule is not None:
@@ -178,7 +178,7 @@ class PermissionGate(msgspec.Struct, eq=False):
             if self.rules.has_unsaved_uses:
                 await asyncio.to_thread(self.rules.save_uses)
         by_rule = rule is not None and rule.origin != "demo"
-        if judgement.verdict is not PermissionVerdict.ASK and (by_rule or denied):
+        if judgement.verdict != "ask" and (by_rule or denied):
             self.publish(
                 PermissionApplied(
                     tool_name=tool_name,
@@ -194,13 +194,13 @@ class PermissionGate(msgspec.Struct, eq=False):
     async def ask(self, tool_name: str, tool_input: dict[str, Any], tool_use_id: str) -> PermissionReply:
         """Allow or deny a call; the policy is consulted again first, as it may have changed since."""
         judgement = self.policy.judge(tool_name, tool_input)
-        if judgement.verdict is PermissionVerdict.ASK and judgement.rule is None and self.interactive:
+        if judgement.verdict == "ask" and judgement.rule is None and self.interactive:
             await self._ask_about_servers(self._in_question(tool_name, tool_input))
             judgement = self.policy.judge(tool_name, tool_input)
-        if judgement.verdict is not PermissionVerdict.ASK:
-            if judgement.verdict is PermissionVerdict.DENY:
+        if judgement.verdict != "ask":
+            if judgement.verdict == "deny":
                 await self.apply(judgement, tool_name, tool_use_id)
-            return PermissionReply(judgement.verdict is PermissionVerdict.ALLOW, "policy", judgement.reason)
+            return PermissionReply(judgement.verdict == "allow", "policy", judgement.reason)
         actions = self._in_question(tool_name, tool_input)
         proposed = proposal(actions, self.policy)
         if any(clean(self.redactor.redact(each)) != each for each in proposed):
@@ -240,11 +240,11 @@ class PermissionGate(msgspec.Struct, eq=False):
         """
         given = {"file_path": str(path)}
         judgement = self.policy.judge("Read", given)
-        if judgement.verdict is PermissionVerdict.DENY:
+        if judgement.verdict == "deny":
             if judgement.rule is None:
                 return False
             raise AgentError(judgement.reason)
-        if judgement.verdict is PermissionVerdict.ASK and judgement.rule is not None:
+        if judgement.verdict == "ask" and judgement.rule is not None:
             answer = await self.ask("Read", given, f"named-{uuid4().hex[:12]}")
             if not answer.allow:
                 raise AgentError(answer.reason or "you denied it")
@@ -294,8 +294,8 @@ class PermissionGate(msgspec.Struct, eq=False):
         self.publish(PermissionModeChanged(previous=previous, mode=mode, by=by))
         for request_id, waiting in list(self._waiting.items()):
             judgement = self.policy.judge(waiting.event.tool_name, waiting.input)
-            if judgement.verdict is not PermissionVerdict.ASK:
-                allow = judgement.verdict is PermissionVerdict.ALLOW
+            if judgement.verdict != "ask":
+                allow = judgement.verdict == "allow"
                 self.answer(request_id, PermissionReply(allow, "mode", judgement.reason))
         return True
 
@@ -308,7 +308,7 @@ class PermissionGate(msgspec.Struct, eq=False):
         if answer.input is not None:
             changed = unmasked(event.tool_name, answer.input, event.input, tool_input)
             judgement = self.policy.judge(event.tool_name, changed)
-            if judgement.verdict is PermissionVerdict.DENY:
+            if judgement.verdict == "deny":
                 return PermissionReply(False, reason=f"With the changed arguments {judgement.reason}.")
             answer = replace(answer, scope="once", input=changed)
         if answer.scope in ("once", "mode"):

@@ -7,7 +7,6 @@ it, so that a rule on the wrapper's name never allows anything.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
@@ -28,18 +27,10 @@ from ua_tui.core.events.types import ASK_USER, EXIT_PLAN
 from ua_tui.core.storage.kinds import check_writable
 
 
-class PermissionVerdict(StrEnum):
-    """What happens to a call."""
-
-    ALLOW = "allow"
-    DENY = "deny"
-    ASK = "ask"
-
-
 class Judgement(msgspec.Struct, frozen=True):
     """A verdict, its reason, the tools it is about, and the rule that decided, if one did."""
 
-    verdict: PermissionVerdict
+    verdict: Effect
     reason: str
     subjects: tuple[str, ...] = ()
     rule: Rule | None = None
@@ -103,7 +94,7 @@ class PermissionPolicy(msgspec.Struct):
         describe = self.describe if not here else lambda action: msgspec.structs.replace(action, here=True)
         changed = msgspec.structs.replace(self, rules=(*self.rules, rule), describe=describe)
         judged = changed.judge(action.tool, action.arguments or {})
-        return judged.verdict is PermissionVerdict.ALLOW and rule.matches(describe(action), self.workspace)
+        return judged.verdict == "allow" and rule.matches(describe(action), self.workspace)
 
     def judge(self, tool_name: str, tool_input: Mapping[str, Any]) -> Judgement:
         """Decide what happens to a call."""
@@ -114,40 +105,40 @@ class PermissionPolicy(msgspec.Struct):
 
     def _decided(
         self, tool: str, given: Mapping[str, Any], actions: Sequence[Action], everything: Sequence[Action]
-    ) -> tuple[PermissionVerdict, str, Rule | None]:
+    ) -> tuple[Effect, str, Rule | None]:
         if (rule := self._first_rule("deny", everything)) is not None:
-            return PermissionVerdict.DENY, f"the rule {rule.text} denies it", rule
+            return "deny", f"the rule {rule.text} denies it", rule
         if not self.offers(server_of(tool), short_name(tool)):
-            return PermissionVerdict.DENY, "the setting `tools` of its server does not offer it", None
+            return "deny", "the setting `tools` of its server does not offer it", None
         if self._is_elsewhere(tool, given):
             # Whoever wrote the query has no right to files of this machine.
-            return PermissionVerdict.DENY, _ELSEWHERE, None
+            return "deny", _ELSEWHERE, None
         if tool == ASK_USER:
-            return PermissionVerdict.ASK, "the agent asks you", None
+            return "ask", "the agent asks you", None
         if tool == EXIT_PLAN and self.mode == "plan":
-            return PermissionVerdict.ASK, "the plan is ready", None
+            return "ask", "the plan is ready", None
         if tool == EXIT_PLAN:
-            return PermissionVerdict.ALLOW, "the session is not in plan mode", None
+            return "allow", "the session is not in plan mode", None
         # In plan mode a call must be known to only read or search.
         if self.mode == "plan" and not (
             tool in PLANNABLE or all(is_free(each) and each.name not in CONNECTING for each in actions)
         ):
-            return PermissionVerdict.DENY, PLAN_DENIAL, None
+            return "deny", PLAN_DENIAL, None
         if (rule := self._first_rule("ask", everything)) is not None:
-            return PermissionVerdict.ASK, f"the rule {rule.text} asks each time", rule
+            return "ask", f"the rule {rule.text} asks each time", rule
         if (reason := next(filter(None, map(self.repeats, actions)), None)) is not None:
-            return PermissionVerdict.ASK, reason, None
+            return "ask", reason, None
         if self.mode == "bypassPermissions":
-            return PermissionVerdict.ALLOW, "every permission check is switched off", None
+            return "allow", "every permission check is switched off", None
         if (reason := next(filter(None, map(self._taint_of, actions)), None)) is not None:
-            return PermissionVerdict.ASK, reason, None
+            return "ask", reason, None
         if reason := self._harmless(tool, given, actions):
-            return PermissionVerdict.ALLOW, reason, None
+            return "allow", reason, None
         allowing = [self._first_rule("allow", (each,)) for each in actions if not is_free(each)]
         if allowing and all(allowing) and (rule := allowing[0]) is not None:
             by = "allowed for this session" if rule.origin == "session" else "an allow pattern names it"
-            return PermissionVerdict.ALLOW, by, rule
-        return PermissionVerdict.ASK, _why_asked(tool, actions), None
+            return "allow", by, rule
+        return "ask", _why_asked(tool, actions), None
 
     def _first_rule(self, effect: Effect, actions: Iterable[Action]) -> Rule | None:
         found = (rule_for(self.rules, effect, each, self.workspace) for each in actions)

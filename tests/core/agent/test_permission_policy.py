@@ -9,7 +9,7 @@ import pytest
 
 from tests.core.cases import cases_of
 from ua_tui.core.agent.permissions.actions import Action, actions_of, is_outbound, server_of, subjects_of
-from ua_tui.core.agent.permissions.policy import PermissionPolicy, PermissionVerdict, is_search
+from ua_tui.core.agent.permissions.policy import PermissionPolicy, is_search
 from ua_tui.core.agent.permissions.proposals import exact_pattern, proposal, rules_problem, split_rules
 from ua_tui.core.agent.permissions.rule_set import RuleSet
 from ua_tui.core.agent.permissions.rules import Effect, Rule
@@ -65,33 +65,31 @@ def test_one_yes_is_never_a_yes_to_everything(tmp_path: Path) -> None:
         rules = policy(tmp_path)
         assert remember(rules, name, [name]) is not None
         asked = rules.judge(name, {"command": "ls", "file_path": "/etc/passwd"})
-        assert asked.verdict is PermissionVerdict.ASK, name
+        assert asked.verdict == "ask", name
 
 
 def test_a_pattern_of_the_session_holds_for_its_server_and_not_for_what_acts_outside(tmp_path: Path) -> None:
     rules = policy(tmp_path)
     assert remember(rules, MULTI, ["GMAIL_SEND_EMAIL"]) is not None
-    assert rules.judge(MULTI, multi("GMAIL_SEND_EMAIL")).verdict is PermissionVerdict.ASK
+    assert rules.judge(MULTI, multi("GMAIL_SEND_EMAIL")).verdict == "ask"
     assert remember(rules, MULTI, ["NOTION_GET_PAGE"], ["NOTION_*"]) is None
-    assert (
-        rules.judge(MULTI, multi("NOTION_GET_PAGE", "NOTION_LIST_USERS")).verdict is PermissionVerdict.ALLOW
-    )
-    assert rules.judge("mcp__composio__NOTION_LIST_USERS", {}).verdict is PermissionVerdict.ALLOW
-    assert rules.judge("mcp__elsewhere__NOTION_LIST_USERS", {}).verdict is PermissionVerdict.ASK
-    assert rules.judge("NOTION_LIST_USERS", {}).verdict is PermissionVerdict.ASK
+    assert rules.judge(MULTI, multi("NOTION_GET_PAGE", "NOTION_LIST_USERS")).verdict == "allow"
+    assert rules.judge("mcp__composio__NOTION_LIST_USERS", {}).verdict == "allow"
+    assert rules.judge("mcp__elsewhere__NOTION_LIST_USERS", {}).verdict == "ask"
+    assert rules.judge("NOTION_LIST_USERS", {}).verdict == "ask"
     for slug in ("NOTION_CREATE_PAGE", "NOTION_PROXY_EXECUTE", "NOTION_REMOTE_BASH", "SLACK_LIST"):
-        assert rules.judge(MULTI, multi("NOTION_GET_PAGE", slug)).verdict is PermissionVerdict.ASK, slug
+        assert rules.judge(MULTI, multi("NOTION_GET_PAGE", slug)).verdict == "ask", slug
 
 
 def test_a_pattern_that_says_too_much_or_only_looks_like_one_is_not_taken(tmp_path: Path) -> None:
     for pattern in ("*", "N*", "?OTION_*", "[N]OTION_*", "NOTION*", "NOTION_LIST_*", "* NOTION_GET_PAGE"):
         rules = policy(tmp_path)
         assert remember(rules, MULTI, ["NOTION_GET_PAGE"], pattern.split()) is not None
-        assert rules.judge(MULTI, multi("NOTION_GET_PAGE")).verdict is PermissionVerdict.ASK, pattern
+        assert rules.judge(MULTI, multi("NOTION_GET_PAGE")).verdict == "ask", pattern
     rules = policy(tmp_path)
     remember(rules, MULTI, ["NOTION_*"])
-    assert rules.judge(MULTI, multi("NOTION_*")).verdict is PermissionVerdict.ALLOW
-    assert rules.judge(MULTI, multi("NOTION_GET_PAGE")).verdict is PermissionVerdict.ASK
+    assert rules.judge(MULTI, multi("NOTION_*")).verdict == "allow"
+    assert rules.judge(MULTI, multi("NOTION_GET_PAGE")).verdict == "ask"
 
 
 def test_patterns_are_written_in_one_line() -> None:
@@ -112,21 +110,16 @@ def test_words_decide_what_is_outbound_and_what_is_search() -> None:
 
 def test_a_rule_that_denies_or_asks_holds_in_every_mode(tmp_path: Path) -> None:
     modes = ("default", "acceptEdits", "bypassPermissions")
-    effects: tuple[tuple[Effect, PermissionVerdict], ...] = (
-        ("deny", PermissionVerdict.DENY),
-        ("ask", PermissionVerdict.ASK),
-    )
-    for mode, (effect, verdict) in (*product(modes, effects), ("plan", effects[0])):
+    effects: tuple[Effect, ...] = ("deny", "ask")
+    for mode, effect in (*product(modes, effects), ("plan", effects[0])):
         rules = (Rule("allow", "*"), Rule("ask", "COMPOSIO_*"), Rule(effect, "GMAIL_SEND_*"))
         judged = PermissionPolicy(workspace=tmp_path, mode=mode, rules=rules).judge(
             MULTI, multi("NOTION_GET_PAGE", "GMAIL_SEND_EMAIL")
         )
-        assert (judged.verdict, judged.rule) == (verdict, rules[2]), mode
+        assert (judged.verdict, judged.rule) == (effect, rules[2]), mode
     # A rule that denies comes before one that asks.
     both = (Rule("ask", "Bash"), Rule("deny", "Bash"))
-    assert (
-        PermissionPolicy(workspace=tmp_path, rules=both).judge("Bash", {}).verdict is PermissionVerdict.DENY
-    )
+    assert PermissionPolicy(workspace=tmp_path, rules=both).judge("Bash", {}).verdict == "deny"
 
 
 def test_taint_asks_about_each_action_with_its_own_arguments(tmp_path: Path) -> None:
@@ -138,10 +131,10 @@ def test_taint_asks_about_each_action_with_its_own_arguments(tmp_path: Path) -> 
 
     rules = PermissionPolicy(workspace=tmp_path, taint=taint, rules=(Rule("allow", "GMAIL_*"),))
     judged = rules.judge(MULTI, multi("COMPOSIO_SEARCH_NEWS", "GMAIL_SEND_EMAIL"))
-    assert (judged.verdict, judged.reason) == (PermissionVerdict.ASK, "it sends what it read")
+    assert (judged.verdict, judged.reason) == ("ask", "it sends what it read")
     assert seen == [("mcp__composio__COMPOSIO_SEARCH_NEWS", {}), ("mcp__composio__GMAIL_SEND_EMAIL", {})]
     rules.mode = "bypassPermissions"
-    assert rules.judge(MULTI, multi("GMAIL_SEND_EMAIL")).verdict is PermissionVerdict.ALLOW
+    assert rules.judge(MULTI, multi("GMAIL_SEND_EMAIL")).verdict == "allow"
 
 
 def test_files_of_the_machine_are_not_for_others_to_allow(tmp_path: Path) -> None:
@@ -149,15 +142,12 @@ def test_files_of_the_machine_are_not_for_others_to_allow(tmp_path: Path) -> Non
         rules = RuleSet([Rule("allow", f"{tool}(/**)"), Rule("allow", tool)])
         own = (Rule("allow", "Read(/data/**)"),)
         confined = PermissionPolicy(workspace=tmp_path, rules=rules, elsewhere=own)
-        assert confined.judge(tool, given).verdict is PermissionVerdict.DENY
-        assert (
-            PermissionPolicy(workspace=tmp_path, rules=rules).judge(tool, given).verdict
-            is not PermissionVerdict.DENY
-        )
-        assert confined.judge("Read", {"file_path": "/data/a"}).verdict is not PermissionVerdict.DENY
-        assert confined.judge("Read", {"file_path": "notes.md"}).verdict is PermissionVerdict.ALLOW
+        assert confined.judge(tool, given).verdict == "deny"
+        assert PermissionPolicy(workspace=tmp_path, rules=rules).judge(tool, given).verdict != "deny"
+        assert confined.judge("Read", {"file_path": "/data/a"}).verdict != "deny"
+        assert confined.judge("Read", {"file_path": "notes.md"}).verdict == "allow"
         skipping = PermissionPolicy(workspace=tmp_path, elsewhere=(), mode="bypassPermissions")
-        assert skipping.judge(tool, given).verdict is PermissionVerdict.ALLOW
+        assert skipping.judge(tool, given).verdict == "allow"
 
 
 @pytest.mark.parametrize("mode", ["default", "acceptEdits", "bypassPermissions"])
@@ -169,4 +159,4 @@ def test_what_was_done_before_the_fork_asks_in_every_mode_and_under_rules_that_a
     allowing.repeats = lambda action: "done already" if action.arguments == {"to": "ann"} else None
     mail = "mcp__composio__GMAIL_SEND_EMAIL"
     verdicts = [allowing.judge(mail, {"to": to}).verdict for to in ("ann", "bob")]
-    assert verdicts == [PermissionVerdict.ASK, PermissionVerdict.ALLOW]
+    assert verdicts == ["ask", "allow"]

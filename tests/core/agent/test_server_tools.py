@@ -17,7 +17,7 @@ from tests.waiting import run_ready, until
 from ua_tui.core.agent.permissions.actions import OwnServers, is_outbound, is_wrapper
 from ua_tui.core.agent.permissions.addresses import places_in
 from ua_tui.core.agent.permissions.gate import PermissionGate, PermissionReply
-from ua_tui.core.agent.permissions.policy import PermissionPolicy, PermissionVerdict
+from ua_tui.core.agent.permissions.policy import PermissionPolicy
 from ua_tui.core.agent.permissions.rule_set import RuleSet
 from ua_tui.core.agent.permissions.rules import Rule
 from ua_tui.core.agent.permissions.taint import Taint
@@ -74,33 +74,27 @@ def test_everyday_calls_run_under_rules_by_name(taint: Taint) -> None:
     said = Said(here=CASES["here"])
     for tool, reads, given, asks in CASES["everyday"]:
         judged = policy(taint, CASES["rules"], said, reads=reads).judge(tool, given)
-        assert (judged.verdict is PermissionVerdict.ASK) is asks, (tool, given, judged.reason)
+        assert (judged.verdict == "ask") is asks, (tool, given, judged.reason)
     assert sum(asks for *_, asks in CASES["everyday"]) <= 3
 
 
 def test_whatever_carries_data_out_asks_however_its_arguments_are_called(taint: Taint) -> None:
     for tool, reads, given in CASES["carries_out"]:
         judged = policy(taint, ["mcp__notes__*"], reads=reads).judge(tool, given)
-        assert judged.verdict is PermissionVerdict.ASK, (tool, given)
+        assert judged.verdict == "ask", (tool, given)
         assert "the agent has read text from docs.example" in judged.reason
 
 
 def test_the_web_reader_is_given_an_address_and_plain_options_alone(taint: Taint) -> None:
     for given, asks in CASES["web_reader"]:
-        assert (policy(taint, []).judge(READER, given).verdict is PermissionVerdict.ASK) is asks, given
+        assert (policy(taint, []).judge(READER, given).verdict == "ask") is asks, given
 
 
 def test_places_that_the_person_wrote_are_known(taint: Taint) -> None:
     for place in ("me@mine.example", "ME@mine.example", "ssh://files.example/a"):
-        assert (
-            policy(taint, ["mcp__x__*"], reads=True).judge("mcp__x__find", {"q": place}).verdict
-            is PermissionVerdict.ALLOW
-        )
+        assert policy(taint, ["mcp__x__*"], reads=True).judge("mcp__x__find", {"q": place}).verdict == "allow"
     for place in ("you@mine.example", "ssh://files.example/a/b"):
-        assert (
-            policy(taint, ["mcp__x__*"], reads=True).judge("mcp__x__find", {"q": place}).verdict
-            is PermissionVerdict.ASK
-        )
+        assert policy(taint, ["mcp__x__*"], reads=True).judge("mcp__x__find", {"q": place}).verdict == "ask"
 
 
 def test_names_are_split_alike_however_their_words_are_joined() -> None:
@@ -160,7 +154,7 @@ async def test_each_advice_of_a_denial_lifts_it_when_it_is_followed(taint: Taint
             words = shlex.split(each[each.index("--allow") :].removesuffix("."))
             assert words[::2] == ["--allow"] * (len(words) // 2), each
             lifted = policy(taint, [*rules, *words[1::2]], said)
-            assert lifted.judge(tool, given).verdict is PermissionVerdict.ALLOW, each
+            assert lifted.judge(tool, given).verdict == "allow", each
             advised += 1
     assert advised > len(calls) * 0.8
 
@@ -236,7 +230,7 @@ async def test_in_a_dialog_a_name_is_enough_for_a_server_that_acts_here(taint: T
     assert rules.remember(actions, "session", ["create_*"], Path("/work")) is None
     assert (
         judge.judge("mcp__memory__create_relations", {"relations": ["https://new.example"]}).verdict
-        is PermissionVerdict.ALLOW
+        == "allow"
     )
     # The rule is of that server alone.
-    assert judge.judge("mcp__other__create_relations", {}).verdict is PermissionVerdict.ASK
+    assert judge.judge("mcp__other__create_relations", {}).verdict == "ask"

@@ -10,7 +10,7 @@ import pytest
 
 from tests.core.cases import cases_of
 from ua_tui.core.agent.permissions.actions import OwnServers, actions_of
-from ua_tui.core.agent.permissions.policy import PermissionPolicy, PermissionVerdict
+from ua_tui.core.agent.permissions.policy import PermissionPolicy
 from ua_tui.core.agent.permissions.rules import Rule
 from ua_tui.core.agent.permissions.taint import Taint
 from ua_tui.core.events import types as ev
@@ -290,21 +290,18 @@ def test_the_policy_asks_unless_a_rule_names_the_destination(taint: Taint, tmp_p
         workspace=tmp_path, rules=(Rule("allow", "GMAIL_SEND_*"),), taint=taint.reason_to_ask
     )
     new = (CRAWL, {"urls": [EVIL]})
-    assert policy.judge(*send).verdict is policy.judge(*new).verdict is PermissionVerdict.ALLOW
+    assert policy.judge(*send).verdict is policy.judge(*new).verdict == "allow"
     read(taint, PAGE, {"url": "https://a.example"})
     for call_ in (send, new):
         judged = policy.judge(*call_)
-        assert judged.verdict is PermissionVerdict.ASK
+        assert judged.verdict == "ask"
         assert "has read text from a.example, which" in judged.reason
     named = ("GMAIL_SEND_EMAIL(recipient_email=*@b.example)", "crawl_parallel(host=evil.example)")
     policy.rules = tuple(Rule("allow", text) for text in named)
-    assert policy.judge(*send).verdict is policy.judge(*new).verdict is PermissionVerdict.ALLOW
+    assert policy.judge(*send).verdict is policy.judge(*new).verdict == "allow"
     elsewhere = {"recipient_email": "a@b.example, eve@evil.example"}
-    assert policy.judge(send[0], elsewhere).verdict is PermissionVerdict.ASK
-    assert (
-        policy.judge(CRAWL, {"urls": [EVIL, "https://evil.example.more.example/"]}).verdict
-        is PermissionVerdict.ASK
-    )
+    assert policy.judge(send[0], elsewhere).verdict == "ask"
+    assert policy.judge(CRAWL, {"urls": [EVIL, "https://evil.example.more.example/"]}).verdict == "ask"
     policy.rules = ()
     policy.mode = "bypassPermissions"
-    assert policy.judge(*send).verdict is policy.judge(*new).verdict is PermissionVerdict.ALLOW
+    assert policy.judge(*send).verdict is policy.judge(*new).verdict == "allow"
