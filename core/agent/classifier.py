@@ -73,19 +73,16 @@ def read_decision(reply: str) -> Decision | None:
     return decisions.get(reply.strip().strip(".!\"'*`").upper())
 
 
-class Classifier:
+class Classifier(msgspec.Struct, eq=False):
     """Rules, then one small request outside the conversation, then COMPLEX.
 
     `ask(system_prompt, text)` returns the model's reply or raises an exception; with None only the rules decide.
     `prices` tells what a reply cost that has its tokens only.
     """
 
-    def __init__(
-        self, ask: AskModel | None = None, prices: Prices | None = None, *, deadline: float = 5.0
-    ) -> None:
-        self._ask = ask
-        self._prices = prices
-        self._deadline = deadline
+    ask: AskModel | None = None
+    prices: Prices | None = None
+    deadline: float = 5.0
 
     async def classify(self, text: str) -> Classification:
         """Classify one query; never raises, never takes longer than the deadline."""
@@ -96,12 +93,12 @@ class Classifier:
 
         if ruled := decide_by_rules(text):
             return Classification(ruled[0], "rule", ruled[1], took())
-        if self._ask is None:
+        if self.ask is None:
             return Classification("COMPLEX", "fallback", "no rule matched", took())
         try:
-            reply = await asyncio.wait_for(self._ask(CLASSIFIER_PROMPT, text), self._deadline)
+            reply = await asyncio.wait_for(self.ask(CLASSIFIER_PROMPT, text), self.deadline)
         except TimeoutError:
-            return Classification("COMPLEX", "fallback", f"no answer within {self._deadline:g} s", took())
+            return Classification("COMPLEX", "fallback", f"no answer within {self.deadline:g} s", took())
         except Exception as error:
             log.info("the classifier's request failed: %s", error)
             return Classification("COMPLEX", "fallback", f"{type(error).__name__}: {error}", took())
@@ -112,6 +109,6 @@ class Classifier:
         return Classification(decision or "COMPLEX", source, clean_line(reply.text), took(), cost, usage)
 
     def _cost_of(self, reply: SmallReply, usage: Usage | None) -> float | None:
-        if reply.cost_usd is not None or usage is None or self._prices is None:
+        if reply.cost_usd is not None or usage is None or self.prices is None:
             return reply.cost_usd
-        return self._prices.cost_of(reply.model, usage)
+        return self.prices.cost_of(reply.model, usage)

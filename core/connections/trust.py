@@ -12,6 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import Literal
 
+import msgspec
 from msgspec.structs import replace
 
 from ua_tui.core.connections.base import Connection, Expiry
@@ -73,7 +74,7 @@ class ServerTrust:
         return self._store.read(folder if server.in_folder else None, server.fingerprint)
 
 
-class UserConnections:
+class UserConnections(msgspec.Struct, eq=False):
     """Opens the user's servers by name, and asks about those that a folder names.
 
     Args:
@@ -87,46 +88,38 @@ class UserConnections:
         all_trusted: whether servers without a decision are trusted, because the folder is, for this run.
     """
 
-    def __init__(
-        self,
-        found: Sequence[UserServer | UnusableServer],
-        folder: Path,
-        trust: ServerTrust,
-        *,
-        environ: Mapping[str, str],
-        publish: Callable[[Event], object],
-        interactive: bool,
-        login_command: Callable[[LoginTarget], str] | None = None,
-        all_trusted: bool = False,
-    ) -> None:
-        self._found = {each.name: each for each in reversed(found)}
-        self._folder = folder
-        self._trust = trust
-        self._environ = environ
-        self._publish = publish
-        self._interactive = interactive
-        self._login_command = login_command
-        self._all_trusted = all_trusted
-        self._acts: dict[str, Acts | None] = {}
-        self._waiting: dict[str, UserServer] = {}
-        self._begun = False
+    found: Sequence[UserServer | UnusableServer]
+    folder: Path
+    trust: ServerTrust
+    environ: Mapping[str, str]
+    publish: Callable[[Event], object]
+    interactive: bool
+    login_command: Callable[[LoginTarget], str] | None = None
+    all_trusted: bool = False
+    _by_name: dict[str, UserServer | UnusableServer] = msgspec.field(default_factory=dict)
+    _acts: dict[str, Acts | None] = msgspec.field(default_factory=dict)
+    _waiting: dict[str, UserServer] = msgspec.field(default_factory=dict)
+    _begun: bool = False
+
+    def __post_init__(self) -> None:
+        self._by_name = {each.name: each for each in reversed(self.found)}
 
     @property
     def connectors(self) -> dict[str, Callable[[], Awaitable[Connection]]]:
         """The function that opens each server."""
-        return {name: partial(self._open, name) for name in reversed(self._found)}
+        return {name: partial(self._open, name) for name in reversed(self._by_name)}
 
     @property
     def in_folder(self) -> dict[str, str]:
         """The decision about each server that the folder names, `undecided` if there is none."""
-        servers = (each for each in self._found.values() if isinstance(each, UserServer) and each.in_folder)
+        servers = (each for each in self._by_name.values() if isinstance(each, UserServer) and each.in_folder)
         return {each.name: self._decision(each) or "undecided" for each in servers}
 
     def ask(self) -> None:
         """Ask about each server without a decision; from now on also about one that is opened again."""
         self._begun = True
-        for server in reversed(self._found.values()):
-            if isinstance(server, UserServer) and self._interactive and self._decision(server) is None:
+        for server in reversed(self._by_name.values()):
+            if isinstance(server, UserServer) and self.interactive and self._decision(server) is None:
                 self._ask(server)
 
     def answer(self, name: str, decision: Literal["trusted", "refused", "not_now"]) -> bool:
@@ -139,9 +132,9 @@ class UserConnections:
         if server is None:
             return False
         if decision != "not_now":
-            self._trust.decide(server, self._folder, decision)
+            self.trust.decide(server, self.folder, decision)
         del self._waiting[name]
-        self._publish(ServerTrustAnswered(server=name, decision=decision))
+        self.publish(ServerTrustAnswered(server=name, decision=decision))
         return decision == "trusted"
 
     def acts(self, name: str) -> Acts | None:
@@ -151,38 +144,38 @@ class UserConnections:
     def describe(self, name: str, acts: Acts) -> None:
         """Store what the user said of a server that is open: for this session, if it cannot be stored."""
         self._acts[name] = acts
-        server = self._found[name]
+        server = self._by_name[name]
         try:
             # A server that is trusted for this run alone is not trusted by an answer about it.
-            if isinstance(server, UserServer) and self._trust.decision(server, self._folder) == "trusted":
-                self._trust.decide(server, self._folder, "trusted", acts)
+            if isinstance(server, UserServer) and self.trust.decision(server, self.folder) == "trusted":
+                self.trust.decide(server, self.folder, "trusted", acts)
         except WorkspaceError as error:
             _log.warning("where %s acts is known for this session only: %s", name, error)
 
     async def _open(self, name: str) -> Connection:
-        server = self._found[name]
+        server = self._by_name[name]
         if isinstance(server, UnusableServer):
             return Connection(note=server.problem, status="failed")
-        self._acts[name] = self._acts.get(name) or self._trust.acts(server, self._folder)
+        self._acts[name] = self._acts.get(name) or self.trust.acts(server, self.folder)
         match self._decision(server):
             case "trusted":
                 try:
-                    return self._with_login(connection_to(server, self._environ, self._folder))
+                    return self._with_login(connection_to(server, self.environ, self.folder))
                 except ConnectionFailed as error:
                     return Connection(note=str(error), status="failed")
             case "refused":
                 note = f"{server.shown_name} is not used because you refused it: ua-tui servers forget {name}"
                 return Connection(note=note)
             case _:
-                if self._begun and self._interactive and name not in self._waiting:
+                if self._begun and self.interactive and name not in self._waiting:
                     self._ask(server)
                 note = f"{server.shown_name} is not trusted yet: ua-tui servers trust {name}"
                 return Connection(note=note, status="untrusted")
 
     def _with_login(self, connection: Connection) -> Connection:
-        if connection.login is None or self._login_command is None:
+        if connection.login is None or self.login_command is None:
             return connection
-        helper = {"headersHelper": self._login_command(connection.login)}
+        helper = {"headersHelper": self.login_command(connection.login)}
         servers = {name: {**config, **helper} for name, config in connection.servers.items()}
         # Over SSE the agent does not ask for another token when one has expired.
         is_asked_again = connection.login.transport != "sse"
@@ -190,12 +183,12 @@ class UserConnections:
         return replace(connection, servers=servers, expiry=expiry)
 
     def _decision(self, server: UserServer) -> Answer | None:
-        decision = self._trust.decision(server, self._folder)
-        return "trusted" if decision is None and self._all_trusted else decision
+        decision = self.trust.decision(server, self.folder)
+        return "trusted" if decision is None and self.all_trusted else decision
 
     def _ask(self, server: UserServer) -> None:
         self._waiting[server.name] = server
-        self._publish(
+        self.publish(
             ServerTrustAsked(
                 server=server.name,
                 transport=server.transport,

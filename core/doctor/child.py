@@ -1,16 +1,18 @@
-"""Runs the checks in a child process, so that their slow imports do not delay a running session."""
+"""Runs the checks in a child process, so that their slow imports do not delay a running session.
+
+The child is this module as a program: it reads settings, and prints each check when it is done.
+"""
 
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 import os
+import pickle
 import signal
 import sys
 from collections.abc import AsyncGenerator
 from contextlib import suppress
-from dataclasses import replace
 
 import msgspec
 
@@ -19,8 +21,6 @@ from ua_tui.core.errors import UniversalAgentError
 from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.core.settings.model import Settings, secrets
 from ua_tui.core.text import clean_line
-
-log = logging.getLogger(__name__)
 
 _WITHIN = 90.0
 _LONGEST_LINE = 64 << 10
@@ -38,7 +38,7 @@ async def run_checks_in_child(settings: Settings) -> AsyncGenerator[Check, None]
     """
     try:
         process = await asyncio.create_subprocess_exec(
-            sys.executable, "-I", "-m", "ua_tui.core.doctor",
+            sys.executable, "-I", "-m", "ua_tui.core.doctor.child",
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
@@ -54,12 +54,10 @@ async def run_checks_in_child(settings: Settings) -> AsyncGenerator[Check, None]
     try:
         async with asyncio.timeout(_WITHIN):
             with suppress(ConnectionError):
-                # Keys are for the screen, and may have any value of a file.
-                values = msgspec.to_builtins(replace(settings, keys=()), enc_hook=str)
-                process.stdin.write(json.dumps(values).encode())
+                process.stdin.write(pickle.dumps(settings))
                 process.stdin.close()
             async for line in process.stdout:
-                yield Check(**json.loads(line))
+                yield msgspec.json.decode(line, type=Check)
             code = await process.wait()
         if code:
             redact = Redactor(secrets(settings, os.environ)).redact
@@ -67,7 +65,7 @@ async def run_checks_in_child(settings: Settings) -> AsyncGenerator[Check, None]
             raise DoctorFailed(f"the checks ended too early ({code}): {last or 'without a message'}")
     except TimeoutError as error:
         raise DoctorFailed(f"the checks did not end within {_WITHIN:g} s; try again") from error
-    except (ValueError, TypeError) as error:
+    except (ValueError, msgspec.MsgspecError) as error:
         raise DoctorFailed("the checks could not be read: this is a bug in ua-tui") from error
     finally:
         if process.returncode is None:
@@ -76,3 +74,21 @@ async def run_checks_in_child(settings: Settings) -> AsyncGenerator[Check, None]
             await process.wait()
         errors.cancel()
         await asyncio.gather(errors, return_exceptions=True)
+
+
+def main() -> None:
+    """Print a line of JSON for each check of the settings on standard input."""
+    from ua_tui.core.doctor.checks import run_checks
+
+    logging.basicConfig(stream=sys.stderr, level=logging.WARNING)
+    settings = pickle.load(sys.stdin.buffer)  # noqa: S301 - from our own process
+    asyncio.run(run_checks(settings, os.environ, _print_check))
+
+
+def _print_check(check: Check) -> None:
+    sys.stdout.buffer.write(msgspec.json.encode(check) + b"\n")
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()

@@ -55,7 +55,7 @@ class Trace(msgspec.Struct, frozen=True):
         return f"{self.project.rstrip('/')}?{urlencode({'q': f'trace_id={self.trace_id!r}'})}"
 
 
-class Tracer:
+class Tracer(msgspec.Struct, eq=False):
     """Writes spans to a file and exports them as `exports` says; a subscriber of the bus.
 
     Subscribe it before the session starts and call `start` once there is time for a slow import, such as after the
@@ -66,7 +66,7 @@ class Tracer:
         redactor: masks secrets in every attribute.
         state_dir: where Logfire may keep its files.
         token: Logfire's write token.
-        exports: where spans are sent; by default to Logfire if there is a token.
+        exports: where spans are sent.
         labels: what every span states.
         has_content: whether spans have inputs and outputs.
         most_waiting: how many events wait at most; what comes while they do is not traced, which is logged once.
@@ -77,42 +77,30 @@ class Tracer:
         failed: whether tracing ended with an error.
     """
 
-    def __init__(
-        self,
-        path: Path,
-        redactor: Redactor,
-        *,
-        state_dir: Path,
-        token: str | None = None,
-        exports: Exports | None = None,
-        labels: Labels = NO_LABELS,
-        has_content: bool = True,
-        most_waiting: int = 20_000,
-        on_failure: Callable[[Exception], object] = lambda _error: None,
-        on_problem: Callable[[Destination, Advice], object] = lambda _destination, _problem: None,
-    ) -> None:
-        self.trace_id = secrets.token_hex(16)
-        self.exports = Exports(logfire=bool(token)) if exports is None else exports
-        self.root_id = secrets.token_hex(8)
-        self.path = path
-        self.redactor = redactor
-        self.state_dir = state_dir
-        self.token = token
-        self.labels = labels
-        self.has_content = has_content
-        self._most_waiting = most_waiting
-        self._on_failure = on_failure
-        self._on_problem = on_problem
-        self._problems: dict[Destination, str] = {}
-        self._end_flush: Callable[[], None] = _do_nothing
-        self._queue: SimpleQueue[tuple[str, Callable[[SpanPipeline], object]] | None] = SimpleQueue()
-        self._pipeline: SpanPipeline | None = None
-        self._relay: SpanRelay | None = None
-        self._opening = asyncio.Lock()
-        self._thread: threading.Thread | None = None
-        self.failed = False
-        self._closed = False
-        self._is_full = False
+    path: Path
+    redactor: Redactor
+    state_dir: Path
+    token: str | None = None
+    exports: Exports = Exports()
+    labels: Labels = NO_LABELS
+    has_content: bool = True
+    most_waiting: int = 20_000
+    on_failure: Callable[[Exception], object] = lambda _error: None
+    on_problem: Callable[[Destination, Advice], object] = lambda _destination, _problem: None
+    trace_id: str = msgspec.field(default_factory=lambda: secrets.token_hex(16))
+    root_id: str = msgspec.field(default_factory=lambda: secrets.token_hex(8))
+    failed: bool = False
+    _problems: dict[Destination, str] = msgspec.field(default_factory=dict)
+    _end_flush: Callable[[], None] = lambda: None
+    _queue: SimpleQueue[tuple[str, Callable[[SpanPipeline], object]] | None] = msgspec.field(
+        default_factory=SimpleQueue
+    )
+    _pipeline: SpanPipeline | None = None
+    _relay: SpanRelay | None = None
+    _opening: asyncio.Lock = msgspec.field(default_factory=asyncio.Lock)
+    _thread: threading.Thread | None = None
+    _closed: bool = False
+    _is_full: bool = False
 
     @property
     def exporting(self) -> bool:
@@ -163,7 +151,7 @@ class Tracer:
     ) -> None:
         if self.failed or self._closed:
             return
-        if self._queue.qsize() < (self._most_waiting if most_waiting is None else most_waiting):
+        if self._queue.qsize() < (self.most_waiting if most_waiting is None else most_waiting):
             self._queue.put((name, work))
         elif not self._is_full:
             self._is_full = True
@@ -202,7 +190,7 @@ class Tracer:
                 # Half the time, so that an export that started late is not reported.
                 self._pipeline.monitor.report_late(deadline / 2)
         finally:
-            self._end_flush = _do_nothing
+            self._end_flush = lambda: None
 
     @property
     def _none_reachable(self) -> bool:
@@ -210,7 +198,7 @@ class Tracer:
 
     def report_problem(self, destination: Destination, problem: Advice) -> None:
         """Report why spans do not arrive at a destination; called in some thread."""
-        self._on_problem(destination, problem)
+        self.on_problem(destination, problem)
         self._problems[destination] = self.redactor.redact(str(problem))
         if self._none_reachable:
             self._end_flush()
@@ -256,11 +244,7 @@ class Tracer:
             self.failed = True
             self._end_flush()
             if not self._closed:
-                self._on_failure(error)
+                self.on_failure(error)
             _log.exception("tracing ended; the session continues without it")
             while not self._queue.empty():
                 self._queue.get()
-
-
-def _do_nothing() -> None:
-    return

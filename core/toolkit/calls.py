@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 _REPORTS = 20
 
 
-class ToolContext:
+class ToolContext(msgspec.Struct, eq=False, dict=True):
     """The workspace, the clock, the blacklist, the remote sandbox, the client and the conversions of one toolkit.
 
     The client is made on the first fetch, because its libraries are slow to import. All calls share it, so that its
@@ -40,38 +40,25 @@ class ToolContext:
     settings turn the knowledge base off. A page is not fetched again if it was read at most `page_age` seconds ago.
     """
 
-    def __init__(
-        self,
-        workspace: Workspace,
-        open_fetcher: Callable[[], Fetcher],
-        now: Callable[[], datetime] = lambda: datetime.now(UTC),
-        blacklist: Blacklist | None = None,
-        open_remote: Callable[[], RemoteFiles] | None = None,
-        learn_secrets: Callable[[], object] | None = None,
-        send_progress: Callable[[str, int, int, str], None] | None = None,
-        on_request: OnRequest | None = None,
-        open_knowledge: Callable[[], KnowledgeSearch] | None = None,
-        page_age: int = 0,
-    ) -> None:
-        self.workspace = workspace
-        self._learn_secrets = learn_secrets
-        self._send_progress = send_progress
-        self._on_request = on_request
-        self.blacklist = blacklist
-        self.open_remote = open_remote
-        self.open_knowledge = open_knowledge
-        self.page_age = page_age
-        self.now = now
-        self._open_fetcher = open_fetcher
-        self._fetcher: Fetcher | None = None
-        self._opening = asyncio.Lock()
-        self._stack = AsyncExitStack()
+    workspace: Workspace
+    open_fetcher: Callable[[], Fetcher]
+    now: Callable[[], datetime] = lambda: datetime.now(UTC)
+    blacklist: Blacklist | None = None
+    open_remote: Callable[[], RemoteFiles] | None = None
+    learn_secrets: Callable[[], object] | None = None
+    send_progress: Callable[[str, int, int, str], None] | None = None
+    on_request: OnRequest | None = None
+    open_knowledge: Callable[[], KnowledgeSearch] | None = None
+    page_age: int = 0
+    _fetcher: Fetcher | None = None
+    _opening: asyncio.Lock = msgspec.field(default_factory=asyncio.Lock)
+    _stack: AsyncExitStack = msgspec.field(default_factory=AsyncExitStack)
 
     async def begin_call(self, tool_use_id: str = "") -> None:
         """Begin a call in this task: learn the secrets that the session knows by now, before a tool writes anything."""
-        CURRENT_CALL.set(CallScope(tool_use_id, self._on_request if tool_use_id else None))
-        if self._learn_secrets is not None:
-            await asyncio.to_thread(self._learn_secrets)
+        CURRENT_CALL.set(CallScope(tool_use_id, self.on_request if tool_use_id else None))
+        if self.learn_secrets is not None:
+            await asyncio.to_thread(self.learn_secrets)
 
     def report_progress(self, done: int, total: int, unit: str) -> None:
         """Report how many pieces of the call of this task are done; `unit` is the plural of their name.
@@ -79,14 +66,14 @@ class ToolContext:
         Of many pieces each twentieth part is reported.
         """
         is_new = done * _REPORTS // total > (done - 1) * _REPORTS // total
-        if is_new and self._send_progress is not None and (call := CURRENT_CALL.get().tool_use_id):
-            self._send_progress(call, done, total, unit)
+        if is_new and self.send_progress is not None and (call := CURRENT_CALL.get().tool_use_id):
+            self.send_progress(call, done, total, unit)
 
     async def fetcher(self) -> Fetcher:
         """The shared client, opened on first use."""
         async with self._opening:
             if self._fetcher is None:
-                fetcher = await asyncio.to_thread(self._open_fetcher)
+                fetcher = await asyncio.to_thread(self.open_fetcher)
                 self._fetcher = await self._stack.enter_async_context(fetcher)
             return self._fetcher
 

@@ -15,6 +15,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import parse_qs, parse_qsl, urlencode, urlsplit, urlunsplit
 
+import msgspec
+
 from ua_tui.core.connections.oauth.network import check_address, login_client
 from ua_tui.core.connections.oauth.redirect import Redirect, receiving
 from ua_tui.core.connections.oauth.store import LoginStore, StoredLogin
@@ -227,46 +229,43 @@ def _asking_for_more(provider: OAuthClientProvider, scope: str) -> httpx2.Auth:
     return StepUp()
 
 
-class _Browser:
+class _Browser(msgspec.Struct, eq=False):
     """The part of a login in the browser: shows its address, and waits for the redirect.
 
     `lacking` is scope that is asked for besides that of the configuration.
     """
 
-    def __init__(
-        self, target: LoginTarget, show: Show, redirect: Redirect, seconds: float, lacking: str
-    ) -> None:
-        self._target = target
-        self._show = show
-        self._redirect = redirect
-        self._seconds = seconds
-        self._lacking = lacking
+    target: LoginTarget
+    show: Show
+    redirect: Redirect
+    seconds: float
+    lacking: str
 
     async def open(self, address: str, provider: OAuthClientProvider) -> None:
         """Show the address of the login."""
         check_address(address)
-        if self._target.client.scope:
-            address = _with_scope(address, f"{self._target.client.scope} {self._lacking}".rstrip())
-        self._redirect.expect(parse_qs(urlsplit(address).query)["state"][0])
+        if self.target.client.scope:
+            address = _with_scope(address, f"{self.target.client.scope} {self.lacking}".rstrip())
+        self.redirect.expect(parse_qs(urlsplit(address).query)["state"][0])
         _choose_method(provider)
-        await self._show(address, self._redirect)
+        await self.show(address, self.redirect)
 
     async def answer(self) -> AuthorizationCodeResult:
         """Wait for the redirect."""
         from mcp.shared.auth import AuthorizationCodeResult
 
         try:
-            async with asyncio.timeout(self._seconds):
-                values = await self._redirect.answer()
+            async with asyncio.timeout(self.seconds):
+                values = await self.redirect.answer()
         except TimeoutError as error:
-            raise _failure("timeout", self._target, seconds=self._seconds) from error
+            raise _failure("timeout", self.target, seconds=self.seconds) from error
         if "code" not in values:
             reason = values.get("error_description") or values.get("error", "")
-            raise _failure("refused", self._target, reason=clean_line(reason, _LONGEST))
+            raise _failure("refused", self.target, reason=clean_line(reason, _LONGEST))
         return AuthorizationCodeResult(code=values["code"], state=values.get("state"), iss=values.get("iss"))
 
 
-class _Exchange:
+class _Exchange(msgspec.Struct, eq=False):
     """What the client of `mcp` reads and stores: its registration and its tokens, here as one `StoredLogin`.
 
     Attributes:
@@ -274,32 +273,24 @@ class _Exchange:
         login: the login.
     """
 
-    def __init__(
-        self,
-        target: LoginTarget,
-        store: LoginStore,
-        *,
-        client: Mapping[str, Any] | None = None,
-        tokens: StoredLogin | None = None,
-    ) -> None:
-        self._target = target
-        self._store = store
-        self._client = client
-        self._tokens = tokens
-        self.provider: OAuthClientProvider | None = None
-        self.stored: Literal["keyring", "file"] | None = None
-        self.login: StoredLogin | None = None
+    target: LoginTarget
+    store: LoginStore
+    client: Mapping[str, Any] | None = None
+    tokens: StoredLogin | None = None
+    provider: OAuthClientProvider | None = None
+    stored: Literal["keyring", "file"] | None = None
+    login: StoredLogin | None = None
 
     async def get_tokens(self) -> OAuthToken | None:
         """The tokens that are to be renewed."""
         from mcp.shared.auth import OAuthToken
 
-        if self._tokens is None:
+        if self.tokens is None:
             return None
         return OAuthToken(
-            access_token=self._tokens.access_token,
-            refresh_token=self._tokens.refresh_token,
-            scope=self._tokens.scope,
+            access_token=self.tokens.access_token,
+            refresh_token=self.tokens.refresh_token,
+            scope=self.tokens.scope,
         )
 
     async def set_tokens(self, tokens: OAuthToken) -> None:
@@ -315,13 +306,13 @@ class _Exchange:
             server=_plain(context.oauth_metadata),
             resource=_plain(context.protected_resource_metadata),
         )
-        self.stored = await self._store.save(self._target, self.login)
+        self.stored = await self.store.save(self.target, self.login)
 
     async def get_client_info(self) -> OAuthClientInformationFull | None:
         """The registration that is known already."""
         from mcp.shared.auth import OAuthClientInformationFull
 
-        return OAuthClientInformationFull.model_validate(self._client) if self._client else None
+        return OAuthClientInformationFull.model_validate(self.client) if self.client else None
 
     async def set_client_info(self, client_info: OAuthClientInformationFull) -> None:
         """Keep a registration; it is stored with the tokens."""

@@ -1,18 +1,15 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import socket
 import stat
 import sys
 import threading
 from collections.abc import Coroutine, Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 
 from tests.core.cases import cases_of
@@ -23,7 +20,6 @@ from tests.waiting import PATIENCE, until
 from ua_tui.core.connections.base import Connection
 from ua_tui.core.connections.toolkit import SERVER
 from ua_tui.core.doctor import machine
-from ua_tui.core.doctor.__main__ import _read_settings
 from ua_tui.core.doctor.checks import run_checks
 from ua_tui.core.doctor.findings import Check, Finding, PlannedCheck, Status, can_start, failed, run_check
 from ua_tui.core.doctor.machine import check_agent, check_folder, check_knowledge, check_plugins, check_python
@@ -195,17 +191,7 @@ async def test_a_folder_that_cannot_be_used_is_named(tmp_path: Path, monkeypatch
 
 async def test_the_knowledge_base_of_a_team_is_checked(tmp_path: Path, team_database: Database) -> None:
     place = Address.parse(team_database.url)
-    # The checks run in a child, which gets the settings as JSON.
-    given = json.loads(
-        json.dumps(
-            msgspec.to_builtins(
-                replace(Settings(knowledge=place, team_artifacts=tmp_path), keys=()), enc_hook=str
-            )
-        )
-    )
-    settings = _read_settings(given)
-    assert (settings.knowledge, settings.team_artifacts) == (place, tmp_path)
-    found = await check_knowledge(settings)
+    found = await check_knowledge(Settings(knowledge=place, team_artifacts=tmp_path))
     assert found.status == "ok"
     assert "0 documents" in found.found
     away = await check_knowledge(Settings(knowledge=Address.parse("postgresql://me@127.0.0.1:1/team")))

@@ -250,7 +250,9 @@ async def test_a_file_is_written_in_any_environment(tmp_path: Path, monkeypatch:
 async def test_a_failure_is_logged_and_never_raised(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     (tmp_path / "spans.jsonl").mkdir()
     failures: asyncio.Queue[Exception] = asyncio.Queue()
-    tracer = make(tmp_path, token="not-a-token", on_failure=in_loop(failures.put_nowait))
+    tracer = make(
+        tmp_path, exports=Exports(logfire=True), token="not-a-token", on_failure=in_loop(failures.put_nowait)
+    )
     with caplog.at_level(logging.ERROR):
         tracer.start()
         assert isinstance(await asyncio.wait_for(failures.get(), PATIENCE), OSError)
@@ -291,11 +293,14 @@ _SCRIPT = """
 import asyncio, sys
 from pathlib import Path
 from ua_tui.core.redaction.redactor import Redactor
+from ua_tui.core.telemetry.environment import Exports
 from ua_tui.core.telemetry.tracer import Tracer
 from tests.core.telemetry.test_tracer import session
 async def main():
     folder = Path(sys.argv[1])
-    tracer = Tracer(folder / "spans.jsonl", Redactor(), state_dir=folder / "state", token=sys.argv[2] or None)
+    token = sys.argv[2] or None
+    exports = Exports(logfire=token is not None)
+    tracer = Tracer(folder / "spans.jsonl", Redactor(), state_dir=folder / "state", token=token, exports=exports)
     tracer.start()
     for event in session():
         tracer(event)
