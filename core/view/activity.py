@@ -12,7 +12,6 @@ from ua_tui.core.events import types as ev
 from ua_tui.core.events.tool_names import main_argument, tool_label, tool_name
 from ua_tui.core.text import clean_line
 from ua_tui.core.view.costs import without
-from ua_tui.core.view.steps import Steps
 
 Asked = ev.PermissionAsked | ev.ElicitationAsked | ev.ServerTrustAsked
 _LONGEST = 120
@@ -82,12 +81,6 @@ class Activity(msgspec.Struct, frozen=True, kw_only=True):
 
     def after(self, event: ev.Event) -> Activity:
         """Return the activity after an event; the same if the event changes nothing."""
-        step = _STEPS[type(event)]
-        return self if step is None else step(self, event)
-
-    def _with_agent(
-        self, event: ev.TextDelta | ev.ThinkingDelta | ev.MessageFinished | ev.AgentSilent | ev.ApiRetry
-    ) -> Activity:
         match event:
             case ev.TextDelta() | ev.ThinkingDelta():
                 doing: Literal["writing", "thinking"] = (
@@ -100,12 +93,12 @@ class Activity(msgspec.Struct, frozen=True, kw_only=True):
                 return replace(self, silent=None if event.over else event)
             case ev.ApiRetry():
                 return replace(self, retry=event, doing="retrying")
-
-    def _with_call(self, event: ev.ToolCallStarted | ev.ToolCallFinished) -> Activity:
-        call = event.tool_use_id
-        if isinstance(event, ev.ToolCallStarted):
-            return replace(self, calls={**self.calls, call: event}, retry=None)
-        return replace(self, calls=without(self.calls, call), doing="reading")
+            case ev.ToolCallStarted(tool_use_id=call):
+                return replace(self, calls={**self.calls, call: event}, retry=None)
+            case ev.ToolCallFinished(tool_use_id=call):
+                return replace(self, calls=without(self.calls, call), doing="reading")
+            case _:
+                return self._with_work(event)
 
     def _with_work(self, event: ev.Event) -> Activity:
         match event:
@@ -126,7 +119,7 @@ class Activity(msgspec.Struct, frozen=True, kw_only=True):
             case ev.SessionFinished():
                 return Activity(state="failed" if self.state == "failed" else "done")
             case _:
-                return self
+                return self._with_question(event)
 
     def _with_question(self, event: ev.Event) -> Activity:
         match event:
@@ -144,39 +137,6 @@ class Activity(msgspec.Struct, frozen=True, kw_only=True):
                 return replace(self, logins=without(self.logins, toolkit))
             case _:
                 return self
-
-
-_STEPS = Steps(
-    {
-        Activity._with_agent: (
-            ev.TextDelta,
-            ev.ThinkingDelta,
-            ev.MessageFinished,
-            ev.AgentSilent,
-            ev.ApiRetry,
-        ),
-        Activity._with_call: (ev.ToolCallStarted, ev.ToolCallFinished),
-        Activity._with_work: (
-            ev.SessionStarted,
-            ev.SessionFinished,
-            ev.QueryReceived,
-            ev.QueryFinished,
-            ev.McpStatus,
-            ev.ErrorRaised,
-        ),
-        Activity._with_question: (
-            ev.PermissionAsked,
-            ev.PermissionAnswered,
-            ev.ElicitationAsked,
-            ev.ElicitationAnswered,
-            ev.ServerTrustAsked,
-            ev.ServerTrustAnswered,
-            ev.AuthRequired,
-            ev.AuthFinished,
-        ),
-    }
-)
-"""What each kind of event changes."""
 
 
 def describe_call(

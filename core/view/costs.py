@@ -8,7 +8,6 @@ import msgspec
 from msgspec.structs import replace
 
 from ua_tui.core.events import types as ev
-from ua_tui.core.view.steps import Steps
 
 _T = TypeVar("_T")
 _LEVELS = ("", "warning", "spent")
@@ -115,17 +114,16 @@ class Costs(msgspec.Struct, frozen=True, kw_only=True):
 
     def after(self, event: ev.Event) -> Costs:
         """Return the costs after an event; the same if the event changes nothing."""
-        step = _STEPS[type(event)]
-        return self if step is None else step(self, event)
-
-    def _with_message(self, event: ev.MessageFinished) -> Costs:
-        if event.usage is None:
-            return self
-        context = event.usage.total if event.parent_tool_use_id is None else self.context
-        return replace(self, tokens=self.tokens.after(event), context=context)
-
-    def _with_fact(self, event: ev.Event) -> Costs:
         match event:
+            case ev.TokensSpent():
+                return self._with_tokens(event)
+            case ev.QueryFinished():
+                return self._with_end(event)
+            case ev.OpinionGiven():
+                return self._with_opinion(event)
+            case ev.MessageFinished(usage=ev.Usage() as usage):
+                context = usage.total if event.parent_tool_use_id is None else self.context
+                return replace(self, tokens=self.tokens.after(event), context=context)
             case ev.ContextCompaction(tokens_after=tokens_after) if tokens_after:
                 return replace(self, context=tokens_after)
             case ev.ConversationCleared() | ev.SessionRewound():
@@ -185,26 +183,6 @@ class Costs(msgspec.Struct, frozen=True, kw_only=True):
             window=event.context_window or self.window,
             estimated=self.estimated and event.cost_usd is None,
         )
-
-
-_STEPS = Steps(
-    {
-        Costs._with_tokens: (ev.TokensSpent,),
-        Costs._with_end: (ev.QueryFinished,),
-        Costs._with_opinion: (ev.OpinionGiven,),
-        Costs._with_message: (ev.MessageFinished,),
-        Costs._with_fact: (
-            ev.SessionStarted,
-            ev.SessionForked,
-            ev.ContextCompaction,
-            ev.ConversationCleared,
-            ev.SessionRewound,
-            ev.BudgetReached,
-            ev.BudgetRaised,
-        ),
-    }
-)
-"""What each kind of event changes."""
 
 
 def merged(*names: tuple[str, ...] | list[str]) -> tuple[str, ...]:

@@ -23,7 +23,6 @@ from ua_tui.core.view.activity import Activity
 from ua_tui.core.view.costs import Costs
 from ua_tui.core.view.records import Artifact, Call, Entry, Message, Note, ObserverRuns, Query
 from ua_tui.core.view.setup import Setup
-from ua_tui.core.view.steps import Steps
 
 if TYPE_CHECKING:
     # What only a view with a redactor needs is imported then: the screen, which has none, begins with one.
@@ -153,10 +152,9 @@ class SessionView:
             self.last_at = event.at
         before, self.activity = self.activity, self.activity.after(event)
         self.setup, self.costs = self.setup.after(event), self.costs.after(event)
-        if (step := _STEPS[type(event)]) is not None:
-            step(self, event)
-        if (note := _NOTES[type(event)]) is not None:
-            note(self, event)
+        self._add_entry(event)
+        if isinstance(event, _NOTED):
+            self._note(event)
         if before is not self.activity and (before.needs_person or self.activity.needs_person):
             self._note_waits(before, at)
 
@@ -172,6 +170,29 @@ class SessionView:
             if (text := clean(message.text)).strip():
                 depth = self._depth(message.parent)
                 self.entries["", f"u{message_id}"] = replace(message, text=text, depth=depth)
+
+    def _add_entry(self, event: ev.Event) -> None:
+        match event:
+            case ev.TextDelta() | ev.ThinkingDelta() | ev.MessageFinished():
+                self._add_message(event)
+            case ev.ToolCallProgress():
+                self._progress_call(event)
+            case ev.ToolCallStarted():
+                self._begin_call(event)
+            case ev.ToolCallFinished():
+                self._end_call(event)
+            case ev.SubagentStarted() | ev.SubagentProgress() | ev.SubagentFinished():
+                self._add_subagent(event)
+            case ev.QueryReceived() | ev.QueryClassified() | ev.QueryFinished() | ev.TokensSpent():
+                self._add_query(event)
+            case ev.ArtifactSaved() | ev.ArtifactChanged():
+                self._add_artifact(event)
+            case ev.SessionStarted() | ev.SessionFinished():
+                self._add_session(event)
+            case ev.SessionRewound():
+                self._go_back(event)
+            case _:
+                self._add_fact(event)
 
     def _change(self, key: tuple[str, str] | None, **changes: Any) -> None:
         if key is not None and (entry := self.entries.get(key)) is not None:
@@ -453,59 +474,33 @@ class SessionView:
         self.entries["", f"n{event.seq}"] = Note(at=event.at, kind=kind, text=clean(text), files=files)
 
 
-_STEPS = Steps(
-    {
-        SessionView._add_message: (ev.TextDelta, ev.ThinkingDelta, ev.MessageFinished),
-        SessionView._add_session: (ev.SessionStarted, ev.SessionFinished),
-        SessionView._add_query: (ev.QueryReceived, ev.QueryClassified, ev.QueryFinished, ev.TokensSpent),
-        SessionView._go_back: (ev.SessionRewound,),
-        SessionView._begin_call: (ev.ToolCallStarted,),
-        SessionView._progress_call: (ev.ToolCallProgress,),
-        SessionView._end_call: (ev.ToolCallFinished,),
-        SessionView._add_subagent: (ev.SubagentStarted, ev.SubagentProgress, ev.SubagentFinished),
-        SessionView._add_artifact: (ev.ArtifactSaved, ev.ArtifactChanged),
-        SessionView._add_fact: (
-            ev.PermissionAnswered,
-            ev.ObserverFinished,
-            ev.AuthRequired,
-            ev.ElicitationAsked,
-            ev.ApiRetry,
-            ev.ComplianceEnforced,
-        ),
-    }
-)
-"""What each kind of event adds to the entries."""
-_NOTES = Steps(
-    {
-        SessionView._note: (
-            ev.QuerySteered,
-            ev.FilesAttached,
-            ev.ArtifactSaved,
-            ev.AuthRequired,
-            ev.ObserverFinished,
-            ev.PathFellBack,
-            ev.SubagentStarted,
-            ev.SubagentFinished,
-            ev.ComplianceFailed,
-            ev.ComplianceEnforced,
-            ev.PermissionAnswered,
-            ev.ElicitationAnswered,
-            ev.AuthFinished,
-            ev.ServerTrustAnswered,
-            ev.ModelChosen,
-            ev.PermissionModeChanged,
-            ev.ApiRetry,
-            ev.PipelineFailed,
-            ev.ErrorRaised,
-            ev.ContextCompaction,
-            ev.ReportChecked,
-            ev.OpinionGiven,
-            ev.ConversationCleared,
-            ev.SessionForked,
-            ev.SessionRewound,
-            ev.PlanLimit,
-        ),
-    }
+_NOTED = (
+    ev.QuerySteered,
+    ev.FilesAttached,
+    ev.ArtifactSaved,
+    ev.AuthRequired,
+    ev.ObserverFinished,
+    ev.PathFellBack,
+    ev.SubagentStarted,
+    ev.SubagentFinished,
+    ev.ComplianceFailed,
+    ev.ComplianceEnforced,
+    ev.PermissionAnswered,
+    ev.ElicitationAnswered,
+    ev.AuthFinished,
+    ev.ServerTrustAnswered,
+    ev.ModelChosen,
+    ev.PermissionModeChanged,
+    ev.ApiRetry,
+    ev.PipelineFailed,
+    ev.ErrorRaised,
+    ev.ContextCompaction,
+    ev.ReportChecked,
+    ev.OpinionGiven,
+    ev.ConversationCleared,
+    ev.SessionForked,
+    ev.SessionRewound,
+    ev.PlanLimit,
 )
 """The events that may make a note."""
 
