@@ -163,7 +163,7 @@ async def _playing(
     await asyncio.to_thread(base.mkdir, parents=True)
     settings = load_settings(
         {"demo": True, "demo_pace": 0.0, "workspace_base": base},
-        Places.of(environ={}, cwd=base, home=base, config_dir=base),
+        Places(environ={}, cwd=base, home=base, config_dir=base),
     )
     happened: list[Event] = []
     made: asyncio.Future[Session] = asyncio.get_running_loop().create_future()

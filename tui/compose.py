@@ -356,7 +356,7 @@ async def _read_start(
 
 async def _load_roster(settings: Settings, bus: Bus, redactor: Redactor) -> Roster:
     """Read the definitions of sub-agents and skills, and have their problems reported in the session."""
-    roster = await asyncio.to_thread(read_roster, settings, Places.of())
+    roster = await asyncio.to_thread(read_roster, settings, Places())
     bus.subscribe(
         RosterWatch(roster, settings, lambda where, error: bus.publish(error_raised(where, error, redactor)))
     )

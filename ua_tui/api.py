@@ -79,7 +79,7 @@ async def open_session(
     """
     exempt_loopback(os.environ)
     chosen = settings or load_settings(
-        overrides, Places.of(trust="trusted" if trust_folder else None), by_name=True
+        overrides, Places(trust="trusted" if trust_folder else None), by_name=True
     )
     if not chosen.has_credentials():
         raise CredentialsError

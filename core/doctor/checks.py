@@ -143,7 +143,7 @@ def _checks(settings: Settings, environ: Mapping[str, str]) -> list[PlannedCheck
     for server in servers:
         work = check_user_server(server, folder, environ=environ, trust=trust)
         checks.append(PlannedCheck(f"server {server.name}", f"Server {server.name}", work, TOOLKIT_SECONDS))
-    for title, finding in check_definitions(settings, Places.of(environ=environ)).items():
+    for title, finding in check_definitions(settings, Places(environ=environ)).items():
         checks.append(PlannedCheck(title.lower(), title, _finding(finding), 1.0))
     checks.append(PlannedCheck("logfire", "Logfire", logfire, service_seconds))
     if has_collector:

@@ -117,7 +117,7 @@ class ModelSetup:
 
     def __init__(self, settings: Settings, places: Places | None = None) -> None:
         self.settings = settings
-        self._places = places or Places.of()
+        self._places = places or Places()
         self.path = self._places.user_file
         """The file in which the settings are stored."""
 

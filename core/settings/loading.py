@@ -31,7 +31,7 @@ def load_settings(
     Raises:
         SettingsError: a file cannot be read, or a name or value in one of the places is wrong.
     """
-    places = places or Places.of()
+    places = places or Places()
     sources = places.read(overrides, by_name=by_name)
     layers = sources.layers
     found: dict[str, Any] = {name: places.default(name) for name in ("workspace_base", "claude_config_dir")}
@@ -74,7 +74,7 @@ def reload_folder(settings: Settings) -> Settings:
     Raises:
         SettingsError: as for `load_settings`.
     """
-    places = Places.of()
+    places = Places()
     before = load_settings(settings.options, msgspec.structs.replace(places, trust="ignored"))
     after = load_settings(settings.options, places)
     changed = {name: getattr(after, name) for name in SPECS if getattr(after, name) != getattr(before, name)}

@@ -44,8 +44,14 @@ class Sources(msgspec.Struct, frozen=True):
     trust: FolderTrust
 
 
-class Places(msgspec.Struct, frozen=True):
-    """The sources of settings, and the folders for relative paths in them.
+def _config_dir() -> Path:
+    from platformdirs import user_config_path
+
+    return user_config_path("ua-tui")
+
+
+class Places(msgspec.Struct, frozen=True, kw_only=True):
+    """The sources of settings, and the folders for relative paths in them; by default those of the process.
 
     Attributes:
         environ: the environment.
@@ -56,38 +62,17 @@ class Places(msgspec.Struct, frozen=True):
         trust: the answer about the folder for this run only; by default the stored one counts.
     """
 
-    environ: Mapping[str, str]
-    cwd: Path
-    home: Path
-    config_dir: Path
+    environ: Mapping[str, str] = msgspec.field(default_factory=lambda: os.environ)
+    cwd: Path = msgspec.field(default_factory=Path.cwd)
+    home: Path = msgspec.field(default_factory=Path.home)
+    config_dir: Path = msgspec.field(default_factory=_config_dir)
     state: Path | None = None
     trust: Answer | None = None
-
-    @classmethod
-    def of(
-        cls,
-        *,
-        environ: Mapping[str, str] | None = None,
-        cwd: Path | None = None,
-        home: Path | None = None,
-        config_dir: Path | None = None,
-        state: Path | None = None,
-        trust: Answer | None = None,
-    ) -> Places:
-        """The given places, and those of the process for the others."""
-        return cls(
-            environ=os.environ if environ is None else environ,
-            cwd=Path.cwd() if cwd is None else cwd,
-            home=Path.home() if home is None else home,
-            config_dir=user_file(config_dir).parent,
-            state=state,
-            trust=trust,
-        )
 
     @property
     def user_file(self) -> Path:
         """The user's own settings file."""
-        return user_file(self.config_dir)
+        return self.config_dir / USER_FILE
 
     @property
     def project_file(self) -> Path:
@@ -189,10 +174,3 @@ class Places(msgspec.Struct, frozen=True):
             parts = value.parts
             value = self.home.joinpath(*parts[1:]) if parts[:1] == ("~",) else self.cwd / value
         return value
-
-
-def user_file(folder: Path | None = None) -> Path:
-    """The user's own settings file, in `folder` or in the default folder."""
-    from platformdirs import user_config_path
-
-    return (folder or user_config_path("ua-tui")) / USER_FILE

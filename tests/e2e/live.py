@@ -77,7 +77,7 @@ async def live(
 def demo_settings(base: Path, **more: Any) -> Settings:
     """The settings of a session of the demo, which does not dawdle."""
     given = {"demo": True, "workspace_base": base, "demo_pace": 0.0, **more}
-    return load_settings(given, Places.of(environ={}, cwd=base))
+    return load_settings(given, Places(environ={}, cwd=base))
 
 
 def of(events: Sequence[Event], *kinds: type[Event]) -> list[Any]:

@@ -85,7 +85,7 @@ def model_settings(
 ) -> Settings:
     """The settings of a session below `base` whose model is the one at `url`, which is asked for answers only."""
     given = {"workspace_base": base, "base_url": url, "api_key": MODEL_KEY, "classifier": "off"}
-    return load_settings(given | more, Places.of(trust=trust), by_name=by_name)
+    return load_settings(given | more, Places(trust=trust), by_name=by_name)
 
 
 def program() -> str:

@@ -226,7 +226,7 @@ def test_planted_secrets_are_found_nowhere(tmp_path: Path) -> None:
     (config / "config.toml").write_text("\n".join(server) + "\n")
     (base / ".env").write_text(f"ANTHROPIC_AUTH_TOKEN={OF_FOLDER.core}\n")
     state = base / ".local" / "state" / "ua-tui"
-    places = Places.of(environ={}, cwd=base, home=base, config_dir=config, state=state)
+    places = Places(environ={}, cwd=base, home=base, config_dir=config, state=state)
     read_folder(places).store("trusted", state)
     (base / "tmp").mkdir()
     found: Counter[str] = Counter()

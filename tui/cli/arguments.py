@@ -254,7 +254,7 @@ def settings_of(args: argparse.Namespace) -> Settings:
     if args.settings.get("dangerously_skip_permissions"):
         refuse_skip_as_root("--dangerously-skip-permissions")
     return load_settings(
-        args.settings, Places.of(trust="trusted" if getattr(args, "trust_folder", False) else None)
+        args.settings, Places(trust="trusted" if getattr(args, "trust_folder", False) else None)
     )
 
 

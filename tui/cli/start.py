@@ -153,7 +153,7 @@ def report_untrusted(settings: Settings) -> None:
     from ua_tui.core.settings.places import Places
     from ua_tui.core.trust_question.question import describe_untrusted, find_question
 
-    if (question := find_question(Places.of())) is not None:
+    if (question := find_question(Places())) is not None:
         complain(describe_untrusted(question))
 
 

@@ -28,7 +28,7 @@ def ask_about_folder(settings: Settings) -> Settings:
     Raises:
         SettingsError: the settings cannot be read.
     """
-    while (question := find_question(Places.of())) is not None:
+    while (question := find_question(Places())) is not None:
         answer = _answer(question)
         if answer is None:
             return settings

@@ -220,9 +220,9 @@ def test_a_folder_may_not_switch_skills_on(tmp_path: Path) -> None:
     write(tmp_path / "ua-tui.toml", "skills = ['style']\n")
     with pytest.raises(SettingsError, match=r"skills .*may not be set by the files of a folder"):
         load_settings(
-            None, Places.of(environ={}, cwd=tmp_path, home=tmp_path, config_dir=tmp_path, trust="trusted")
+            None, Places(environ={}, cwd=tmp_path, home=tmp_path, config_dir=tmp_path, trust="trusted")
         )
     found = load_settings(
-        None, Places.of(environ={"UA_SKILLS": "Style, other"}, cwd=tmp_path / "x", home=tmp_path)
+        None, Places(environ={"UA_SKILLS": "Style, other"}, cwd=tmp_path / "x", home=tmp_path)
     )
     assert found.skills == ("style", "other")

@@ -25,7 +25,7 @@ def found(tmp_path: Path, environ: dict[str, str], **files: str) -> dict[str, st
         path.parent.mkdir(exist_ok=True)
         if text is not None:
             path.write_text(text)
-    places = Places.of(environ=environ, cwd=folder, home=tmp_path, config_dir=own, trust="trusted")
+    places = Places(environ=environ, cwd=folder, home=tmp_path, config_dir=own, trust="trusted")
     reported = credentials_of(load_settings(None, places), places)
     assert SECRET not in repr(reported)
     return {each.name: each.place for each in reported if each.found}
@@ -54,7 +54,7 @@ def test_what_the_program_was_given_and_files_that_broke_meanwhile(tmp_path: Pat
     settings = Settings(composio_api_key=SECRET, logfire_token=SECRET, claude_config_dir=tmp_path)
     (tmp_path / "ua-tui.toml").write_text("]")
     (tmp_path / "config.toml").write_text("]")
-    reported = credentials_of(settings, Places.of(environ={}, cwd=tmp_path, config_dir=tmp_path))
+    reported = credentials_of(settings, Places(environ={}, cwd=tmp_path, config_dir=tmp_path))
     assert [each for each in reported if each.found] == [
         Credential("composio", "COMPOSIO_API_KEY", "given by the program"),
         Credential("logfire", "LOGFIRE_TOKEN", "given by the program"),

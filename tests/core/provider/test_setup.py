@@ -54,13 +54,13 @@ def desk(tmp_path: Path, settings: Settings | None = None, **environ: str) -> Mo
     work.mkdir(parents=True, exist_ok=True)
     return ModelSetup(
         settings or Settings(folder=TRUSTED),
-        Places.of(environ=environ, cwd=work, config_dir=tmp_path / "conf"),
+        Places(environ=environ, cwd=work, config_dir=tmp_path / "conf"),
     )
 
 
 def stored(tmp_path: Path, **environ: str) -> Settings:
     work, own = tmp_path / "work", tmp_path / "conf"
-    return load_settings(None, Places.of(environ=environ, cwd=work, home=tmp_path, config_dir=own))
+    return load_settings(None, Places(environ=environ, cwd=work, home=tmp_path, config_dir=own))
 
 
 def test_each_way_stores_what_the_next_start_reads_and_takes_out_the_others(tmp_path: Path) -> None:

@@ -29,7 +29,7 @@ class Folders:
 
     def load(self, overrides: dict[str, Any] | None = None, /, **environ: str) -> Settings:
         where = {"cwd": self.cwd, "home": self.home, "config_dir": self.config_dir}
-        return load_settings(overrides, Places.of(environ=environ, trust="trusted", **where))
+        return load_settings(overrides, Places(environ=environ, trust="trusted", **where))
 
     def refuse(self, message: str, overrides: dict[str, Any] | None = None, /, **environ: str) -> str:
         """Load what is refused with a message that matches; returns the whole message."""

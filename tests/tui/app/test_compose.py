@@ -27,7 +27,7 @@ async def test_every_line_becomes_a_handler(monkeypatch: Patch) -> None:
 async def test_a_session_that_cannot_be_put_together_leaves_no_folder(tmp_path: Path) -> None:
     settings = load_settings(
         {"workspace_base": tmp_path, "allow": ("Nope((",), "api_key": "sk-ant-test-0123456789"},
-        Places.of(environ={}, cwd=tmp_path, home=tmp_path),
+        Places(environ={}, cwd=tmp_path, home=tmp_path),
     )  # fmt: skip
     with pytest.raises(SettingsError, match="cannot be used"):
         await compose.compose_session(settings, interactive=False)

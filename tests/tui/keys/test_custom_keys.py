@@ -200,7 +200,7 @@ def test_the_tables_of_both_files_are_read_and_the_folder_counts_more(tmp_path: 
     folder = tmp_path / "folder"
     folder.mkdir()
     (folder / "ua-tui.toml").write_text('theme = "ua-light"\n[keys]\npane.maximise = "f10"\nbad.key = 1\n')
-    settings = load_settings({}, Places.of(environ={}, cwd=folder, home=tmp_path, config_dir=tmp_path))
+    settings = load_settings({}, Places(environ={}, cwd=folder, home=tmp_path, config_dir=tmp_path))
     assert settings.theme == "ua-light"
     keys = choose_keys(settings.keys)
     assert keys.of("pane.maximise") == ("f10",)
@@ -213,7 +213,7 @@ def test_the_tables_of_both_files_are_read_and_the_folder_counts_more(tmp_path: 
 def test_nothing_in_the_table_keeps_the_program_from_starting(tmp_path: Path) -> None:
     for line in ("keys = 3", "keys = [1]", 'keys = "z"', "[keys]\na.b.c.d = 1", "[[keys]]"):
         (tmp_path / "config.toml").write_text(line)
-        settings = load_settings({}, Places.of(environ={}, cwd=tmp_path, home=tmp_path, config_dir=tmp_path))
+        settings = load_settings({}, Places(environ={}, cwd=tmp_path, home=tmp_path, config_dir=tmp_path))
         keys = choose_keys(settings.keys)
         assert keys.chosen == {}
         assert str(tmp_path / "config.toml") in keys.problems[0]

@@ -49,7 +49,7 @@ class Stage(App[None]):
         self.theme = DEFAULT_THEME
         (base / "work").mkdir(exist_ok=True)
         now = settings or Settings(claude_config_dir=base / "claude")
-        self.desk = ModelSetup(now, Places.of(environ=environ, cwd=base / "work", config_dir=base / "conf"))
+        self.desk = ModelSetup(now, Places(environ=environ, cwd=base / "work", config_dir=base / "conf"))
         self.file = base / "conf" / "config.toml"
 
     async def open(self, pilot: Pilot[None], **options: Any) -> SetupScreen:

@@ -42,7 +42,7 @@ class Desk(ModelSetup):
     """Finds what a picture wants, at once, and stores nothing."""
 
     def __init__(self, verdict: ModelVerdict) -> None:
-        super().__init__(Settings(), Places.of(environ={}, config_dir=FOLDER))
+        super().__init__(Settings(), Places(environ={}, config_dir=FOLDER))
         self.verdict = verdict
 
     async def check(self, plan: SetupPlan) -> ModelVerdict:

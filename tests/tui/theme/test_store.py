@@ -24,7 +24,7 @@ from ua_tui.tui.theme.store import store_theme
 
 def kept_in(folder: Path, **environ: str) -> Callable[[str], str]:
     folder.mkdir(exist_ok=True)
-    return partial(store_theme, folder=folder, environ=environ, cwd=folder)
+    return partial(store_theme, places=Places(environ=environ, cwd=folder, config_dir=folder))
 
 
 async def choose(app: UaTuiApp, pilot: Pilot[str], name: str) -> None:
@@ -52,7 +52,7 @@ async def test_a_theme_that_is_chosen_is_stored_among_the_other_settings(tmp_pat
         assert file.read_text() == '# mine\ntheme = "light"  # for now\nmodel = "m"\n'
         await choose(app, pilot, "gruvbox")
         assert tomllib.loads(file.read_text())["theme"] == app.theme == "gruvbox"
-    settings = load_settings({}, Places.of(environ={}, cwd=folder, home=folder, config_dir=folder))
+    settings = load_settings({}, Places(environ={}, cwd=folder, home=folder, config_dir=folder))
     again = make_app(tmp_path, make_session(tmp_path), theme=settings.theme)
     assert again.theme == "gruvbox"
 

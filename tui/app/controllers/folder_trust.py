@@ -92,4 +92,4 @@ def _find() -> FolderQuestion | None:
     from ua_tui.core.settings.places import Places
     from ua_tui.core.trust_question.question import find_question
 
-    return find_question(Places.of())
+    return find_question(Places())

@@ -27,7 +27,7 @@ def run(args: argparse.Namespace) -> int:
     Raises:
         SettingsError: a settings file is wrong.
     """
-    settings, places = settings_of(args), Places.of()
+    settings, places = settings_of(args), Places()
     roster = read_roster(settings, places)
     listed = roster_entries(roster, settings, expected_servers(settings, places.cwd))
     if args.json:

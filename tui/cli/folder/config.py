@@ -29,7 +29,7 @@ def run(args: argparse.Namespace) -> int:
         SettingsError: a name or value is wrong, or a file cannot be read or written.
         WrongUsage: the words do not go together.
     """
-    places = Places.of()
+    places = Places()
     match args.words:
         case ["set", name, value]:
             return _store(places, name, value, args)

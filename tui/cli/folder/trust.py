@@ -151,7 +151,7 @@ def run(args: argparse.Namespace) -> int:
     folder = Path(args.folder).expanduser() if args.folder else Path.cwd()
     if args.action == "adopt":
         return adopt(folder, yes=args.yes)
-    places = replace(Places.of(), cwd=folder.resolve())
+    places = replace(Places(), cwd=folder.resolve())
     if args.action == "revoke":
         found = revoke(places)
         name = clean_line(str(places.cwd), 1000)

@@ -316,7 +316,7 @@ def _check_folders(file: Path) -> None:
 
     # The home has files of the user's own, such as sub-agents.
     for folder in {*file.resolve().parents, *file.absolute().parents} - {Path.home().resolve()}:
-        if read_folder(replace(Places.of(), cwd=folder)).state not in ("harmless", "trusted", "partly"):
+        if read_folder(replace(Places(), cwd=folder)).state not in ("harmless", "trusted", "partly"):
             shown = clean_line(shlex.quote(str(folder)), 700)
             raise SettingsError(
                 f"--rows-may-allow: {clean_line(str(file), 300)} is in the folder {shown}, which is not trusted: see "

@@ -92,7 +92,7 @@ class AgentsScreen(RowScreen[RosterEntry]):
         self.show_rows()
 
     def _read_entries(self, known: Sequence[McpServer]) -> tuple[list[RosterEntry], tuple[str, ...]]:
-        places = self._places or Places.of()
+        places = self._places or Places()
         roster = read_roster(self._settings, places)
         servers = known or expected_servers(self._settings, places.cwd)
         return roster_entries(roster, self._settings, servers), roster.not_chosen

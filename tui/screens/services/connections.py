@@ -149,7 +149,7 @@ class ConnectionsScreen(RowScreen[McpServer]):
 
     async def _read_credentials(self) -> None:
         settings, environ = self._settings, os.environ
-        found = await asyncio.to_thread(credentials_of, settings, Places.of(environ=environ))
+        found = await asyncio.to_thread(credentials_of, settings, Places(environ=environ))
         token = None if settings.demo else settings.logfire_token
         self._credentials = partial(
             texts.credentials,
