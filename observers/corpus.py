@@ -15,10 +15,11 @@ from ua_tui.core.events.units import quantity
 from ua_tui.core.observation import ToolCall, ToolResult
 from ua_tui.core.storage.workspace import Workspace
 from ua_tui.core.text import clean_line
-from ua_tui.core.web_reader.blacklist import STRIKES, Blacklist
-from ua_tui.core.web_reader.errors import (
+from ua_tui.core.web_reader import (
     REFUSED,
+    STRIKES,
     TIMED_OUT,
+    Blacklist,
     ReaderError,
     is_web_reader,
     page_of,

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from ua_tui.core.trust.state import FolderTrust
+from ua_tui.core.trust import FolderTrust
 
 TRUSTED = FolderTrust(state="trusted", once=True)

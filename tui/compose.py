@@ -64,8 +64,7 @@ from ua_tui.core.settings.model import Settings, secrets
 from ua_tui.core.settings.places import Places
 from ua_tui.core.storage.workspace import Workspace
 from ua_tui.core.view.costs import Costs
-from ua_tui.core.web_reader.blacklist import Blacklist
-from ua_tui.core.web_reader.retry_policy import ReaderPolicy
+from ua_tui.core.web_reader import Blacklist, ReaderPolicy
 from ua_tui.observers.base import ObserverContext
 from ua_tui.observers.catalogue import GROUP, default_observers, load_failure_events
 from ua_tui.observers.execution.artifact_watch import ArtifactWatch

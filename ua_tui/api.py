@@ -25,7 +25,7 @@ from ua_tui.core.errors import (
     UniversalAgentError,
 )
 from ua_tui.core.events import types as events
-from ua_tui.core.net.proxies import exempt_loopback
+from ua_tui.core.net.urls import exempt_loopback
 from ua_tui.core.session.session import Session
 from ua_tui.core.settings.loading import load_settings
 from ua_tui.core.settings.model import Settings

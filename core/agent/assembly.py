@@ -19,11 +19,11 @@ from ua_tui.core.agent.conversation import ConversationStore, spending_so_far, t
 from ua_tui.core.agent.definitions.commands import CustomCommand
 from ua_tui.core.agent.definitions.skills import Skill, install_skills
 from ua_tui.core.agent.definitions.subagents import SubagentDefinition
-from ua_tui.core.agent.elicitation.gate import ElicitationGate
 from ua_tui.core.agent.environment import CACHE, PrivateFolder, make_private
 from ua_tui.core.agent.hooks import AgentHooks, SubagentCheck
 from ua_tui.core.agent.ledger import ActionLedger, ActionRecorder, ForkedActions
 from ua_tui.core.agent.loop import AgentLoop
+from ua_tui.core.agent.mcp.elicitation import ElicitationGate
 from ua_tui.core.agent.mcp.error_messages import ServerLogs
 from ua_tui.core.agent.mcp.reconnect import SessionRenewal
 from ua_tui.core.agent.mcp.servers import Servers

@@ -16,7 +16,7 @@ import msgspec
 from ua_tui.core.agent.attachments.blocks import Attachment
 from ua_tui.core.agent.attachments.mentions import without_mentions
 from ua_tui.core.agent.bounds import REPLY_SECONDS, START_SECONDS, STEP_SECONDS
-from ua_tui.core.agent.elicitation.gate import Ask
+from ua_tui.core.agent.mcp.elicitation import Ask
 from ua_tui.core.agent.messages.malformed import MalformedMessages
 from ua_tui.core.agent.messages.transport import CliTransport, StandardError
 from ua_tui.core.concurrency.threads import Coalesced, apart

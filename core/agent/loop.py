@@ -17,8 +17,8 @@ from ua_tui.core.agent.attachments.blocks import Attachment
 from ua_tui.core.agent.auth.wait import find_auth_link
 from ua_tui.core.agent.bounds import REPLY_SECONDS
 from ua_tui.core.agent.client import AgentClient
-from ua_tui.core.agent.elicitation.gate import ElicitationGate
 from ua_tui.core.agent.hooks import AgentHooks
+from ua_tui.core.agent.mcp.elicitation import ElicitationGate
 from ua_tui.core.agent.mcp.servers import Servers
 from ua_tui.core.agent.messages.malformed import UnmatchedResults
 from ua_tui.core.agent.messages.result_files import ResultStore

@@ -21,8 +21,7 @@ from ua_tui.core.connections.user_servers import UnusableServer, UserServer, con
 from ua_tui.core.errors import ConnectionFailed, WorkspaceError
 from ua_tui.core.events.types import Event, ServerTrustAnswered, ServerTrustAsked
 from ua_tui.core.text import clean
-from ua_tui.core.trust.state import Acts, Answer
-from ua_tui.core.trust.store import TrustDecision, TrustStore
+from ua_tui.core.trust import Acts, Answer, TrustDecision, TrustStore
 
 _log = logging.getLogger(__name__)
 

@@ -33,7 +33,7 @@ from ua_tui.core.redaction.arguments import masked_address, masked_command, mask
 from ua_tui.core.settings.model import Settings
 from ua_tui.core.settings.sources import SourcedValue
 from ua_tui.core.text import clean_line, without_surrogates
-from ua_tui.core.trust.state import Acts
+from ua_tui.core.trust import Acts
 
 PROJECT_SERVERS = ".mcp.json"
 

@@ -33,7 +33,7 @@ from ua_tui.core.doctor.services import (
 from ua_tui.core.doctor.team import TeamChecks
 from ua_tui.core.errors import DemoError
 from ua_tui.core.events.units import quantity
-from ua_tui.core.net.proxies import proxies_of
+from ua_tui.core.net.urls import proxies_of
 from ua_tui.core.postgres.address import Address
 from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.core.settings.model import Settings, secrets

@@ -19,7 +19,7 @@ from ua_tui.core.events.units import quantity, size
 from ua_tui.core.knowledge.place import place_of
 from ua_tui.core.knowledge.status import read_status
 from ua_tui.core.plugins import PluginProblem, list_plugins
-from ua_tui.core.provider.claude_login import claude_program
+from ua_tui.core.provider.credentials import claude_program
 from ua_tui.core.settings.model import Settings
 from ua_tui.core.text import clean_line
 

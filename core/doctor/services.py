@@ -30,14 +30,14 @@ from ua_tui.core.doctor.findings import Finding, failed, ok, skipped, warning
 from ua_tui.core.errors import Advice, ConnectionFailed, WorkspaceError, advise
 from ua_tui.core.events.codec import from_json
 from ua_tui.core.events.units import quantity
-from ua_tui.core.net.proxies import LOOPBACK
-from ua_tui.core.provider.claude_login import find_login
+from ua_tui.core.net.urls import LOOPBACK
 from ua_tui.core.provider.clouds import (
     cloud_credentials,
     cloud_service,
     lost_credentials,
     missing_variables,
 )
+from ua_tui.core.provider.credentials import find_login
 from ua_tui.core.provider.probe import ModelVerdict, check_model, shown_server
 from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.core.settings.model import Cloud, Settings

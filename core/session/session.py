@@ -19,8 +19,8 @@ from ua_tui.core.agent.attachments.places import AttachmentPlaces
 from ua_tui.core.agent.auth.wait import AuthOutcome, AuthWait
 from ua_tui.core.agent.classifier import Classifier
 from ua_tui.core.agent.definitions.commands import CustomCommand, expand
-from ua_tui.core.agent.elicitation.gate import ElicitationAction
 from ua_tui.core.agent.loop import AgentLoop
+from ua_tui.core.agent.mcp.elicitation import ElicitationAction
 from ua_tui.core.agent.mcp.references import Expanded, ServerReferences
 from ua_tui.core.agent.mcp.servers import Servers
 from ua_tui.core.agent.messages.translate import TurnOutcome

@@ -23,8 +23,7 @@ from ua_tui.core.settings.model import ENVIRONMENT, SPECS, Settings
 from ua_tui.core.settings.places import Places
 from ua_tui.core.settings.saving import store_settings, stored_names
 from ua_tui.core.settings.sources import SourcedValue, ended, is_empty, key_choices, winner, without_secrets
-from ua_tui.core.trust.state import Answer, FolderTrust
-from ua_tui.core.trust.store import TrustDecision, TrustStore
+from ua_tui.core.trust import Answer, FolderTrust, TrustDecision, TrustStore
 
 HIDDEN = "set, not shown"
 

@@ -12,7 +12,7 @@ import msgspec
 from ua_tui.core.errors import SettingsError
 from ua_tui.core.settings.model import KNOWN, SPECS
 from ua_tui.core.settings.sources import KnownNames, Layer, SourcedValue, from_dotenv, from_toml
-from ua_tui.core.trust.state import FolderTrust
+from ua_tui.core.trust import FolderTrust
 
 DOTENV = ".env"
 PROJECT_FILE = "ua-tui.toml"
@@ -145,6 +145,6 @@ def _fingerprint(content: object) -> str:
     # Not needed in a folder without settings.
     import json
 
-    from ua_tui.core.trust.state import fingerprint
+    from ua_tui.core.trust import fingerprint
 
     return fingerprint(json.dumps(content, default=str).encode(errors="surrogatepass"))

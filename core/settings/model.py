@@ -21,7 +21,7 @@ from ua_tui.core.errors import SettingsError
 from ua_tui.core.postgres.address import Address
 from ua_tui.core.settings import parsers as values
 from ua_tui.core.settings.sources import KeyChoice, KnownNames, Place, SourcedValue
-from ua_tui.core.trust.state import Affects, FolderTrust
+from ua_tui.core.trust import Affects, FolderTrust
 
 PermissionMode = Literal["default", "acceptEdits", "plan", "bypassPermissions"]
 Classifier = Literal["off", "rules", "rules+model"]

@@ -30,8 +30,15 @@ from ua_tui.core.settings.sources import (
     winner,
     without_secrets,
 )
-from ua_tui.core.trust.state import AGENTS, COMMANDS, SKILLS, Answer, FolderTrust, definition_fingerprints
-from ua_tui.core.trust.store import TrustStore
+from ua_tui.core.trust import (
+    AGENTS,
+    COMMANDS,
+    SKILLS,
+    Answer,
+    FolderTrust,
+    TrustStore,
+    definition_fingerprints,
+)
 
 USER_FILE = "config.toml"
 

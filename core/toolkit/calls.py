@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from ua_tui.core.net.client import Fetcher
     from ua_tui.core.storage.workspace import Workspace
     from ua_tui.core.toolkit.remote import RemoteFiles
-    from ua_tui.core.web_reader.blacklist import Blacklist
+    from ua_tui.core.web_reader import Blacklist
 
 _REPORTS = 20
 

@@ -22,8 +22,8 @@ from ua_tui.core.errors import ConnectionFailed, FetchRefused, TooLarge
 from ua_tui.core.events.codec import from_json
 from ua_tui.core.net.bodies import Inflater
 from ua_tui.core.net.dialer import GuardedBackend, Resolver, guarded_transport, resolve_host
-from ua_tui.core.net.proxies import is_loopback
 from ua_tui.core.net.retries import Retryable, retry_after, with_retries
+from ua_tui.core.net.urls import is_loopback
 from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.core.telemetry.http import reporting_request
 from ua_tui.core.text import clean_line

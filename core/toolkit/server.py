@@ -31,7 +31,7 @@ from ua_tui.core.toolkit.files import list_directory, read_local_file, write_loc
 from ua_tui.core.toolkit.knowledge.earlier_sessions import open_earlier
 from ua_tui.core.toolkit.knowledge.knowledge_tools import knowledge_read, knowledge_search, knowledge_sources
 from ua_tui.core.toolkit.workbench import workbench_download, workbench_upload
-from ua_tui.core.web_reader.blacklist import Blacklist
+from ua_tui.core.web_reader import Blacklist
 
 if TYPE_CHECKING:
     from ua_tui.core.net.client import Fetcher

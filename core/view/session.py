@@ -14,8 +14,7 @@ from msgspec.structs import replace
 from ua_tui.core.errors import WorkspaceError
 from ua_tui.core.events import types as ev
 from ua_tui.core.events.describe import describe
-from ua_tui.core.events.plan import PLAN, Step, steps_of
-from ua_tui.core.events.tool_names import main_argument, tool_label
+from ua_tui.core.events.tool_names import PLAN, Step, main_argument, steps_of, tool_label
 from ua_tui.core.events.units import progress, quantity
 from ua_tui.core.observation import AnyObservation, CrawlObservation, KnowledgeObservation
 from ua_tui.core.text import clean, clean_line

@@ -30,7 +30,7 @@ from ua_tui.core.storage.folders import REPORT_CHECKS, SAVED_REPORTS
 from ua_tui.core.storage.workspace import JOURNAL, is_record
 from ua_tui.core.text import words_of
 from ua_tui.core.view.calls import CALL_EVENTS, OpenCalls
-from ua_tui.core.web_reader.errors import is_web_reader, reader_error
+from ua_tui.core.web_reader import is_web_reader, reader_error
 from ua_tui.observers.base import input_text
 from ua_tui.observers.decoding.urls import is_web_url
 from ua_tui.observers.search.privacy import is_public_search

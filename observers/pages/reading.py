@@ -15,7 +15,7 @@ from ua_tui.core.observation import ToolCall
 from ua_tui.core.storage.workspace import Workspace
 from ua_tui.core.text import words_of
 from ua_tui.core.toolkit.articles import decode_article
-from ua_tui.core.web_reader.errors import is_web_reader
+from ua_tui.core.web_reader import is_web_reader
 from ua_tui.observers.base import Interest
 from ua_tui.observers.decoding.decode import MAX_DEPTH, decode_texts
 from ua_tui.observers.decoding.urls import host_of, is_web_url, normal_form

@@ -12,7 +12,7 @@ from tests.bench.table import Row, Section, median, spread
 from tests.bench.terminal import Terminal, has_frame
 from tests.e2e.running import environment, model_environment, program
 from tests.e2e.scripted_model import Text, scripted_model
-from ua_tui.core.provider.claude_login import claude_program
+from ua_tui.core.provider.credentials import claude_program
 from ua_tui.core.settings.model import Settings
 
 START_SECONDS = 30.0

@@ -19,7 +19,7 @@ from ua_tui.core.events.types import Event
 from ua_tui.core.settings.loading import load_settings
 from ua_tui.core.settings.model import Settings
 from ua_tui.core.settings.places import Places
-from ua_tui.core.trust.state import Answer
+from ua_tui.core.trust import Answer
 from ua_tui.tui.cli import main
 
 DEADLINE = 240

@@ -14,7 +14,7 @@ from tests.loopback import Handler, serving_http
 from ua_tui.api import open_session
 from ua_tui.core.agent.classifier import Classifier
 from ua_tui.core.events.types import QueryClassified, QueryFinished, TokensSpent
-from ua_tui.core.provider.claude_login import claude_program
+from ua_tui.core.provider.credentials import claude_program
 from ua_tui.core.settings.loading import load_settings
 
 MANY_TOOLS = """

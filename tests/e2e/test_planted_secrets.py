@@ -23,7 +23,7 @@ from tests.e2e.scripted_model import Block, Text, Thinking, Use, scripted_model
 from tests.waiting import wait_until
 from ua_tui.core.knowledge.status import read_status
 from ua_tui.core.settings.places import Places
-from ua_tui.core.trust_question.question import read_folder
+from ua_tui.core.trust_question import read_folder
 
 SERVER = Path(__file__).with_name("leaky_server.py")
 PLACES = ("query", "end of the title", "thinking", "answer", "argument", "written file", "result",

@@ -14,7 +14,7 @@ from tests.e2e.scripted_model import Block, Text, Use
 from tests.e2e.serving import free_port, serving
 from tests.waiting import wait_until
 from ua_tui.core.events.types import ObserverFinished, ToolCallFinished
-from ua_tui.core.web_reader.blacklist import Blacklist
+from ua_tui.core.web_reader import Blacklist
 
 READER = "mcp__web_reader__webReader"
 SITE = "https://papers.example"

@@ -14,7 +14,7 @@ from ua_tui.core.observation import McpObservation, ToolResult
 from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.core.storage.workspace import Workspace
 from ua_tui.core.toolkit.articles import Article, Reference, article_path, encode_article
-from ua_tui.core.web_reader.blacklist import Blacklist
+from ua_tui.core.web_reader import Blacklist
 from ua_tui.observers import enrichment
 from ua_tui.observers.base import Interest, ObserverContext, Outcome
 from ua_tui.observers.corpus import Corpus

@@ -25,7 +25,7 @@ from ua_tui.core.events.types import Event, ObserverFinished
 from ua_tui.core.observation import NativeObservation, TextContent, ToolCall, ToolResult
 from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.core.storage.workspace import Workspace
-from ua_tui.core.web_reader.blacklist import Blacklist
+from ua_tui.core.web_reader import Blacklist
 from ua_tui.observers.base import ObserverContext, Outcome, Saved
 from ua_tui.observers.catalogue import default_observers
 from ua_tui.observers.corpus import Corpus

@@ -13,7 +13,7 @@ import sys
 from collections.abc import Sequence
 from typing import TextIO
 
-from ua_tui.core.net.proxies import exempt_loopback
+from ua_tui.core.net.urls import exempt_loopback
 from ua_tui.tui.cli.arguments import COMMANDS, WrongUsage, command_first, read_arguments, wrong_usage
 from ua_tui.tui.cli.output import complain
 from ua_tui.tui.terminal.exit_codes import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_USAGE

@@ -151,7 +151,7 @@ def report_untrusted(settings: Settings) -> None:
     if settings.demo or settings.folder.once:
         return
     from ua_tui.core.settings.places import Places
-    from ua_tui.core.trust_question.question import describe_untrusted, find_question
+    from ua_tui.core.trust_question import describe_untrusted, find_question
 
     if (question := find_question(Places())) is not None:
         complain(describe_untrusted(question))

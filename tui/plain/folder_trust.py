@@ -10,10 +10,10 @@ from ua_tui.core.settings.loading import reload_folder
 from ua_tui.core.settings.model import Settings
 from ua_tui.core.settings.places import Places
 from ua_tui.core.text import clean
-from ua_tui.core.trust_question.question import FolderQuestion, describe_question, find_question
+from ua_tui.core.trust_question import FolderQuestion, describe_question, find_question
 
 if TYPE_CHECKING:
-    from ua_tui.core.trust.state import Answer
+    from ua_tui.core.trust import Answer
 
 _LABELS: dict[Answer, str] = {
     "trusted": "Trust them",

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from ua_tui.core.agent.elicitation.form import Value, checked_value, field_hint
+from ua_tui.core.agent.mcp.elicitation import Value, checked_value, field_hint
 from ua_tui.core.errors import FormError
 from ua_tui.core.events.types import AuthRequired, ElicitationAsked, FormField, PermissionAsked
 from ua_tui.core.text import clean, clean_line

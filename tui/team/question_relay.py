@@ -7,7 +7,7 @@ import logging
 from collections.abc import Callable
 from contextlib import suppress
 
-from ua_tui.core.agent.elicitation.gate import ElicitationAction
+from ua_tui.core.agent.mcp.elicitation import ElicitationAction
 from ua_tui.core.errors import FormError, TeamError
 from ua_tui.core.events.types import (
     ElicitationAnswered,

@@ -19,7 +19,7 @@ import msgspec
 from ua_tui.core.errors import SettingsError
 from ua_tui.core.storage.regular_file import NotRegular, open_regular
 from ua_tui.core.text import clean_line
-from ua_tui.core.trust.state import FolderTrust, files_below
+from ua_tui.core.trust import FolderTrust, files_below
 
 Source = Literal["project", "user", "shipped"]
 """The origin of a definition: the current folder, the user's own folder, or the program."""

@@ -29,7 +29,7 @@ from ua_tui.core.agent.definitions.files import (
 from ua_tui.core.agent.definitions.subagents import LONGEST_DESCRIPTION
 from ua_tui.core.errors import SettingsError
 from ua_tui.core.text import clean, clean_line
-from ua_tui.core.trust.state import read_regular
+from ua_tui.core.trust import read_regular
 
 PLUGIN = "ua-tui"
 """The prefix of a skill's name, as the model sees it."""

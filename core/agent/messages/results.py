@@ -40,7 +40,7 @@ from ua_tui.core.observation import (
 )
 from ua_tui.core.storage.regular_file import open_regular
 from ua_tui.core.text import clean_line
-from ua_tui.core.web_reader.blacklist import host_of
+from ua_tui.core.web_reader import host_of
 
 Held = Literal["waiting", "blocked"]
 

@@ -37,7 +37,7 @@ from ua_tui.core.events.types import (
     ToolCallStarted,
     Usage,
 )
-from ua_tui.core.net.proxies import is_loopback
+from ua_tui.core.net.urls import is_loopback
 from ua_tui.core.observation import FinishedCall, ToolCall
 from ua_tui.core.provider.error_messages import AT_LIMIT, describe_break, describe_failure
 from ua_tui.core.provider.request import DEFAULT_URL

@@ -16,7 +16,7 @@ import msgspec
 
 from ua_tui.core.agent.bounds import LONGEST_TEXT, PIECE
 from ua_tui.core.agent.conversation import ConversationStore
-from ua_tui.core.agent.elicitation.gate import Ask, ElicitationChannel
+from ua_tui.core.agent.mcp.elicitation import Ask, ElicitationChannel
 from ua_tui.core.agent.messages.malformed import MalformedMessages, lost_result, usable_message
 from ua_tui.core.text import clean_line, without_surrogates
 

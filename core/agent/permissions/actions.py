@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from ua_tui.core.connections.base import BUILT_IN_SERVERS, PROGRAM
 from ua_tui.core.events.types import READ_RESOURCE
 from ua_tui.core.text import words_of
-from ua_tui.core.trust.state import Acts
+from ua_tui.core.trust import Acts
 
 if TYPE_CHECKING:
     from ua_tui.core.connections.trust import UserConnections

@@ -23,7 +23,7 @@ from ua_tui.core.connections.oauth.store import LoginStore, StoredLogin
 from ua_tui.core.connections.oauth.target import LoginTarget, OAuthClient
 from ua_tui.core.errors import ConnectionFailed, FetchRefused, advise
 from ua_tui.core.events.codec import from_json
-from ua_tui.core.net.proxies import is_loopback
+from ua_tui.core.net.urls import is_loopback
 from ua_tui.core.text import clean_line
 
 if TYPE_CHECKING:

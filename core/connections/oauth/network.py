@@ -13,7 +13,7 @@ from urllib.request import getproxies
 
 from ua_tui.core.errors import FetchRefused
 from ua_tui.core.net.addresses import is_public
-from ua_tui.core.net.proxies import is_loopback
+from ua_tui.core.net.urls import is_loopback
 from ua_tui.core.text import clean_line
 
 if TYPE_CHECKING:

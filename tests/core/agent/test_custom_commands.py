@@ -9,8 +9,8 @@ from msgspec.structs import replace
 
 from ua_tui.core.agent.definitions.commands import CustomCommand, expand, find_commands
 from ua_tui.core.agent.definitions.files import definition_folders
-from ua_tui.core.trust.state import FolderTrust, definition_fingerprints
-from ua_tui.core.trust_question.changes import definition_changes
+from ua_tui.core.trust import FolderTrust, definition_fingerprints
+from ua_tui.core.trust_question import definition_changes
 
 COMMAND = CustomCommand(
     "review", "Review", "user", "", "[file]", "Review $1 by $2 ($ARGUMENTS), not $10 or $ARGUMENTSX."

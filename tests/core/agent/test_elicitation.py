@@ -13,8 +13,14 @@ from mcp.types import ElicitRequestFormParams
 from tests.core.cases import cases_of
 from tests.waiting import run_ready, until
 from ua_tui.core.agent.bounds import LONGEST_TEXT, MOST_PARTS
-from ua_tui.core.agent.elicitation.form import checked_form, checked_value, field_hint, read_form
-from ua_tui.core.agent.elicitation.gate import ElicitationChannel, ElicitationGate
+from ua_tui.core.agent.mcp.elicitation import (
+    ElicitationChannel,
+    ElicitationGate,
+    checked_form,
+    checked_value,
+    field_hint,
+    read_form,
+)
 from ua_tui.core.errors import FormError
 from ua_tui.core.events.types import ElicitationAnswered, ElicitationAsked, Event, FormField, FormOption
 from ua_tui.core.redaction.redactor import Redactor

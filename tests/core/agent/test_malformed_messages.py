@@ -23,8 +23,8 @@ from hypothesis import strategies as st
 from tests.core.agent.hooks import hooks_of
 from tests.waiting import PATIENCE
 from ua_tui.core.agent.client import AgentClient
-from ua_tui.core.agent.elicitation.gate import ElicitationGate
 from ua_tui.core.agent.loop import AgentLoop
+from ua_tui.core.agent.mcp.elicitation import ElicitationGate
 from ua_tui.core.agent.mcp.servers import Servers
 from ua_tui.core.agent.mcp.states import ServerStates
 from ua_tui.core.agent.messages.malformed import MalformedMessages

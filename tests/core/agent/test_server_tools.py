@@ -24,7 +24,7 @@ from ua_tui.core.agent.permissions.taint import Taint
 from ua_tui.core.events import types as ev
 from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.core.storage.workspace import Workspace
-from ua_tui.core.trust.state import Acts
+from ua_tui.core.trust import Acts
 
 CASES = cases_of(__file__)
 KNOWN = "https://docs.example/guide"

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from ua_tui.core.events.plan import describe_plan, steps_of
+from ua_tui.core.events.tool_names import describe_plan, steps_of
 from ua_tui.core.events.types import QueryReceived, ToolCallStarted
 from ua_tui.core.view.session import fold
 

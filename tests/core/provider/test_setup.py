@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tests.core.cases import cases_of
 from tests.trusted import TRUSTED
-from ua_tui.core.provider.claude_login import claude_program, find_login, login_environment
+from ua_tui.core.provider.credentials import claude_program, find_login, login_environment
 from ua_tui.core.provider.setup import (
     ZAI_URL,
     ModelSetup,

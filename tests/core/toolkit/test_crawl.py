@@ -20,7 +20,7 @@ from ua_tui.core.storage.workspace import Workspace
 from ua_tui.core.toolkit import crawl
 from ua_tui.core.toolkit.articles import Reference, decode_article
 from ua_tui.core.toolkit.calls import ToolContext
-from ua_tui.core.web_reader.blacklist import Blacklist
+from ua_tui.core.web_reader import Blacklist
 
 CASES = cases_of(__file__)
 

@@ -21,9 +21,8 @@ from ua_tui.core.settings.describe import list_settings, store_setting
 from ua_tui.core.settings.loading import load_settings
 from ua_tui.core.settings.model import SPECS, Settings, secrets
 from ua_tui.core.settings.places import Places
-from ua_tui.core.trust.state import Answer, FolderTrust, definition_fingerprints
-from ua_tui.core.trust.store import TrustStore
-from ua_tui.core.trust_question.question import FolderQuestion, find_question, read_folder, revoke
+from ua_tui.core.trust import Answer, FolderTrust, TrustStore, definition_fingerprints
+from ua_tui.core.trust_question import FolderQuestion, find_question, read_folder, revoke
 
 CASES = cases_of(__file__)
 

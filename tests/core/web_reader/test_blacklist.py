@@ -9,7 +9,7 @@ from tests.core.cases import cases_of
 from ua_tui.core.errors import WorkspaceError
 from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.core.storage.workspace import Workspace
-from ua_tui.core.web_reader.blacklist import BLACKLIST, FIRST_LIFETIME, LIFETIME, Blacklist, host_of
+from ua_tui.core.web_reader import BLACKLIST, FIRST_LIFETIME, LIFETIME, Blacklist, host_of
 
 CASES = cases_of(__file__)
 

@@ -10,9 +10,14 @@ import pytest
 from tests.core.cases import cases_of
 from ua_tui.core.observation import McpObservation, TextContent
 from ua_tui.core.pipelines import AfterTool, BeforeTool, Pipelines, ToolErrored
-from ua_tui.core.web_reader.blacklist import Blacklist
-from ua_tui.core.web_reader.errors import MOST_RETRIES, ReaderError, is_web_reader, reader_error
-from ua_tui.core.web_reader.retry_policy import ReaderPolicy
+from ua_tui.core.web_reader import (
+    MOST_RETRIES,
+    Blacklist,
+    ReaderError,
+    ReaderPolicy,
+    is_web_reader,
+    reader_error,
+)
 
 CASES = cases_of(__file__)
 

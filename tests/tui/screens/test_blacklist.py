@@ -12,7 +12,7 @@ from tests.tui.fixture_types import Output, Patch
 from tests.tui.screens.test_dialogs import Stage
 from tests.waiting import until
 from ua_tui.core.settings.loading import load_settings
-from ua_tui.core.web_reader.blacklist import BLACKLIST, Blacklist
+from ua_tui.core.web_reader import BLACKLIST, Blacklist
 from ua_tui.tui.cli import main
 from ua_tui.tui.screens.services.blacklist import BlacklistScreen
 from ua_tui.tui.widgets.dialog import Choice

@@ -20,12 +20,11 @@ from tests.tui.pane_host import note_events
 from tests.tui.pictured import DARK, MEDIUM, SMALL, THEMED, Compare, Size, Stage, looks, no_blinking
 from tests.waiting import until
 from ua_tui.core.events.codec import ANY_EVENT
-from ua_tui.core.trust_question.changes import Change
-from ua_tui.core.trust_question.question import FolderQuestion
+from ua_tui.core.trust_question import Change, FolderQuestion
 from ua_tui.core.view.activity import Activity
 from ua_tui.core.view.costs import Costs
 from ua_tui.core.view.session import SessionView
-from ua_tui.core.web_reader.blacklist import LIFETIME, Blacklist, Listing, Strike
+from ua_tui.core.web_reader import LIFETIME, Blacklist, Listing, Strike
 from ua_tui.tui.panes.status.facts import StatusFacts
 from ua_tui.tui.screens.application.error import RESTARTS, ErrorScreen
 from ua_tui.tui.screens.files.link import LinkScreen

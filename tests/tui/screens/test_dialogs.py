@@ -26,7 +26,7 @@ from ua_tui.core.events.types import (
 )
 from ua_tui.core.provider.setup import ModelSetup
 from ua_tui.core.settings.model import Settings
-from ua_tui.core.trust_question.question import FolderQuestion
+from ua_tui.core.trust_question import FolderQuestion
 from ua_tui.core.view.activity import Activity
 from ua_tui.tui.screens.application.error import ErrorScreen
 from ua_tui.tui.screens.application.help import HelpScreen

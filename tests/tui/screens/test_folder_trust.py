@@ -5,8 +5,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from tests.tui.screens.test_dialogs import Stage
-from ua_tui.core.trust_question.changes import Change
-from ua_tui.core.trust_question.question import FolderQuestion
+from ua_tui.core.trust_question import Change, FolderQuestion
 from ua_tui.tui.screens.requests.folder_trust import FolderFilesScreen, FolderTrustScreen
 
 QUESTION = FolderQuestion(

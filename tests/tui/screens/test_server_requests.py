@@ -13,7 +13,7 @@ from tests.tui.app_host import answerable, at_work, notices, shown
 from tests.tui.fakes import FakeSession
 from tests.tui.fixture_types import Patch
 from tests.waiting import until
-from ua_tui.core.agent.elicitation.form import read_form
+from ua_tui.core.agent.mcp.elicitation import read_form
 from ua_tui.core.errors import FormError
 from ua_tui.core.events.types import ElicitationAnswered, ElicitationAsked
 from ua_tui.tui.app.app import UaTuiApp

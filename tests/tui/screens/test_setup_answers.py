@@ -16,7 +16,7 @@ from tests.tui.screens.test_dialogs import Stage
 from tests.tui.screens.test_setup_snapshots import BAD, GOOD, SERVER, Desk
 from tests.waiting import until
 from ua_tui.core.errors import SettingsError
-from ua_tui.core.provider.claude_login import Login
+from ua_tui.core.provider.credentials import Login
 from ua_tui.core.provider.probe import ModelVerdict
 from ua_tui.core.provider.setup import SetupPlan, StoredSetup
 from ua_tui.tui.screens.setup import pages as setup_pages

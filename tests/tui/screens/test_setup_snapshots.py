@@ -16,7 +16,7 @@ from tests.tui.files_host import finished
 from tests.tui.fixture_types import Patch
 from tests.tui.pictured import DARK, SMALL, Compare, Size, Stage, looks, no_blinking
 from tests.waiting import until
-from ua_tui.core.provider.claude_login import Login
+from ua_tui.core.provider.credentials import Login
 from ua_tui.core.provider.probe import ModelVerdict
 from ua_tui.core.provider.setup import ModelSetup, SetupPlan, StoredSetup
 from ua_tui.core.settings.model import Settings

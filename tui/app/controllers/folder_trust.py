@@ -9,8 +9,8 @@ from ua_tui.core.errors import UniversalAgentError
 
 if TYPE_CHECKING:
     from ua_tui.core.settings.model import Settings
-    from ua_tui.core.trust.state import Answer
-    from ua_tui.core.trust_question.question import FolderQuestion
+    from ua_tui.core.trust import Answer
+    from ua_tui.core.trust_question import FolderQuestion
     from ua_tui.tui.app.app import UaTuiApp
     from ua_tui.tui.screens.requests.folder_trust import FolderAnswer
 
@@ -90,6 +90,6 @@ def _may_need_answer(settings: Settings) -> bool:
 
 def _find() -> FolderQuestion | None:
     from ua_tui.core.settings.places import Places
-    from ua_tui.core.trust_question.question import find_question
+    from ua_tui.core.trust_question import find_question
 
     return find_question(Places())

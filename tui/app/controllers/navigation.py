@@ -59,7 +59,7 @@ class Navigation:
     def open_blacklist(self) -> None:
         """Show the blacklist of the web reader."""
         from ua_tui.core.storage.folders import WORKSPACES
-        from ua_tui.core.web_reader.blacklist import Blacklist
+        from ua_tui.core.web_reader import Blacklist
         from ua_tui.tui.screens.services.blacklist import BlacklistScreen
 
         blacklist = Blacklist(self._app.settings.workspace_base / WORKSPACES)

@@ -14,7 +14,7 @@ from ua_tui.core.connections.user_servers import UnusableServer, UserServer, con
 from ua_tui.core.errors import ConnectionFailed
 from ua_tui.core.settings.loading import load_settings
 from ua_tui.core.text import clean_line
-from ua_tui.core.trust.state import Acts
+from ua_tui.core.trust import Acts
 from ua_tui.tui.cli.arguments import WrongUsage
 from ua_tui.tui.cli.output import complain, print_json, print_line, print_table
 from ua_tui.tui.terminal.exit_codes import EXIT_USAGE

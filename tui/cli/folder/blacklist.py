@@ -8,7 +8,7 @@ from typing import Any
 
 from ua_tui.core.storage.folders import WORKSPACES
 from ua_tui.core.text import clean_line
-from ua_tui.core.web_reader.blacklist import Blacklist, Listing
+from ua_tui.core.web_reader import Blacklist, Listing
 from ua_tui.tui.cli.arguments import WrongUsage, settings_of
 from ua_tui.tui.cli.output import complain, local_time, print_json, print_line, print_table
 from ua_tui.tui.terminal.exit_codes import EXIT_USAGE

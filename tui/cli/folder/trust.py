@@ -29,9 +29,8 @@ from ua_tui.core.storage.ownership import is_own_session, seal_session
 from ua_tui.core.storage.queue_file import read_queue, write_queue
 from ua_tui.core.storage.sqlite import file_advice
 from ua_tui.core.text import clean_line
-from ua_tui.core.trust.state import Answer
-from ua_tui.core.trust.store import TrustStore
-from ua_tui.core.trust_question.question import FolderQuestion, describe_question, read_folder, revoke
+from ua_tui.core.trust import Answer, TrustStore
+from ua_tui.core.trust_question import FolderQuestion, describe_question, read_folder, revoke
 from ua_tui.tui.cli.arguments import WrongUsage
 from ua_tui.tui.cli.output import agrees, complain, print_json, print_line, print_table
 from ua_tui.tui.terminal.exit_codes import EXIT_USAGE

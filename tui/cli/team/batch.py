@@ -312,7 +312,7 @@ def _check_folders(file: Path) -> None:
     from ua_tui.core.errors import SettingsError
     from ua_tui.core.settings.places import Places
     from ua_tui.core.text import clean_line
-    from ua_tui.core.trust_question.question import read_folder
+    from ua_tui.core.trust_question import read_folder
 
     # The home has files of the user's own, such as sub-agents.
     for folder in {*file.resolve().parents, *file.absolute().parents} - {Path.home().resolve()}:

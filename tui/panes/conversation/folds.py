@@ -6,7 +6,7 @@ from collections.abc import Hashable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from ua_tui.core.events.plan import Step
+from ua_tui.core.events.tool_names import Step
 from ua_tui.core.events.types import (
     MessageFinished,
     SubagentStarted,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rich.segment import Segment
 
-from ua_tui.core.events.plan import Step, describe_plan
+from ua_tui.core.events.tool_names import Step, describe_plan
 from ua_tui.core.events.units import duration, live_duration
 from ua_tui.core.view.session import AGENTS, SessionView
 from ua_tui.tui.panes.conversation.blocks import ConversationTheme

@@ -10,9 +10,8 @@ from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
 
-from ua_tui.core.trust.state import GROUPS, Answer
-from ua_tui.core.trust_question.changes import Change
-from ua_tui.core.trust_question.question import FolderQuestion
+from ua_tui.core.trust import GROUPS, Answer
+from ua_tui.core.trust_question import Change, FolderQuestion
 from ua_tui.tui.keys.bindings import bindings
 from ua_tui.tui.screens.requests.arguments import ArgumentsView, reveal, reveal_line
 from ua_tui.tui.widgets.dialog import Box, Choice, Dialog, FactRows, Foot

@@ -8,7 +8,7 @@ from textual.content import Content
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
-from ua_tui.core.agent.elicitation.form import checked_value, field_hint
+from ua_tui.core.agent.mcp.elicitation import checked_value, field_hint
 from ua_tui.core.errors import FormError
 from ua_tui.core.events.types import FormField, FormOption
 from ua_tui.tui.keys.bindings import bindings

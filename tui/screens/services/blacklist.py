@@ -12,7 +12,7 @@ from textual.widgets import Static
 
 from ua_tui.core.errors import UniversalAgentError
 from ua_tui.core.text import clean_line
-from ua_tui.core.web_reader.blacklist import Blacklist, Listing
+from ua_tui.core.web_reader import Blacklist, Listing
 from ua_tui.tui.keys.bindings import bindings
 from ua_tui.tui.widgets.choice_list import ChoiceList
 from ua_tui.tui.widgets.dialog import Box, Choice, Dialog, Foot

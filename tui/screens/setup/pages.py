@@ -15,7 +15,7 @@ from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.widgets import Input, Static
 
-from ua_tui.core.provider.claude_login import claude_program, find_login, login_command, login_environment
+from ua_tui.core.provider.credentials import claude_program, find_login, login_command, login_environment
 from ua_tui.core.provider.setup import SetupInput, SetupMethod, normalize_address, normalize_key
 from ua_tui.core.settings.model import Settings
 from ua_tui.tui.screens.requests.arguments import reveal

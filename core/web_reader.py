@@ -1,29 +1,142 @@
-"""The sites that a web reader cannot read: a strike lists a site for a day, three in thirty days for thirty days.
+"""The web reader, a service that reads single pages: its errors, the policy for retries, and the sites it cannot read.
 
-The list is one JSON file beside the sessions, shared by every program that runs there.
+Its errors are recognised by their form, never by the text of a page. The real texts look like
+`MCP error -500: 500 Internal Server Error: "{"error":{"code":"1234","message":"..."}}"`, which is not JSON as a whole,
+because the inner quotes are not escaped. With the code 1214 the reader rejected the address; with 1234 it lost its
+network or ran out of time, and a retry may work.
+
+Only the agent can call the reader, so a retry is advice that is added to the result. The advice is a fixed text without
+any text of a tool or a page. A strike lists a site for a day, three in thirty days for thirty days. The list is one
+JSON file beside the sessions, shared by every program that runs there.
 """
 
 from __future__ import annotations
 
+import json
 import logging
 import re
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, TypeVar
 from urllib.parse import urlsplit
 
 import msgspec
 
-from ua_tui.core.errors import WorkspaceError
+from ua_tui.core.errors import Advice, WorkspaceError, advise
 from ua_tui.core.events.units import quantity
 from ua_tui.core.net.addresses import ascii_host
+from ua_tui.core.pipelines import AfterTool, BeforeTool, Pipelines, ToolErrored
 from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.core.storage.folders import WORKSPACES
 from ua_tui.core.storage.json_store import JsonStore
 from ua_tui.core.storage.workspace import Workspace
 from ua_tui.core.text import clean_line
-from ua_tui.core.web_reader.errors import ReaderError
+
+REFUSED = "1214"
+TIMED_OUT = "1234"
+
+MOST_RETRIES = 2
+
+_MEANINGS = {TIMED_OUT: "timed out", REFUSED: "rejected the request"}
+# For the agent: by code, for the first failure on a page, the second, and all others.
+_ADVICE = {REFUSED: ("refused",), TIMED_OUT: ("late", "late_again", "always_late")}
+
+_LONGEST = 8_000
+_WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
+# The prefixes that clients and servers add to the error of a tool.
+_FAILING = re.compile(r"\A(?:Error: )?(?:Error executing tool [A-Za-z0-9_-]{1,64}: )?")
+_TRANSPORT = re.compile(r"MCP error -?\d{1,6}: (?:[1-5]\d\d [A-Za-z][A-Za-z -]{0,40}: )?")
+_ENVELOPE = re.compile(r'\{\s*"error"\s*:\s*\{\s*"code"\s*:\s*(?:"(\d{3,5})"|(\d{3,5}))\s*[,}]')
+
+
+class ReaderError(msgspec.Struct, frozen=True):
+    """An error of the reader: its code, and whether it certainly comes from the reader.
+
+    Only a `certain` one may count against a site. Any other is a bare error document in a successful call, which could
+    also be the text of a page.
+    """
+
+    code: str
+    certain: bool
+
+    @property
+    def meaning(self) -> str:
+        """What the code means, as a predicate of "the web reader"."""
+        return _MEANINGS.get(self.code, "failed")
+
+
+def reader_advice(code: str, failures: int = 1) -> Advice | None:
+    """The advice for the agent after so many failures on a page; None for a code without advice."""
+    entries = _ADVICE.get(code)
+    return advise(f"web_reader.{entries[min(failures, len(entries)) - 1]}") if entries else None
+
+
+def is_web_reader(tool: str) -> bool:
+    """Whether a tool is a web reader, by its name without the name of its server."""
+    own = tool.rsplit("__", 1)[-1] if tool.startswith("mcp__") else tool
+    return {"web", "reader"} <= {word.lower() for word in _WORDS.findall(own)}
+
+
+def page_of(arguments: Mapping[str, Any]) -> str | None:
+    """The address in a call of a web reader."""
+    url = arguments.get("url")
+    return url.strip() if isinstance(url, str) and url.strip() else None
+
+
+def reader_error(text: str, *, failed: bool) -> ReaderError | None:
+    """Parse an error of the reader; None when the text is anything other than one error.
+
+    Args:
+        text: the full result of the call.
+        failed: whether the call itself failed.
+    """
+    text = text.strip()
+    if failed:
+        text = _FAILING.sub("", text)
+    if len(text) > _LONGEST:
+        return None
+    carried = _TRANSPORT.match(text)
+    inner = _without_quotes(text[carried.end() :] if carried else text)
+    code = _code_of(inner)
+    return ReaderError(code, certain=failed or carried is not None) if code is not None else None
+
+
+def _without_quotes(text: str) -> str:
+    text = text.strip()
+    if len(text) < 2 or text[0] != '"' or text[-1] != '"':
+        return text
+    try:
+        value = json.loads(text)
+    except ValueError:
+        return text[1:-1].strip()
+    return value.strip() if isinstance(value, str) else ""
+
+
+def _code_of(text: str) -> str | None:
+    if not (text.startswith("{") and text.endswith("}")):
+        return None
+    try:
+        value = json.loads(text, object_pairs_hook=_without_repetition)
+    except (ValueError, RecursionError):
+        # Not JSON: only the part before any foreign text can be trusted.
+        found = _ENVELOPE.match(text)
+        return (found[1] or found[2]) if found else None
+    match value:
+        case {"error": {"code": str() | int() as code}}:
+            return str(code) if re.fullmatch(r"\d{3,5}", str(code)) else None
+        case _:
+            return None
+
+
+def _without_repetition(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    value = dict(pairs)
+    if len(value) != len(pairs):
+        raise ValueError("duplicate name")
+    return value
+
 
 BLACKLIST = "webReader_blacklist.json"
 STRIKES = 3
@@ -236,3 +349,57 @@ def _counting(file: _File, now: datetime) -> dict[str, _Site]:
 
 def _listing(host: str, site: _Site) -> Listing:
     return Listing(host, tuple(site.strikes), site.listed_since, site.expires)
+
+
+_PRIORITY = 50
+
+_Ended = TypeVar("_Ended", AfterTool, ToolErrored)
+
+
+class ReaderPolicy(msgspec.Struct, eq=False):
+    """The rules of one session: at most two retries per page, and no call for a blacklisted site."""
+
+    blacklist: Blacklist
+    _timed_out: Counter[str] = msgspec.field(default_factory=Counter)
+
+    def register(self, pipelines: Pipelines) -> None:
+        """Register in a session's tool pipelines, for calls of web readers."""
+        pipelines.register("tool.before_execute", self.before, _PRIORITY, tools=is_web_reader)
+        pipelines.register("tool.after_execute", self.after, _PRIORITY, tools=is_web_reader)
+        pipelines.register("tool.on_error", self.failed, _PRIORITY, tools=is_web_reader)
+
+    def before(self, call: BeforeTool) -> BeforeTool:
+        """Deny the call for a page whose site is on the blacklist."""
+        url = page_of(call.input)
+        listing = self.blacklist.find(url) if url is not None else None
+        if listing is None or call.denied is not None:
+            return call
+        return replace(call, denied=f"This page is not read: {listing.reason}. Continue without it.")
+
+    def after(self, call: AfterTool) -> AfterTool:
+        """Add advice to an error in the text of a successful call."""
+        text = call.observation.error or call.observation.output
+        return self._with_advice(call, text, failed=call.observation.has_error)
+
+    def failed(self, call: ToolErrored) -> ToolErrored:
+        """Add advice to a failed call."""
+        return self._with_advice(call, call.error, failed=True)
+
+    def _with_advice(self, call: _Ended, text: str, *, failed: bool) -> _Ended:
+        error = reader_error(text, failed=failed)
+        if error is None or not error.certain:
+            return call
+        failures = 1
+        if error.code == TIMED_OUT:
+            url = page_of(call.input) or "a page"
+            self._timed_out[url] += 1
+            failures = self._timed_out[url]
+            next_step = f"retry {failures} of {MOST_RETRIES}"
+            if failures > MOST_RETRIES:
+                next_step = f"gave up after {failures} attempts"
+            log.warning("the web reader timed out (1234) on %s: %s", clean_line(url, 300), next_step)
+        advice = reader_advice(error.code, failures)
+        if advice is None:
+            return call
+        texts = filter(None, (call.additional_context, advice.sentence))
+        return replace(call, additional_context="\n".join(texts))

@@ -1,0 +1,473 @@
+"""The gate where the request of an MCP server waits for a person's answer, and the form that it asks to fill in."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import math
+import re
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from datetime import date, datetime
+from typing import Any, Literal
+from urllib.parse import urlsplit
+from uuid import uuid4
+
+import msgspec
+
+from ua_tui.core.agent.bounds import LONGEST_NAME, LONGEST_TEXT, MOST_ENTRIES, MOST_PARTS
+from ua_tui.core.errors import FormError
+from ua_tui.core.events.types import ElicitationAnswered, ElicitationAsked, Event, FormField, FormOption
+from ua_tui.core.redaction.names import names_given_secret
+from ua_tui.core.redaction.redactor import REDACTED, Redactor, mask_link
+from ua_tui.core.text import clean, clean_line
+
+Value = str | int | float | bool | list[str]
+
+_LONGEST_ANSWER = 10_000
+"""How many characters a text can have whose field names no limit."""
+_INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
+_NUMBER = re.compile(r"[+-]?([0-9]{1,18}(\.[0-9]{0,18})?|\.[0-9]{1,18})([eE][+-]?[0-9]{1,3})?")
+_EMAIL = re.compile(r"[^@\s]+@[^@\s.]+(\.[^@\s.]+)*")
+_EXAMPLES = {
+    "email": ("an e-mail address", "name@example.com"),
+    "uri": ("an address", "https://example.com"),
+    "date": ("a date", "2026-11-23"),
+    "date-time": ("a date and a time with its zone", "2026-11-23T09:30:00Z"),
+}
+_KINDS = {"object": "an object", "array": "a list without choices", "null": "nothing"}
+
+
+def read_form(schema: object, order: object = None) -> list[FormField]:
+    """Read the fields of a form from its JSON Schema, in the given order of their names.
+
+    Raises:
+        FormError: it is not a flat schema of texts, numbers, booleans and choices, or it is too large.
+    """
+    properties = schema.get("properties", {}) if isinstance(schema, dict) else None
+    if not isinstance(schema, dict) or schema.get("type") != "object" or not isinstance(properties, dict):
+        raise FormError("its form has no fields that can be read")
+    if len(properties) > MOST_PARTS:
+        raise FormError(f"its form has {len(properties)} fields, and {MOST_PARTS} is the limit")
+    required = schema.get("required")
+    needed = set(map(str, required)) if isinstance(required, list) else set()
+    named = [name for name in order if name in properties] if isinstance(order, list) else []
+    return [_field(name, properties[name], name in needed) for name in dict.fromkeys([*named, *properties])]
+
+
+def _field(name: str, schema: object, required: bool) -> FormField:
+    shown = clean(name[:60])
+    if len(name) > LONGEST_NAME or not isinstance(schema, dict):
+        raise FormError(f"the field “{shown}” of its form cannot be read")
+    title = _cleaned(schema.get("title"), LONGEST_NAME) or shown
+    about = _cleaned(schema.get("description"), 1_000)
+    field = FormField(name=name, title=title, about=about, required=required)
+    kind, options = schema.get("type"), _options(schema)
+    changes: dict[str, Any]
+    if kind == "string" and options is not None:
+        changes = {"kind": "choice", "options": options}
+    elif kind == "array" and (options := _options(schema.get("items"))) is not None:
+        changes = {"kind": "choices", "options": options, **_limits(schema, "minItems", "maxItems")}
+    elif kind == "string":
+        form = _cleaned(schema.get("format"), 40)
+        is_secret = form == "password" or any(map(names_given_secret, (name, title)))
+        changes = {"format": form, "secret": is_secret, **_limits(schema, "minLength", "maxLength")}
+    elif kind in ("number", "integer"):
+        changes = {"kind": kind, **_limits(schema, "minimum", "maximum")}
+    elif kind == "boolean":
+        changes = {"kind": kind}
+    else:
+        description = _KINDS.get(str(kind), "of an unknown type")
+        raise FormError(
+            f"the field “{shown}” of its form is {description}, "
+            "and a form can have only texts, numbers, booleans and choices"
+        )
+    return _with_default(msgspec.structs.replace(field, **changes), schema.get("default"))
+
+
+def _with_default(field: FormField, default: object) -> FormField:
+    """The field with its default, unless that is not valid or would fill in a secret."""
+    if default is None or field.secret:
+        return field
+    try:
+        return msgspec.structs.replace(field, default=checked_value(field, default))
+    except FormError:
+        return field
+
+
+def _options(schema: object) -> list[FormOption] | None:
+    """The choices of a schema: plain ones, or with titles; None if it has none."""
+    if not isinstance(schema, dict):
+        return None
+    if isinstance(values := schema.get("enum"), list):
+        names = schema.get("enumNames")
+        titles = names if isinstance(names, list) and len(names) == len(values) else values
+        found = list(zip(values, titles, strict=True))
+    elif isinstance(titled := schema.get("oneOf", schema.get("anyOf")), list):
+        found = [(each.get("const"), each.get("title")) for each in titled if isinstance(each, dict)]
+    else:
+        return None
+    if not found or len(found) > MOST_ENTRIES:
+        raise FormError(f"a field of its form has {len(found)} choices: 1 to {MOST_ENTRIES} are possible")
+    if any(not isinstance(value, str) or len(value) > _LONGEST_ANSWER for value, _ in found):
+        raise FormError("a field of its form has choices that are not texts")
+    return [FormOption(value=value, title=_cleaned(title, LONGEST_NAME) or value) for value, title in found]
+
+
+def _limits(schema: Mapping[str, Any], least: str, most: str) -> dict[str, float]:
+    limits = {"least": schema.get(least), "most": schema.get(most)}
+    return {
+        name: limit
+        for name, limit in limits.items()
+        if isinstance(limit, int | float) and not isinstance(limit, bool) and math.isfinite(limit)
+    }
+
+
+def _cleaned(value: object, limit: int) -> str:
+    return clean(value[:limit]).strip() if isinstance(value, str) else ""
+
+
+def field_hint(field: FormField) -> str:
+    """Describe what may be entered, such as `2 to 40 characters`; empty if there is nothing to say."""
+    if field.kind == "choices":
+        return _range(field, "choice")
+    if field.kind != "text":
+        return _range(field, "")
+    description, example = _EXAMPLES.get(field.format, ("", ""))
+    parts = [f"{description}, such as {example}" if description else "", _range(field, "character")]
+    return ", ".join(part for part in parts if part)
+
+
+def _range(field: FormField, unit: str) -> str:
+    least, most = field.least, field.most
+    if unit and not least:
+        least = None
+    shown = most if most is not None else least
+    units = f" {unit}{'' if shown == 1 else 's'}" if unit else ""
+    if least is not None and most is not None:
+        return f"{least:g}{units}" if least == most else f"{least:g} to {most:g}{units}"
+    if most is not None:
+        return f"at most {most:g}{units}"
+    return f"at least {least:g}{units}" if least is not None else ""
+
+
+def checked_form(fields: Sequence[FormField], values: Mapping[str, object]) -> dict[str, Value]:
+    """Check all values of a form: a field without a value has its default, and one that is empty is left out.
+
+    Raises:
+        FormError: a value does not fit its field, or there is no such field.
+    """
+    names = {field.name for field in fields}
+    if unknown := [name for name in values if name not in names]:
+        raise FormError(f"The form has no field {clean(unknown[0][:60])}.")
+    return dict(_checked(fields, values))
+
+
+def _checked(fields: Sequence[FormField], values: Mapping[str, object]) -> Iterator[tuple[str, Value]]:
+    for field in fields:
+        try:
+            value = checked_value(field, values.get(field.name, field.default))
+        except FormError as error:
+            raise FormError(f"{field.title}: {error}") from error
+        if value is not None:
+            yield field.name, value
+
+
+def checked_value(field: FormField, raw: object) -> Value | None:
+    """Return the value of a field for what was entered, as a text or as the value itself; None if it is left empty.
+
+    Raises:
+        FormError: it does not fit; the message is a sentence.
+    """
+    if raw is None or raw in ("", []):
+        if field.required:
+            raise FormError("An answer is required.")
+        return None
+    match field.kind:
+        case "text":
+            return _checked_text(field, raw)
+        case "number" | "integer":
+            return _checked_number(field, raw)
+        case "boolean" if isinstance(raw, bool):
+            return raw
+        case "choice" if isinstance(raw, str) and _is_offered(field, raw):
+            return raw
+        case "choices" if isinstance(raw, list) and all(_is_offered(field, each) for each in raw):
+            _refuse_unless(_is_within(field, len(set(raw))), f"Choose {_range(field, 'choice')}.")
+            return list(dict.fromkeys(raw))
+        case _:
+            raise FormError("Choose one of the answers.")
+
+
+def _is_offered(field: FormField, value: object) -> bool:
+    return any(option.value == value for option in field.options)
+
+
+def _is_within(field: FormField, number: float) -> bool:
+    return (field.least is None or number >= field.least) and (field.most is None or number <= field.most)
+
+
+def _checked_text(field: FormField, raw: object) -> str:
+    if not isinstance(raw, str):
+        raise FormError("Enter a text.")
+    _refuse_unless(len(raw) <= _LONGEST_ANSWER, f"The text has more than {_LONGEST_ANSWER:,} characters.")
+    _refuse_unless(_is_within(field, len(raw)), f"Enter {_range(field, 'character')}; this is {len(raw)}.")
+    if field.format in _EXAMPLES:
+        description, example = _EXAMPLES[field.format]
+        _refuse_unless(_has_format(raw, field.format), f"Enter {description}, such as {example}.")
+    return raw
+
+
+def _has_format(text: str, form: str) -> bool:
+    try:
+        match form:
+            case "email":
+                return _EMAIL.fullmatch(text) is not None
+            case "uri":
+                parts = urlsplit(text)
+                return bool(parts.scheme and (parts.netloc or parts.path)) and " " not in text
+            case "date":
+                return date.fromisoformat(text).isoformat() == text
+            case _:
+                return "t" in text.lower() and datetime.fromisoformat(text).tzinfo is not None
+    except ValueError:
+        return False
+
+
+def _checked_number(field: FormField, raw: object) -> int | float:
+    whole = field.kind == "integer"
+    if isinstance(raw, str):
+        text = raw.strip()
+        pattern, description = (
+            (_INTEGER, "a whole number, such as 3") if whole else (_NUMBER, "a number, such as 2.5")
+        )
+        _refuse_unless(pattern.fullmatch(text) is not None, f"Enter {description}.")
+        raw = int(text) if _INTEGER.fullmatch(text) else float(text)
+    if not isinstance(raw, int | float) or isinstance(raw, bool) or (whole and raw != int(raw)):
+        raise FormError("Enter a whole number." if whole else "Enter a number.")
+    _refuse_unless(math.isfinite(raw) and _is_within(field, raw), f"Enter a number: {_range(field, '')}.")
+    return int(raw) if whole else raw
+
+
+def _refuse_unless(holds: bool, problem: str) -> None:
+    if not holds:
+        raise FormError(problem)
+
+
+ElicitationAction = Literal["accept", "decline", "cancel"]
+_By = Literal["person", "headless", "program", "interrupted", "withdrawn"]
+
+_NOBODY = "no one is available to answer"
+
+
+class _Answer(msgspec.Struct, frozen=True):
+    action: ElicitationAction
+    by: _By = "person"
+    reason: str = ""
+    values: dict[str, Value] = msgspec.field(default_factory=dict)
+
+
+class _Waiting(msgspec.Struct, eq=False):
+    fields: Sequence[FormField]
+    future: asyncio.Future[_Answer]
+
+
+class ElicitationGate(msgspec.Struct, eq=False):
+    """Asks a person for a server, waits without a time limit, and answers exactly once.
+
+    If nobody can be asked (`interactive=False`), or the request cannot be shown, it is declined with a reason. What
+    was entered goes to the server and, with secrets masked, into the event; fields for secrets are never recorded.
+
+    Args:
+        publish: publishes an event.
+        interactive: whether a person can be asked.
+        redactor: masks secrets, and learns those that are entered.
+    """
+
+    publish: Callable[[Event], Event]
+    interactive: bool
+    redactor: Redactor
+    _waiting: dict[str, _Waiting] = msgspec.field(default_factory=dict)
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether a server waits for a person."""
+        return bool(self._waiting)
+
+    async def ask(self, request: Mapping[str, Any], tool_use_id: str | None = None) -> dict[str, Any]:
+        """Answer a request as the command line passes it on: `action`, and for a form its `content`.
+
+        `tool_use_id` is the call in which the server asks, if that is known.
+        """
+        fields, problem = self._read(request)
+        asked = ElicitationAsked(
+            request_id=uuid4().hex[:12],
+            server=clean_line(str(request.get("mcp_server_name") or ""), 100) or "a server",
+            message=self.redactor.redact(clean(_text(request.get("message"))).strip())[:LONGEST_TEXT],
+            mode="url" if request.get("mode") == "url" else "form",
+            url=clean(_text(request.get("url")))[:LONGEST_TEXT],
+            fields=fields,
+            tool_use_id=tool_use_id,
+        )
+        if (answer := self._refusal(problem)) is not None:
+            self.publish(asked)
+        else:
+            answer = await self._put(asked)
+        self._answered(asked, answer)
+        given: dict[str, Any] = {"action": answer.action}
+        if answer.action == "accept" and asked.mode == "form":
+            given["content"] = answer.values
+        return given
+
+    def answer(
+        self,
+        request_id: str,
+        action: ElicitationAction,
+        values: Mapping[str, object] | None = None,
+        *,
+        unattended: bool = False,
+    ) -> bool:
+        """Answer a request, or decline it `unattended`; returns False if none waits under this id.
+
+        Raises:
+            FormError: a value does not fit its field; the request still waits.
+        """
+        waiting = self._waiting.get(request_id)
+        if waiting is None or waiting.future.done():
+            return False
+        given = checked_form(waiting.fields, values or {}) if action == "accept" else {}
+        by: _By = "headless" if unattended else "person"
+        waiting.future.set_result(_Answer(action, by, _NOBODY if unattended else "", given))
+        return True
+
+    def cancel_all(self, reason: str) -> None:
+        """Cancel every waiting request."""
+        for waiting in self._waiting.values():
+            if not waiting.future.done():
+                waiting.future.set_result(_Answer("cancel", "interrupted", reason))
+
+    def _refusal(self, problem: str) -> _Answer | None:
+        """The answer to a request that nobody is asked; None if a person is."""
+        if problem:
+            return _Answer("decline", "program", problem)
+        if not self.interactive:
+            return _Answer("decline", "headless", _NOBODY)
+        if len(self._waiting) >= MOST_PARTS:
+            return _Answer("decline", "program", f"{MOST_PARTS} requests of servers are waiting already")
+        return None
+
+    async def _put(self, asked: ElicitationAsked) -> _Answer:
+        """Publish a request, and wait for its answer, which a subscriber may give at once."""
+        waiting = _Waiting(asked.fields, asyncio.get_running_loop().create_future())
+        self._waiting[asked.request_id] = waiting
+        self.publish(asked)
+        try:
+            return await waiting.future
+        except asyncio.CancelledError:
+            stopped = waiting.future.done() and not waiting.future.cancelled()
+            given = waiting.future.result() if stopped else None
+            withdrawn = _Answer("cancel", "withdrawn", "it no longer waits")
+            self._answered(asked, given if given is not None and given.by != "person" else withdrawn)
+            raise
+        finally:
+            self._waiting.pop(asked.request_id, None)
+
+    def _read(self, request: Mapping[str, Any]) -> tuple[list[FormField], str]:
+        """The fields of the form, and why it cannot be shown."""
+        if request.get("mode") == "url":
+            url = _text(request.get("url"))
+            return [], "" if 0 < len(url) <= LONGEST_TEXT else "it gave no address that can be shown"
+        try:
+            fields = read_form(request.get("requested_schema"), request.get("property_order"))
+        except FormError as error:
+            return [], str(error)
+        # The name of a field and the values of its options are sent back to the server as they are.
+        if any(
+            self._is_masked(text)
+            for each in fields
+            for text in (each.name, *(option.value for option in each.options))
+        ):
+            # What is masked could not be sent back.
+            return [], "the names or choices of its form have a secret in them"
+        return [self._without_masked_default(each) for each in fields], ""
+
+    def _without_masked_default(self, form_field: FormField) -> FormField:
+        default = form_field.default
+        texts = default if isinstance(default, list) else [default]
+        if any(isinstance(each, str) and self._is_masked(each) for each in texts):
+            return msgspec.structs.replace(form_field, default=None)
+        return form_field
+
+    def _is_masked(self, text: str) -> bool:
+        return bool(self.redactor.redact(text) != text)
+
+    def _answered(self, asked: ElicitationAsked, answer: _Answer) -> None:
+        secret = {each.name for each in asked.fields if each.secret}
+        for name in secret & answer.values.keys():
+            self.redactor.add(str(answer.values[name]))
+        recorded = {name: REDACTED if name in secret else value for name, value in answer.values.items()}
+        self.publish(
+            ElicitationAnswered(
+                request_id=asked.request_id,
+                server=asked.server,
+                action=answer.action,
+                by=answer.by,
+                message=asked.message,
+                url=mask_link(asked.url) if asked.url else "",
+                values=self.redactor.redact_value(recorded),
+                reason=clean(answer.reason),
+                tool_use_id=asked.tool_use_id,
+            )
+        )
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""
+
+
+log = logging.getLogger(__name__)
+
+Ask = Callable[[Mapping[str, Any]], Awaitable[dict[str, Any]]]
+"""Asks the person: the request of the command line -> the answer to the server. Cancelled if it is withdrawn."""
+
+
+class ElicitationChannel(msgspec.Struct, eq=False):
+    """Picks the requests out of the messages of the command line, and writes the answers.
+
+    A request is withdrawn when its query is stopped, or when its server is gone or no longer waits.
+    """
+
+    ask: Ask
+    write: Callable[[str], Awaitable[None]]
+    _waiting: dict[str, asyncio.Task[None]] = msgspec.field(default_factory=dict)
+
+    def handles(self, message: Mapping[str, Any]) -> bool:
+        """Handle a message, if it is such a request or withdraws one; returns whether it is."""
+        kind, request_id = message.get("type"), str(message.get("request_id"))
+        if kind == "control_cancel_request" and request_id in self._waiting:
+            self._waiting.pop(request_id).cancel()
+            return True
+        if kind != "control_request" or message["request"].get("subtype") != "elicitation":
+            return False
+        self._waiting[request_id] = asyncio.create_task(self._answer(request_id, message["request"]))
+        return True
+
+    def close(self) -> None:
+        """Withdraw what waits: nobody reads an answer any more."""
+        for task in self._waiting.values():
+            task.cancel()
+        self._waiting.clear()
+
+    async def _answer(self, request_id: str, request: Mapping[str, Any]) -> None:
+        try:
+            answer = await self.ask(request)
+        except Exception:
+            log.exception("a request of an MCP server could not be answered")
+            answer = {"action": "cancel"}
+        self._waiting.pop(request_id, None)
+        response = {"subtype": "success", "request_id": request_id, "response": answer}
+        try:
+            await self.write(json.dumps({"type": "control_response", "response": response}) + "\n")
+        except Exception as error:
+            # The command line is gone, and the server with it.
+            log.info("the answer to an MCP server could not be sent: %s", error)
