@@ -70,8 +70,7 @@ from ua_tui.observers.catalogue import GROUP, default_observers, load_failure_ev
 from ua_tui.observers.execution.artifact_watch import ArtifactWatch
 from ua_tui.observers.execution.offload import ResultOffload
 from ua_tui.observers.execution.runner import ObserverRunner, Observers
-from ua_tui.observers.knowledge.background import Pace
-from ua_tui.observers.knowledge.feed import KnowledgeFeed
+from ua_tui.observers.knowledge.feed import KnowledgeFeed, Pace, VectorFeed
 
 if TYPE_CHECKING:
     from ua_tui.core.agent.definitions.rules import UnmetRule
@@ -441,8 +440,6 @@ def _feed_knowledge(
     bus.subscribe(feed.handle_event)
     stack.push_async_callback(feed.close)
     if embedder := embedder_of(settings):
-        from ua_tui.observers.knowledge.vectors import VectorFeed
-
         vectors = VectorFeed(database, embedder, workspace.redactor, bus.publish)
         bus.subscribe(vectors.handle_event)
         stack.callback(vectors.close)

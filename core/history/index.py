@@ -199,7 +199,7 @@ class SessionIndex:
         return self._forget(name)
 
     def _forget(self, name: str) -> str:
-        from ua_tui.core.knowledge.removal.forgetting import forget_deleted
+        from ua_tui.core.knowledge.forgetting import forget_deleted
 
         try:
             forget_deleted(self._knowledge, self.folder(name))

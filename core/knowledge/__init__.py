@@ -2,7 +2,7 @@
 
 A team has it in its PostgreSQL database instead: `postgres` has what differs, and gives the same answers. `place`
 says where it is, and `access` opens either. `records` has the types, `index` the file and what writes to it, `search`
-answers queries, and `removal` forgets. `ua_tui.observers.knowledge` fills it from journals and
+answers queries, and `forgetting` removes what a person names. `ua_tui.observers.knowledge` fills it from journals and
 artifacts, which stay the truth: the file can be deleted and made again. The toolkit, the screen and the command line
 read it.
 Start with `index/store` and `search/search`.

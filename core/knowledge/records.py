@@ -93,14 +93,6 @@ class Batch(msgspec.Struct, frozen=True, kw_only=True):
     restarted: bool = False
 
 
-class Chunk(msgspec.Struct, frozen=True, array_like=True):
-    """A passage of 150 to 250 words: `text` is `document.text[start:end]`."""
-
-    start: int
-    end: int
-    text: str
-
-
 class Hit(msgspec.Struct, frozen=True, kw_only=True):
     """One document that answers a query, with its best passage.
 

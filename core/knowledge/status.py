@@ -12,9 +12,9 @@ import msgspec
 
 from ua_tui.core.errors import KnowledgeError
 from ua_tui.core.knowledge.access import open_store
+from ua_tui.core.knowledge.forgotten import ForgottenFile
 from ua_tui.core.knowledge.place import KnowledgePlace, folder_key, folder_path, journal_size, version_of
 from ua_tui.core.knowledge.records import KINDS
-from ua_tui.core.knowledge.removal.forgotten import ForgottenFile, Tombstones
 from ua_tui.core.postgres.address import Address
 from ua_tui.core.postgres.schema import LATEST
 from ua_tui.core.storage.folders import WORKSPACES
@@ -113,17 +113,17 @@ def _counted(place: KnowledgePlace, model: str) -> tuple[Status, dict[str, int]]
     return Status(path=place, exists=True, documents=documents, vectors=vectors, **counts, **state), places
 
 
-def _tombstones(database: Path, problems: list[str]) -> Tombstones:
+def _tombstones(database: Path, problems: list[str]) -> ForgottenFile:
     forgotten = ForgottenFile(database)
     try:
         forgotten.refresh()
     except KnowledgeError as error:
         problems.append(str(error))
-    if forgotten.tombstones.damaged_lines:
+    if forgotten.damaged_lines:
         problems.append(
             f"{forgotten.path} has lines that cannot be read: what they list may come back; restore it from a copy"
         )
-    return forgotten.tombstones
+    return forgotten
 
 
 def _lagging(place: KnowledgePlace, base: Path | None, places: Mapping[str, int]) -> dict[str, int]:

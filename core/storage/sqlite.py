@@ -117,14 +117,11 @@ def opening(path: Path) -> Iterator[None]:
         os.close(descriptor)
 
 
-def close(path: Path, connection: sqlite3.Connection, opened: tuple[int, int] | None) -> None:
-    """Close a connection to the file that had the identity `opened`, whatever has its name now."""
+def close(path: Path, connection: sqlite3.Connection) -> None:
+    """Close a connection to the file that has or had this name, while no other program replaces it."""
+    # Of a file that was renamed or removed SQLite leaves the log to that which has its name now.
     with suppress(OSError, sqlite3.Error), opening(path):
-        if identity(path) == opened:
-            connection.close()
-        else:
-            with _protected_log(path):
-                connection.close()
+        connection.close()
     connection.close()
 
 
@@ -162,27 +159,6 @@ def set_aside(path: Path) -> Path:
             os.rename(beside, aside.with_name(aside.name + suffix))
     memory.unlink(missing_ok=True)
     return aside
-
-
-@contextmanager
-def _protected_log(path: Path) -> Iterator[None]:
-    """Keep the files beside the database, while a connection is closed whose own database was set aside.
-
-    The last connection to close a database removes the files beside it by their names, which belong to the new one.
-    `opening` must be held.
-    """
-    links = [(beside, beside.with_name(f"{beside.name}.{os.getpid()}")) for beside in sidecars(path)]
-    for beside, link in links:
-        with suppress(OSError):
-            os.link(beside, link, follow_symlinks=False)
-    try:
-        yield
-    finally:
-        for beside, link in links:
-            with suppress(OSError):
-                os.link(link, beside, follow_symlinks=False)
-            with suppress(OSError):
-                os.unlink(link)
 
 
 def is_on_network(path: Path) -> bool:

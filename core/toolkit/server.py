@@ -17,6 +17,7 @@ import msgspec
 
 from ua_tui.core.connections.progress import send_progress, send_request
 from ua_tui.core.connections.toolkit import PROGRAM, ToolkitStart
+from ua_tui.core.knowledge.access import open_earlier
 from ua_tui.core.postgres.address import connection_variables
 from ua_tui.core.redaction.names import names_given_secret
 from ua_tui.core.redaction.redactor import Redactor
@@ -28,7 +29,6 @@ from ua_tui.core.toolkit.calls import Tool, ToolCalls, ToolContext
 from ua_tui.core.toolkit.corpus import save_corpus
 from ua_tui.core.toolkit.crawl import crawl_parallel
 from ua_tui.core.toolkit.files import list_directory, read_local_file, write_local_file
-from ua_tui.core.toolkit.knowledge.earlier_sessions import open_earlier
 from ua_tui.core.toolkit.knowledge.knowledge_tools import knowledge_read, knowledge_search, knowledge_sources
 from ua_tui.core.toolkit.workbench import workbench_download, workbench_upload
 from ua_tui.core.web_reader import Blacklist

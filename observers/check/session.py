@@ -21,6 +21,7 @@ from ua_tui.core.claims.files import ReportCheck
 from ua_tui.core.claims.records import Source
 from ua_tui.core.concurrency.cancellation import NEVER, Stop
 from ua_tui.core.errors import KnowledgeError, WorkspaceError
+from ua_tui.core.knowledge.access import open_earlier
 from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.core.storage.compression import SUFFIX
 from ua_tui.core.storage.files import Root
@@ -28,7 +29,6 @@ from ua_tui.core.storage.folders import REPORT_CHECKS
 from ua_tui.core.storage.workspace import JOURNAL
 from ua_tui.core.text import clean_line
 from ua_tui.core.toolkit.knowledge.earlier_articles import earlier_copy
-from ua_tui.core.toolkit.knowledge.earlier_sessions import open_earlier
 from ua_tui.observers.check.blocks import Document, addresses_in
 from ua_tui.observers.check.check import check_document
 from ua_tui.observers.check.link_claims import address_key
@@ -48,8 +48,8 @@ from ua_tui.observers.check.session_texts import (
 )
 from ua_tui.observers.decoding.readable_json import readable
 from ua_tui.observers.decoding.urls import repaired_url
-from ua_tui.observers.knowledge.artifacts import SavedFile, page_documents
-from ua_tui.observers.knowledge.cleaning import LONGEST_TEXT, Cleaner, clean_text, clean_title
+from ua_tui.observers.knowledge.cleaning import LONGEST_TEXT, clean_text, clean_title, web_address
+from ua_tui.observers.knowledge.documents import SavedFile, page_documents
 
 if TYPE_CHECKING:
     from ua_tui.core.knowledge.place import KnowledgePlace
@@ -94,7 +94,6 @@ def check_in_session(
     """
     found = Sources(stop)
     document = read_document(_masked(data, redactor), media_type_of(report), stop)
-    cleaner = Cleaner(redactor)
     urls = dict.fromkeys(url.strip() for block in document.blocks for _, _, url in block.links)
     files = {posixpath.basename(report)}
     journal = read_journal(folder, stop)
@@ -105,13 +104,13 @@ def check_in_session(
     else:
         local = {url: path for url in urls if (path := _local_path(url, report, root, journal)) is not None}
         files |= set(map(address_key, local))
-        add_session(found, root, journal, cleaner, stop, local.values())
+        add_session(found, root, journal, redactor, stop, local.values())
     if knowledge is not None:
         read = set(map(address_key, found.addresses()))
         wanted = [url for url in urls if repaired_url(url) and address_key(url) not in read]
         if wanted:
             opened = partial(open_earlier, knowledge, session=folder, demo=journal.demo)
-            found.add_all(_earlier(wanted[:_MOST_LOOKED_UP], opened, cleaner, found.notices))
+            found.add_all(_earlier(wanted[:_MOST_LOOKED_UP], opened, redactor, found.notices))
     return found.check(data, report, document, files)
 
 
@@ -126,8 +125,7 @@ def check_against(
     """
     found = Sources(stop)
     document = read_document(_masked(data, redactor), media_type_of(report), stop)
-    cleaner = Cleaner(redactor)
-    own = clean_text(cleaner.masked(data.decode("utf-8", "replace")))
+    own = clean_text(redactor.redact(data.decode("utf-8", "replace")))
     unread: list[str] = []
     for given in sources:
         if not given.exists():
@@ -139,10 +137,10 @@ def check_against(
             )
         for path in paths[:_MOST_GIVEN]:
             if path.is_dir():
-                add_session(found, Root(path), read_journal(path, stop), cleaner, stop)
+                add_session(found, Root(path), read_journal(path, stop), redactor, stop)
                 continue
             try:
-                texts = list(_of_file(path, cleaner))
+                texts = list(_of_file(path, redactor))
             except UNREADABLE as error:
                 if path == given:
                     raise WorkspaceError(f"{given} cannot be read: {clean_line(str(error), 300)}.") from error
@@ -221,12 +219,12 @@ def add_session(
     found: Sources,
     root: Root,
     journal: SessionJournal,
-    cleaner: Cleaner,
+    redactor: Redactor,
     stop: Stop,
     also: Iterable[str] = (),
 ) -> None:
     """Add what a session has read, and `also` files that a report cites, without what the agent itself wrote."""
-    texts = SessionTexts(root, journal, cleaner, stop)
+    texts = SessionTexts(root, journal, redactor, stop)
     first = len(found.texts)
     found.add_all(texts.artifacts())
     gone = list(texts.gone(found.addresses()))
@@ -262,7 +260,7 @@ def _local_path(url: str, report: str, root: Root, journal: SessionJournal) -> s
 
 
 def _earlier(
-    urls: Sequence[str], opened: Callable[[], KnowledgeSearch], cleaner: Cleaner, notices: list[str]
+    urls: Sequence[str], opened: Callable[[], KnowledgeSearch], redactor: Redactor, notices: list[str]
 ) -> Iterator[Source]:
     """The newest copies of pages that earlier sessions read."""
     try:
@@ -276,11 +274,11 @@ def _earlier(
                 if copy is None:
                     continue
                 page, article = copy
-                title = cleaner.masked(article.title)
+                title = redactor.redact(article.title)
                 yield source_text(
-                    "earlier", with_title(title, clean_text(cleaner.masked(article.text))), title=title, url=url,
+                    "earlier", with_title(title, clean_text(redactor.redact(article.text))), title=title, url=url,
                     path=page.path, part=page.part, session=PurePath(page.session).name, media_type=MARKDOWN,
-                    author=cleaner.masked(article.author or ""), site=cleaner.masked(article.site or ""),
+                    author=redactor.redact(article.author or ""), site=redactor.redact(article.site or ""),
                     published=article.date or page.date, read_at=moment(page.made_at),
                 )  # fmt: skip
     except KnowledgeError as error:
@@ -301,21 +299,21 @@ def _paths(given: Path) -> Iterator[Path]:
         yield from (path for path in paths if not path.is_symlink())
 
 
-def _of_file(path: Path, cleaner: Cleaner) -> Iterator[Source]:
+def _of_file(path: Path, redactor: Redactor) -> Iterator[Source]:
     """The sources in a file, if it has text: the page that a crawler saved, or the text with what it states of itself.
 
     Raises:
         WorkspaceError: it cannot be read.
     """
     real = path.resolve()
-    text, media_type = file_text(Root(real.parent), real.name, cleaner)
+    text, media_type = file_text(Root(real.parent), real.name, redactor)
     file = SavedFile(path=str(path), kind="article", at=path.stat().st_mtime)
-    pages = list(page_documents(file, text, cleaner)) if path.suffix in (".json", ".md") else []
+    pages = list(page_documents(file, text, redactor)) if path.suffix in (".json", ".md") else []
     for page in pages:
         yield of_document("article", page, page.title, page.title, media_type=MARKDOWN)
     if text and not pages:
         stated = _stated(text) if media_type == HTML else {}
-        url = cleaner.address(stated.get("url"), stated.get("url"))
+        url = web_address(stated.get("url"), stated.get("url"), redactor)
         stated |= {"title": stated.get("title") or path.name, "url": url or _address_above(text)}
         text = readable(text) if path.suffix == ".json" else text
         yield source_text("file", text, path=str(path), media_type=media_type, **stated)

@@ -23,6 +23,7 @@ from ua_tui.core.errors import UniversalAgentError
 from ua_tui.core.events.codec import from_json
 from ua_tui.core.knowledge.records import KnowledgeDocument
 from ua_tui.core.observation import CrawlObservation, TextContent
+from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.core.storage.files import Root
 from ua_tui.core.toolkit.articles import ARTICLE_FOLDER, ARTICLE_PREFIX, decode_article
 from ua_tui.observers.base import input_text
@@ -37,15 +38,15 @@ from ua_tui.observers.check.session_journal import (
     strings_in,
 )
 from ua_tui.observers.decoding.readable_json import readable
-from ua_tui.observers.knowledge.artifacts import (
+from ua_tui.observers.knowledge.cleaning import clean_text, clean_title, web_address
+from ua_tui.observers.knowledge.contents import LARGEST, Content, opened, read_content, read_object
+from ua_tui.observers.knowledge.documents import (
     ANSWER_PART,
     SavedFile,
     page_documents,
     search_documents,
     workbench_documents,
 )
-from ua_tui.observers.knowledge.cleaning import Cleaner, clean_text, clean_title
-from ua_tui.observers.knowledge.contents import LARGEST, Content, opened, read_content, read_object
 from ua_tui.observers.search.tool_names import reads_pages, runs_of, short_name
 
 UNREADABLE = (UniversalAgentError, OSError, ValueError)
@@ -105,7 +106,7 @@ def moment(seconds: float) -> datetime | None:
         return None
 
 
-def file_text(root: Root, path: str, cleaner: Cleaner) -> tuple[str, str]:
+def file_text(root: Root, path: str, redactor: Redactor) -> tuple[str, str]:
     """The text of a file without secrets, and its media type; that of a PDF file is plain; empty if there is none.
 
     Raises:
@@ -114,12 +115,12 @@ def file_text(root: Root, path: str, cleaner: Cleaner) -> tuple[str, str]:
     media_type = media_type_of(path)
     if media_type != PDF:
         content = read_content(root, path)
-        text = clean_text(cleaner.masked(content.text)) if content is not None else ""
+        text = clean_text(redactor.redact(content.text)) if content is not None else ""
         separator = _SEPARATORS.get(PurePosixPath(plain_path(path)).suffix.lower())
         return (_table(text, separator), MARKDOWN) if separator else (text, media_type)
     with opened(root, path) as (file, is_packed):
         document = read_document(b"" if is_packed else file.read(8 * LARGEST), PDF)
-    return clean_text(cleaner.masked("\n\n".join(block.text for block in document.blocks))), PLAIN
+    return clean_text(redactor.redact("\n\n".join(block.text for block in document.blocks))), PLAIN
 
 
 def _table(text: str, separator: str) -> str:
@@ -143,7 +144,7 @@ class SessionTexts:
 
     root: Root
     journal: SessionJournal
-    cleaner: Cleaner
+    redactor: Redactor
     stop: Stop
     problems: list[str] = field(default_factory=list)
     unread: list[str] = field(default_factory=list)
@@ -154,11 +155,11 @@ class SessionTexts:
         yield from self._rows()
         for file, content in self._read("workbench_activity", "workbench_activity", "*.json"):
             # The code is the agent's own text.
-            for run in workbench_documents(file, content.text, self.cleaner, with_code=False):
+            for run in workbench_documents(file, content.text, self.redactor, with_code=False):
                 if run.text:
                     yield of_document("run", run, "Run in the sandbox", "")
         for file, content in self._read("search_results/unparsed", "unparsed", "*.txt"):
-            if text := clean_text(self.cleaner.masked(content.text.partition("\n\n")[2])):
+            if text := clean_text(self.redactor.redact(content.text.partition("\n\n")[2])):
                 yield source_text(
                     "result", text, title="Answer to a search", path=file.path, read_at=moment(file.at),
                     tool_use_id=file.tool_use_id or "", was_read=False,
@@ -181,11 +182,11 @@ class SessionTexts:
             *((self.journal.address_of(use), "", "", use) for use, event in saved if event.kind == "article"),
         ]  # fmt: skip
         for url, title, date, use in pages:
-            address = self.cleaner.address(url, self.cleaner.masked(str(url)))
+            address = web_address(url, self.redactor.redact(str(url)), self.redactor)
             if address and (key := address_key(address)) not in keys:
                 keys.add(key)
                 yield source_text(
-                    "article", "", title=self.cleaner.masked(str(title or "")), url=address, tool_use_id=use,
+                    "article", "", title=self.redactor.redact(str(title or "")), url=address, tool_use_id=use,
                     published=clean_title(date, 40),
                 )  # fmt: skip
 
@@ -201,7 +202,7 @@ class SessionTexts:
                 yield source_text(
                     "result", text, title=", ".join(list(tools)[:4]), url=url,
                     path=self._stored(result), media_type=MARKDOWN if url else PLAIN,
-                    tool_use_id=clean_title(self.cleaner.masked(call.tool_use_id)), read_at=result.at,
+                    tool_use_id=clean_title(self.redactor.redact(call.tool_use_id)), read_at=result.at,
                 )  # fmt: skip
 
     def files(self, cited: Iterable[str]) -> Iterator[Source]:
@@ -219,13 +220,13 @@ class SessionTexts:
         """Give the addresses that a person wrote, and that searches found, also those whose rows have been deleted."""
         for event in self.journal.queries:
             # A custom command, or a resource of a server, is in the text that was sent.
-            text = self.cleaner.masked(getattr(event, "prompt", "") or event.text)
+            text = self.redactor.redact(getattr(event, "prompt", "") or event.text)
             if links := tuple(match[0] for match in addresses_in(text)):
                 yield source_text(
                     "query", "", title="What you wrote", part=event.seq, read_at=event.at, links=links, was_read=False
                 )  # fmt: skip
         if (content := self._content(_FOUND)) is not None:
-            links, title = tuple(self.cleaner.masked(content.text).split()), "Addresses that searches found"
+            links, title = tuple(self.redactor.redact(content.text).split()), "Addresses that searches found"
             yield source_text("search_row", "", title=title, path=_FOUND, links=links, was_read=False)
 
     def _pages(self) -> Iterator[Source]:
@@ -243,18 +244,19 @@ class SessionTexts:
             crawl = self._content(markdown)
             article = decode_article(crawl.text) if crawl is not None else None
             site = raw.get("source") or (article and article.site)
-            for page in page_documents(file, content.text, self.cleaner):
+            for page in page_documents(file, content.text, self.redactor):
                 key = (address_key(page.url), page.text)
                 if key not in known:
                     known.add(key)
                     # After a redirect the page has another address than the one that was asked for.
                     final = (article and article.final_url) or ""
+                    final = web_address(final, self.redactor.redact(final), self.redactor)
                     asked = self.journal.address_of(page.tool_use_id or "")
                     yield of_document(
                         "article", page, page.title, page.title, media_type=MARKDOWN,
                         links=_named(content.text), author=page.author,
-                        addresses=tuple(filter(None, [self.cleaner.address(final, self.cleaner.masked(final)), asked])),
-                        site=clean_title(self.cleaner.masked(site) if isinstance(site, str) else ""),
+                        addresses=tuple(filter(None, [final, asked])),
+                        site=clean_title(self.redactor.redact(site) if isinstance(site, str) else ""),
                     )  # fmt: skip
 
     def _rows(self) -> Iterator[Source]:
@@ -266,7 +268,7 @@ class SessionTexts:
             given = f"{call and call.input} {read_object(content.text, 'results')[0].get('query')}"
             asked = {address_key(match[0]) for match in addresses_in(given)}
             named = tuple(url for url in _named(content.text) if address_key(url) not in asked)
-            for row in search_documents(file, content.text, self.cleaner):
+            for row in search_documents(file, content.text, self.redactor):
                 rows.append((row, named))
                 named = ()
         # Of a row without a title another one of the same page may have it.
@@ -329,18 +331,18 @@ class SessionTexts:
         text = " ".join([*parts, text[at:]])
         if short_name(result.call.name) in {"Grep", "Bash"}:
             text = "\n".join(line for line in text.split("\n") if not self.journal.own_paths.match(line))
-        return clean_text(self.cleaner.masked(text))
+        return clean_text(self.redactor.redact(text))
 
     def _file(self, path: str, results: Sequence[Result]) -> Iterator[Source]:
         text, media_type = "", PLAIN
         if is_inside := self.journal.inside(path) == path:
             with suppress(*UNREADABLE):
-                text, media_type = file_text(self.root, path, self.cleaner)
+                text, media_type = file_text(self.root, path, self.redactor)
         if not text:
             blocks = dict.fromkeys(
                 _LINE_NUMBER.sub("", block) for each in results for block in self._blocks(each)
             )
-            text = clean_text(self.cleaner.masked("\n".join(blocks)))
+            text = clean_text(self.redactor.redact("\n".join(blocks)))
         at = results[0].at if results else self.journal.attached.get(path)
         if not text:
             # The report may well cite a picture.

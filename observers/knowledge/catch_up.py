@@ -146,6 +146,8 @@ def update(
     if again and not isinstance(place, Address):
         emptied(place)
     with open_store(place) as store:
+        if again:
+            store.begin_rebuild()
         for key in store.cursors() if again else ():
             folder = folder_path(place, key)
             if isinstance(place, Address):

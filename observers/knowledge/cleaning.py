@@ -1,4 +1,7 @@
-"""Makes texts of files fit for the knowledge base: without secrets and control characters, and of bounded length."""
+"""Makes texts of files fit for the knowledge base: without control characters, and of bounded length.
+
+What another program wrote may have secrets: mask a text before it is cut, and then clean it.
+"""
 
 from __future__ import annotations
 
@@ -32,32 +35,18 @@ _SENTENCE_WORDS = 3
 _LETTERS = re.compile(r"[^\W\d_]{2,}")
 
 
-class Cleaner:
-    """Masks secrets: what another program wrote may have them. Mask a text before it is cut, and then clean it."""
+def web_address(url: object, masked: object, redactor: Redactor) -> str:
+    """Return a clean web address, given also as it is without secrets; empty if it is none.
 
-    def __init__(self, redactor: Redactor) -> None:
-        self._redactor = redactor
-
-    def masked(self, text: str) -> str:
-        """Return a text without secrets."""
-        return self._redactor.redact(text)
-
-    def value(self, value: Any) -> Any:
-        """Return a value of JSON without secrets; one that is named as such loses its value."""
-        return self._redactor.redact_value(value)
-
-    def address(self, url: object, masked: object) -> str:
-        """Return a clean web address, given also as it is without secrets; empty if it is none.
-
-        The signature of a public page is no secret.
-        """
-        if not isinstance(url, str) or len(url) > _LONGEST_ADDRESS or not is_web_url(url):
-            return ""
-        try:
-            urlsplit(url).port  # noqa: B018 - raises an error for an invalid port
-        except ValueError:
-            return ""
-        return clean(url if masked == url or is_public_address(url, self._redactor) else str(masked))
+    The signature of a public page is no secret.
+    """
+    if not isinstance(url, str) or len(url) > _LONGEST_ADDRESS or not is_web_url(url):
+        return ""
+    try:
+        urlsplit(url).port  # noqa: B018 - raises an error for an invalid port
+    except ValueError:
+        return ""
+    return clean(url if masked == url or is_public_address(url, redactor) else str(masked))
 
 
 def clean_text(text: object) -> str:

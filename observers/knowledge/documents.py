@@ -1,52 +1,50 @@
-"""Turns the files, queries and answers of a session into documents of the knowledge base."""
+"""Turns the files, queries and answers of a session into documents of the knowledge base.
+
+A file that is missing or damaged gives fewer documents, and never an error.
+"""
 
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
 
+import msgspec
 from msgspec.structs import replace
 
 from ua_tui.core.errors import UniversalAgentError
+from ua_tui.core.events.codec import to_json
 from ua_tui.core.events.types import QueryFinished, QueryReceived, QuerySteered
-from ua_tui.core.knowledge.records import KnowledgeDocument, Trust
+from ua_tui.core.knowledge.records import Kind, KnowledgeDocument, Trust
+from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.core.storage.compression import SUFFIX
 from ua_tui.core.storage.files import Root
 from ua_tui.core.storage.folders import REPORT_CHECKS
 from ua_tui.core.storage.large_results import FOLDER as TOOL_RESULTS
 from ua_tui.core.storage.workspace import is_record
-from ua_tui.core.toolkit.articles import ARTICLE_FOLDER, ARTICLE_PREFIX
+from ua_tui.core.toolkit.articles import ARTICLE_FOLDER, ARTICLE_PREFIX, decode_article
 from ua_tui.observers.decoding.readable_json import readable
-from ua_tui.observers.knowledge.artifacts import (
-    SavedFile,
-    page_documents,
-    search_documents,
-    unparsed_documents,
-    upload_documents,
-    workbench_documents,
-)
+from ua_tui.observers.decoding.truncated_json import CUT_OFF
+from ua_tui.observers.decoding.urls import is_web_url
 from ua_tui.observers.knowledge.cleaning import (
     LONGEST_TEXT,
-    Cleaner,
     address_title,
     address_words,
     clean_text,
     clean_title,
     is_heading,
+    seconds_of,
     short_title,
+    texts_in,
     title_in,
+    web_address,
 )
-from ua_tui.observers.knowledge.contents import Content, opened, read_content, whole_words
+from ua_tui.observers.knowledge.contents import Content, opened, read_content, read_object, whole_words
 
 QueryEvent = QueryReceived | QuerySteered | QueryFinished
 
 _LONGEST_HTML = 2 * LONGEST_TEXT
-_FORMATS: dict[str, Callable[[SavedFile, str, Cleaner], Iterator[KnowledgeDocument]]] = {
-    "search_results": search_documents,
-    "workbench_activity": workbench_documents,
-    "upload": upload_documents,
-    "unparsed": unparsed_documents,
-}
 NAMES_CALL = frozenset({"search_results", "workbench_activity", "upload", "article", "corpus"})
 """The kinds of artifacts that name the call which made them."""
 _NAMED_ONLY = frozenset({"download", "media", "attachment"})
@@ -58,14 +56,208 @@ _HTML = (".html", ".htm", ".xhtml")
 _JSON, _JSON_LINES = (".json", ".geojson"), (".jsonl", ".ndjson")
 _JOINED = frozenset({"item", "row", "code"})
 
+ANSWER_PART, PANEL_PART = 0, -1
+"""The parts of a file of search results that are no rows; the rows are numbered from 1."""
 
-def documents_of(root: Root, file: SavedFile, cleaner: Cleaner) -> Iterator[KnowledgeDocument]:
+_ROW_FIELDS = ("url", "title", "source", "date", "snippet", "extra")
+_PAGE_FIELDS = ("url", "title", "author", "source", "date", "timestamp", "tool_use_id", "content")
+ANSWER = "Answer to a search"
+_RUN = "Run in the sandbox"
+_DAY = 86_400.0
+_LONGEST_ROW = 20_000
+_LONGEST_DATE = 40
+_ROWS = 50
+_MOST_UPLOADS = 1_000
+_JSON_MARKS = re.compile(r'[{}\[\]"]+|\\[nt]')
+_NOTHING: Mapping[str, Any] = {}
+
+
+class SavedFile(msgspec.Struct, frozen=True, kw_only=True):
+    """A file as its event describes it; `path` is relative to the session's folder, `at` seconds since the epoch.
+
+    `sha256` is the digest of what the observer saved; empty if it was changed afterwards, or somebody else wrote it.
+    """
+
+    path: str
+    kind: str
+    at: float
+    tool_use_id: str | None = None
+    sha256: str = ""
+
+    def document(
+        self, kind: Kind, trust: Trust, says: Mapping[str, Any] = _NOTHING, **fields: Any
+    ) -> KnowledgeDocument:
+        """Make a document of this file with `fields`; when it was made, and by which call, it may say itself."""
+        seconds = seconds_of(says.get("timestamp"), self.at + _DAY)
+        return KnowledgeDocument(
+            kind=kind,
+            trust=trust,
+            path=self.path,
+            made_at=self.at if seconds is None else seconds,
+            tool_use_id=clean_title(says.get("tool_use_id")) or self.tool_use_id,
+            **fields,
+        )
+
+
+def search_documents(file: SavedFile, source: str, redactor: Redactor) -> Iterator[KnowledgeDocument]:
+    """Give a document for each row of search results, one for the provider's answer, and one for its panel.
+
+    A row without a title has none here.
+    """
+    members, rows = read_object(source, "results")
+    panel = members.pop("knowledge_panel", None)
+    top = redactor.redact_value(members)
+    query = short_title(top.get("query"))
+    answer = clean_text(top.get("answer"))
+    base = file.document(
+        "search_row", "web", top, part=ANSWER_PART, title=query or ANSWER, text=answer, context=query
+    )
+    if answer:
+        yield base
+    numbered = [(PANEL_PART, panel), *enumerate(rows, start=1)]
+    # Masking many rows together is faster than one by one.
+    for at in range(0, len(numbered), _ROWS):
+        some = numbered[at : at + _ROWS]
+        given = [_only(row, _ROW_FIELDS) for _, row in some]
+        for (part, _), raw, row in zip(some, given, redactor.redact_value(given), strict=True):
+            url = web_address(raw.get("url"), row.get("url"), redactor)
+            if found := _row(replace(base, part=part, url=url), row, query):
+                yield found
+
+
+def _row(base: KnowledgeDocument, row: dict[str, Any], query: str) -> KnowledgeDocument | None:
+    """The document of a row without secrets; None if it says nothing."""
+    # The text of the page is a document of its own, once it was read.
+    texts = [clean_text(row.get("snippet")), *map(clean_text, texts_in(row.get("extra")))]
+    text = "\n\n".join(filter(None, dict.fromkeys(texts)))
+    given = clean_title(row.get("title"), _LONGEST_ROW)
+    title = title_of(given, text)
+    if len(given) > len(title) and given not in text and not is_web_url(given):
+        # A whole post that a provider gives as the title.
+        text = f"{given}\n\n{text}".strip()
+    if not given and not text:
+        return None
+    return replace(
+        base,
+        title=title,
+        text=text[:_LONGEST_ROW],
+        context=_joined(query, clean_title(row.get("source")), address_words(base.url)),
+        date=clean_title(row.get("date"), _LONGEST_DATE),
+    )
+
+
+def title_of(given: object, text: str) -> str:
+    """The title that was given, unless it is an address, or that which the text begins with; empty without one."""
+    return short_title(given) if given and not is_web_url(given) else title_in(text)
+
+
+def page_documents(
+    file: SavedFile, source: str, redactor: Redactor, *, trust: Trust = "web"
+) -> Iterator[KnowledgeDocument]:
+    """Give the document of a page that was read: of an observer's JSON file, or of the crawler's Markdown."""
+    raw = _crawled(source) if file.path.endswith(".md") else read_object(source)[0]
+    page = redactor.redact_value(_only(raw, _PAGE_FIELDS))
+    text = clean_text(page.get("content"))
+    url = web_address(raw.get("url"), page.get("url"), redactor)
+    title = title_of(page.get("title"), text)
+    if not title and not text:
+        return
+    yield file.document(
+        "article",
+        trust,
+        page,
+        title=title,
+        text=text,
+        context=_joined(clean_title(page.get("source")), address_words(url)),
+        url=url,
+        author=clean_title(page.get("author")),
+        date=clean_title(page.get("date"), _LONGEST_DATE),
+        partial=len(str(page.get("content"))) > LONGEST_TEXT,
+    )
+
+
+def _crawled(source: str) -> dict[str, Any]:
+    """The page in a file of the crawler, in the form of an observer's file."""
+    article = decode_article(source)
+    if article is None:
+        return {}
+    names = {"source": "site", "timestamp": "fetched_at", "content": "text"}
+    return {name: getattr(article, names.get(name, name), None) for name in _PAGE_FIELDS}
+
+
+def workbench_documents(
+    file: SavedFile, source: str, redactor: Redactor, *, with_code: bool = True
+) -> Iterator[KnowledgeDocument]:
+    """Give the document of a run in the remote sandbox: its code and what it returned, or only what it printed."""
+    run = redactor.redact_value(read_object(source)[0])
+    given, output = (each if isinstance(each, dict) else {} for each in map(run.get, ("input", "output")))
+    names = ("stdout", "results", "error", "stderr", "raw", "extra")
+    # The errors of a run quote its code.
+    values = [output.get(name) for name in (names if with_code else ("stdout", "results", "raw"))]
+    printed = [readable(each if isinstance(each, str) else to_json(each)) for each in values if each]
+    code = given.get("code") if with_code else ""
+    text = clean_text("\n\n".join(filter(str.strip, [code if isinstance(code, str) else "", *printed])))
+    purpose = short_title(given.get("thought")) or short_title(given.get("current_step"))
+    if purpose or text:
+        yield file.document("workbench", "tool", run, title=purpose or _RUN, text=text)
+
+
+def _unparsed(file: SavedFile, source: str, redactor: Redactor) -> Iterator[KnowledgeDocument]:
+    """Give the document of the answer of a search in which no rows were recognised, below the reason for that."""
+    from ua_tui.observers.decoding.decode import decode_text
+
+    masked = redactor.redact(source)
+    heading, _, answer = masked.partition("\n\n") if masked.find("\ntool: ") >= 0 else ("", "", masked)
+    decoded = decode_text(answer[:LONGEST_TEXT])
+    text = "\n\n".join([*map(readable, map(to_json, decoded.values)), decoded.prose])
+    if decoded.problem or CUT_OFF in text:
+        # All that is there, without the marks of JSON.
+        text = _JSON_MARKS.sub(" ", answer)
+    text = clean_text(text)
+    if text:
+        tool = next((line[6:] for line in heading.split("\n") if line.startswith("tool: ")), "")
+        title, is_cut = title_in(text) or ANSWER, len(answer) > LONGEST_TEXT
+        yield file.document(
+            "search_row", "web", title=title, text=text, context=address_words(tool), partial=is_cut
+        )
+
+
+def _upload(file: SavedFile, source: str, redactor: Redactor) -> Iterator[KnowledgeDocument]:
+    """Give a document for each file that was uploaded: its name, and where it went."""
+    members, items = read_object(source, "files")
+    upload, files = redactor.redact_value([members, items[:_MOST_UPLOADS]])
+    for part, each in enumerate(files):
+        name = clean_title(each.get("name")) if isinstance(each, dict) else ""
+        if name:
+            places = (clean_title(each.get(key)) for key in ("destination", "path"))
+            context = _joined(address_words(name), *map(address_words, places))
+            yield file.document("file", "tool", upload, part=part, title=name, context=context)
+
+
+def _only(value: Any, names: tuple[str, ...]) -> dict[str, Any]:
+    """The members of an object with these names; none of what is no object."""
+    return {name: value[name] for name in names if name in value} if isinstance(value, dict) else {}
+
+
+def _joined(*texts: str) -> str:
+    return "\n".join(filter(None, texts))
+
+
+_FORMATS = {
+    "search_results": search_documents,
+    "workbench_activity": workbench_documents,
+    "upload": _upload,
+    "unparsed": _unparsed,
+}
+
+
+def documents_of(root: Root, file: SavedFile, redactor: Redactor) -> Iterator[KnowledgeDocument]:
     """Read the documents of a file in the folder of a session.
 
     A file that is missing or damaged gives fewer documents, and never an error. Links are not followed.
     """
     # A name with a secret cannot be stored, and without it the file would not be found.
-    if _is_skipped(file) or cleaner.masked(file.path) != file.path:
+    if _is_skipped(file) or redactor.redact(file.path) != file.path:
         return
     try:
         content = _content(root, file)
@@ -76,11 +268,11 @@ def documents_of(root: Root, file: SavedFile, cleaner: Cleaner) -> Iterator[Know
     elif file.kind == "article" or _is_page(file.path):
         # An agent could put other addresses into it.
         trust: Trust = "web" if content.sha256 == file.sha256 else "own"
-        yield from map(_titled, page_documents(file, content.text, cleaner, trust=trust))
+        yield from map(_titled, page_documents(file, content.text, redactor, trust=trust))
     elif (read := _FORMATS.get(file.kind)) is not None:
-        yield from map(_titled, read(file, content.text, cleaner))
+        yield from map(_titled, read(file, content.text, redactor))
     else:
-        yield _text(file, content, cleaner)
+        yield _text(file, content, redactor)
 
 
 def _titled(document: KnowledgeDocument) -> KnowledgeDocument:
@@ -91,9 +283,9 @@ def _titled(document: KnowledgeDocument) -> KnowledgeDocument:
     return replace(document, title=address_title(document.url) or led or short_title(document.text))
 
 
-def event_document(event: QueryEvent, cleaner: Cleaner, asked: str) -> KnowledgeDocument | None:
+def event_document(event: QueryEvent, redactor: Redactor, asked: str) -> KnowledgeDocument | None:
     """Return the document of a query, or of the final answer to what was `asked`; None if it has no text."""
-    masked = cleaner.masked(event.text)
+    masked = redactor.redact(event.text)
     text = clean_text(masked)
     if not text:
         return None
@@ -101,7 +293,7 @@ def event_document(event: QueryEvent, cleaner: Cleaner, asked: str) -> Knowledge
     title = ""
     if is_answer and not is_heading(text):
         # Its first sentence says less about it than what was asked.
-        title = short_title(cleaner.masked(asked))
+        title = short_title(redactor.redact(asked))
     return KnowledgeDocument(
         kind="answer" if is_answer else "query",
         part=event.seq,
@@ -144,12 +336,12 @@ def _named(file: SavedFile) -> KnowledgeDocument:
     return file.document("file", "tool", title=title, context=context)
 
 
-def _text(file: SavedFile, content: Content, cleaner: Cleaner) -> KnowledgeDocument:
+def _text(file: SavedFile, content: Content, redactor: Redactor) -> KnowledgeDocument:
     """The document of a text: a report, a note of the agent, or what another program wrote."""
     is_own = file.kind in ("work_product", "written")
     is_report = file.kind == "work_product" or (is_own and file.path.startswith(_REPORTS))
     path = file.path.removesuffix(SUFFIX)
-    text, title = _read(path, content.text, cleaner)
+    text, title = _read(path, content.text, redactor)
     name = posixpath.basename(path)
     return file.document(
         "report" if is_report else "note",
@@ -161,13 +353,13 @@ def _text(file: SavedFile, content: Content, cleaner: Cleaner) -> KnowledgeDocum
     )
 
 
-def _read(path: str, source: str, cleaner: Cleaner) -> tuple[str, str]:
+def _read(path: str, source: str, redactor: Redactor) -> tuple[str, str]:
     """Read a text by the ending of its path, without its secrets, and its title if it states one."""
     ending = posixpath.splitext(path)[1].lower()
     if ending in _HTML:
         text, title = _page(whole_words(source, _LONGEST_HTML))
-        return cleaner.masked(text), cleaner.masked(title)
-    masked = cleaner.masked(source)
+        return redactor.redact(text), redactor.redact(title)
+    masked = redactor.redact(source)
     if ending in (*_JSON, *_JSON_LINES) and len(source) <= LONGEST_TEXT:
         parts = masked.split("\n") if ending in _JSON_LINES else [masked]
         return "\n".join(map(readable, parts)), ""

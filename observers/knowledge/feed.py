@@ -1,7 +1,8 @@
-"""Keeps the knowledge base up to date while a session runs: a subscriber of the bus with a thread of its own.
+"""Keeps the knowledge base up to date while a session runs: subscribers of the bus with threads of their own.
 
-Events only wake it. What is stored it reads from the journals: of the running session, and now and then of all other
-sessions below the same folder.
+Events only wake them. What is stored is read from the journals: of the running session, and now and then of all other
+sessions below the same folder. With the search by meaning a thread asks for the vectors of new passages: indexing and
+the end of the program never wait for the server that makes them.
 """
 
 from __future__ import annotations
@@ -9,23 +10,32 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from ua_tui.core.concurrency.threads import Task, in_loop
+import msgspec
+
+from ua_tui.core.concurrency.threads import Schedule, Task, in_loop
+from ua_tui.core.errors import JournalError, KnowledgeError
 from ua_tui.core.events.types import (
+    KNOWLEDGE,
     ArtifactChanged,
+    ArtifactSaved,
     Event,
     PlacedEvent,
     QueryFinished,
     QueryReceived,
+    SessionFinished,
     SessionStarted,
 )
-from ua_tui.core.knowledge.index.database import KnowledgeEmptied
+from ua_tui.core.knowledge import access
+from ua_tui.core.knowledge.index.database import KnowledgeEmptied, KnowledgeForeign
 from ua_tui.core.knowledge.place import KnowledgePlace, Origin, folder_key, version_of
-from ua_tui.core.redaction.redactor import Redactor
-from ua_tui.observers.knowledge.background import Background, Pace
+from ua_tui.core.knowledge.search.embeddings import Embedder, TextsRefused
+from ua_tui.core.redaction.redactor import Redactor, error_raised
+from ua_tui.core.text import clean_line
 
 if TYPE_CHECKING:
     from ua_tui.core.knowledge.index.store import KnowledgeStore
@@ -35,20 +45,98 @@ T = TypeVar("T")
 _log = logging.getLogger(__name__)
 
 _WAKING = (ArtifactChanged, PlacedEvent, QueryFinished, QueryReceived)
-_LATER = "the session continues, and indexing is tried again"
+_BATCH, _MOST = 16, 128
+"""Passages of a request, and of a look for missing vectors, which sorts all that have none."""
 
 
-class KnowledgeFeed:
+class Pace(msgspec.Struct, frozen=True, kw_only=True):
+    """How long the thread waits, in seconds.
+
+    Attributes:
+        wake: from an event to the work that it causes.
+        start: from the start of the session until the other sessions are checked.
+        check: until other sessions are checked again; also the longest time until a failed attempt is repeated.
+        pause: between two pieces of work; one that took longer is followed by a pause as long as itself.
+        retry: until the first repetition of a failed attempt; each further one takes twice as long.
+    """
+
+    wake: float = 0.1
+    start: float = 5.0
+    check: float = 60.0
+    pause: float = 0.02
+    retry: float = 2.0
+
+
+class _Feed:
+    """A thread that repeats what failed, and reports a failure once until everything works again.
+
+    Make it in the event loop in which `publish` is called; subscribe `handle_event` to the bus. What failed is in the
+    journal and the files, so that nothing is lost.
+    """
+
+    name: str
+    later: str
+    """What a person can expect after a failure."""
+
+    def __init__(
+        self, database: KnowledgePlace, redactor: Redactor, publish: Callable[[Event], object], pace: Pace
+    ) -> None:
+        self._database = database
+        self._redactor = redactor
+        self._pace = pace
+        self._schedule = Schedule(self.name)
+        self._is_over = False
+        self._failing: dict[Task, int] = {}
+        self._failures = 0
+        self._is_reported = False
+
+        def publish_unless_over(event: Event) -> None:
+            # No event may follow the end of a session.
+            if not self._is_over:
+                publish(event)
+
+        self._publish = in_loop(publish_unless_over)
+
+    def _attempt(self, work: Callable[[], T], again: Task | None = None) -> T | None:
+        """Do some work in the thread; None if that failed: then the task `again` repeats it later."""
+        try:
+            result = work()
+        except Exception as error:
+            self._failures += 1
+            if again is not None:
+                tries = self._failing[again] = self._failing.get(again, 0) + 1
+                wait = self._pace.retry * 2 ** min(tries - 1, 10)
+                self._schedule.plan(again, min(wait, self._pace.check), again=True)
+            self._report(error)
+            return None
+        if again is not None:
+            self._failing.pop(again, None)
+        if not self._failing:
+            self._failures, self._is_reported = 0, False
+        return result
+
+    def _report(self, error: Exception) -> None:
+        if not isinstance(error, KnowledgeError | JournalError):
+            subject = f"the knowledge base {self._database} could not be updated"
+            _log.error("%s", subject, exc_info=error)
+            error = KnowledgeError(f"{subject}: {clean_line(str(error), 300) or type(error).__name__}")
+        _log.info("failed: %s", error)
+        # What another program does to the file may fail once; what is wrong with a journal its writer reports.
+        is_lasting = self._failures > 1 or isinstance(error, KnowledgeEmptied | KnowledgeForeign)
+        if is_lasting and not self._is_reported and not isinstance(error, JournalError):
+            self._is_reported = True
+            self._publish(error_raised(KNOWLEDGE, KnowledgeError(f"{error}; {self.later}"), self._redactor))
+
+
+class KnowledgeFeed(_Feed):
     """Indexes the running session as it goes, and the other sessions below `base` in pieces between that.
-
-    Make it in the event loop in which `publish` is called; subscribe `handle_event` to the bus.
-
-    A failure is published once, and everything is tried again later: what a lost connection kept from being stored is
-    in the journal and the files.
 
     `origin` gives the session of a team that it is, whenever it connects: its rows stay the same where another machine
     takes it over.
     """
+
+    name = "knowledge"
+    later = "the session continues, and indexing is tried again"
 
     def __init__(
         self,
@@ -60,15 +148,10 @@ class KnowledgeFeed:
         pace: Pace = Pace(),  # noqa: B008 - it is frozen
         origin: Callable[[], Origin | None] = lambda: None,
     ) -> None:
-        self._database = database
+        super().__init__(database, redactor, publish, pace)
         self._origin = origin
         self._folder = folder
         self._base = base
-        self._redactor = redactor
-        self._pace = pace
-        subject = f"the knowledge base {database} could not be updated"
-        self._thread = Background("knowledge", redactor, publish, pace, subject=subject, later=_LATER)
-        self._schedule = self._thread.schedule
         self._store: KnowledgeStore | None = None
         self._file: tuple[int, int] | None = None
         self._others: Iterator[None] | None = None
@@ -87,16 +170,16 @@ class KnowledgeFeed:
 
     async def drain(self, seconds: float = 2.0) -> None:
         """Index the rest of the session, if that takes no longer; nothing is published afterwards."""
-        if self._was_woken and not self._thread.is_failing:
+        if self._was_woken and not self._failing:
             until = time.monotonic() + seconds
             await self._finish(lambda: self._index_rest(until), seconds)
             # What took longer.
             self._schedule.plan(self._index)
-        self._thread.is_over = True
+        self._is_over = True
 
     async def close(self, seconds: float = 1.0) -> None:
         """Index the end of the session and close the file, if that takes no longer; the next start does the rest."""
-        self._thread.is_over = True
+        self._is_over = True
         if self._was_woken or self._has_started:
             until = time.monotonic() + seconds
             await self._finish(lambda: self._end(until), seconds)
@@ -142,7 +225,7 @@ class KnowledgeFeed:
             pass
 
     def _end(self, until: float) -> None:
-        if self._was_woken and not self._thread.is_failing:
+        if self._was_woken and not self._failing:
             self._index_rest(until)
         self._close_store()
 
@@ -180,18 +263,16 @@ class KnowledgeFeed:
                     self._schedule.plan(self._catch_up, self._pace.retry, again=True)
                 raise
 
-        return self._thread.attempt(with_store, again)
+        return self._attempt(with_store, again)
 
     def _open_store(self) -> KnowledgeStore:
         """The open store; a file that was removed or replaced meanwhile is opened again."""
         if self._store is not None and self._file != version_of(self._database):
             self._close_store()
         if self._store is None:
-            from ua_tui.core.knowledge.access import open_store
-
             origin = self._origin()
             key = folder_key(self._database, self._folder)
-            self._store = open_store(self._database, None if origin is None else {key: origin})
+            self._store = access.open_store(self._database, None if origin is None else {key: origin})
             self._file = version_of(self._database)
         return self._store
 
@@ -199,3 +280,72 @@ class KnowledgeFeed:
         store, self._store, self._others = self._store, None, None
         if store is not None:
             store.close()
+
+
+class VectorFeed(_Feed):
+    """Fills in the missing vectors, those of the newest passages first."""
+
+    name = "knowledge-vectors"
+    later = "until then only words are searched, and it is tried again later"
+
+    def __init__(
+        self,
+        database: KnowledgePlace,
+        embedder: Embedder,
+        redactor: Redactor,
+        publish: Callable[[Event], object],
+        pace: Pace = Pace(wake=2.0, check=120.0, pause=0.2, retry=10.0),  # noqa: B008 - it is frozen
+    ) -> None:
+        super().__init__(database, redactor, publish, pace)
+        self._embedder = embedder
+
+    def handle_event(self, event: Event) -> None:
+        """Wake the thread if there may be something new."""
+        if isinstance(event, SessionFinished):
+            self.close()
+        elif isinstance(event, ArtifactChanged | ArtifactSaved | QueryFinished | SessionStarted):
+            self._schedule.plan(self._wake, self._pace.wake)
+
+    def close(self) -> None:
+        """Ask for nothing more, without waiting for an answer."""
+        self._is_over = True
+        self._schedule.stop(0.0)
+
+    # -- in the thread ------------------------------------------------------------------------------
+
+    def _wake(self) -> None:
+        if not self._failing:
+            self._fill()
+
+    def _fill(self) -> None:
+        self._schedule.plan(self._fill, self._pace.check, again=True)
+        self._attempt(self._fill_missing, self._fill)
+
+    def _fill_missing(self) -> None:
+        if version_of(self._database) is None:
+            return
+        model = self._embedder.model
+        with access.open_store(self._database) as store:
+            while missing := store.passages_without(model, limit=_MOST):
+                for at in range(0, len(missing), _BATCH):
+                    if self._schedule.is_stopped:
+                        return
+                    begun = time.monotonic()
+                    passages = missing[at : at + _BATCH]
+                    store.put_vectors(model, passages, self._vectors(passages))
+                    time.sleep(min(max(self._pace.pause, time.monotonic() - begun), self._pace.check))
+
+    def _vectors(self, passages: Sequence[tuple[int, str, str]]) -> list[bytes]:
+        """The vectors of passages; an empty one for a text that the server refuses alone."""
+        texts = [f"{title}\n{text}".strip() for _, title, text in passages]
+        try:
+            return self._embedder.embed(texts)
+        except TextsRefused:
+            vectors = [b""] * len(texts)
+            for number, text in enumerate(texts):
+                with suppress(TextsRefused):
+                    vectors[number] = self._embedder.embed([text])[0]
+            # If it refuses all of them, the texts are not the reason.
+            if not any(vectors):
+                raise
+            return vectors

@@ -37,9 +37,14 @@ from ua_tui.core.storage.workspace import JOURNAL, is_record
 from ua_tui.core.text import clean_line
 from ua_tui.core.view.calls import end_of_call
 from ua_tui.observers.decoding.urls import normal_form
-from ua_tui.observers.knowledge.artifacts import SavedFile
-from ua_tui.observers.knowledge.cleaning import Cleaner, clean_title
-from ua_tui.observers.knowledge.documents import NAMES_CALL, QueryEvent, documents_of, event_document
+from ua_tui.observers.knowledge.cleaning import clean_title
+from ua_tui.observers.knowledge.documents import (
+    NAMES_CALL,
+    QueryEvent,
+    SavedFile,
+    documents_of,
+    event_document,
+)
 
 MOST_FILES = 32
 """Files of a batch; a few more if many change at once."""
@@ -62,7 +67,6 @@ def read_batch(folder: Path, cursor: Cursor, redactor: Redactor) -> Batch:
     """
     if folder.is_symlink():
         raise JournalError(f"The session in {folder} cannot be opened: it is a link, which is not followed.")
-    cleaner = Cleaner(redactor)
     files: dict[str, SavedFile] = {}
     calls: list[IndexedCall] = []
     texts: list[QueryEvent] = []
@@ -76,7 +80,7 @@ def read_batch(folder: Path, cursor: Cursor, redactor: Redactor) -> Batch:
         for event in events:
             if not 0 <= event.seq <= _LARGEST_SEQ:
                 continue
-            found = {file.path: file for file in _files_of(event, cleaner)}
+            found = {file.path: file for file in _files_of(event, redactor)}
             is_full = len(files) >= MOST_FILES and not found.keys() <= files.keys()
             if is_full and isinstance(event, PlacedEvent) and isinstance(event.place, int):
                 place = event.place
@@ -85,7 +89,7 @@ def read_batch(folder: Path, cursor: Cursor, redactor: Redactor) -> Batch:
                 # A file that is named again comes last.
                 files.pop(path, None)
                 files[path] = file
-            calls += _calls_of(event, cleaner)
+            calls += _calls_of(event, redactor)
             texts += [event] if isinstance(event, QueryEvent) else []
         after = Cursor(_seq_before(journal, place), place)
         more = place < journal.size
@@ -97,9 +101,9 @@ def read_batch(folder: Path, cursor: Cursor, redactor: Redactor) -> Batch:
                 if isinstance(event, QueryReceived):
                     asked.setdefault(event.query_id, event.text)
                 elif isinstance(event, ArtifactSaved) and event.path in changed and event.tool_use_id:
-                    call = _name(event.tool_use_id, cleaner) or None
+                    call = _name(event.tool_use_id, redactor) or None
                     files[event.path] = replace(files[event.path], tool_use_id=call)
-    documents = _documents(folder, texts, files.values(), asked, cleaner)
+    documents = _documents(folder, texts, files.values(), asked, redactor)
     if not is_own_session(folder):
         # What somebody else's journal says about who wrote a text does not count.
         documents = (replace(document, trust="unknown") for document in documents)
@@ -145,11 +149,11 @@ def _documents(
     texts: Iterable[QueryEvent],
     files: Iterable[SavedFile],
     asked: Mapping[str, str],
-    cleaner: Cleaner,
+    redactor: Redactor,
 ) -> Iterator[KnowledgeDocument]:
     """Give the documents of events, and then those of files, which are read one by one."""
     for event in texts:
-        if (document := event_document(event, cleaner, asked.get(event.query_id, ""))) is not None:
+        if (document := event_document(event, redactor, asked.get(event.query_id, ""))) is not None:
             yield document
     try:
         root = Root(folder)
@@ -157,7 +161,7 @@ def _documents(
         # The session was deleted.
         return
     for file in files:
-        yield from documents_of(root, file, cleaner)
+        yield from documents_of(root, file, redactor)
 
 
 def with_searches(
@@ -185,10 +189,10 @@ def with_searches(
         yield document
 
 
-def _files_of(event: Event, cleaner: Cleaner) -> Iterator[SavedFile]:
+def _files_of(event: Event, redactor: Redactor) -> Iterator[SavedFile]:
     """The files that an event names."""
     at = event.at.timestamp()
-    call = _name(getattr(event, "tool_use_id", None) or "", cleaner) or None
+    call = _name(getattr(event, "tool_use_id", None) or "", redactor) or None
     match event:
         case ArtifactSaved(path=path, kind=kind, sha256=digest):
             yield SavedFile(path=path, kind=kind, at=at, tool_use_id=call, sha256=digest)
@@ -205,7 +209,7 @@ def _files_of(event: Event, cleaner: Cleaner) -> Iterator[SavedFile]:
             pass
 
 
-def _calls_of(event: Event, cleaner: Cleaner) -> Iterator[IndexedCall]:
+def _calls_of(event: Event, redactor: Redactor) -> Iterator[IndexedCall]:
     """The call that begins with an event."""
     if isinstance(event, ToolCallStarted):
         from ua_tui.observers.search.tool_names import inner_tools
@@ -213,14 +217,14 @@ def _calls_of(event: Event, cleaner: Cleaner) -> Iterator[IndexedCall]:
         call = ToolCall(tool_use_id=event.tool_use_id, name=event.name, input=event.input)
         slugs = dict.fromkeys(clean_title(slug, _LONGEST_NAME) for slug, _ in inner_tools(call) if slug)
         yield IndexedCall(
-            tool_use_id=_name(event.tool_use_id, cleaner),
-            tool=_name(event.name, cleaner),
-            slug=cleaner.masked(", ".join(list(slugs)[:_MOST_INNER])),
+            tool_use_id=_name(event.tool_use_id, redactor),
+            tool=_name(event.name, redactor),
+            slug=redactor.redact(", ".join(list(slugs)[:_MOST_INNER])),
         )
 
 
-def _name(name: str, cleaner: Cleaner) -> str:
-    return clean_title(cleaner.masked(name))
+def _name(name: str, redactor: Redactor) -> str:
+    return clean_title(redactor.redact(name))
 
 
 def _facts(folder: Path, redactor: Redactor) -> Facts | None:

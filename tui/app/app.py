@@ -63,7 +63,7 @@ if TYPE_CHECKING:
     from ua_tui.tui.panes.prompt.pane import Prompt
     from ua_tui.tui.panes.requests import StopSubagent
     from ua_tui.tui.screens.files.viewer import ViewerScreen
-    from ua_tui.tui.screens.knowledge.opening import SessionAccess
+    from ua_tui.tui.screens.knowledge.find import SessionAccess
     from ua_tui.tui.terminal.clipboard import Clipboard
     from ua_tui.tui.widgets.command import Command
 
@@ -456,7 +456,7 @@ class UaTuiApp(BaseApp):
 
     def session_access(self) -> SessionAccess:
         """How sessions are opened: this one by closing what is above its panes."""
-        from ua_tui.tui.screens.knowledge.opening import SessionAccess
+        from ua_tui.tui.screens.knowledge.find import SessionAccess
 
         current = self._session.workspace.path if self._session is not None else None
         read_only = self.session_folder is None

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
     from ua_tui.core.knowledge.place import KnowledgePlace
     from ua_tui.tui.app.controllers.attention import Attention
-    from ua_tui.tui.screens.knowledge.opening import SessionAccess
+    from ua_tui.tui.screens.knowledge.find import SessionAccess
     from ua_tui.tui.screens.team.fleet import FleetScreen
     from ua_tui.tui.terminal.clipboard import Clipboard
 
@@ -254,7 +254,7 @@ class BaseApp(App[str]):
 
     def session_access(self) -> SessionAccess:
         """How sessions are opened from what they found."""
-        from ua_tui.tui.screens.knowledge.opening import SessionAccess
+        from ua_tui.tui.screens.knowledge.find import SessionAccess
 
         return SessionAccess(partial(open_read_only, self))
 

@@ -1,4 +1,4 @@
-"""The file of the knowledge base: its tables, how it is opened, and how documents are prepared and stored.
+"""The file of the knowledge base: its tables, how it is opened, and how documents are cut and stored.
 
-Start with `store`; `database` opens the file and `schema` has its tables. `search` reads what is written here.
+Start with `store`; `database` has the tables and opens the file. `search` reads what is written here.
 """

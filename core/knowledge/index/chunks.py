@@ -1,15 +1,25 @@
-"""Cuts a text into chunks of 150 to 250 words, at headings and paragraphs where possible.
+"""Cuts a text into chunks of 150 to 250 words, at headings and paragraphs where possible, and makes its hash.
 
 The text may have any size and shape: it is read in pieces of some kilobytes, so that no step blocks other threads.
 """
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Iterator
+from typing import NamedTuple
 
-from ua_tui.core.knowledge.records import Chunk
 from ua_tui.core.knowledge.search.tokens import UNSPACED, indexed
+
+
+class Chunk(NamedTuple):
+    """A passage of a document: `text` is `document.text[start:end]`."""
+
+    start: int
+    end: int
+    text: str
+
 
 LEAST, MOST = 150, 250
 """Words of a chunk; the last one, and the last one before a heading, may be shorter."""
@@ -91,3 +101,22 @@ def _last_space(text: str, start: int, end: int) -> int:
     """Where to cut what is too long: before the last space, or at its end if it has none."""
     place = max(text.rfind(" ", start + 1, end), text.rfind("\n", start + 1, end))
     return place if place > 0 else end
+
+
+def storable(text: str) -> str:
+    """A text as the database can hold it; its length does not change."""
+    text = text.replace("\0", "?")
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()
+
+
+def body_hash(text: str) -> tuple[bytes, int]:
+    """Return the hash by which equal texts are found, without regard to white space, and the number of words."""
+    found, count = hashlib.sha256(), 0
+    for at in range(0, len(text), 4 * _PIECE):
+        if words := text[at : at + 4 * _PIECE].split():
+            # Whether the first word began in the piece before.
+            goes_on = at > 0 and not (text[at - 1].isspace() or text[at].isspace())
+            space = "" if goes_on or not count else " "
+            found.update(f"{space}{' '.join(words)}".encode("utf-8", "surrogatepass"))
+            count += len(words) - goes_on
+    return found.digest()[:16], count

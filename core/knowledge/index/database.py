@@ -1,4 +1,7 @@
-"""Opens the file of the knowledge base: for one writer at a time, and for any number of readers beside it."""
+"""Makes the tables of the file, and opens it: for one writer at a time, and any number of readers beside it.
+
+`docs/knowledge.md` describes the tables for other programs.
+"""
 
 from __future__ import annotations
 
@@ -11,14 +14,104 @@ from pathlib import Path
 from secrets import token_hex
 
 from ua_tui.core.errors import KnowledgeError
-from ua_tui.core.knowledge.index.schema import APPLICATION, STATEMENTS, VERSION
 from ua_tui.core.knowledge.place import FILE
-from ua_tui.core.knowledge.search.tokens import indexed
+from ua_tui.core.knowledge.search.tokens import TOKENIZER, UNSPACED, indexed
 from ua_tui.core.storage import sqlite
 from ua_tui.core.storage.ownership import is_sealed, not_own, seal
 from ua_tui.core.storage.sqlite import DAMAGED, file_advice, identity, opening, primary_code, transaction
 from ua_tui.core.text import clean_line
 
+APPLICATION = 0x75614B42
+"""The `application_id` of the file, which tells it from databases of other programs: "uaKB"."""
+VERSION = 5
+"""The version of the tables, in `user_version`; a later one is opened read-only, an earlier one made again."""
+
+
+def _indexed(column: str) -> str:
+    # As many bytes as characters: it is ASCII, and need not be searched, which would take as long as to index it.
+    is_ascii = f"length(CAST({column} AS BLOB)) = length({column})"
+    has_unspaced = f"{column} GLOB '*[{UNSPACED}]*'"
+    return f"iif({is_ascii}, {column}, iif({has_unspaced}, indexed({column}), {column}))"
+
+
+_PASSAGE = f"""CREATE VIEW passage AS
+    SELECT chunk.id AS id, {_indexed("document.title")} AS title, {_indexed("chunk.text")} AS text,
+        {_indexed("document.context")} AS context
+    FROM chunk JOIN document ON document.id = chunk.document"""  # noqa: S608 -- made of constants
+
+# The full-text index reads its texts through a view, so that the title of a document is stored once. It has no index of
+# prefixes, which would double its size and save little: most of such a query's time goes to ranking its many hits.
+# The id of a document is not used a second time: a program that still adds chunks to a document that another program
+# replaced gets an error.
+# Only texts with characters that are words call the function: the others are indexed without Python.
+_SCHEMA = f"""
+CREATE TABLE session(
+    id INTEGER PRIMARY KEY,
+    folder TEXT NOT NULL UNIQUE,
+    title TEXT NOT NULL DEFAULT '',
+    demo INTEGER NOT NULL DEFAULT 0,
+    seq INTEGER NOT NULL DEFAULT 0,
+    place INTEGER NOT NULL DEFAULT 0
+) STRICT;
+
+CREATE TABLE call(
+    id INTEGER PRIMARY KEY,
+    session INTEGER NOT NULL REFERENCES session ON DELETE CASCADE,
+    tool_use_id TEXT NOT NULL,
+    tool TEXT NOT NULL,
+    slug TEXT NOT NULL DEFAULT '',
+    UNIQUE(session, tool_use_id)
+) STRICT;
+
+CREATE TABLE document(
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    kind TEXT NOT NULL,
+    session INTEGER NOT NULL REFERENCES session ON DELETE CASCADE,
+    call INTEGER REFERENCES call ON DELETE SET NULL,
+    url TEXT NOT NULL DEFAULT '',
+    site TEXT NOT NULL DEFAULT '',
+    hash BLOB NOT NULL,
+    words INTEGER NOT NULL,
+    path TEXT NOT NULL DEFAULT '',
+    part INTEGER NOT NULL DEFAULT 0,
+    title TEXT NOT NULL DEFAULT '',
+    context TEXT NOT NULL DEFAULT '',
+    author TEXT NOT NULL DEFAULT '',
+    date TEXT NOT NULL DEFAULT '',
+    made_at REAL NOT NULL,
+    trust TEXT NOT NULL,
+    partial INTEGER NOT NULL DEFAULT 0,
+    UNIQUE(session, path, part)
+) STRICT;
+CREATE INDEX document_of_call ON document(call);
+CREATE INDEX document_of_url ON document(url) WHERE kind = 'article';
+CREATE INDEX document_made_at ON document(made_at);
+
+CREATE TABLE chunk(
+    id INTEGER PRIMARY KEY,
+    document INTEGER NOT NULL REFERENCES document ON DELETE CASCADE,
+    start INTEGER NOT NULL,
+    "end" INTEGER NOT NULL,
+    text TEXT NOT NULL
+) STRICT;
+CREATE INDEX chunk_of_document ON chunk(document);
+
+CREATE TABLE vector(
+    chunk INTEGER PRIMARY KEY REFERENCES chunk ON DELETE CASCADE,
+    model TEXT NOT NULL,
+    data BLOB NOT NULL
+) STRICT;
+
+{_PASSAGE};
+
+CREATE VIRTUAL TABLE chunk_fts USING fts5(
+    title, text, context, content='passage', content_rowid='id',
+    tokenize='{TOKENIZER}'
+);
+CREATE VIRTUAL TABLE chunk_terms USING fts5vocab(chunk_fts, row);
+"""
+STATEMENTS = tuple(filter(str.strip, _SCHEMA.split(";\n")))
+"""The statements that make the tables; there are no triggers, and only one view."""
 _KIND = "knowledge"
 """The kind of file, for its seal."""
 _MARK = "CREATE TABLE IF NOT EXISTS mark(id TEXT NOT NULL, seal TEXT NOT NULL)"
@@ -115,7 +208,7 @@ def remove_damaged(
     path: Path, connection: sqlite3.Connection, opened: tuple[int, int] | None, error: sqlite3.Error
 ) -> KnowledgeError:
     """Close a connection that met damage and set its file aside, unless another program did; returns what to raise."""
-    sqlite.close(path, connection, opened)
+    sqlite.close(path, connection)
     with reporting(path, "set aside"), opening(path):
         if opened is None or identity(path) != opened:
             return KnowledgeError(f"the knowledge base {_shown(path)} was damaged, and is made again")
@@ -180,6 +273,7 @@ def connect(path: Path, mode: str) -> sqlite3.Connection:
 
 def _add_functions(connection: sqlite3.Connection) -> None:
     connection.create_function("indexed", 1, indexed, deterministic=True)
+    connection.create_function("of_hex", 1, bytes.fromhex, deterministic=True)
 
 
 def _make_tables(connection: sqlite3.Connection, path: Path) -> None:
@@ -187,6 +281,10 @@ def _make_tables(connection: sqlite3.Connection, path: Path) -> None:
     connection.execute(f"PRAGMA page_size = {_PAGE}")
     sqlite.configure(connection, path)
     if version_in(connection):
+        if connection.execute("SELECT 1 FROM chunk_fts_config WHERE k = 'automerge' AND v = 0").fetchone():
+            # What made it again has ended, or was killed.
+            with transaction(connection):
+                connection.execute("INSERT INTO chunk_fts(chunk_fts, rank) VALUES ('automerge', 4)")
         return
     with transaction(connection):
         # Another program may have done it meanwhile.

@@ -13,7 +13,10 @@ from typing import Any
 import msgspec
 
 from ua_tui.core.errors import KnowledgeError
+from ua_tui.core.knowledge.forgotten import ForgottenFile
+from ua_tui.core.knowledge.index.chunks import Chunk
 from ua_tui.core.knowledge.index.database import (
+    VERSION,
     explain,
     is_own,
     open_reader,
@@ -21,18 +24,9 @@ from ua_tui.core.knowledge.index.database import (
     remove_damaged,
     version_in,
 )
-from ua_tui.core.knowledge.index.preparing import Prepared
-from ua_tui.core.knowledge.index.schema import VERSION
-from ua_tui.core.knowledge.index.store import KnowledgeStore, Overtaken, read_statements
-from ua_tui.core.knowledge.records import Chunk, Cursor
-from ua_tui.core.knowledge.removal.forgotten import ForgottenFile
-from ua_tui.core.knowledge.search.candidates import (
-    MOST_CANDIDATES,
-    Ask,
-    Deadline,
-    Found,
-    Term,
-)
+from ua_tui.core.knowledge.index.store import KnowledgeStore, Overtaken, Prepared, read_statements
+from ua_tui.core.knowledge.records import Cursor
+from ua_tui.core.knowledge.search.candidates import MOST_CANDIDATES, Ask, Deadline, Found, Term
 from ua_tui.core.knowledge.search.tokens import expression
 from ua_tui.core.storage import sqlite
 from ua_tui.core.storage.ownership import not_own
@@ -88,7 +82,7 @@ class SqliteStore(KnowledgeStore):
             if self._is_read_only:
                 self._opened.close()
             else:
-                sqlite.close(self.path, self._opened, self._identity)
+                sqlite.close(self.path, self._opened)
         self._opened = self._identity = None
 
     @property
@@ -227,15 +221,6 @@ class SqliteStore(KnowledgeStore):
         if not found or Cursor(*found[0][1:]) != before:
             raise Overtaken
         return int(found[0][0])
-
-    def _put_documents(self, session: int, documents: Sequence[Prepared]) -> list[int]:
-        return [
-            self.rows(
-                "put_document", session=session, site=each.site, hash=each.digest, words=each.words,
-                **msgspec.structs.asdict(each.document),
-            )[0][0]
-            for each in documents
-        ]  # fmt: skip
 
     def _put_chunks(self, chunks: Sequence[tuple[int, Prepared, Chunk]]) -> None:
         ((last,),) = self.rows("last_chunk")

@@ -10,26 +10,31 @@ import re
 import time
 import tomllib
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
+from urllib.parse import urlsplit
 
 import msgspec
 
-from ua_tui.core.knowledge.index.preparing import Prepared, prepared_groups, storable
+from ua_tui.core.knowledge.forgotten import ForgottenEntry, Tombstones
+from ua_tui.core.knowledge.index.chunks import Chunk, body_hash, split_chunks, storable
 from ua_tui.core.knowledge.place import KnowledgePlace
-from ua_tui.core.knowledge.records import Batch, Chunk, Cursor, FoundDocument, Hit
-from ua_tui.core.knowledge.removal.forgotten import Forgotten, ForgottenEntry
+from ua_tui.core.knowledge.records import Batch, Cursor, FoundDocument, Hit, KnowledgeDocument
 from ua_tui.core.knowledge.search.candidates import MOST_CANDIDATES, Ask, Deadline, Filters, Found, Term
+from ua_tui.core.net.urls import canonical_url
 from ua_tui.core.storage.sqlite import PAUSE_SECONDS
 
 _ROWS = 200
 """Chunks that are stored by one statement, during which other threads run."""
 _DOCUMENTS = 200
 """Documents that are removed at once."""
+_GROUP = 200_000
+"""Characters of the documents that are prepared and stored together."""
 _LARGEST = (1 << 63) - 1
 """The largest number of a document, and the largest of all in SQLite."""
 _MOST_SPACE = 10_000
@@ -43,12 +48,16 @@ class Overtaken(Exception):
     """Another program moved the cursor of the session, or removed it."""
 
 
-class Passage(msgspec.Struct, frozen=True):
-    """A passage without a vector: its number, its document's title, and its text."""
+class Prepared(NamedTuple):
+    """The row of a document without its number, and its chunks, of which there is at least one."""
 
-    chunk: int
-    title: str
-    text: str
+    row: dict[str, Any]
+    chunks: Sequence[Chunk]
+
+    @property
+    def place(self) -> tuple[str, int]:
+        """Where it is in its session: the file, and the number in the file."""
+        return self.row["path"], self.row["part"]
 
 
 class KnowledgeStore(ABC):
@@ -141,7 +150,7 @@ class KnowledgeStore(ABC):
         """Raise a `KnowledgeError` for every error of the database in the block; `action` as in "cannot be read"."""
 
     @abstractmethod
-    def _forgotten_of(self, folder: str = "") -> Forgotten:
+    def _forgotten_of(self, folder: str = "") -> Tombstones:
         """The list of what was forgotten that holds for a session, or for everything that is removed here."""
 
     @abstractmethod
@@ -161,10 +170,6 @@ class KnowledgeStore(ABC):
         Raises:
             Overtaken: its cursor is not `before`, or it is not there.
         """
-
-    @abstractmethod
-    def _put_documents(self, session: int, documents: Sequence[Prepared]) -> list[int]:
-        """Add documents without their chunks; returns their numbers, of which none was used before."""
 
     @abstractmethod
     def _put_chunks(self, chunks: Sequence[tuple[int, Prepared, Chunk]]) -> None:
@@ -324,7 +329,7 @@ class KnowledgeStore(ABC):
         """
         with self._reporting("written"):
             into = _Target(folder, before, self._forgotten_of(folder))
-            prepared = prepared_groups(batch.documents)
+            prepared = _prepared_groups(batch.documents)
             work = self._started(into, batch)
             group: Sequence[Prepared] | None = next(prepared, ())
             try:
@@ -351,7 +356,7 @@ class KnowledgeStore(ABC):
         """Remove what was put on the list since the last time; returns whether no byte of it is left in the file."""
         with self._reporting("written"):
             self._forgotten_of().refresh()
-            pending = self._forgotten_of().tombstones.pending
+            pending = self._forgotten_of().pending
             if pending:
                 self._remove_forgotten()
                 if not self._scrub():
@@ -360,6 +365,11 @@ class KnowledgeStore(ABC):
                 self._forgotten_of().append(ForgottenEntry(id=entry.id, done=True))
         return True
 
+    def begin_rebuild(self) -> None:
+        """Store more quickly until the store is closed, where a database can: much is going to be stored."""
+        with self._reporting("written"):
+            self.rows("begin_rebuild")
+
     def compact(self) -> None:
         """Leave no free space in the file; other programs wait meanwhile, as when something is forgotten."""
         with self._reporting("written"):
@@ -367,16 +377,18 @@ class KnowledgeStore(ABC):
 
     # -- vectors
 
-    def passages_without(self, model: str, *, limit: int) -> list[Passage]:
-        """Find passages without a vector of the model, those of the newest documents first."""
+    def passages_without(self, model: str, *, limit: int) -> list[tuple[int, str, str]]:
+        """Number, title and text of passages without a vector of the model, those of the newest documents first."""
         with self._reporting("read"):
-            return [Passage(*row) for row in self.rows("passages_without", model=model, limit=limit)]
+            return self.rows("passages_without", model=model, limit=limit)
 
-    def put_vectors(self, model: str, passages: Sequence[Passage], vectors: Sequence[bytes]) -> None:
+    def put_vectors(
+        self, model: str, passages: Sequence[tuple[int, str, str]], vectors: Sequence[bytes]
+    ) -> None:
         """Store the vectors of passages; those that were removed or replaced meanwhile are left out."""
         with self._reporting("written"), self._transaction():
-            for each, vector in zip(passages, vectors, strict=True):
-                self.rows("put_vector", model=model, vector=vector, chunk=each.chunk, text=each.text)
+            for (chunk, _, text), vector in zip(passages, vectors, strict=True):
+                self.rows("put_vector", model=model, vector=vector, chunk=chunk, text=text)
 
     # -- what is done in transactions: each of these may be ended after a `yield`
 
@@ -395,7 +407,7 @@ class KnowledgeStore(ABC):
 
     def _started(self, into: _Target, batch: Batch) -> Iterator[None]:
         """Store what is known of the session and of calls, and remove the documents of files."""
-        known = into.forgotten.tombstones
+        known = into.forgotten
         if known.has_session(into.folder):
             return
         if batch.facts is not None:
@@ -415,7 +427,9 @@ class KnowledgeStore(ABC):
         if documents:
             places = [each.place for each in documents]
             yield from self._removed("documents_at", session=into.number, places=places)
-            numbers = self._put_documents(into.number, documents)
+            numbers = [number for (number,) in self.rows("new_numbers", count=len(documents))]
+            new = [each.row | {"id": number} for number, each in zip(numbers, documents, strict=True)]
+            self.rows("put_documents", session=into.number, rows=new)
             chunks = (
                 (number, each, chunk)
                 for number, each in zip(numbers, documents, strict=True)
@@ -444,8 +458,8 @@ class KnowledgeStore(ABC):
 
     def _remove_forgotten(self) -> None:
         """Remove everything on the list."""
-        known = self._forgotten_of().tombstones
-        found = [number for number, *place in self.rows("all_documents") if known.has_document(*place)]
+        known = self._forgotten_of()
+        found = [number for number, *which in self.rows("all_documents") if known.has_document(*which)]
         for at in range(0, len(found), _DOCUMENTS):
             self._run(self._removed("documents_among", ids=found[at : at + _DOCUMENTS]))
         gone = [folder for folder in self.cursors() if known.has_session(folder)]
@@ -462,13 +476,54 @@ class _Target:
 
     folder: str
     before: Cursor
-    forgotten: Forgotten
+    forgotten: Tombstones
     number: int = 0
 
     def has_forgotten(self, each: Prepared) -> bool:
         """Whether a document is on the list."""
-        url = each.document.url
-        return self.forgotten.tombstones.has_document(self.folder, *each.place, url, each.digest)
+        return self.forgotten.has_document(
+            self.folder, *each.place, each.row["url"], bytes.fromhex(each.row["hash"])
+        )
+
+
+def _prepared_groups(documents: Iterable[KnowledgeDocument]) -> Iterator[list[Prepared]]:
+    """Compute what can be computed of documents outside of transactions; each group is stored in one of them."""
+    group: list[Prepared] = []
+    size = 0
+    for document in documents:
+        group.append(_prepared(document))
+        size += len(document.text) + 500
+        if size > _GROUP:
+            yield group
+            group, size = [], 0
+    if group:
+        yield group
+
+
+def _prepared(document: KnowledgeDocument) -> Prepared:
+    # A document without a text is found by its title.
+    chunks = [*split_chunks(document.text)] or [Chunk(0, 0, "")]
+    digest, words = body_hash(document.text)
+    row = msgspec.structs.asdict(document)
+    del row["text"]
+    url, site = _address(document.url)
+    row |= {"url": url, "site": site, "hash": digest.hex(), "words": words}
+    for name in ("path", "title", "context", "author", "date"):
+        row[name] = storable(row[name])
+    row["tool_use_id"] = document.tool_use_id and storable(document.tool_use_id)
+    return Prepared(row, [chunk._replace(text=storable(chunk.text)) for chunk in chunks])
+
+
+@lru_cache(maxsize=1_000)
+def _address(url: str) -> tuple[str, str]:
+    """An address as it is stored, and its host; a session names most of its addresses several times."""
+    if not url:
+        return "", ""
+    key = storable(canonical_url(url))
+    try:
+        return key, urlsplit(key).hostname or ""
+    except ValueError:
+        return key, ""
 
 
 def read_statements(file: str) -> Mapping[str, Any]:

@@ -1,5 +1,4 @@
 """The knowledge base of a team, in the tables `k_…` of its PostgreSQL database: what differs from a file.
 
-`store` is the `KnowledgeStore`, over a `connection` that is made again when it is lost. Only
-`ua_tui.core.knowledge.access` opens it, and only for an address: everything here needs `psycopg`.
+Only `ua_tui.core.knowledge.access` opens it, and only for an address: everything here needs `psycopg`.
 """

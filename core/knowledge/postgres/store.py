@@ -9,28 +9,38 @@ and dictionaries are never used, so that both find the same.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+import threading
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from itertools import accumulate
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
+from weakref import WeakKeyDictionary
 
 import msgspec
 import psycopg
 from psycopg.pq import TransactionStatus
+from psycopg.rows import TupleRow
 from psycopg.types.json import Jsonb
 
-from ua_tui.core.errors import KnowledgeError
-from ua_tui.core.knowledge.index.preparing import Prepared
-from ua_tui.core.knowledge.index.store import KnowledgeStore, Overtaken, read_statements
+from ua_tui.core.errors import KnowledgeError, TeamError
+from ua_tui.core.knowledge.forgotten import ForgottenEntry, Tombstones
+from ua_tui.core.knowledge.index.chunks import Chunk
+from ua_tui.core.knowledge.index.store import KnowledgeStore, Overtaken, Prepared, read_statements
 from ua_tui.core.knowledge.place import Origin
-from ua_tui.core.knowledge.postgres.connection import Connection, Link, cancelled_when, reporting, run
-from ua_tui.core.knowledge.records import Chunk, Cursor
-from ua_tui.core.knowledge.removal.forgotten import ForgottenEntry, Tombstones
+from ua_tui.core.knowledge.records import Cursor
 from ua_tui.core.knowledge.search.candidates import Ask, Deadline, Filters, Found, Term
 from ua_tui.core.knowledge.search.tokens import Tokenizer
 from ua_tui.core.postgres.address import Address
+from ua_tui.core.postgres.connection import connect
+from ua_tui.core.postgres.problems import describe, is_temporary
+from ua_tui.core.postgres.schema import VERSION_QUERY, check_version
 
+Connection = psycopg.Connection[TupleRow]
+T = TypeVar("T")
+
+_readers: WeakKeyDictionary[Connection, str] = WeakKeyDictionary()
+"""For whom the shared connections read."""
 _LONG_SECONDS = 0.1
 """A search that may take longer is cancelled when nobody waits for it."""
 _GRACE_SECONDS = 0.02
@@ -53,6 +63,8 @@ _VACUUM = b"VACUUM (ANALYZE) k_document, k_chunk, k_call, k_vector, k_session"
 class PostgresStore(KnowledgeStore):
     """A `KnowledgeStore` of a database; the next call connects again if the connection was lost.
 
+    If the program shares its connections, one of them is borrowed while something is read or written.
+
     Args:
         address: the database of the team.
         origins: the sessions of the team that are on this machine, by their names; others are not of the team.
@@ -67,7 +79,7 @@ class PostgresStore(KnowledgeStore):
     ) -> None:
         self.path = address
         self._origins = origins or {}
-        self._link = Link(address)
+        self._db: Connection | None = None
         self._tokenizer = Tokenizer()
         self._forgotten: dict[str | None, ForgottenRows] = {}
         self._writing: Connection | None = None
@@ -84,21 +96,80 @@ class PostgresStore(KnowledgeStore):
         """Run a statement; outside of a transaction once more if the connection was lost."""
 
         def answer(db: Connection) -> tuple[list[str], list[tuple[Any, ...]]]:
-            cursor = run(db, statement, values)
+            cursor = _run(db, statement, values)
             columns = [column.name for column in cursor.description or ()]
             return columns, cursor.fetchall() if columns else []
 
-        return self._link.read(answer) if self._writing is None else answer(self._writing)
+        return self._read(answer) if self._writing is None else answer(self._writing)
 
     def rows(self, name: str, where: Filters = (), **values: object) -> list[Any]:
         """Run one of the statements; `team` is the session of the team that has the folder."""
         origin = self._origins.get(str(values.get("folder", "")))
-        return super().rows(name, where, team=None if origin is None else origin.id, **values)
+        of_session = {"team": origin and origin.id, "owner": self._owner, "shared": self._shared}
+        return super().rows(name, where, **(of_session | values))
 
     def close(self) -> None:
         """Close the connection."""
-        self._link.close()
+        self._disconnect()
         self._tokenizer.close()
+
+    def _disconnect(self) -> None:
+        db, self._db = self._db, None
+        if db is not None:
+            with suppress(psycopg.Error):
+                db.close()
+
+    @contextmanager
+    def using(self) -> Iterator[Connection]:
+        """A connection, in autocommit mode."""
+        shared = self.path.connections
+        if shared is None or self._db is not None:
+            yield self._connected()
+            return
+        with self._reporting("used"), shared.threads.connection() as db:
+            # Each use of a shared connection comes by here: it has the reader of the last one.
+            if _readers.get(db) != self.path.reader:
+                db.execute("SELECT set_config('ua_tui.reader', %s, false)", (self.path.reader,))
+                _readers[db] = self.path.reader
+            self._db = db
+            try:
+                yield db
+            finally:
+                self._db = None
+
+    def _connected(self) -> Connection:
+        """The connection of this store, which is made when it is first needed, or again when it was lost."""
+        if self._is_lost:
+            self._disconnect()
+            with self._reporting("used"):
+                db = connect(self.path)
+                try:
+                    row = db.execute(VERSION_QUERY.encode()).fetchone()
+                    check_version(None if row is None else row[0], self.path)
+                except BaseException:
+                    db.close()
+                    raise
+            self._db = db
+        assert self._db is not None
+        return self._db
+
+    @property
+    def _is_lost(self) -> bool:
+        return self._db is None or self._db.broken or self._db.closed
+
+    def _read(self, work: Callable[[Connection], T]) -> T:
+        """Read something; once more over a new connection if the old one was lost, as by a restart of the server."""
+        was_open = self._db is not None
+        with self._reporting("read"):
+            try:
+                with self.using() as db:
+                    return work(db)
+            except psycopg.Error as error:
+                if not was_open or not is_temporary(error) or not self._is_lost:
+                    raise
+            self._disconnect()
+            with self.using() as db:
+                return work(db)
 
     # -- reading
 
@@ -171,11 +242,11 @@ class PostgresStore(KnowledgeStore):
         def read(db: Connection) -> list[Found]:
             with ExitStack() as stack:
                 if deadline.seconds > _LONG_SECONDS:
-                    stack.enter_context(cancelled_when(deadline.is_over, db))
+                    stack.enter_context(_cancelled_when(deadline.is_over, db))
                 stack.enter_context(db.transaction())
                 stack.enter_context(db.pipeline())
                 db.execute("SELECT set_config('statement_timeout', %s, true)", (milliseconds,))
-                cursor = run(db, passages, values)
+                cursor = _run(db, passages, values)
             return self.found([column.name for column in cursor.description or ()], cursor.fetchall())
 
         def read_in_time(db: Connection) -> list[Found] | None:
@@ -188,12 +259,18 @@ class PostgresStore(KnowledgeStore):
                     # What was cancelled was the end of the transaction.
                     db.rollback()
 
-        return self._link.read(read_in_time)
+        return self._read(read_in_time)
 
     # -- writing
 
-    def _reporting(self, action: str) -> AbstractContextManager[None]:
-        return reporting(self.path)
+    @contextmanager
+    def _reporting(self, action: str) -> Iterator[None]:
+        try:
+            yield
+        except psycopg.Error as error:
+            raise KnowledgeError(f"the knowledge base {self.path}: {describe(error)}") from error
+        except TeamError as error:
+            raise KnowledgeError(f"the knowledge base cannot be used: {error}") from error
 
     def _forgotten_of(self, folder: str = "") -> ForgottenRows:
         """The list of what was forgotten that holds for a session, which depends on whose it is."""
@@ -204,7 +281,7 @@ class PostgresStore(KnowledgeStore):
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
-        with self._link.using() as db:
+        with self.using() as db:
             self._writing = db
             try:
                 with db.transaction():
@@ -237,18 +314,8 @@ class PostgresStore(KnowledgeStore):
             self.rows("name_session", folder=folder, session=number)
         return int(number)
 
-    def _put_documents(self, session: int, documents: Sequence[Prepared]) -> list[int]:
-        numbers = [number for (number,) in self.rows("new_numbers", count=len(documents))]
-        rows = [
-            msgspec.to_builtins(each.document)
-            | {"id": number, "site": each.site, "hash": each.digest.hex(), "words": each.words}
-            for number, each in zip(numbers, documents, strict=True)
-        ]
-        self.rows("put_documents", session=session, rows=Jsonb(rows), owner=self._owner, shared=self._shared)
-        return numbers
-
     def _put_chunks(self, chunks: Sequence[tuple[int, Prepared, Chunk]]) -> None:
-        fields = [(each.document.title, chunk.text, each.document.context) for _, each, chunk in chunks]
+        fields = [(each.row["title"], chunk.text, each.row["context"]) for _, each, chunk in chunks]
         vectors, lengths = zip(*self._vectors_of(fields), strict=True)
         self.rows(
             "put_chunks",
@@ -258,7 +325,6 @@ class PostgresStore(KnowledgeStore):
             texts=[chunk.text for *_, chunk in chunks],
             vectors=[*vectors],
             lengths=[*lengths],
-            shared=self._shared,
         )
 
     def _vectors_of(self, fields: Sequence[tuple[str, str, str]]) -> Iterator[tuple[str, int]]:
@@ -281,7 +347,7 @@ class PostgresStore(KnowledgeStore):
 
     def _scrub(self) -> bool:
         """Have the server reuse the space of removed rows; only the owner of the tables may do that."""
-        with suppress(psycopg.errors.InsufficientPrivilege), self._link.using() as db:
+        with suppress(psycopg.errors.InsufficientPrivilege), self.using() as db:
             if db.execute("SELECT is_worker()").fetchone() == (True,):
                 db.execute(_VACUUM)
         return True
@@ -292,10 +358,10 @@ class PostgresStore(KnowledgeStore):
         if (owner, origin.shared) != (self._owner, self._shared):
             self._owner, self._shared = owner, origin.shared
             for name in ("share_session", "share_documents", "share_chunks"):
-                self.rows(name, session=number, owner=owner, shared=origin.shared)
+                self.rows(name, session=number)
 
 
-class ForgottenRows:
+class ForgottenRows(Tombstones):
     """The tombstones that hold for what is a role's: those of what it forgot itself, and of what workers did.
 
     A worker, which sees what all forgot, must not apply that to what is another's: `owner` is the role whose documents
@@ -303,18 +369,17 @@ class ForgottenRows:
     """
 
     def __init__(self, store: PostgresStore, owner: str | None) -> None:
-        self.tombstones = Tombstones()
+        super().__init__()
         self._store = store
         self._owner = owner
         self._last = 0
 
-    def refresh(self) -> bool:
-        """Read what was added; returns whether there was anything."""
+    def refresh(self) -> None:
+        """Read what was added."""
         rows = self._store.rows("forgotten", last=self._last, owner=self._owner)
         for number, entry, is_own in rows:
             self._last = number
-            self.tombstones.add(entry.encode(), is_own=is_own)
-        return bool(rows)
+            self.add(entry.encode(), is_own=is_own)
 
     def append(self, entry: ForgottenEntry) -> None:
         """Add an entry."""
@@ -332,3 +397,35 @@ def _foreign(folder: str) -> KnowledgeError:
     return KnowledgeError(
         f"the session {folder} is that of another role in the knowledge base: connect as that role"
     )
+
+
+def _run(db: Connection, statement: str, values: Mapping[str, object]) -> psycopg.Cursor[TupleRow]:
+    """Run a statement; a list of tuples or of objects is given as JSON."""
+    given = {
+        name: Jsonb(value)
+        if isinstance(value, list) and value and isinstance(value[0], (tuple, dict))
+        else value
+        for name, value in values.items()
+    }
+    return db.execute(statement.encode(), given)
+
+
+@contextmanager
+def _cancelled_when(stopped: Callable[[], bool], db: Connection, every: float = 0.02) -> Iterator[None]:
+    """Cancel the statement that runs in the block once `stopped` returns True."""
+    over = threading.Event()
+
+    def watch() -> None:
+        while not over.wait(every):
+            if stopped():
+                with suppress(psycopg.Error):
+                    db.cancel_safe(timeout=1.0)
+                return
+
+    watcher = threading.Thread(target=watch, name="knowledge-cancel", daemon=True)
+    watcher.start()
+    try:
+        yield
+    finally:
+        over.set()
+        watcher.join()

@@ -1,4 +1,4 @@
 """Answers queries of the knowledge base: the language of queries, what matches, its order, and passages with marks.
 
-Start with `search`; `query` reads what was typed, and a `database` gives the passages, which `ranking` orders.
+Start with `search`; `query` reads what was typed, and the store gives the passages, which `ranking` orders.
 """

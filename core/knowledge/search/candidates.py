@@ -72,7 +72,7 @@ class Ask(msgspec.Struct, frozen=True, kw_only=True):
     total: int = 0
 
 
-class Found(msgspec.Struct, frozen=True, kw_only=True):
+class Found(msgspec.Struct, kw_only=True, eq=False):
     """A passage of the index.
 
     Attributes:
@@ -82,6 +82,8 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
         context: the words that led to the document.
         body: what equal texts have in common, such as their hash; None for a document without words.
         hit: everything of the document that does not depend on the query.
+        score: the rank that it was given; a higher one is better.
+        full: whether it has all words of the query.
     """
 
     chunk: int
@@ -90,6 +92,8 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
     context: str
     body: bytes | None
     hit: Hit
+    score: float = 0.0
+    full: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,6 @@ import msgspec
 
 from ua_tui.core.knowledge.records import Hit
 from ua_tui.core.knowledge.search.candidates import Found
-from ua_tui.core.knowledge.search.ranking import Ranked
 from ua_tui.core.knowledge.search.tokens import indexed
 from ua_tui.core.text import clean_line
 
@@ -40,32 +39,30 @@ class Page(msgspec.Struct):
     `length` is that of the best passage, in characters.
     """
 
-    versions: list[Ranked]
+    versions: list[Found]
     length: int
     copies: int = 0
 
     @property
-    def first(self) -> Ranked:
+    def first(self) -> Found:
         """What stands for the page: the newest version as it was fetched, if it has what the best one has."""
         best = self.versions[0]
-        pages = [
-            each for each in self.versions if each.found.hit.kind == "article" and each.full >= best.full
-        ]
-        return max(pages, key=lambda each: each.found.hit.made_at, default=best)
+        pages = [each for each in self.versions if each.hit.kind == "article" and each.full >= best.full]
+        return max(pages, key=lambda each: each.hit.made_at, default=best)
 
     def is_copied_by(self, other: Found) -> bool:
         """Whether a passage is nearly equal to the best one, and has the same figures."""
-        best = self.versions[0].found
+        best = self.versions[0]
         return (
             best.body is not None and _has_words_of(best, other, _NEARLY) and _has_same_figures(best, other)
         )
 
     def hit(self, later: Iterable[Found] = ()) -> Hit:
         """The hit of the page, with what other documents say; `later` are newer ones that were not found."""
-        shown = self.first.found
+        shown = self.first
         before = [
-            each.found for each in self.versions
-            if each.found.hit.kind == shown.hit.kind and each.found.hit.made_at < shown.hit.made_at
+            each for each in self.versions
+            if each.hit.kind == shown.hit.kind and each.hit.made_at < shown.hit.made_at
         ]  # fmt: skip
         after = [
             each for each in later if each.hit.url == shown.hit.url and _has_words_of(each, shown, _SAME)
@@ -80,12 +77,12 @@ class Page(msgspec.Struct):
         )
 
 
-def pages_of(ordered: Iterable[Ranked]) -> list[Page]:
+def pages_of(ordered: Iterable[Found]) -> list[Page]:
     """Put the passages of each page together, and of each text; those with the best passage are first."""
     pages: list[Page] = []
     known: dict[object, Page] = {}
     for each in ordered:
-        hit, body = each.found.hit, each.found.body
+        hit, body = each.hit, each.body
         if hit.id in known:
             continue
         address = (hit.url,) if hit.url and hit.kind in ("article", "search_row") else None
@@ -94,23 +91,23 @@ def pages_of(ordered: Iterable[Ranked]) -> list[Page]:
         page = known.get(address) or known.get(text)
         if page is None and text is not None:
             titled = known.get(title)
-            if titled is not None and _has_words_of(each.found, titled.versions[0].found, _SAME):
+            if titled is not None and _has_words_of(each, titled.versions[0], _SAME):
                 page = titled
             elif len(pages) < _COMPARED:
-                length = len(each.found.text)
+                length = len(each.text)
                 # Most texts differ in length: to compare words takes longer.
                 page = next(
                     (
                         page
                         for page in pages
-                        if abs(page.length - length) <= _LONGER * length and page.is_copied_by(each.found)
+                        if abs(page.length - length) <= _LONGER * length and page.is_copied_by(each)
                     ),
                     None,
                 )
         if page is None:
-            page = Page([each], len(each.found.text))
+            page = Page([each], len(each.text))
             pages.append(page)
-        elif address in known or not _has_same_figures(each.found, page.versions[0].found):
+        elif address in known or not _has_same_figures(each, page.versions[0]):
             page.versions.append(each)
         else:
             page.copies += 1

@@ -46,7 +46,7 @@ def figures_near(search: KnowledgeSearch, text: str, *, limit: int = 20, **filte
         KnowledgeError: the knowledge base cannot be read.
     """
     answer = search.passages(text, **filters)
-    passages = [each.found for each in answer.ranked if each.found.hit.kind != "query"]
+    passages = [each for each in answer.ranked if each.hit.kind != "query"]
     with closing(Tokenizer()) as tokenizer:
         matches = Matches(answer.terms.words, tokenizer)
         texts = matches.places([each.text for each in passages])

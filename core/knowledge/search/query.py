@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from ua_tui.core.knowledge.index.preparing import storable
+from ua_tui.core.knowledge.index.chunks import storable
 from ua_tui.core.knowledge.records import KINDS, Kind
 from ua_tui.core.knowledge.search.candidates import Filters
 from ua_tui.core.knowledge.search.dates import AGO, parse_date, time_words

@@ -7,7 +7,6 @@ import operator
 import re
 import unicodedata
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 
 from ua_tui.core.knowledge.search.candidates import Found, Term
@@ -44,18 +43,9 @@ Span = tuple[int, int]
 Places = list[list[Span]]
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
-class Ranked:
-    """A passage with its score; a higher one is better. `full` says whether it has all words of the query."""
-
-    found: Found
-    score: float
-    full: bool = False
-
-
 def rank(
     found: Sequence[Found], terms: Sequence[Term], total: int, tokenizer: Tokenizer, now: float
-) -> list[Ranked]:
+) -> list[Found]:
     """Order passages by BM25 with weights of fields, by words that are near each other, by recency and kind.
 
     `total` is how many passages there are.
@@ -65,30 +55,24 @@ def rank(
     places = matches.places(texts)
     lengths = [text.count(" ") + 1 if text else 0 for text in texts]
     scoring = _Scoring(terms, total, sum(lengths) / len(found) if found else 1.0)
-    ranked = []
     for number, each in enumerate(found):
         fields = slice(3 * number, 3 * number + 3)
-        relevance, full = scoring.relevance(texts[fields], sum(lengths[fields]), places[fields])
-        hit = each.hit
-        recency = math.exp2(-max(now - hit.made_at, 0.0) / HALF_LIFE)
-        score = relevance * (1 + _RECENCY * recency) * _KINDS.get(hit.kind, 1.0)
-        ranked.append(Ranked(found=each, score=score, full=full))
-    return sorted(
-        ranked, key=lambda each: (each.score, each.found.hit.made_at, -each.found.chunk), reverse=True
-    )
+        relevance, each.full = scoring.relevance(texts[fields], sum(lengths[fields]), places[fields])
+        recency = math.exp2(-max(now - each.hit.made_at, 0.0) / HALF_LIFE)
+        each.score = relevance * (1 + _RECENCY * recency) * _KINDS.get(each.hit.kind, 1.0)
+    return sorted(found, key=lambda each: (each.score, each.hit.made_at, -each.chunk), reverse=True)
 
 
-def fused(by_words: Sequence[Ranked], by_meaning: Sequence[Found]) -> list[Ranked]:
+def fused(by_words: Sequence[Found], by_meaning: Sequence[Found]) -> list[Found]:
     """Join two lists by their places: the score becomes the sum of the reciprocals of both."""
-    every = {each.found.chunk: each for each in by_words}
-    for found in by_meaning:
-        every.setdefault(found.chunk, Ranked(found=found, score=0.0))
-    scores = dict.fromkeys(every, 0.0)
-    for places in (by_words, [every[found.chunk] for found in by_meaning]):
+    every = {each.chunk: each for each in by_words}
+    for each in by_words:
+        each.score = 0.0
+    for each in by_meaning:
+        every.setdefault(each.chunk, each)
+    for places in (by_words, by_meaning):
         for place, each in enumerate(places):
-            scores[each.found.chunk] += 1 / (_SMOOTHING + place)
-    for chunk, score in scores.items():
-        every[chunk].score = score
+            every[each.chunk].score += 1 / (_SMOOTHING + place)
     return sorted(every.values(), key=lambda each: -each.score)
 
 

@@ -31,7 +31,7 @@ from ua_tui.core.knowledge.search.copies import Page, pages_of
 from ua_tui.core.knowledge.search.embeddings import Embedder, similarities
 from ua_tui.core.knowledge.search.passages import cut_passage
 from ua_tui.core.knowledge.search.query import SearchQuery, conditions, parse_query, timed
-from ua_tui.core.knowledge.search.ranking import Matches, Ranked, fused, rank
+from ua_tui.core.knowledge.search.ranking import Matches, fused, rank
 from ua_tui.core.knowledge.search.terms import Terms, corrected, make_terms, rarest
 from ua_tui.core.knowledge.search.tokens import Tokenizer
 from ua_tui.core.net.urls import canonical_url
@@ -55,7 +55,7 @@ _FREQUENT = 5_000
 class Passages(NamedTuple):
     """Passages, the best first, with what `Results` says of a search; `terms` are those that were searched."""
 
-    ranked: list[Ranked]
+    ranked: list[Found]
     terms: Terms
     notices: tuple[str, ...]
     partial: bool
@@ -207,9 +207,10 @@ class KnowledgeSearch:
         )
         if not terms.words:
             found, partial = self._database.candidates(ask, deadline)
-            ranked = [Ranked(found=each, score=1.0) for each in found]
-            ranked.sort(key=lambda each: (each.found.hit.made_at, -each.found.chunk), reverse=True)
-            return Passages(ranked, terms, query.notices, partial=partial)
+            for each in found:
+                each.score = 1.0
+            found.sort(key=lambda each: (each.hit.made_at, -each.chunk), reverse=True)
+            return Passages(found, terms, query.notices, partial=partial)
         words, corrections = self._corrected(counted[: len(terms.words)])
         terms = msgspec.structs.replace(terms, words=words)
         ask = msgspec.structs.replace(ask, all_of=tuple(term for term in words if term.phrase))
@@ -260,7 +261,7 @@ class KnowledgeSearch:
 
     def _hits(self, pages: Sequence[Page], terms: Sequence[Term], within: Filters) -> tuple[Hit, ...]:
         """The hits of pages, each with its best passage, and what newer versions of a page say."""
-        chosen = [page.first.found for page in pages]
+        chosen = [page.first for page in pages]
         ids = [found.hit.id for found in chosen if found.hit.kind == "article" and found.hit.url]
         later = self._database.later_versions(ids, within) if ids else []
         places = Matches(terms, self._tokenizer).marks([found.text for found in chosen])
@@ -268,7 +269,7 @@ class KnowledgeSearch:
         for page, found, marked in zip(pages, chosen, places, strict=True):
             offset, passage, marks = cut_passage(found.text, marked)
             facts = {"start": found.start + offset, "passage": passage, "marks": marks}
-            is_full = page.first.full or not terms
+            is_full = found.full or not terms
             hits.append(msgspec.structs.replace(page.hit(later), full=is_full, **facts))
         return tuple(hits)
 

@@ -12,7 +12,7 @@ import msgspec
 
 from ua_tui.core.errors import JournalError, WorkspaceError
 from ua_tui.core.events.types import ArtifactSaved
-from ua_tui.core.knowledge.index.preparing import body_hash
+from ua_tui.core.knowledge.index.chunks import body_hash
 from ua_tui.core.knowledge.place import folder_path, is_here
 from ua_tui.core.records.journal_reader import PastJournal
 from ua_tui.core.storage.workspace import JOURNAL, Workspace

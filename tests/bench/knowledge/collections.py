@@ -18,17 +18,26 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
+from tests.bench.knowledge.team import team_database
 from tests.bench.table import Row
 from ua_tui.core.knowledge.access import open_search, open_store
 from ua_tui.core.knowledge.place import FILE, KnowledgePlace
 from ua_tui.core.knowledge.records import Batch, Cursor, KnowledgeDocument
+from ua_tui.core.knowledge.search.embeddings import Embedder
 from ua_tui.core.postgres.address import Address
 
 VARIABLE = "UA_TUI_COLLECTIONS"
 """The environment variable that names the folder."""
+SERVER = "UA_TUI_EMBEDDINGS"
+"""That which names a server of vectors and its model: URL, a space, and the name."""
 GOALS = {"npl": 0.44, "cisi": 0.34, "cranfield": 0.40}
+MEANING_GOAL = 0.47
+"""That of NPL with vectors."""
+APART = 0.02
+"""How far the two databases may be apart on NPL."""
 FIRST = 10
 _MADE_AT = 1_790_000_000.0
 _FIELD = re.compile(r"^\.([A-Z])[ ]?", re.MULTILINE)
@@ -82,9 +91,11 @@ def store_collection(place: KnowledgePlace, collection: Collection) -> None:
         assert store.apply(collection.name, Cursor(), Batch(after=Cursor(1, 1), documents=documents))
 
 
-def ranked_by_search(place: KnowledgePlace, collection: Collection) -> Mapping[int, list[int]]:
+def ranked_by_search(
+    place: KnowledgePlace, collection: Collection, embedder: Embedder | None = None
+) -> Mapping[int, list[int]]:
     """The first documents that the search finds for each query."""
-    with closing(open_search(place, budget=60)) as search:
+    with closing(open_search(place, budget=60, embedder=embedder)) as search:
         return {
             number: [int(hit.path.removesuffix(".md")) for hit in search.search(text, limit=FIRST).hits]
             for number, text in collection.queries.items()
@@ -133,11 +144,23 @@ def collection_rows(base: Path) -> tuple[list[Row], list[str]]:
     named = os.environ.get(VARIABLE, "")
     if not named:
         return [], [f"the public collections are not measured: {VARIABLE} names no folder"]
-    rows = []
+    rows, details = [], []
     for collection in read_collections(Path(named)):
         place = base / collection.name / FILE
         store_collection(place, collection)
         ranked = ranked_by_search(place, collection)
+        if collection.name == "npl":
+            rows.append(_row_of_meaning(place, collection))
+            with team_database(partial(store_collection, collection=collection)) as address:
+                if address is None:
+                    details.append("npl on PostgreSQL: it is not installed here")
+                else:
+                    other = quality(collection, ranked_by_search(address, collection))
+                    apart = abs(quality(collection, ranked) - other)
+                    shown = f"nDCG@10 on PostgreSQL {other:.3f}"
+                    rows.append(
+                        Row("knowledge: how far PostgreSQL is from SQLite on npl", apart, "", APART, shown)
+                    )
         halves = ", ".join(f"{half} {quality(collection, ranked, half):.3f}" for half in ("odd", "even"))
         plain = quality(collection, ranked_by_index(collection))
         rows.append(
@@ -149,7 +172,21 @@ def collection_rows(base: Path) -> tuple[list[Row], list[str]]:
                 f"{len(collection.half('all'))} queries: {halves}; a plain index loses {1 - plain:.3f}",
             )
         )
-    return rows, []
+    return rows, details
+
+
+def _row_of_meaning(place: KnowledgePlace, collection: Collection) -> Row:
+    """The same with vectors of the server that the environment names; unknown without one."""
+    what, bound = "knowledge: what npl loses of nDCG@10 with vectors", 1 - MEANING_GOAL
+    url, _, model = os.environ.get(SERVER, "").partition(" ")
+    if not url:
+        return Row(what, None, "", bound, f"unknown: {SERVER} names no server of vectors")
+    embedder = Embedder(url, model)
+    with open_store(place) as store:
+        while missing := store.passages_without(model, limit=64):
+            store.put_vectors(model, missing, embedder.embed([text for _, _, text in missing]))
+    loses = 1 - quality(collection, ranked_by_search(place, collection, embedder))
+    return Row(what, loses, "", bound, f"vectors of {model}")
 
 
 def _npl(folder: Path) -> Collection:

@@ -8,9 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tests.bench.knowledge.prose import Prose
-from ua_tui.core.knowledge.index.chunks import split_chunks
+from ua_tui.core.knowledge.index.chunks import body_hash, split_chunks
 from ua_tui.core.knowledge.index.database import open_writer
-from ua_tui.core.knowledge.index.preparing import body_hash
 from ua_tui.core.storage.sqlite import transaction
 
 CHUNKS = 100_000

@@ -18,9 +18,11 @@ from ua_tui.observers.knowledge.catch_up import update
 
 SESSIONS, QUESTIONS = 200, 500
 FIRST = 5
-MISSED = 10.0
-"""The most questions of a hundred whose answer is not among the first five."""
-SPEED = 5_000.0
+MISSED = 2.5
+"""The most questions of a hundred that name the thing, and whose answer is not among the first five."""
+OTHER_WORDS = "other words"
+"""The kind of questions that do not."""
+SPEED = 6_000.0
 
 
 def finding_rows(base: Path) -> tuple[list[Row], list[str]]:
@@ -36,11 +38,11 @@ def finding_rows(base: Path) -> tuple[list[Row], list[str]]:
     if not made.passages or problems:
         raise RuntimeError(f"the knowledge base was not made: {problems}")
     speed = Row(
-        "knowledge: time to rebuild 5,000 chunks",
-        took / made.passages * SPEED,
+        "knowledge: time of a core to rebuild 6,000 chunks",
+        used / made.passages * SPEED,
         "s",
         1.0,
-        f"{made.passages / took:,.0f} chunks/s: {SESSIONS} sessions, {sum(made.documents.values()):,} documents, "
+        f"{made.passages / used:,.0f} chunks/s: {SESSIONS} sessions, {sum(made.documents.values()):,} documents, "
         f"{made.passages:,} chunks in {took:.1f} s, {used:.1f} s of a core in this process",
     )
     quality, lines = _ask(database, sessions)
@@ -50,7 +52,7 @@ def finding_rows(base: Path) -> tuple[list[Row], list[str]]:
 def _ask(database: Path, sessions: Sequence[Session]) -> tuple[Row, list[str]]:
     asked: dict[str, list[bool]] = {}
     lines = []
-    search = open_search(database, budget=TYPING_BUDGET)
+    search = open_search(database, budget=TYPING_BUDGET, clock=time.thread_time)
     try:
         for question in ask(sessions, QUESTIONS):
             hits = search.search(question.text, limit=FIRST).hits
@@ -62,9 +64,8 @@ def _ask(database: Path, sessions: Sequence[Session]) -> tuple[Row, list[str]]:
     finally:
         search.close()
     rates = ", ".join(f"{kind} {sum(found) / len(found):.0%}" for kind, found in asked.items())
-    everything = [found for each in asked.values() for found in each]
-    missed = (1 - sum(everything) / len(everything)) * 100
-    return (
-        Row("knowledge: answers not among the first five", missed, "%", MISSED, f"found: {rates}"),
-        lines,
-    )
+    every = [found for each in asked.values() for found in each]
+    naming = [found for kind, each in asked.items() if kind != OTHER_WORDS for found in each]
+    missed = (1 - sum(naming) / len(naming)) * 100
+    shown = f"{sum(every)} of {len(every)} with those in other words; found: {rates}"
+    return Row("knowledge: answers not among the first five", missed, "%", MISSED, shown), lines

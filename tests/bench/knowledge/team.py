@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
-from contextlib import closing
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from functools import partial
 from pathlib import Path
 
 from tests.bench.knowledge.queries import query_rows
@@ -15,30 +16,40 @@ from ua_tui.core.knowledge.records import Batch, Cursor, Facts, IndexedCall, Kno
 from ua_tui.core.knowledge.search.search import TYPING_BUDGET
 from ua_tui.core.postgres.address import Address
 
-MEDIAN, P95 = 40.0, 80.0
+MEDIAN, P95 = 20.0, 60.0
 _DOCUMENTS = """
 SELECT d.id, d.kind, d.path, d.part, d.title, d.context, d.made_at, d.url FROM document d
 WHERE d.session = ? ORDER BY d.id
 """
 
 
-def team_rows(file: Path) -> tuple[list[Row], list[str]]:
-    """Store what a file has in a new database, and ask the same queries; no rows without a PostgreSQL server."""
+@contextmanager
+def team_database(fill: Callable[[Address], None]) -> Iterator[Address | None]:
+    """A new database of a team with what `fill` stores in it; None without a PostgreSQL server."""
     if binaries() is None:
-        return [], ["knowledge of a team: PostgreSQL is not installed here"]
+        yield None
+        return
     import psycopg
 
     cluster = Cluster.create(short_folder())
     try:
         address = Address.parse(cluster.make_team_database().url)
-        _copy(file, address)
+        fill(address)
         with psycopg.connect(address.url, autocommit=True) as db:
             # As autovacuum does within a minute.
             db.execute("VACUUM ANALYZE")
-        with closing(open_search(address, budget=TYPING_BUDGET)) as search:
-            return query_rows(file, search, "on PostgreSQL, ", (MEDIAN, P95)), []
+        yield address
     finally:
         cluster.remove()
+
+
+def team_rows(file: Path) -> tuple[list[Row], list[str]]:
+    """Store what a file has in a new database, and ask the same queries; no rows without a PostgreSQL server."""
+    with team_database(partial(_copy, file)) as address:
+        if address is None:
+            return [], ["knowledge of a team: PostgreSQL is not installed here"]
+        with closing(open_search(address, budget=TYPING_BUDGET)) as search:
+            return query_rows(file, search, "on PostgreSQL, ", (MEDIAN, P95)), []
 
 
 def _copy(file: Path, address: Address) -> None:

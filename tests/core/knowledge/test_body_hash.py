@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ua_tui.core.knowledge.index.preparing import body_hash
+from ua_tui.core.knowledge.index.chunks import body_hash
 
 
 def test_other_words_have_another_hash() -> None:

@@ -11,8 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ua_tui.core.knowledge.index.chunks import LEAST, LONGEST, MOST, split_chunks
-from ua_tui.core.knowledge.index.preparing import body_hash
+from ua_tui.core.knowledge.index.chunks import LEAST, LONGEST, MOST, body_hash, split_chunks
 from ua_tui.core.knowledge.search.tokens import indexed
 
 _MARKS = ["\n", "\n\n", "\n \t\n", " ", "\r\n", "\u2028", "\u3000", "!? ", "。", "\0", "\ud800"]

@@ -12,9 +12,9 @@ import pytest
 from tests.core.knowledge.stored import add, document
 from ua_tui.core.errors import KnowledgeError
 from ua_tui.core.knowledge.access import open_search, open_store
+from ua_tui.core.knowledge.forgetting import forget
 from ua_tui.core.knowledge.place import KnowledgePlace
 from ua_tui.core.knowledge.records import Batch, Cursor, IndexedCall, KnowledgeDocument
-from ua_tui.core.knowledge.removal.forgetting import forget
 from ua_tui.core.knowledge.search.embeddings import Embedder
 from ua_tui.core.knowledge.status import read_status
 
@@ -151,7 +151,7 @@ def test_missing_vectors_are_filled_in_and_order_the_hits(place: KnowledgePlace)
     with open_store(place) as store:
         passages = store.passages_without("test", limit=100)
         assert len(passages) == 9
-        store.put_vectors("test", passages, embedder.embed([passage.text for passage in passages]))
+        store.put_vectors("test", passages, embedder.embed([text for _, _, text in passages]))
         assert store.passages_without("test", limit=100) == []
         assert len(store.passages_without("other", limit=100)) == 9
     with closing(open_search(place, budget=60)) as plain:
@@ -175,4 +175,4 @@ def test_the_vectors_of_the_newest_documents_come_first(place: KnowledgePlace) -
         fill(place, HERE, page)
     with open_store(place) as store:
         passages = store.passages_without("test", limit=100)
-    assert [each.title for each in passages] == ["new", "middle", "old"]
+    assert [title for _, title, _ in passages] == ["new", "middle", "old"]

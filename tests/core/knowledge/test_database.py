@@ -19,13 +19,13 @@ from ua_tui.core.errors import KnowledgeError
 from ua_tui.core.knowledge.access import open_store
 from ua_tui.core.knowledge.index import database
 from ua_tui.core.knowledge.index.database import (
+    VERSION,
     KnowledgeEmptied,
     KnowledgeForeign,
     connect,
     open_reader,
     open_writer,
 )
-from ua_tui.core.knowledge.index.schema import VERSION
 from ua_tui.core.knowledge.index.store import KnowledgeStore
 from ua_tui.core.knowledge.place import FILE
 from ua_tui.core.knowledge.records import Cursor

@@ -17,10 +17,10 @@ from tests.core.knowledge.stored import add, document
 from tests.embeddings_server import EmbeddingsServer, embeddings_server
 from ua_tui.core.errors import KnowledgeError
 from ua_tui.core.knowledge.access import open_search, open_store
+from ua_tui.core.knowledge.forgetting import forget
 from ua_tui.core.knowledge.index.database import open_reader
 from ua_tui.core.knowledge.place import FILE
 from ua_tui.core.knowledge.records import Results
-from ua_tui.core.knowledge.removal.forgetting import forget
 from ua_tui.core.knowledge.search import embeddings
 from ua_tui.core.knowledge.search.embeddings import Embedder, TextsRefused, embedder_of, similarities
 from ua_tui.core.settings.model import Settings
@@ -63,7 +63,7 @@ def fill(path: Path, embedder: Embedder) -> int:
     """Give every passage its vector; returns how many had none."""
     with open_store(path) as store:
         passages = store.passages_without(embedder.model, limit=1_000)
-        texts = [each.title + " " + each.text for each in passages]
+        texts = [f"{title} {text}" for _, title, text in passages]
         if passages:
             store.put_vectors(embedder.model, passages, embedder.embed(texts))
     return len(passages)

@@ -10,19 +10,19 @@ import pytest
 
 from tests.core.knowledge.stored import add, content, document, found
 from ua_tui.core.errors import KnowledgeError
+from ua_tui.core.knowledge import forgetting
 from ua_tui.core.knowledge.access import open_store
-from ua_tui.core.knowledge.index.database import open_reader
-from ua_tui.core.knowledge.place import FILE
-from ua_tui.core.knowledge.records import Batch, Cursor, Facts
-from ua_tui.core.knowledge.removal import forgetting
-from ua_tui.core.knowledge.removal.forgetting import Forgotten, forget, forget_deleted
-from ua_tui.core.knowledge.removal.forgotten import (
+from ua_tui.core.knowledge.forgetting import Forgotten, forget, forget_deleted
+from ua_tui.core.knowledge.forgotten import (
     ForgottenEntry,
     ForgottenFile,
     document_tombstone,
     forgotten_file,
     source_tombstone,
 )
+from ua_tui.core.knowledge.index.database import open_reader
+from ua_tui.core.knowledge.place import FILE
+from ua_tui.core.knowledge.records import Batch, Cursor, Facts
 from ua_tui.core.storage import sqlite
 
 SECRET = b"zqxwombat"
@@ -162,7 +162,7 @@ def test_a_program_that_ends_before_it_has_removed_anything(path: Path) -> None:
     assert [row[:2] for row in content(path)[1] if "session_2" in row[0]] == []
     read = ForgottenFile(path)
     read.refresh()
-    assert (len(read.tombstones), read.tombstones.pending) == (1, [])
+    assert (len(read), read.pending) == (1, [])
 
 
 def test_another_program_that_reads_is_no_error(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -211,13 +211,12 @@ def test_the_list_is_private_and_survives_bad_lines(path: Path) -> None:
             + source_tombstone("https://c.org/").encode()
         )
     known = ForgottenFile(path)
-    assert known.refresh()
-    assert known.tombstones.damaged_lines == 3
-    assert not known.tombstones.has_source("https://c.org/")
+    known.refresh()
+    assert known.damaged_lines == 3
+    assert not known.has_source("https://c.org/")
     ForgottenFile(path).append(ForgottenEntry(tombstones=(source_tombstone("https://d.org/"),)))
-    assert known.refresh()
-    assert known.tombstones.has_source("https://d.org")
-    assert not known.refresh()
+    known.refresh()
+    assert known.has_source("https://d.org")
 
 
 def test_nothing_is_stored_without_the_list(path: Path) -> None:

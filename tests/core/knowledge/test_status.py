@@ -4,10 +4,10 @@ from pathlib import Path
 
 from tests.core.knowledge.stored import add, document
 from ua_tui.core.knowledge.access import open_store
-from ua_tui.core.knowledge.index.schema import VERSION
+from ua_tui.core.knowledge.forgetting import forget
+from ua_tui.core.knowledge.forgotten import forgotten_file
+from ua_tui.core.knowledge.index.database import VERSION
 from ua_tui.core.knowledge.place import FILE
-from ua_tui.core.knowledge.removal.forgetting import forget
-from ua_tui.core.knowledge.removal.forgotten import forgotten_file
 from ua_tui.core.knowledge.status import Status, read_status
 from ua_tui.core.storage.folders import WORKSPACES
 from ua_tui.core.storage.workspace import JOURNAL

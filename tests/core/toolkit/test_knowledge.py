@@ -16,7 +16,7 @@ from tests.waiting import PATIENCE
 from ua_tui.core.errors import KnowledgeError
 from ua_tui.core.events.codec import encode_event
 from ua_tui.core.events.types import ArtifactSaved
-from ua_tui.core.knowledge.access import open_store
+from ua_tui.core.knowledge.access import open_earlier, open_store
 from ua_tui.core.knowledge.records import Batch, Cursor, Facts, Hit, KnowledgeDocument
 from ua_tui.core.knowledge.search import embeddings
 from ua_tui.core.net.client import Fetcher
@@ -27,7 +27,6 @@ from ua_tui.core.toolkit import crawl
 from ua_tui.core.toolkit.articles import Article, Reference, article_path, decode_article, encode_article
 from ua_tui.core.toolkit.calls import ToolContext
 from ua_tui.core.toolkit.knowledge import knowledge_tools as tools
-from ua_tui.core.toolkit.knowledge.earlier_sessions import open_earlier
 
 NOW = datetime(2026, 11, 23, 12, tzinfo=UTC)
 PAGE = "https://chips.example/story/3"

@@ -33,7 +33,6 @@ from ua_tui.observers.check import session as session_check
 from ua_tui.observers.check.session import Sources, add_session, check_in_session
 from ua_tui.observers.check.session_journal import read_journal
 from ua_tui.observers.knowledge.catch_up import index_piece
-from ua_tui.observers.knowledge.cleaning import Cleaner
 
 PAGE = "https://animals.example/otters"
 NONE = "This session itself has read no sources."
@@ -48,7 +47,7 @@ def session(tmp_path: Path) -> ReadSession:
 
 def sources(session: ReadSession) -> Sources:
     found = Sources(NEVER)
-    add_session(found, Root(session.folder), read_journal(session.folder), Cleaner(REDACTOR), NEVER)
+    add_session(found, Root(session.folder), read_journal(session.folder), REDACTOR, NEVER)
     return found
 
 
@@ -101,7 +100,7 @@ def test_a_session_of_the_program_is_read(tmp_path: Path) -> None:
             assert record.read_at == page.at
     assert check.check.notices == ()
     found = Sources(NEVER)
-    add_session(found, Root(folder), read_journal(folder), Cleaner(REDACTOR), NEVER)
+    add_session(found, Root(folder), read_journal(folder), REDACTOR, NEVER)
     everything = "\n".join(each.text for each in found.texts)
     assert invented.report_title not in everything
     for page in invented.pages:

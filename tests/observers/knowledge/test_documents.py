@@ -18,10 +18,9 @@ from ua_tui.core.storage.compression import pack
 from ua_tui.core.storage.files import Root
 from ua_tui.core.text import is_unsafe
 from ua_tui.core.toolkit.articles import Article, encode_article
-from ua_tui.observers.knowledge.artifacts import ANSWER_PART, PANEL_PART, SavedFile
-from ua_tui.observers.knowledge.cleaning import LONGEST_TEXT, Cleaner
+from ua_tui.observers.knowledge.cleaning import LONGEST_TEXT
 from ua_tui.observers.knowledge.contents import LARGEST
-from ua_tui.observers.knowledge.documents import documents_of
+from ua_tui.observers.knowledge.documents import ANSWER_PART, PANEL_PART, SavedFile, documents_of
 
 SECRET = "correct-horse-battery-7731"
 KEY = "sk-ant-api03-" + "Ab1" * 30
@@ -48,7 +47,7 @@ def documents(
 def read(folder: Path, kind: str, path: str, redactor: Redactor | None = None) -> list[KnowledgeDocument]:
     """The documents of a file that is there, or is not."""
     file = SavedFile(path=path, kind=kind, at=AT, tool_use_id="toolu_event")
-    return list(documents_of(Root(folder), file, Cleaner(redactor or Redactor([SECRET]))))
+    return list(documents_of(Root(folder), file, redactor or Redactor([SECRET])))
 
 
 def search(**more: Any) -> dict[str, Any]:

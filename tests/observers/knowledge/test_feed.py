@@ -25,8 +25,7 @@ from ua_tui.core.storage import sqlite
 from ua_tui.core.storage.sqlite import transaction
 from ua_tui.core.storage.workspace import JOURNAL
 from ua_tui.observers.knowledge import catch_up
-from ua_tui.observers.knowledge.background import Pace
-from ua_tui.observers.knowledge.feed import KnowledgeFeed
+from ua_tui.observers.knowledge.feed import KnowledgeFeed, Pace
 
 PACE = Pace(wake=0.01, start=0.01, check=0.1, pause=0.001, retry=0.02)
 

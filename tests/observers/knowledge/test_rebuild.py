@@ -16,9 +16,9 @@ import pytest
 from tests.observers.knowledge.recorded import Recorded, database_of, passages
 from ua_tui.core.errors import KnowledgeError
 from ua_tui.core.knowledge.access import open_search, open_store
+from ua_tui.core.knowledge.forgetting import forget
 from ua_tui.core.knowledge.index.database import open_reader
 from ua_tui.core.knowledge.index.store import Overtaken
-from ua_tui.core.knowledge.removal.forgetting import forget
 from ua_tui.core.knowledge.status import read_status
 from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.core.storage import sqlite

@@ -9,16 +9,14 @@ from pathlib import Path
 from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.core.storage.files import Root
 from ua_tui.core.toolkit.articles import Article, encode_article
-from ua_tui.observers.knowledge.artifacts import SavedFile
-from ua_tui.observers.knowledge.cleaning import Cleaner
-from ua_tui.observers.knowledge.documents import documents_of
+from ua_tui.observers.knowledge.documents import SavedFile, documents_of
 
 EVIL = "https://evil.example/?d=secret"
 PATH = "extracted_articles/a.json"
 
 
 def trust_of(folder: Path, file: SavedFile) -> str:
-    (document,) = documents_of(Root(folder), file, Cleaner(Redactor()))
+    (document,) = documents_of(Root(folder), file, Redactor())
     assert document.kind == "article"
     return document.trust
 

@@ -20,9 +20,8 @@ from ua_tui.core.knowledge.index.database import open_reader
 from ua_tui.core.knowledge.place import FILE
 from ua_tui.core.knowledge.search.embeddings import Embedder
 from ua_tui.core.redaction.redactor import Redactor
-from ua_tui.observers.knowledge.background import Pace
 from ua_tui.observers.knowledge.catch_up import catch_up, update
-from ua_tui.observers.knowledge.vectors import VectorFeed
+from ua_tui.observers.knowledge.feed import Pace, VectorFeed
 
 PACE = Pace(wake=0.01, check=0.05, pause=0.001, retry=0.01)
 START = SessionStarted(session_id="s", workspace="/", cwd="/", version="1")

@@ -39,10 +39,9 @@ from ua_tui.tui.app.commands import commands_of
 from ua_tui.tui.app.list_apps import FleetApp, SessionsApp
 from ua_tui.tui.screens.files.article import ArticleScreen
 from ua_tui.tui.screens.files.viewer import ViewerScreen
-from ua_tui.tui.screens.knowledge.find import FindScreen
+from ua_tui.tui.screens.knowledge.find import FindScreen, SessionAccess
 from ua_tui.tui.screens.knowledge.hit_list import HitList
 from ua_tui.tui.screens.knowledge.hit_text import citation, kind_name
-from ua_tui.tui.screens.knowledge.opening import SessionAccess
 from ua_tui.tui.screens.session.sessions import SessionsScreen
 from ua_tui.tui.screens.team.fleet import FleetScreen
 from ua_tui.tui.screens.tool_call.screen import ToolCallScreen

@@ -1,5 +1,4 @@
-"""The commands of the knowledge base: `ua-tui find` and `ua-tui knowledge`.
+"""The commands of the knowledge base: `ua-tui find` asks it, and `ua-tui knowledge` shows, updates and forgets.
 
-`find` asks it. `maintenance` shows its state, updates and rebuilds it, and forgets. `place` says which file and which
-session an option names. Only the table of commands imports them.
+Only the table of commands imports them.
 """

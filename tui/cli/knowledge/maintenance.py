@@ -18,7 +18,7 @@ from ua_tui.tui.cli.output import agrees, complain, local_time, print_json, prin
 from ua_tui.tui.terminal.exit_codes import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_USAGE
 
 if TYPE_CHECKING:
-    from ua_tui.core.knowledge.removal.forgetting import Forgotten
+    from ua_tui.core.knowledge.forgetting import Forgotten
     from ua_tui.core.knowledge.search.embeddings import Embedder
     from ua_tui.core.knowledge.status import Status
     from ua_tui.core.settings.model import Settings
@@ -132,7 +132,7 @@ def _fill(settings: Settings, action: str, *, as_json: bool) -> int:
     from ua_tui.core.knowledge.access import open_store
     from ua_tui.core.knowledge.index.database import KnowledgeEmptied
     from ua_tui.observers.knowledge.catch_up import update
-    from ua_tui.tui.cli.knowledge.place import find_database
+    from ua_tui.tui.cli.knowledge.find import find_database
 
     path, redactor = find_database(settings, must_exist=False), redactor_of(settings)
     try:
@@ -158,8 +158,8 @@ def _forget(settings: Settings, args: argparse.Namespace) -> int:
         value = getattr(args, name)
         if value is not None and not value.strip():
             raise WrongUsage(f"--{name} is empty")
-    from ua_tui.core.knowledge.removal.forgetting import forget
-    from ua_tui.tui.cli.knowledge.place import find_database, session_key, unread_sessions
+    from ua_tui.core.knowledge.forgetting import forget
+    from ua_tui.tui.cli.knowledge.find import find_database, session_key, unread_sessions
 
     path = find_database(settings)
     which = partial(

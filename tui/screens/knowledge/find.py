@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from textual import events, on
@@ -13,17 +15,27 @@ from textual.app import App, ComposeResult
 from textual.content import Content
 from textual.widgets import Input, Static
 
+from ua_tui.core.concurrency.cancellation import in_thread
+from ua_tui.core.errors import KnowledgeError, UniversalAgentError
 from ua_tui.core.events.tool_names import tool_name
 from ua_tui.core.events.units import quantity
+from ua_tui.core.knowledge.place import folder_path, is_here
+from ua_tui.core.knowledge.records import Hit
+from ua_tui.core.records.journal_reader import read_call
 from ua_tui.core.text import clean_line
+from ua_tui.core.toolkit.articles import Article
 from ua_tui.tui.keys.bindings import bindings
 from ua_tui.tui.render.format import tail_cut
+from ua_tui.tui.screens.files.article import ArticleScreen
+from ua_tui.tui.screens.files.artifact_list import missing_reason
 from ua_tui.tui.screens.files.link import follow_link
+from ua_tui.tui.screens.files.viewer import ViewerScreen
 from ua_tui.tui.screens.knowledge.hit_list import HitList
-from ua_tui.tui.screens.knowledge.hit_text import citation, moment
-from ua_tui.tui.screens.knowledge.opening import HitOpener, SessionAccess
+from ua_tui.tui.screens.knowledge.hit_text import citation, kind_name, moment, title_of
 from ua_tui.tui.screens.knowledge.reader import KnowledgeReader, SearchAnswer
+from ua_tui.tui.screens.tool_call.screen import ToolCallScreen
 from ua_tui.tui.terminal.copy import copy_text
+from ua_tui.tui.viewers.passage import Passage
 from ua_tui.tui.viewers.view.chrome import KeyLine, TitleLine
 from ua_tui.tui.widgets.dialog import Dialog
 from ua_tui.tui.widgets.modal import Modal
@@ -39,6 +51,24 @@ _LONGEST = 4_000
 _PLACEHOLDER = 'words, "a phrase", -without, last week, site: kind: session: tool: since: published:'
 _EMPTY = "There is nothing yet. What sessions find or write appears here as it is saved."
 _UNFINISHED = "Nothing contains the last word. Type on to find words that begin with it."
+
+
+@dataclass(frozen=True, slots=True)
+class SessionAccess:
+    """How sessions are opened.
+
+    Attributes:
+        read: opens a past session for reading, and returns when the person closes it. It may raise a
+            `UniversalAgentError`.
+        show_current: shows the panes of the running session.
+        current: the folder of that session; None if there is none.
+        is_read_only: whether that session is a past one, too.
+    """
+
+    read: Callable[[Path], None]
+    show_current: Callable[[], object] = lambda: None
+    current: Path | None = None
+    is_read_only: bool = False
 
 
 def show_find(
@@ -87,7 +117,8 @@ class FindScreen(Modal[None]):
     def __init__(self, database: KnowledgePlace | None, sessions: SessionAccess, words: str = "") -> None:
         super().__init__()
         self._reader = KnowledgeReader(database)
-        self._opener = HitOpener(self, database, self._reader, sessions) if database is not None else None
+        self._place = database
+        self._sessions = sessions
         self._answer = SearchAnswer()
         self._asked = ""
         self._waits = False
@@ -300,8 +331,65 @@ class FindScreen(Modal[None]):
         if self._waits and what == "passage":
             # The hits on screen are those of other words.
             self._opens_first = True
-        elif self._opener is not None and (hit := self._list.chosen) is not None:
-            start_job(self, partial(self._opener.open, hit, what), "open")
+        elif self._place is not None and (hit := self._list.chosen) is not None:
+            start_job(self, partial(self._open, self._place, hit, what), "open")
+
+    async def _open(
+        self, place: KnowledgePlace, hit: Hit, what: Literal["passage", "call", "session"]
+    ) -> None:
+        try:
+            if what == "passage" and not (hit.path and is_here(place, hit.session)):
+                await self._open_text(hit)
+            elif what == "call" and hit.tool_use_id is None:
+                self.notify("No tool call made this: it is not the result of a tool.", markup=False)
+            else:
+                await self._open_in_session(hit, await _folder_of(place, hit), what)
+        except UniversalAgentError as error:
+            self.warn(clean_line(str(error), 400))
+
+    async def _open_text(self, hit: Hit) -> None:
+        """Show the text of the knowledge base, for what has no file on this machine."""
+        found = await self._reader.read(hit.id)
+        if found is None:
+            raise KnowledgeError("This is not in the knowledge base any more.")
+        article = Article(
+            title=title_of(hit),
+            url=hit.url,
+            author=hit.author,
+            site=hit.site,
+            date=found.date,
+            text=found.text,
+        )
+        kind = kind_name(hit.kind).capitalize()
+        self.app.push_screen(ArticleScreen(article, kind, passage=_passage_of(hit)))
+
+    def _is_current(self, folder: Path) -> bool:
+        current = self._sessions.current
+        return current is not None and current.resolve() == folder.resolve()
+
+    async def _open_in_session(self, hit: Hit, folder: Path, what: str) -> None:
+        is_current = self._is_current(folder)
+        read_only = not is_current or self._sessions.is_read_only
+
+        def view(path: str | None, passage: Passage | None = None) -> None:
+            if path:
+                self.app.push_screen(
+                    ViewerScreen(folder / path, folder, read_only=read_only, passage=passage)
+                )
+
+        if what == "session" and is_current:
+            self._sessions.show_current()
+        elif what == "session":
+            self._sessions.read(folder)
+        elif what == "passage":
+            if why := await asyncio.to_thread(missing_reason, folder, hit.path):
+                raise KnowledgeError(why)
+            view(hit.path, _passage_of(hit))
+        else:
+            call = await in_thread(partial(read_call, folder, hit.tool_use_id or ""))
+            if call is None:
+                raise KnowledgeError("The call that made this is not in the journal of its session.")
+            self.app.push_screen(ToolCallScreen(call, folder=folder, read_only=read_only), view)
 
     def action_cite(self) -> None:
         """Copy a citation of the hit."""
@@ -319,3 +407,26 @@ class FindScreen(Modal[None]):
     def action_leave(self) -> None:
         """Close the screen."""
         self.dismiss(None)
+
+
+async def _folder_of(place: KnowledgePlace, hit: Hit) -> Path:
+    """The folder of the session of a hit; raises a `KnowledgeError` if it is not here."""
+    if not is_here(place, hit.session):
+        host, _, there = hit.session.partition(":")
+        raise KnowledgeError(
+            f"It is on another machine, {clean_line(host, 60)}, in the folder {clean_line(there, 200)}."
+        )
+    folder = folder_path(place, hit.session)
+    if not await asyncio.to_thread(folder.is_dir):
+        name = clean_line(folder.name, 80)
+        raise KnowledgeError(f"The session {name} no longer exists: it was deleted or moved.")
+    return folder
+
+
+def _passage_of(hit: Hit) -> Passage | None:
+    """Return where the file of a hit is to be shown; None for its beginning."""
+    start, end = hit.marks[0] if hit.marks else (0, 0)
+    row = hit.part if hit.kind == "search_row" and hit.part > 0 else 0
+    if not (row or hit.passage):
+        return None
+    return Passage(hit.passage, at=start, word=hit.passage[start:end].strip(), row=row)

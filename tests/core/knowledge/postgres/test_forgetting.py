@@ -10,8 +10,8 @@ from tests.observers.knowledge.recorded import Recorded
 from tests.postgres_server import Database
 from ua_tui.core.history.index import SessionIndex
 from ua_tui.core.knowledge.access import open_store
+from ua_tui.core.knowledge.forgetting import forget, forget_deleted
 from ua_tui.core.knowledge.place import Origin, folder_key
-from ua_tui.core.knowledge.removal.forgetting import forget, forget_deleted
 
 URL = "https://a.example/leak"
 

@@ -16,9 +16,9 @@ from tests.core.knowledge.stored import document
 from tests.postgres_server import Cluster, Database
 from ua_tui.core.errors import KnowledgeError
 from ua_tui.core.knowledge.access import open_search, open_store
+from ua_tui.core.knowledge.forgetting import forget
 from ua_tui.core.knowledge.place import Origin
-from ua_tui.core.knowledge.postgres.connection import Link
-from ua_tui.core.knowledge.removal.forgetting import forget
+from ua_tui.core.knowledge.postgres.store import PostgresStore
 from ua_tui.core.postgres.address import Address
 from ua_tui.core.postgres.connection import Connections
 from ua_tui.core.postgres.schema import grant
@@ -175,9 +175,9 @@ async def test_whoever_shares_a_connection_finds_what_is_his_and_sets_that_only_
     connections = Connections(worker, largest=1)
     await connections.open()
     worker = msgspec.structs.replace(worker, connections=connections)
-    links = [Link(worker.reading_for(name)) for name in people]
+    stores = [PostgresStore(worker.reading_for(name), read_only=True) for name in people]
     for at in (0, 1, 1, 0, 0):
-        with links[at].using() as db:
+        with stores[at].using() as db:
             rows = db.execute("SELECT k_reader()::text, current_setting('ua_tui.reader')").fetchall()
             assert rows == [(people[at], people[at])]
     for at, name in ((0, "Private"), (1, "Shared")):
@@ -186,6 +186,6 @@ async def test_whoever_shares_a_connection_finds_what_is_his_and_sets_that_only_
     with connections.threads.connection() as raw:
         raw.execute("SELECT set_config('ua_tui.reader', 'as it was', false)")
     # It was not set again for the same role.
-    with links[1].using() as db:
+    with stores[1].using() as db:
         assert db.execute("SELECT current_setting('ua_tui.reader')").fetchone() == ("as it was",)
     await connections.close()

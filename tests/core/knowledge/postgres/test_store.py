@@ -15,10 +15,10 @@ from tests.core.postgres.test_schema import database_of_version
 from tests.postgres_server import Cluster, Database
 from ua_tui.core.errors import KnowledgeError, SettingsError
 from ua_tui.core.knowledge.access import open_search, open_store
+from ua_tui.core.knowledge.forgetting import forget
 from ua_tui.core.knowledge.index.database import open_reader
 from ua_tui.core.knowledge.place import FILE, Origin, read_place, written_place
 from ua_tui.core.knowledge.records import Batch, Cursor, Facts, IndexedCall
-from ua_tui.core.knowledge.removal.forgetting import forget
 from ua_tui.core.postgres.address import Address
 from ua_tui.core.postgres.schema import migrate
 

@@ -9,7 +9,7 @@ import pytest
 
 from tests.observers.knowledge.recorded import Recorded, database_of, passages
 from tests.tui.fixture_types import Output, Patch
-from ua_tui.core.knowledge.removal.forgotten import forgotten_file
+from ua_tui.core.knowledge.forgotten import forgotten_file
 from ua_tui.core.storage.folders import WORKSPACES
 from ua_tui.tui.cli import main
 

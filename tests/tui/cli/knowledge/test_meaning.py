@@ -38,7 +38,7 @@ def test_it_is_shown_when_on_and_used_by_find(tmp_path: Path, capsys: Output, mo
             passages = store.passages_without("m", limit=100)
             assert f"0 of {len(passages)} passages have vectors" in printed
             store.put_vectors(
-                "m", passages, Embedder(server.url, "m").embed([each.text for each in passages])
+                "m", passages, Embedder(server.url, "m").embed([text for _, _, text in passages])
             )
         assert main(["knowledge", "--json", "--workspace", str(tmp_path)]) == 0
         state = capsys.readouterr().out

@@ -13,16 +13,16 @@ import msgspec
 
 from ua_tui.core.errors import KnowledgeError
 from ua_tui.core.knowledge.access import open_store
-from ua_tui.core.knowledge.index.database import reporting
-from ua_tui.core.knowledge.index.store import KnowledgeStore
-from ua_tui.core.knowledge.place import KnowledgePlace, folder_key, folder_path, version_of
-from ua_tui.core.knowledge.removal.forgotten import (
+from ua_tui.core.knowledge.forgotten import (
     ForgottenEntry,
     document_tombstone,
     session_tombstone,
     source_tombstone,
     title_tombstone,
 )
+from ua_tui.core.knowledge.index.database import reporting
+from ua_tui.core.knowledge.index.store import KnowledgeStore
+from ua_tui.core.knowledge.place import KnowledgePlace, folder_key, folder_path, version_of
 from ua_tui.core.knowledge.search.candidates import Ask, Choice, Term
 from ua_tui.core.knowledge.search.query import SearchQuery, Typed, conditions, parse_query
 from ua_tui.core.knowledge.search.tokens import Tokenizer

@@ -10,8 +10,8 @@ import hashlib
 import os
 import secrets
 import time
+from abc import ABC, abstractmethod
 from pathlib import Path
-from typing import Protocol
 
 import msgspec
 
@@ -64,14 +64,30 @@ def document_tombstone(folder: str, path: str, part: int) -> str:
     return _hash("place", _name(folder), path, str(part))
 
 
-class Tombstones:
-    """What was forgotten, as it is kept in memory."""
+class Tombstones(ABC):
+    """A list of what was forgotten, as it is kept in memory; use it in one thread at a time."""
 
     def __init__(self) -> None:
         self.damaged_lines = 0
         self._known: set[str] = set()
         self._entries: dict[str, ForgottenEntry] = {}
         self._is_done: set[str] = set()
+
+    @abstractmethod
+    def refresh(self) -> None:
+        """Read what was added to the list since the last time.
+
+        Raises:
+            KnowledgeError: it cannot be read, and nothing may be added to the database.
+        """
+
+    @abstractmethod
+    def append(self, entry: ForgottenEntry) -> None:
+        """Add an entry, so that it survives the end of the program.
+
+        Raises:
+            KnowledgeError: it cannot be written.
+        """
 
     def __len__(self) -> int:
         """How many times something was forgotten."""
@@ -123,58 +139,37 @@ class Tombstones:
         )
 
 
-class Forgotten(Protocol):
-    """A list of what was forgotten."""
-
-    tombstones: Tombstones
-
-    def refresh(self) -> bool:
-        """Read what was added to the list; returns whether there was anything."""
-
-    def append(self, entry: ForgottenEntry) -> None:
-        """Add an entry, so that it survives the end of the program."""
-
-
-class ForgottenFile:
-    """The file of the tombstones, which is read again when it changes; use it in one thread at a time."""
+class ForgottenFile(Tombstones):
+    """The file of the tombstones, which is read again when it changes."""
 
     def __init__(self, database: Path) -> None:
+        super().__init__()
         self.path = forgotten_file(database)
-        self.tombstones = Tombstones()
         self._file: tuple[int, int] | None = None
         self._read = 0
 
-    def refresh(self) -> bool:
-        """Read what was added to the file; returns whether there was anything.
-
-        Raises:
-            KnowledgeError: the file cannot be read, and nothing may be added to the database.
-        """
+    def refresh(self) -> None:
+        """Read what was added to the file."""
         try:
             found = os.lstat(self.path)
             if (found.st_dev, found.st_ino) != self._file or found.st_size < self._read:
                 self._file, self._read = (found.st_dev, found.st_ino), 0
             if found.st_size == self._read:
-                return False
+                return
             with Root(self.path.parent).opened(self.path.name) as file:
                 file.seek(self._read)
                 data = file.read()
         except FileNotFoundError:
-            return False
+            return
         except (OSError, WorkspaceError) as error:
             raise KnowledgeError(f"the list of what was forgotten cannot be read: {error}") from error
         complete, _, torn = data.rpartition(b"\n")
         self._read += len(data) - len(torn)
         for line in complete.splitlines():
-            self.tombstones.add(line)
-        return bool(complete)
+            self.add(line)
 
     def append(self, entry: ForgottenEntry) -> None:
-        """Write an entry to the disk.
-
-        Raises:
-            KnowledgeError: it cannot be written.
-        """
+        """Write an entry to the disk."""
         try:
             root = Root(self.path.parent, create=True)
             root.append_lines(self.path.name, [msgspec.json.encode(entry)])
