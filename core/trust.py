@@ -1,6 +1,6 @@
 """Trust in a folder: its files have no effect on a session before the user has agreed to what they change.
 
-`FolderTrust` says what of a folder takes effect, by the content of its settings, sub-agents, commands and skills.
+`FolderTrust` says which files of a folder take effect, by the content of its settings, sub-agents, commands and skills.
 `TrustStore` stores what the user decided about folders and their MCP servers, a file for each decision.
 """
 

@@ -175,7 +175,7 @@ def shown_texts(
             texts[file] = CHANGED
             continue
         if data is None:
-            texts[file] = "(not shown: it is no regular file, cannot be read, or is too large)\n"
+            texts[file] = "(not shown: it is not a regular file, cannot be read, or is too large)\n"
             continue
         text = data.decode("utf-8-sig", errors="replace").replace("\r\n", "\n")
         for secret in hidden:

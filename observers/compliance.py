@@ -89,7 +89,7 @@ def _findings(check: ReportCheck) -> Iterator[str]:
         yield f"- {_described(claim, check.sources)}"
     if len(red) > _MOST_CLAIMS:
         yield f"- and {len(red) - _MOST_CLAIMS} more"
-    yield f"What the sources have instead is in {check_path(check.report)}."
+    yield f"What the sources say instead is in {check_path(check.report)}."
 
 
 def _described(claim: Claim, sources: Sequence[Source]) -> str:
@@ -97,7 +97,7 @@ def _described(claim: Claim, sources: Sequence[Source]) -> str:
     section = f" in '{clean_line(claim.section, 80)}'" if claim.section else ""
     words = f"{claim.kind} '{clean_line(claim.quote.exact, 200)}'{section}"
     if claim.state == "never seen":
-        return f"{words}: nothing that was read or found has the address {clean_line(claim.url, 300)}"
+        return f"{words}: this address was never read or found: {clean_line(claim.url, 300)}"
     source = sources[claim.passages[0].source] if claim.passages else None
     place = clean_line(source.url or source.path, 300) if source is not None else ""
     other = "other words" if claim.kind == "quotation" else "another value"

@@ -190,7 +190,9 @@ class AgentClient:
         try:
             await self._client.query(_one(text, message_id, files))
         except (sdk.ClaudeSDKError, OSError) as error:
-            raise AgentUnavailable(f"the agent is gone: {clean(str(error))}{self._last_words()}") from error
+            raise AgentUnavailable(
+                f"the agent has stopped: {clean(str(error))}{self._last_words()}"
+            ) from error
 
     async def interrupt(self) -> None:
         """Ask the agent to stop what it is doing; its result still comes through `messages()`."""
@@ -281,7 +283,7 @@ class AgentClient:
         # The command line supports this, but the SDK has no method for it yet.
         query = getattr(self._client, "_query", None)
         if query is None:
-            raise ConnectionFailed("the agent is gone: start it again with Ctrl+R")
+            raise ConnectionFailed("the agent has stopped: restart it with Ctrl+R")
         here = {name: config for name, config in servers.items() if config.get("type") == "sdk"}
         self._added = {name: config for name, config in servers.items() if name not in here}
         # It makes a handshake with a server in this process only if the server is new to it.

@@ -385,7 +385,7 @@ def _reading_own(conversation: str) -> Iterator[None]:
 
 def _not_kept(error: WorkspaceError) -> AgentError:
     failure = AgentError(
-        "The conversation is not copied to the session's folder: if that is moved now, it cannot be resumed there."
+        "The conversation is not copied to the session's folder: if the folder is moved, it cannot be resumed."
     )
     failure.__cause__ = error
     return failure

@@ -159,7 +159,7 @@ class ForkedActions:
         if known is None:
             return None
         how = {"done": "succeeded", "failed": "failed", "running": "may have succeeded"}[known.state]
-        return f"this session, or that of which it is a fork, has done the same before, and it {how}"
+        return f"this session, or the one it was forked from, did the same before, and it {how}"
 
 
 def masked(action: Action, redactor: Redactor) -> Action:

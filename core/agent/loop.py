@@ -60,7 +60,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-_UNREADABLE = "a message of the agent could not be read (details are in run.log): start it again"
+_UNREADABLE = "a message of the agent could not be read (details are in run.log): restart it"
 
 
 class AgentLoop:
@@ -532,9 +532,9 @@ class AgentLoop:
             gate.cancel_all(reason)
 
     def _end(self, error: AgentUnavailable | None) -> None:
-        self.failure = error or AgentUnavailable("the agent ended without a result: start it again")
+        self.failure = error or AgentUnavailable("the agent ended without a result: restart it")
         self.ended.set()
-        self._cancel_questions("The agent is gone.")
+        self._cancel_questions("The agent has stopped.")
         turn = self._turn
         if turn is None:
             # Calls that began after the end of a query get no result any more.

@@ -32,7 +32,7 @@ from ua_tui.core.text import clean
 log = logging.getLogger(__name__)
 
 AGENT_NAME = "universal-agent"
-_INTERNAL = "ua-tui could not run the query because of an error of its own; details are in run.log"
+_INTERNAL = "ua-tui could not run the query because of an internal error; details are in run.log"
 
 
 class QueryPath(msgspec.Struct, eq=False):

@@ -17,8 +17,8 @@ from ua_tui.core.events.units import quantity, signed_of
 
 NOUNS: dict[SourceKind, tuple[str, str]] = {
     "article": ("page", "pages"), "earlier": ("page of an earlier session", "pages of earlier sessions"),
-    "search_row": ("search row", "search rows"), "run": ("run in the sandbox", "runs in the sandbox"),
-    "result": ("result of a tool", "results of tools"), "file": ("file", "files"),
+    "search_row": ("search row", "search rows"), "run": ("sandbox run", "sandbox runs"),
+    "result": ("tool result", "tool results"), "file": ("file", "files"),
 }  # fmt: skip
 """What was compared, by its kind, in the order of its weight; from queries only the addresses count."""
 

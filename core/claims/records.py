@@ -17,12 +17,12 @@ SourceKind = Literal["article", "search_row", "run", "result", "file", "query", 
 local file, what the person wrote, or a page that an earlier session read."""
 State = Literal["found", "calculated", "differs", "not found", "never seen", "not looked at"]
 _MEANINGS: Mapping[State, str] = {
-    "found": "It stands in a passage about the same thing.",
-    "calculated": "It follows from values of the sources.",
-    "differs": "A passage about the same thing has something else.",
-    "not found": "Nothing that was read has it.",
-    "never seen": "Nothing that was read or found has this address.",
-    "not looked at": "No rule reads claims of this form.",
+    "found": "A passage about the same thing has it.",
+    "calculated": "It follows from values in the sources.",
+    "differs": "A passage about the same thing says something else.",
+    "not found": "It is in nothing that was read.",
+    "never seen": "This address was never read or found.",
+    "not looked at": "The check does not cover claims of this form.",
 }
 """What each state says of a figure, a quotation or a link."""
 _AROUND = 32

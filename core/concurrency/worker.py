@@ -64,9 +64,7 @@ def packed(value: Any) -> bytes:
         return msgspec.msgpack.encode(value)
     except (TypeError, ValueError, OverflowError, RecursionError) as error:
         reason = clean_line(str(error), 200)
-        raise WorkerUnavailable(
-            f"it cannot be handed to the process that works on large results ({reason})"
-        ) from error
+        raise WorkerUnavailable(f"the process for large results cannot take it ({reason})") from error
 
 
 class WorkerProcess:

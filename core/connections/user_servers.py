@@ -330,7 +330,7 @@ def _problem_of(name: str, how: Any) -> tuple[str, str]:
         return "wrong", str(error)
     if isinstance(found, _Remote):
         if found.acts == "here" and not _is_local(found.url):
-            return "wrong", "a server of another machine acts outside"
+            return "wrong", "a server on another machine acts outside"
         texts = [found.url, *found.tools, *_texts(found.headers), *_texts(found.oauth)]
     else:
         texts = [found.command, *found.args, *found.tools, *_texts(found.env)]

@@ -95,7 +95,7 @@ def _check_cloud(cloud: Cloud, environ: Mapping[str, str]) -> Finding:
     service = cloud_service(cloud)
     title = service.title
     if lost := ", ".join(lost_credentials(cloud, environ)):
-        return failed(f"there is no file where {lost} says", "correct the path, or unset the variable")
+        return failed(f"the file that {lost} names does not exist", "correct the path, or unset the variable")
     found = cloud_credentials(cloud, environ, Path.home())
     if missing := missing_variables(cloud, environ):
         why = f"{title} needs {', and '.join(missing)}"

@@ -124,7 +124,7 @@ class TeamChecks(msgspec.Struct, eq=False):
         home = self.environ.get("HOME") or str(Path.home())
         path = Path(given or Path(home, ".pgpass"))
         if self.environ.get("PGPASSWORD"):
-            return ok("PGPASSWORD is set, which counts more than a password file")
+            return ok("PGPASSWORD is set, which overrides a password file")
         try:
             found = await asyncio.to_thread(path.stat)
         except OSError as error:
@@ -134,7 +134,7 @@ class TeamChecks(msgspec.Struct, eq=False):
                 )
             return skipped(f"there is no {path}, and PGPASSWORD is not set")
         if not stat.S_ISREG(found.st_mode):
-            return failed(f"{path} is no file, and is ignored", "write it as a plain file")
+            return failed(f"{path} is not a file, and is ignored", "replace it with a regular file")
         if mode := stat.S_IMODE(found.st_mode) & 0o077:
             who = "others" if mode & 0o007 else "its group"
             return failed(f"{path} is ignored, as {who} may read or write it", f"run chmod 600 {path}")
@@ -213,7 +213,7 @@ class TeamChecks(msgspec.Struct, eq=False):
             case "owner":
                 return ok(f"{user} owns the tables: workers, migrations and grants are possible")
             case "worker":
-                return ok(f"{user} is a member of the owner of the tables: workers are possible")
+                return ok(f"{user} is a member of the owner's role: workers are possible")
             case "member":
                 return ok(
                     f"{user} may submit jobs, see what is shared, and answer questions, but run no workers"
@@ -233,8 +233,8 @@ class TeamChecks(msgspec.Struct, eq=False):
             return ok(f"this machine and the server differ by {abs(late):.1f} s")
         return warning(
             f"the clock of this machine is {duration(abs(late))} {'behind' if late > 0 else 'ahead of'} the server's",
-            "set it, for example with NTP. Work goes on, as leases go by the server's clock, but times that are "
-            "shown here are wrong",
+            "set it, for example with NTP. Work continues, as leases follow the server's clock, but times shown "
+            "here are wrong",
         )
 
     async def _capacity(self, db: Connection) -> Finding:

@@ -44,7 +44,7 @@ MODE_RULES = {
     "default": "asks before a tool may change something",
     "acceptEdits": "edits files of the session, asks about the rest",
     "plan": "only reads and searches until you approve a plan",
-    "bypassPermissions": "runs every tool that no rule denies or asks about",
+    "bypassPermissions": "runs everything that no rule denies or asks about",
 }
 """What each permission mode means."""
 
@@ -195,7 +195,7 @@ def describe_retry(error: str, detail: str = "") -> str:
         return model_advice(code, detail=detail).problem
     if error.isdigit():
         return f"{SERVICE} answered with HTTP {error}{detail and f': {detail}'}"
-    return f"{SERVICE} did not answer as it should ({_line(error)})"
+    return f"{SERVICE} gave an unexpected answer ({_line(error)})"
 
 
 def describe_server(server: ev.McpServer, *, again: bool = False) -> Description:
@@ -217,10 +217,10 @@ def describe_server(server: ev.McpServer, *, again: bool = False) -> Description
 
 
 _PLAN_LIMITS = {
-    "five_hour": "the limit for five hours",
-    "seven_day": "the limit for a week",
-    "seven_day_opus": "the limit of Opus for a week",
-    "seven_day_sonnet": "the limit of Sonnet for a week",
+    "five_hour": "the five-hour limit",
+    "seven_day": "the weekly limit",
+    "seven_day_opus": "the weekly limit for Opus",
+    "seven_day_sonnet": "the weekly limit for Sonnet",
     "overage": "the extra usage",
 }
 
@@ -471,9 +471,9 @@ def _totals(event: ev.SessionFinished) -> str:
 def _about_fork(event: ev.SessionForked) -> Iterator[str]:
     yield "." if event.query_id == "q1" else ": everything above is from it."
     if event.cost_usd:
-        yield f" It had cost {money(event.cost_usd)} by then, which is not counted here."
+        yield f" Its cost until then, {money(event.cost_usd)}, is not counted here."
     if event.files == "now":
-        yield " Some files have changed since then: they are as they were at the fork."
+        yield " Some files had changed since then: the fork has their later content."
     if event.omitted:
         are = "is" if event.omitted == 1 else "are"
         yield f" {quantity(event.omitted, 'damaged line')} of its journal {are} omitted."
@@ -523,7 +523,7 @@ _FORMATS: Mapping[str, Callable[[Any], str]] = {"": clean_line, "line": _line, "
 
 
 def _time(milliseconds: float, hints: Hints) -> str:
-    waited = f", {spoken_duration(hints.waited_ms)} of it waiting for you" if hints.waited_ms else ""
+    waited = f", {spoken_duration(hints.waited_ms)} waiting for you" if hints.waited_ms else ""
     return spoken_duration(milliseconds) + waited
 
 
@@ -607,9 +607,9 @@ def _account(event: ev.AuthRequired | ev.AuthFinished) -> str:
 
 
 _STATES = {
-    "undecided": "not trusted, and without effect",
-    "changed": "changed since the answer about them, and without effect",
-    "ignored": "ignored, as the user chose",
+    "undecided": "not trusted, so ignored",
+    "changed": "changed since you answered, so ignored",
+    "ignored": "ignored, as you chose",
     "partly": "trusted, except for what decides where data goes",
     "trusted": "trusted",
 }

@@ -112,7 +112,7 @@ def read_summary(
     title = _read_title(folder) if stamp[2] else ""
     corrupt = Summary(name=name, stamp=stamp, title=title, state="corrupt")
     if folder.is_symlink():
-        return msgspec.structs.replace(corrupt, title="", why="it is a link, and only folders are sessions")
+        return msgspec.structs.replace(corrupt, title="", why="it is a link, not a folder")
     try:
         with closing(PastJournal(folder / JOURNAL)) as journal:
             head = journal.head(_HEAD)
@@ -197,7 +197,7 @@ def _later(head: bytes) -> str:
         return ""
     if not _numbers(VERSION) or _numbers(first.version) <= _numbers(VERSION):
         return ""
-    return f"it was written by ua-tui {clean_line(first.version, 40)}, which is later than this one"
+    return f"it was written by ua-tui {clean_line(first.version, 40)}, a later version than this one"
 
 
 class _First(msgspec.Struct, frozen=True):

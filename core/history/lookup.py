@@ -82,7 +82,7 @@ def find_session(base: Path, wanted: str) -> Path:
 def _checked(folder: Path) -> Path:
     if not os.path.lexists(folder / JOURNAL):
         raise SettingsError(
-            f"the session in {clean_line(str(folder), 700)} cannot be opened: it holds no journal ({JOURNAL}); "
+            f"the session in {clean_line(str(folder), 700)} cannot be opened: it has no journal ({JOURNAL}); "
             "`ua-tui sessions` lists those that can"
         )
     return folder

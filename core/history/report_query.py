@@ -39,17 +39,19 @@ def find_query(report: Path) -> ReportQuery:
     origin = find_origin(report)
     advice = "name a report in the work_products of a session, or its copy in SAVED_REPORTS"
     if origin is None:
-        raise SettingsError(f"no session wrote {shown} as its report: {advice}; an export is none")
+        raise SettingsError(f"no session wrote {shown} as its report: {advice}; an export does not count")
     if not origin.session.is_dir():
         raise SettingsError(f"the session that wrote {shown} is not here: {advice}")
     # What others wrote is asked as nobody's query.
     if not is_own_session(origin.session):
-        raise SettingsError(not_own(origin.session, "its reports can be read, but its query is not asked"))
+        raise SettingsError(
+            not_own(origin.session, "its reports can be read, but its query is not run again")
+        )
     view = fold(read_events(origin.session))
     artifact = view.artifacts.get(origin.source)
     if artifact is None or not is_report(artifact.path, artifact.kind):
         raise SettingsError(
-            f"{shown} is no report of its session: `ua-tui again` takes what the agent wrote as one"
+            f"{shown} is no report of its session: `ua-tui again` needs one that the agent wrote"
         )
     call = view.call(artifact.tool_use_id)
     query = (view.query(call.query_id) if call is not None else None) or view.last_query

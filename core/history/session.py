@@ -1,4 +1,4 @@
-"""A session that is over or runs in another program, opened read-only: its events come from its journal."""
+"""A past session, or one that runs in another program, opened read-only: its events come from its journal."""
 
 from __future__ import annotations
 

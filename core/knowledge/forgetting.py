@@ -96,7 +96,7 @@ def forget(
     query = _read_query(match) if match else SearchQuery()
     with closing(open_store(place, read_only=True)) as database, database.reading() as notices:
         if notices is None:
-            raise KnowledgeError(f"there is no knowledge base {place}: it is made when a session runs")
+            raise KnowledgeError(f"there is no knowledge base {place}: it is created when a session runs")
         ask = Ask(
             all_of=_terms(query.terms),
             without=_terms(query.without),

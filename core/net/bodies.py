@@ -85,7 +85,7 @@ class Inflater:
                 )
             if self._size > max(1 << 20, self._raw * _RATIO):
                 raise FetchRefused(
-                    f"its body swells to more than {_RATIO} times its compressed size; choose another source",
+                    f"its body expands to more than {_RATIO} times its compressed size; choose another source",
                     code="too_large",
                 )
             pieces.append(piece)
@@ -255,7 +255,7 @@ def check_type(given: str) -> tuple[str, str] | None:
     kind, _, subtype = given.partition("/")
     shown = f"its type is '{clean_line(given, 80)}'"
     if given in _WITHOUT_TEXT:
-        return "other", f"{shown}, which holds no article; choose another source"
+        return "other", f"{shown}, which has no article; choose another source"
     if kind == "text" or given in _TEXTS or given.endswith(("+json", "+xml")):
         return None
     if kind in _MEDIA:

@@ -295,7 +295,7 @@ class Fetcher:
             target = self._redirected(target, location)
             if str(target.url) in passed:
                 raise FetchRefused(
-                    "it redirects in a circle, as sites do that need cookies; "
+                    "it redirects in a circle, perhaps because it needs cookies; "
                     "use a web reader if there is one, or choose another source"
                 )
         raise FetchRefused(f"it redirects more than {MAX_REDIRECTS} times; use the final address")
@@ -428,7 +428,7 @@ class Fetcher:
         if not host:
             raise FetchRefused("it names no host; check the address")
         if parsed.userinfo:
-            raise FetchRefused("it holds a user name or password; remove it")
+            raise FetchRefused("it has a user name or password; remove it")
         port = _PORTS[parsed.scheme] if parsed.port is None else parsed.port
         if port not in _PORTS.values() and (host, port) not in self._allow:
             raise FetchRefused(f"only the ports 80 and 443 are used, not {port}; check the address")

@@ -72,7 +72,7 @@ class Address(msgspec.Struct, frozen=True):
             raise SettingsError(f"the address of the team's database has a password: {_NO_SECRETS}")
         # A password with such characters would be divided between the host, the port and the database.
         if "@" in f"{parts.hosts}{parts.database}{parts.options}":
-            raise SettingsError(f"the address of the team's database has an @ too many: {_PERCENT}")
+            raise SettingsError(f"the address of the team's database has more than one @: {_PERCENT}")
         sound = not _NOT_IN_A_URL.search(text) and _is_unicode(text) and "" not in names
         if not (sound and all(map(_is_host, parts.hosts.split(",")))):
             raise SettingsError(f"the address of the team's database cannot be read: {_EXAMPLE}; {_PERCENT}")

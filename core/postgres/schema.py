@@ -123,7 +123,7 @@ def migrate(address: Address) -> list[str]:
         ((may_migrate,),) = db.execute(_MAY_MIGRATE, (SCHEMA,)).fetchall()
         if not may_migrate:
             raise TeamError(
-                f"the team's database {address}: the role {clean_line(db.info.user, 100)} may not make or change the "
+                f"the team's database {address}: the role {clean_line(db.info.user, 100)} may not create or change the "
                 "tables: run `ua-tui team migrate` as the owner of the database"
             )
         _become_owner(db)
@@ -259,8 +259,7 @@ def _changing_rights(address: Address, user: str) -> Iterator[psycopg.Connection
         elif not row[0]:
             # PostgreSQL would only warn that nothing was granted.
             raise TeamError(
-                f"the team's database {address}: only the owner of the tables may change who takes part, and "
-                "what they may do"
+                f"the team's database {address}: only the owner of the tables may change members and their limits"
             )
         yield db
 

@@ -41,7 +41,7 @@ def checked_choice(choice: ModelChoice) -> ModelChoice:
     """
     checked = ModelChoice(_name(choice.model), _name(choice.fallback), choice.effort or None)
     if checked.effort is not None and checked.effort not in EFFORTS:
-        raise SettingsError(f"The effort is one of {', '.join(EFFORTS)}.")
+        raise SettingsError(f"The effort must be one of {', '.join(EFFORTS)}.")
     if checked.fallback is not None and checked.fallback == checked.model:
         raise SettingsError("A model cannot be its own fallback: name another one.")
     return checked

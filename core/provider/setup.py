@@ -212,6 +212,6 @@ class ModelSetup:
         except SettingsError as error:
             return (f"The next start from this folder will fail: {error}",)
         return tuple(
-            f"{origin} has precedence over what is stored, from the next start on: remove it there."
+            f"{origin} overrides what is stored, from the next start on: remove it there."
             for origin in dict.fromkeys(where.origin for where in elsewhere.values())
         )

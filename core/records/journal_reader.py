@@ -361,7 +361,7 @@ def unreadable(error: JournalError | OSError) -> str:
         return unreadable(error.__cause__) if isinstance(error.__cause__, OSError) else str(error)
     match error.errno:
         case errno.ENOENT:
-            return "it holds no journal"
+            return "it has no journal"
         case errno.ELOOP:
             return "its journal is a link, which is not followed"
         case errno.EACCES | errno.EPERM:

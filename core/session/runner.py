@@ -104,7 +104,7 @@ class AgentConnection(msgspec.Struct, eq=False):
         make: connects a new loop.
         terms: what a connection is made for; when they change, a new connection is made.
         spawn: starts background work.
-        over: whether the session is over, so that nothing is connected any more.
+        over: whether the session has ended, so that nothing is connected any more.
         died: called with the error when an agent ended that was not closed.
         loop: the newest one, alive or not; None before the first and while another is connected.
     """
@@ -134,11 +134,11 @@ class AgentConnection(msgspec.Struct, eq=False):
         """Connect the agent; returns False if it is already connected.
 
         Raises:
-            AgentUnavailable: it could not be started, or the session is over.
+            AgentUnavailable: it could not be started, or the session has ended.
         """
         async with self._lock:
             if self.over():
-                raise AgentUnavailable("the session is over")
+                raise AgentUnavailable("the session has ended")
             if self.is_current:
                 return False
             await self._drop()

@@ -1,4 +1,4 @@
-"""The settings that the files of the current folder set: what of them takes effect, and what is held back and why."""
+"""The settings in the files of the current folder: which take effect, and which are held back and why."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def _reason(
         try:
             _ = None if name == "keys" else value_of(name, given)
         except SettingsError as error:
-            return f"it is wrong: {error}"
+            return f"it is invalid: {error}"
         return ""
     if trust.state == "partly" and spec.affects == "data":
         return _WITHOUT_DATA

@@ -136,7 +136,7 @@ class Settings:
         Path | Address | Literal["on", "off"],
         Spec(values.knowledge, user_only=True, unset="on", affects="data"),
     ] = "on"
-    """The knowledge base, in which everything that sessions found can be found again: on, off, or where it is.
+    """The knowledge base, for searching everything that sessions found: on, off, or its location.
 
     By default it is knowledge.db in AGENT_RUN_WORKSPACES, one for all sessions there. It can be the path of another
     file, or the address of a team's database (postgresql://user@host/database, without a password)."""
@@ -145,12 +145,12 @@ class Settings:
     ] = None
     """The server that makes vectors of texts for the search by meaning, such as http://127.0.0.1:11434/v1 for Ollama.
 
-    Any server with an OpenAI-compatible `/embeddings` will do. The passages of the knowledge base and your queries are
+    Any server with an OpenAI-compatible `/embeddings` works. The passages of the knowledge base and your queries are
     sent there; without it, or without `embeddings_model`, nothing is sent."""
     embeddings_model: Annotated[
         str | None, Spec(user_only=True, unset="no search by meaning", affects="data")
     ] = None
-    """The model that makes the vectors, such as nomic-embed-text; another one makes all of them again."""
+    """The model that makes the vectors, such as nomic-embed-text; with another one all vectors are made again."""
     embeddings_key: Annotated[str | None, Spec(values.text, user_only=True, secret=True, affects="data")] = (
         None
     )
@@ -183,19 +183,19 @@ class Settings:
     dangerously_skip_permissions: Annotated[bool, Spec(values.flag, user_only=True, affects="tools")] = False
     """Run every tool without asking; the only way to the mode bypassPermissions."""
     allow: Annotated[tuple[str, ...], Spec(values.patterns, user_only=True, affects="tools")] = ()
-    """Rules for tool calls that run without asking, separated by commas; docs/permissions.md has their grammar."""
+    """Rules for tool calls that run without asking, separated by commas; see docs/permissions.md."""
     ask: Annotated[tuple[str, ...], Spec(values.patterns, user_only=True, affects="tools", adds_up=True)] = ()
-    """Rules for tool calls that ask each time, in every mode; they beat allow. Those of all places count."""
+    """Rules for tool calls that ask each time, in every mode; they override allow. Those of all places apply."""
     deny: Annotated[
         tuple[str, ...], Spec(values.patterns, user_only=True, affects="tools", adds_up=True)
     ] = ()
-    """Rules for tool calls that never run, in every mode; they beat ask and allow. Those of all places count."""
+    """Rules for tool calls that never run, in every mode; they override ask and allow. Those of all places apply."""
     extra_tools: Annotated[
         tuple[str, ...], Spec(values.subset(*EXTRA_TOOLS), user_only=True, affects="tools")
     ] = ()
     """Built-in tools to offer although they are off by default."""
     public_searches: Annotated[tuple[str, ...], Spec(values.patterns, user_only=True, affects="data")] = ()
-    """Tools that search what anybody may read, such as mcp__acme__search, separated by commas.
+    """Tools that search public content, such as mcp__acme__search, separated by commas.
 
     Their results are saved without a look at the rows. Most public searches are known."""
     composio_api_key: Annotated[
@@ -210,7 +210,7 @@ class Settings:
     composio_user_id: Annotated[
         str | None, Spec(values.text, ("COMPOSIO_USER_ID",), unset="the same as user_id", affects="data")
     ] = None
-    """Whose connected accounts Composio uses; without one those of `user_id`.
+    """The user whose connected accounts Composio uses; by default `user_id`.
 
     In a file it can also be written as `user_id` in a table `[composio]`."""
     composio_mode: Annotated[ComposioMode, Spec(values.choice(*get_args(ComposioMode)), affects="tools")] = (
@@ -225,7 +225,7 @@ class Settings:
         "exa",
         "firecrawl",
     )
-    """Toolkits of Composio that a session does without, unless `composio_toolkits` names its toolkits.
+    """Toolkits of Composio that a session does not use, unless `composio_toolkits` is set.
 
     `none` disables no toolkit. The default ones do what the local toolkit does."""
     web_reader_key: Annotated[
@@ -237,8 +237,8 @@ class Settings:
     ] = None
     """The MCP server of the web reader; without one it is Z.AI's own."""
     page_age: Annotated[int, Spec(values.integer(least=0), affects="data")] = 0
-    """How old, in seconds, a page may be that is not fetched again because a session has read it; the agent may ask for
-    more. `ua-tui again` sets it."""
+    """The age, in seconds, up to which a page that a session has read is not fetched again; the agent may ask for more.
+    `ua-tui again` sets it."""
     logfire_token: Annotated[
         str | None, Spec(values.text, ("LOGFIRE_TOKEN",), secret=True, affects="data")
     ] = None
@@ -260,11 +260,11 @@ class Settings:
     ] = None
     """How many model turns one query may take."""
     prices: Annotated[tuple[str, ...], Spec(values.prices, user_only=True, affects="cost")] = ()
-    """Prices of models: `MODEL=INPUT/OUTPUT`, or with cache read and cache write behind; separated by commas.
+    """Prices of models: `MODEL=INPUT/OUTPUT`, optionally followed by cache read and cache write; separated by commas.
 
     The amounts are US dollars per million tokens. The agent knows the prices of Anthropic's models; the cost of any
     other one is unknown unless its price is here, and a spending limit needs it. `my-model=0/0` costs nothing. Cached
-    tokens cost as much as other input if nothing is said of them. A price here wins over the agent's own."""
+    tokens cost as much as other input if nothing is said of them. A price here overrides the agent's own."""
     context_window: Annotated[
         int | None,
         Spec(
@@ -282,9 +282,9 @@ class Settings:
     ] = None
     """How slowly the demo streams: 1 is slow enough to follow, 0 is as fast as possible."""
     replay_wait: Annotated[float, Spec(values.number(least=0), affects="look")] = 3.0
-    """How many seconds a longer wait takes in a replay; 0 shows every wait as long as it was."""
+    """To how many seconds longer waits are cut in a replay; 0 keeps them."""
     user_id: Annotated[str, Spec(affects="data")] = "local-user"
-    """Who the session belongs to, as traces and Composio name them."""
+    """The user of the session in traces and in Composio."""
     theme: Annotated[str | None, Spec(values.theme, unset="dark", affects="look")] = None
     """The colour theme of the screen: dark, light, ansi (the terminal's 16 colours) or one of Textual's, such as nord.
 
@@ -300,7 +300,7 @@ class Settings:
     `auto` uses `osc9` in iTerm2, Kitty, Ghostty and WezTerm, `osc777` in foot and Contour, and the bell in other
     terminals and inside tmux, screen and Zellij."""
     log_level: Annotated[LogLevel, Spec(values.choice(*get_args(LogLevel)), affects="look")] = "INFO"
-    """The least severe level of message that is written to run.log."""
+    """The lowest level of messages in run.log."""
     cli_path: Annotated[
         Path | None,
         Spec(values.path, user_only=True, unset="the one that comes with the SDK", affects="tools"),

@@ -136,7 +136,7 @@ class JsonStore(Generic[T]):
             raise Damaged(self.path, clean_line(str(error), 200)) from None
         except OSError as error:
             if isinstance(error, NotRegular) or error.errno == errno.ELOOP:
-                raise Damaged(self.path, "it is no regular file") from None
+                raise Damaged(self.path, "it is not a regular file") from None
             raise self._unreadable(error) from error
 
     def _unreadable(self, error: OSError) -> WorkspaceError:

@@ -37,12 +37,14 @@ def check_writable(relative: str, head: bytes = b"") -> None:
         return
     kind = next((each for each in _ENDINGS if ending in kinds[each]), "")
     if not stem or not kind:
-        rule = "it is no document, data or text of a known kind"
+        rule = "it is not a document, data or text of a known kind"
         raise refused(relative, rule, "choose an ending such as .md, .html, .csv, .json or .txt")
     if "".join(filter(str.isalnum, stem.split(".")[0].lower())) in kinds["reserved"]:
-        raise refused(relative, "programs obey files of this name", "add a word for what is in it")
+        raise refused(
+            relative, "programs follow instructions in files of this name", "add a word for what is in it"
+        )
     if head.startswith(_PROGRAMS) and not (kind == "code" and head.startswith(b"#!")):
-        raise refused(relative, "it begins like a program", "write text or data")
+        raise refused(relative, "it looks like a program", "write text or data")
     if kind in {"data", "code"} and not _says_what_it_holds(stem, kind):
         rule = "it could be the settings, a test or a part of a program"
         raise refused(relative, rule, f"name its content in several words, such as market_data.{ending}")

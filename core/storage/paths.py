@@ -99,11 +99,11 @@ def split_path(relative: str) -> tuple[str, ...]:
     if not relative:
         raise refused(relative, "the path is empty", "give a path relative to the folder")
     if "\0" in relative:
-        raise refused(relative, "the path holds a NUL character", "remove it")
+        raise refused(relative, "the path contains a NUL character", "remove it")
     if is_unsafe(relative) or "\n" in relative or "\t" in relative:
-        raise refused(relative, "the path holds control or invisible characters", "remove them")
+        raise refused(relative, "the path contains control or invisible characters", "remove them")
     if "\\" in relative:
-        raise refused(relative, "the path holds a backslash", "separate folders by /")
+        raise refused(relative, "the path contains a backslash", "separate folders by /")
     if relative.startswith("/") or (relative[1:2] == ":" and relative[0].isalpha()):
         raise refused(relative, "the path is absolute", "give a path relative to the folder")
     if relative.startswith("~"):
@@ -113,9 +113,9 @@ def split_path(relative: str) -> tuple[str, ...]:
     parts = tuple(relative.split("/"))
     for part in parts:
         if part == "..":
-            raise refused(relative, "the path holds '..'", "stay inside the folder")
+            raise refused(relative, "the path contains '..'", "stay inside the folder")
         if part in {"", "."}:
-            raise refused(relative, "the path holds an empty or '.' component", "remove it")
+            raise refused(relative, "the path contains an empty or '.' component", "remove it")
         if len(part.encode()) > _LONGEST_PART:
             raise refused(relative, f"a name is longer than {_LONGEST_PART} bytes", "shorten it")
         if is_protected(part):

@@ -49,7 +49,7 @@ def read_queue(folder: Root, *, foreign: bool = False) -> tuple[str, ...]:
         kept = msgspec.json.decode(folder.read(QUEUE_FILE, 16 << 20), type=StoredQueue)
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise WorkspaceError(
-            f"'{QUEUE_FILE}' cannot be read: {error}; what waited is in the prompt's history"
+            f"'{QUEUE_FILE}' cannot be read: {error}; the queued queries are in the prompt's history"
         ) from error
     if not foreign and not is_sealed(kept.seal, "queue", folder.path, *kept.queries):
         raise WorkspaceError(not_own(folder.path / QUEUE_FILE, "its queries are not used"))

@@ -188,7 +188,7 @@ class Workspace:
         else:
             raise WorkspaceError(
                 f"the session {shown(found.name)} is in use by another program, which must end first; "
-                "`ua-tui open` shows it meanwhile"
+                "until then `ua-tui open` shows it"
             )
         try:
             workspace.root.sweep()

@@ -1,4 +1,4 @@
-"""What goes through a mailbox as text: questions, answers and commands, each checked by whoever reads it.
+"""The texts in a mailbox: questions, answers and commands, each checked by its reader.
 
 Everybody who may see a session can write an answer or a command, with this program or without it: what is read is
 checked like any other input.

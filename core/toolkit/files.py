@@ -62,7 +62,9 @@ async def write_local_file(
     relative = inside(context, path)
     check_writable(relative, content[:64].encode("utf-8", "replace"))
     if context.workspace.redactor.redact(relative) != relative:
-        raise PathRefused("the path holds a secret, which would be visible in the name; choose another name")
+        raise PathRefused(
+            "the path contains a secret, which would be visible in the name; choose another name"
+        )
     digest = hashlib.sha256(content.encode("utf-8", "replace")).hexdigest()
     written = context.workspace.write(relative, content)
     answer = {"path": written.path, "size": written.size, "sha256": written.sha256}
@@ -92,7 +94,7 @@ async def read_local_file(
     text = read_text(context, relative)
     if offset and offset >= len(text):
         raise WorkspaceError(
-            f"offset {offset} lies behind the end of {_shown(relative)} ({len(text)} characters)"
+            f"offset {offset} is beyond the end of {_shown(relative)} ({len(text)} characters)"
         )
     # Most readers of an article need no addresses, which may be as long as the text.
     article = text_end(text)

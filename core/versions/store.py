@@ -1,4 +1,4 @@
-"""Keeps what the files of a session are, whoever changed them: the agent, its shell commands, or a person.
+"""Keeps the content of a session's files, whether the agent, a shell command or a person changed them.
 
 `.versions/index.jsonl` has a line for each moment, with what changed since the line before, and `.versions/objects` has
 each content once, under its SHA-256. A content is a copy, never a second name of the file: a program that writes to a

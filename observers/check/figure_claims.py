@@ -33,22 +33,22 @@ _MOST_CLOSE = 300
 _SEEN = 0.2
 """The share of a sentence's words that the passage shows that is named for a claim without any other."""
 _NOTHING = Figure(start=0, end=0, text="")
-_ELSEWHERE = "The source has this value of something else, and another one here."
-_OPPOSED = "Two values of the sources give this value in the other direction."
-_CONTRARY = "The direction that the sentence names does not fit its two values."
+_ELSEWHERE = "The source has this value for something else, and another one here."
+_OPPOSED = "Two values in the sources give this value in the opposite direction."
+_CONTRARY = "The direction in the sentence does not fit its two values."
 _ATTRIBUTES: frozenset[Problem] = frozenset({"rate", "direction", "scale", "unit", "digits"})
 """What is surely wrong if a source has the same value with another one."""
 _NOTES: dict[Problem, str] = {
     "": "",
     "rate": "The source has this value per something else.",
-    "direction": "The source has this value in the other direction.",
+    "direction": "The source has this value in the opposite direction.",
     "comparison": "The source compares this value in another way.",
     "noun": "The source has this number of something else.",
     "scale": "The source has these digits with another scale.",
     "unit": "The source has these digits with another unit.",
     "date": "No source has this date.",
     "digits": "The source has these digits in another order.",
-    "no rate": "The source does not say what this value is per.",
+    "no rate": "The source does not give this value as a rate.",
 }
 
 
@@ -73,7 +73,7 @@ def check_figures(
         ):
             count += 1
             if count > _MOST:
-                document.notices.append(f"Only the first {_MOST:,} figures were looked at.")
+                document.notices.append(f"Only the first {_MOST:,} figures were checked.")
                 return
             yield places.place(statement.number, figure.start), claim
         earlier.add(statement, operands.own)

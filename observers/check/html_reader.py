@@ -88,7 +88,7 @@ class _Reader:
         for number, (event, element) in enumerate(walker):
             depth += 1 if event == "start" else -1
             if depth == _DEEPEST_TREE:
-                self.document.notices.append("Parts that are nested too deeply were not looked at.")
+                self.document.notices.append("Parts that are nested too deeply were not checked.")
             if number % 1_000 == 0:
                 self.stop.check()
             tag = element.tag if isinstance(element.tag, str) else ""
@@ -105,10 +105,10 @@ class _Reader:
                     self._end(tag, element)
                 self._add(element.tail)
             if number > _MOST_TAGS:
-                self.document.notices.append(f"Only the first {_MOST_TAGS:,} tags were looked at.")
+                self.document.notices.append(f"Only the first {_MOST_TAGS:,} tags were checked.")
                 break
             if self.total > LONGEST:
-                self.document.notices.append(f"Only the first {LONGEST:,} characters were looked at.")
+                self.document.notices.append(f"Only the first {LONGEST:,} characters were checked.")
                 break
         self._flush()
         while self.tables:

@@ -44,12 +44,14 @@ def check_links(
                 continue
             seen.add(key)
             if len(seen) > _MOST:
-                document.notices.append(f"Only the first {_MOST:,} links were looked at.")
+                document.notices.append(f"Only the first {_MOST:,} links were checked.")
                 return
             claim = Claim(
                 kind="link",
                 state="not looked at" if document.has_cut_addresses else "never seen",
-                note="It may go on in the next line of the PDF file." if document.has_cut_addresses else "",
+                note="It may continue in the next line of the PDF file."
+                if document.has_cut_addresses
+                else "",
                 quote=places.quote(number, start, end),
                 sentence=block.text[max(0, start - 200) : end + 200],
                 section=block.section,
@@ -86,7 +88,7 @@ class _Known:
             return claim.as_state("found", "This page was read.", self._beginning(number))
         number = self.found.get(key, self.hosts.get(key, -1))
         if number >= 0:
-            note = "This address was found, and not read."
+            note = "This address was found but not read."
             return claim.as_state("found", note, self._beginning(number), was_read=False)
         return claim
 

@@ -13,7 +13,7 @@ _TOKEN = re.compile(r"[^\W\d_]{2,}|(?<![\d.,])(?:19|20)\d\d(?![\d%])|[;:()|—]|
 """Words, years and marks between clauses; other numbers would say that exchanged ones are in their places."""
 _STOPS = frozenset(".|")
 _REACH = 60
-"""Characters around a figure that are looked at."""
+"""Characters around a figure that are checked."""
 _BOUNDARY = 10
 """Words that a comma or "and" counts for; a full stop counts twice."""
 

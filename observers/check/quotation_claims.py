@@ -81,7 +81,7 @@ def check_quotations(
                 continue
             count += 1
             if count > _MOST:
-                document.notices.append(f"Only the first {_MOST:,} quotations were looked at.")
+                document.notices.append(f"Only the first {_MOST:,} quotations were checked.")
                 return
             texts = texts or _texts(corpus)
             claim = Claim(
@@ -122,7 +122,7 @@ def _judged(
                 "found", "This is the title of a source.", (Passage(source=number, text=source.title),)
             )
     if len(words) < _FEWEST:
-        return claim.as_state("not looked at", "It is too short to be missed.")
+        return claim.as_state("not looked at", "It is too short to check.")
     alike, best, at = 0.0, None, (0, 0)
     for text in texts:
         share, where = _nearest(words, text)

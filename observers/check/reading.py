@@ -40,7 +40,7 @@ def read_document(data: bytes | str, media_type: str, stop: Stop = NEVER) -> Doc
         document.has_cut_addresses = True
     if len(data) > _LARGEST:
         data = data[:_LARGEST]
-        document.notices.append(f"Only the first {_LARGEST >> 20} MB were looked at.")
+        document.notices.append(f"Only the first {_LARGEST >> 20} MB were checked.")
     if isinstance(data, bytes) and data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         data = decoded(data)
     if "html" in media_type:
@@ -50,7 +50,7 @@ def read_document(data: bytes | str, media_type: str, stop: Stop = NEVER) -> Doc
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     if len(text) > LONGEST:
         text = text[:LONGEST]
-        document.notices.append(f"Only the first {LONGEST:,} characters were looked at.")
+        document.notices.append(f"Only the first {LONGEST:,} characters were checked.")
     if "markdown" in media_type:
         read_html(_markdown().render(text), document, stop)
     else:

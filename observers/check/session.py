@@ -282,7 +282,7 @@ def _earlier(
                     published=article.date or page.date, read_at=moment(page.made_at),
                 )  # fmt: skip
     except KnowledgeError as error:
-        notices.append(f"What earlier sessions have read is not known: {clean_line(str(error), 300)}.")
+        notices.append(f"What earlier sessions read is unknown: {clean_line(str(error), 300)}.")
 
 
 def _paths(given: Path) -> Iterator[Path]:
@@ -344,7 +344,7 @@ def _without_links(checked: ReportCheck) -> ReportCheck:
     claims = [
         each.as_state("not looked at", why) if each.state == "never seen" else each for each in checked.claims
     ]
-    notices = (*checked.check.notices, f"Links were not looked at: {why[0].lower()}{why[1:]}")
+    notices = (*checked.check.notices, f"Links were not checked: {why[0].lower()}{why[1:]}")
     check = msgspec.structs.replace(checked.check, claims=tuple(claims), notices=notices)
     return msgspec.structs.replace(checked, check=check)
 

@@ -1,4 +1,4 @@
-"""Sources cut into passages, with an index by words; figures are read when a passage is looked at."""
+"""Sources cut into passages, with an index by words; figures are read when a passage is checked."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reports that a saved artifact changed afterwards, whoever changed it: an observer, the agent, or a person's editor.
+"""Reports that a saved artifact changed afterwards, by an observer, the agent or a person's editor.
 
 The files are checked every two seconds. A change is reported when the file is at rest, so an editor that writes a
 temporary file and renames it makes one report, and a file that is written all the time makes none until it is.

@@ -1,4 +1,4 @@
-"""Reads the files of a session, which may have been written by anybody: never through links, and not without bounds."""
+"""Reads the untrusted files of a session: never through links, and within bounds."""
 
 from __future__ import annotations
 

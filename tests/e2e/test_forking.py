@@ -59,7 +59,7 @@ def test_the_agent_of_a_fork_knows_what_was_said_up_to_there_and_nothing_after(t
         assert all(word not in json.dumps(model.sent[said:]) for word in (THIRD, "Answer 3.", str(original)))
         assert content_of(original) == before
         # What the command did is not repeated, although a rule allows it: nobody is there to ask.
-        assert "has done the same before" in text_of(model.sent[-1], "user")
+        assert "did the same before" in text_of(model.sent[-1], "user")
         assert not (fork / "sent.txt").exists()
         queries = [
             e.text for e in read_journal(fork / "journal.jsonl").events if isinstance(e, ev.QueryReceived)

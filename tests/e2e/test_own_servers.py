@@ -254,15 +254,15 @@ async def test_a_server_of_each_transport_is_called_and_connected_again_when_it_
         "fails": (script("import no_such_module"), "it ended (ModuleNotFoundError: No module named "),
         "future": (
             script(FUTURE),
-            "it speaks the version 1999-01-01 of MCP, which the agent does not know: ",
+            "it speaks MCP 1999-01-01, which the agent does not support: ",
         ),
         "away": ({"url": "http://127.0.0.1:9/mcp"}, "it cannot be reached (ECONNREFUSED): "),
         "unsafe": ({"url": f"{private}/mcp"}, "it does not speak TLS (EPROTO): "),
         "absent": ({"url": f"{plain}/404/mcp"}, "it answers with HTTP 404: check its address"),
         "busy": ({"url": f"{plain}/429/mcp"}, "it gets too many requests (HTTP 429): "),
         "page": ({"url": f"{plain}/a1/mcp"}, "it answers with a web page, so it is not an MCP server: "),
-        "json": ({"url": f"{plain}/b1/mcp"}, "it answers, but not as an MCP server does ("),
-        "torn": ({"url": f"{plain}/c1/mcp"}, "it answers, but not as an MCP server does ("),
+        "json": ({"url": f"{plain}/b1/mcp"}, "it answers, but does not speak MCP ("),
+        "torn": ({"url": f"{plain}/c1/mcp"}, "it answers, but does not speak MCP ("),
         "moved": ({"url": f"{plain}/307/mcp", "headers": HEADERS}, "it answers with HTTP 404: "),
     }
     program.write_text(SERVER.read_text())

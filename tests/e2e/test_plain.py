@@ -148,7 +148,7 @@ def test_an_end_at_once_leaves_the_interrupt_key_of_the_terminal(tmp_path: Path)
         screen.wait_for("You: ")
         screen.type("\x03\x03\x03")
         screen.wait_until(lambda: not screen.read())
-        assert "ended before everything was saved" in screen.output
+        assert "stopped before everything was saved" in screen.output
         assert termios.tcgetattr(screen.child.child_fd)[6][termios.VINTR] == b"\x03"
         assert screen.end() == 130
 

@@ -88,7 +88,7 @@ def test_keys_typed_ahead_go_where_the_ones_before_them_lead(tmp_path: Path) -> 
         assert "second" not in screen.text
         # Nothing could continue the program, so Ctrl+Z does not suspend it.
         screen.type("\x1a")
-        screen.wait_for("No shell could continue", "● ready", lambda _: screen.taken)
+        screen.wait_for("Ctrl+Z needs a shell", "● ready", lambda _: screen.taken)
         screen.type(" and on")
         screen.wait_for("third needle and on")
         screen.quit()

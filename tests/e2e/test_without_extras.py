@@ -17,9 +17,9 @@ from ua_tui.core.events.types import QueryFinished
 
 TOKEN = "pylf_v1_us_canary0123456789canary"
 REMEDY = (
-    "needs the extra {0}, which is not installed: run uv tool install -c constraints.txt '.[{0}]', "
-    "or pip install -c constraints.txt '.[{0}]', "
-    "in a clone of ua-tui, with all other extras that you use in the same brackets"
+    "needs the extra {0}, which is not installed: in a clone of ua-tui, run "
+    "uv tool install -c constraints.txt '.[{0}]', or pip install -c constraints.txt '.[{0}]', "
+    "with the other extras that you use in the same brackets"
 )
 
 

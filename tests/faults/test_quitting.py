@@ -95,5 +95,5 @@ def test_quitting_twice_ends_at_once(tmp_path: Path, report: Report) -> None:
         screen.type(QUIT)
         assert_ended(screen, tmp_path, 1)
         written = re.sub(rb"\s+", b" ", screen.written)
-    assert b"ended before everything was saved; not finished: slow" in written
+    assert b"stopped before everything was saved; unfinished: slow" in written
     report("quit twice while observers never end", "says what was not finished", "what they would have saved")

@@ -218,8 +218,8 @@ def test_what_differs_or_was_never_seen_breaks_a_rule_that_asks_for_a_check(cont
         "Do it.", "", "3 claims in work_products/a.html:",
         "- figure '12 percent' in 'Memory decides': the source has another value, see https://chips.example/a",
         "- figure '7 percent': the source has another value, see workbench_activity/a.json",
-        "- link 'Chips': nothing that was read or found has the address https://invented.example/",
-        "What the sources have instead is in report_checks/a.html.json.",
+        "- link 'Chips': this address was never read or found: https://invented.example/",
+        "What the sources say instead is in report_checks/a.html.json.",
     ]  # fmt: skip
     assert unmet.reason == "work_products/a.html differs from the sources"
     assert unmet.finding == '"12 percent": the source has nine\ufffd[31m percent and 2 more'

@@ -498,7 +498,7 @@ class UaTuiApp(BaseApp):
             from ua_tui.tui.screens.session.confirm import ConfirmScreen
 
             whose = f"{clean_line(self.source.owner, 60)}'s" if self.source.owner else "this"
-            advice = "Its query stays unfinished, and a job counts as cancelled. The record names you."
+            advice = "Its query stays unfinished, and a job counts as cancelled. The journal names you."
             dialog = ConfirmScreen(
                 "Stop", f"Stop {whose} session?", advice, yes="Stop it", no="Leave it running", risky=True
             )

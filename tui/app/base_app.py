@@ -218,7 +218,7 @@ class BaseApp(App[str]):
         except SuspendNotSupported:
             stopped = False
         if not stopped:
-            self.notify("No shell could continue the program after Ctrl+Z.", markup=False)
+            self.notify("Ctrl+Z needs a shell that can continue the program.", markup=False)
 
     # -- links and copying ------------------------------------------------------------------------
 

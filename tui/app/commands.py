@@ -80,7 +80,7 @@ def _screens(app: UaTuiApp) -> Iterator[Command]:
     yield Command("find", "Search all sessions", about, app.open_find, argument=words)
     yield Command("sessions", "Sessions", "Read, resume, search, delete", open_.open_sessions)
     yield Command("model", "Model", "Choose the model, effort and fallback", app.model_selection.open)
-    about, modes = with_key("Which tool calls ask you", "session.mode"), app.permission_mode
+    about, modes = with_key("Which tool calls ask first", "session.mode"), app.permission_mode
     mode = Argument("permission mode", lambda: MODE_RULES, modes.choose)
     yield Command("mode", "Permission mode", about, modes.open, argument=mode)
     yield Command("budget", "Budget", "Spending limit of the session", app.budget.open)

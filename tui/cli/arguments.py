@@ -277,7 +277,7 @@ def team_address(given: str | None, settings: Settings) -> Address:
     text = settings.team if given is None else given
     if text is None:
         raise SettingsError(
-            "no database of a team is named: give its address, or set `team` (`ua-tui config set team ADDRESS`)"
+            "no team database is named: give its address, or set `team` (`ua-tui config set team ADDRESS`)"
         )
     return Address.parse(text)
 

@@ -33,7 +33,7 @@ def run(args: argparse.Namespace) -> int:
     if args.query is not None and args.query in COMMANDS:
         raise WrongUsage(f"{args.query!r} is a command; only sessions can be served")
     if args.token and args.no_token:
-        raise WrongUsage("--token and --no-token exclude each other")
+        raise WrongUsage("--token and --no-token cannot be used together")
     # Report errors in the settings here rather than in every tab.
     settings_of(args)
     if args.no_token and not is_loopback(args.host):

@@ -34,7 +34,9 @@ def run_session(args: argparse.Namespace) -> int:
     settings = settings_of(args)
     if args.replay:
         if not settings.demo or args.plain or args.query is not None:
-            raise WrongUsage("--replay goes with --demo alone; ua-tui replay SESSION replays one of yours")
+            raise WrongUsage(
+                "--replay needs --demo and nothing else; `ua-tui replay SESSION` replays one of yours"
+            )
         from ua_tui.tui.cli.session.past import replay_demo
 
         return replay_demo(settings)
@@ -59,7 +61,7 @@ def run_query(args: argparse.Namespace) -> int:
     if not query.strip():
         raise WrongUsage("the query is empty")
     if args.fresh and args.resume is None:
-        raise WrongUsage("--fresh goes with --resume")
+        raise WrongUsage("--fresh needs --resume")
     # Hardly anything becomes garbage before the agent is connected.
     pause_collection()
     settings, resume = settings_of(args), None

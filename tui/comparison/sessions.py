@@ -205,7 +205,7 @@ def _session(export: Export, folder: Path) -> ComparedSession:
         notices.insert(0, "The session has no end: it was cut off.")
     if not is_own_session(folder):
         notices.insert(
-            0, "This session was not made by this program for this user: what it says may be untrue."
+            0, "This session was not made by this program for this user: its contents may be untrue."
         )
     return ComparedSession(
         session=facts.id,

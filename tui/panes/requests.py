@@ -1,4 +1,4 @@
-"""What panes request of whoever shows them: a file, its versions, a tool call, the end of a sub-agent."""
+"""What panes request from their app: a file, its versions, a tool call, the end of a sub-agent."""
 
 from __future__ import annotations
 

@@ -145,7 +145,7 @@ def _ends_early(folder: Path) -> bool:
     try:
         if ends_in_order(folder):
             return False
-        why = "the disk took no more events"
+        why = "the disk could store no more events"
     except JournalError as error:
         why = unreadable(error)
     sys.stderr.write(
@@ -212,7 +212,7 @@ def note_signal(interrupted: asyncio.Future[int], number: int) -> None:
     """Note that a signal asks for the end; end at once if it does so again."""
     if interrupted.done():
         # A second time means now: what is not written by then is lost.
-        sys.stderr.write("ended before everything was saved\n")
+        sys.stderr.write("stopped before everything was saved\n")
         os._exit(128 + number)
     interrupted.set_result(int(number))
 

@@ -39,7 +39,7 @@ class FollowedSource(PastSource):
     """
 
     is_of_list = False
-    refusal = "This session runs elsewhere: that cannot be changed from here."
+    refusal = "This session runs elsewhere: change that there."
 
     def __init__(
         self,

@@ -150,7 +150,7 @@ def stopping_on_signals(
         if stopped:
             # A second time means now: what is not written by then is lost.
             line = "\n" if sys.stderr.isatty() else ""
-            sys.stderr.write(f"{line}ended before everything was saved{end_at_once()}\n")
+            sys.stderr.write(f"{line}stopped before everything was saved{end_at_once()}\n")
             os._exit(128 + number)
         stopped.append(number)
         stop_work()

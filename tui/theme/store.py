@@ -29,4 +29,4 @@ def store_theme(name: str, places: Places | None = None) -> str:
         return f"The theme applies only to this session: {error}"
     if where is None:
         return ""
-    return f"Saved in {path}, but {where.origin} wins at the next start."
+    return f"Saved in {path}, but {where.origin} overrides it at the next start."

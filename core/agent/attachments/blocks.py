@@ -150,7 +150,7 @@ class Attachments:
         except AgentError as error:
             shown = clean_line(name, 300)
             raise AgentError(
-                f"{shown} is not read: {error}. Take its name out of the query to send the rest"
+                f"{shown} is not read: {error}. Remove its name from the query to send the rest"
             ) from error
         return True
 

@@ -57,7 +57,7 @@ def _read(text: str, path: Path, place: DefinitionFolder, origin: str) -> Custom
     name = command_name(path.relative_to(place.folder))
     if not _NAME.fullmatch(name):
         raise SettingsError(
-            f"{origin}: a command begins with a letter, and has letters, digits, - and _ only; so does its folder"
+            f"{origin}: its name or its folder is invalid: use letters, digits, - and _, and begin with a letter"
         )
     fields: Mapping[str, Any] = {}
     if text.startswith("---\n"):

@@ -63,7 +63,7 @@ def read_markdown(
     try:
         return data.decode("utf-8-sig").replace("\r\n", "\n")
     except UnicodeDecodeError as error:
-        raise SettingsError(f"{origin} is not UTF-8 text: store it as UTF-8") from error
+        raise SettingsError(f"{origin} is not UTF-8 text: save it as UTF-8") from error
 
 
 def is_below(path: Path, folder: Path) -> bool:
@@ -91,8 +91,8 @@ def split_front_matter(text: str, *, origin: str, what: str) -> tuple[dict[str, 
         # A few lines of nested aliases expand to more than the memory holds.
         if "*" in head and any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(head, loader)):
             raise SettingsError(
-                f"{origin}: the front matter has a * before a name, which stands for another text in YAML: "
-                "write that text out, or put quotes around it"
+                f"{origin}: the front matter has a * before a name, which is an alias in YAML: "
+                "put quotes around it"
             )
         fields = loader(head).get_single_data()
     except yaml.MarkedYAMLError as error:
@@ -262,7 +262,7 @@ def _files_of(place: DefinitionFolder, pattern: str, *, deep: bool) -> tuple[lis
         return [], f"{shown} cannot be read: {error.strerror}. Check its permissions."
     if (more := len(found) - MAX_FILES) > 0:
         return found[:MAX_FILES], (
-            f"{shown} holds more than {MAX_FILES} of them: {more} are not read. Move away those you do not need."
+            f"{shown} holds more than {MAX_FILES} files: {more} are not read. Move away those you do not need."
         )
     return found, ""
 

@@ -366,7 +366,7 @@ class ElicitationGate(msgspec.Struct, eq=False):
         except asyncio.CancelledError:
             stopped = waiting.future.done() and not waiting.future.cancelled()
             given = waiting.future.result() if stopped else None
-            withdrawn = _Answer("cancel", "withdrawn", "it no longer waits")
+            withdrawn = _Answer("cancel", "withdrawn", "it stopped waiting")
             self._answered(asked, given if given is not None and given.by != "person" else withdrawn)
             raise
         finally:

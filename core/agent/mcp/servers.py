@@ -215,7 +215,7 @@ class Servers:
     async def _perform(self, name: str, doing: ServerOperation) -> None:
         agent = self._agent()
         if agent is None:
-            raise ConnectionFailed("the agent is gone: start it again with Ctrl+R")
+            raise ConnectionFailed("the agent has stopped: restart it with Ctrl+R")
         if doing != "reconnecting":
             # Recorded first: an agent that is started meanwhile must know.
             (self._off.discard if doing == "enabling" else self._off.add)(name)

@@ -136,7 +136,7 @@ class PermissionPolicy(msgspec.Struct):
             return "allow", reason, None
         allowing = [self._first_rule("allow", (each,)) for each in actions if not is_free(each)]
         if allowing and all(allowing) and (rule := allowing[0]) is not None:
-            by = "allowed for this session" if rule.origin == "session" else "an allow pattern names it"
+            by = "allowed for this session" if rule.origin == "session" else "a rule allows it"
             return "allow", by, rule
         return "ask", _why_asked(tool, actions), None
 
@@ -179,7 +179,7 @@ class PermissionPolicy(msgspec.Struct):
             return "it changes nothing"
         if tool in READERS and self._reads_inside(tool, given):
             return "it reads inside the workspace"
-        return "it only searches or asks what can be done" if all(map(is_free, actions)) else ""
+        return "it only searches or lists what can be done" if all(map(is_free, actions)) else ""
 
     def _reads_inside(self, tool: str, given: Mapping[str, Any]) -> bool:
         pattern = given.get("pattern") if tool == "Glob" else None
@@ -225,5 +225,5 @@ def _why_asked(tool: str, actions: Sequence[Action]) -> str:
 
 
 def is_free(action: Action) -> bool:
-    """Whether an action needs no rule, because it only searches or asks what can be done."""
+    """Whether an action needs no rule, because it only searches or lists what can be done."""
     return action.server == _ROUTER and (action.name in HOUSEKEEPING or is_search(action.name))

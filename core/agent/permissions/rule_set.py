@@ -118,7 +118,7 @@ class RuleStore:
         usable = [each for each in file.rules if check(each.text) is None]
         if len(usable) < len(file.rules):
             unusable = next(each.text for each in file.rules if each not in usable)
-            self._report(f"A stored rule is not used, because it is not written as a rule: {unusable}")
+            self._report(f"A stored rule is ignored, because it is not valid: {unusable}")
         return _File(usable, file.used)
 
     def _report(self, problem: str) -> None:

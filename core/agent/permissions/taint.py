@@ -271,7 +271,7 @@ class Taint(msgspec.Struct, eq=False):
             why = "its arguments have more parts than can be checked"
         elif (new := self._first_new(action, places)) is not None:
             shown = clean_line(new.removeprefix(MAILBOX), 200)
-            why = f"the address {shown} is new: it is not in your words, a search result or a page"
+            why = f"the address {shown} is new: it is not in your messages, a search result or a page"
         elif has_text_beside_address(action):
             why = "it sends text along with an address"
         else:

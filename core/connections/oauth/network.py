@@ -76,7 +76,7 @@ async def login_client(address: str, resolve: Resolver | None = None) -> AsyncIt
                 length += len(piece)
                 # Bytes of an answer as it is sent; what is compressed may become a thousand times as much.
                 if length > (256 << 10):
-                    raise FetchRefused(f"{clean_line(self._host, 100)} sends too much for a login")
+                    raise FetchRefused(f"{clean_line(self._host, 100)} sends too much data for a login")
                 yield piece
 
         async def aclose(self) -> None:

@@ -154,7 +154,7 @@ class LoginStore:
         except Exception as error:
             _log.warning("the keyring gave no login for %s: %s", entry.host, type(error).__name__)
             raise ConnectionFailed(
-                "the keyring does not have its login any more: log in again", code="keyring"
+                "the keyring no longer has its login: log in again", code="keyring"
             ) from error
 
     async def save(self, target: LoginTarget, login: StoredLogin) -> Literal["keyring", "file"]:

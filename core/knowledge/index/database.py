@@ -124,7 +124,7 @@ _LATER_NUMBERS = 1_000_000
 """The numbers of documents of a new file begin so far behind earlier ones: none means another document than before."""
 
 
-_FILLED = "it is made again from the sessions when one runs, or at once by `ua-tui knowledge update`"
+_FILLED = "it is rebuilt when a session runs, or at once by `ua-tui knowledge update`"
 
 
 class KnowledgeEmptied(KnowledgeError):
@@ -139,7 +139,7 @@ def explain(path: Path, action: str, error: OSError | sqlite3.Error) -> Knowledg
     """Return the error for a person: what failed on the file, why, and what to do; `action` as in "cannot be read"."""
     advice = file_advice(
         error,
-        again="`ua-tui knowledge rebuild` makes it again",
+        again="run `ua-tui knowledge rebuild`",
         elsewhere=", or set `knowledge` to another path",
     )
     problem = f"the knowledge base {_shown(path)} cannot be {action}: {advice.problem}"
@@ -176,7 +176,7 @@ def open_writer(path: Path) -> sqlite3.Connection:
                 if 0 < version_in(connection) < VERSION:
                     _make_again(connection, path)
                     raise KnowledgeEmptied(
-                        f"the knowledge base {_shown(path)} was of an earlier version of ua-tui: {_FILLED}"
+                        f"the knowledge base {_shown(path)} was made by an earlier version of ua-tui: {_FILLED}"
                     )
                 _make_tables(connection, path)
             except sqlite3.DatabaseError as error:
@@ -211,7 +211,7 @@ def remove_damaged(
     sqlite.close(path, connection)
     with reporting(path, "set aside"), opening(path):
         if opened is None or identity(path) != opened:
-            return KnowledgeError(f"the knowledge base {_shown(path)} was damaged, and is made again")
+            return KnowledgeError(f"the knowledge base {_shown(path)} was damaged, and is rebuilt")
         return _damaged(path, error)
 
 
@@ -244,7 +244,7 @@ def open_reader(path: Path) -> sqlite3.Connection:
     """
     _check_sqlite()
     if identity(path) is None:
-        raise KnowledgeError(f"there is no knowledge base {_shown(path)}: it is made when a session runs")
+        raise KnowledgeError(f"there is no knowledge base {_shown(path)}: it is created when a session runs")
 
     def check(connection: sqlite3.Connection) -> None:
         version = _checked_version(connection, path)
@@ -254,8 +254,8 @@ def open_reader(path: Path) -> sqlite3.Connection:
             )
         if version < VERSION:
             raise KnowledgeError(
-                f"the knowledge base {_shown(path)} is of an earlier version of ua-tui: the next session makes it"
-                " again, or `ua-tui knowledge update`"
+                f"the knowledge base {_shown(path)} was made by an earlier version of ua-tui: the next session"
+                " or `ua-tui knowledge update` rebuilds it"
             )
 
     with reporting(path, "opened"):
@@ -356,9 +356,7 @@ def _checked_version(connection: sqlite3.Connection, path: Path) -> int:
     version, application = version_in(connection), connection.execute("PRAGMA application_id").fetchone()[0]
     found = {*connection.execute("SELECT type, name, sql FROM sqlite_master")}
     if application != APPLICATION and found:
-        raise KnowledgeError(
-            f"{_shown(path)} is a database of another program: set `knowledge` to another path"
-        )
+        raise KnowledgeError(f"{_shown(path)} belongs to another program: set `knowledge` to another path")
     # SQLite itself makes statistics, and the indexes of keys.
     others = [
         each for each in found - _objects()
@@ -376,7 +374,7 @@ def _check_writable(connection: sqlite3.Connection, path: Path) -> None:
     version = _checked_version(connection, path)
     if version > VERSION:
         raise KnowledgeError(
-            f"the knowledge base {_shown(path)} is of a later version of ua-tui (its tables are {version}, not "
+            f"the knowledge base {_shown(path)} was made by a later version of ua-tui (its tables are {version}, not "
             f"{VERSION}): it can be searched but not changed; install that version, or set `knowledge` to another path"
         )
 

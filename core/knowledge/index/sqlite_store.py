@@ -42,7 +42,7 @@ _GRACE_SECONDS = 0.02
 _STEPS = 1_000
 """Steps of the database between two looks at the clock."""
 _OTHERS = "its texts are shown, but no address in them counts as known, and nothing is added to it"
-_LATER = "The knowledge base is of a later version of ua-tui: some of it may not be found."
+_LATER = "The knowledge base was made by a later version of ua-tui: some of it may not be found."
 
 
 class SqliteStore(KnowledgeStore):
@@ -118,7 +118,7 @@ class SqliteStore(KnowledgeStore):
             except sqlite3.OperationalError as error:
                 if version_in(db) > VERSION:
                     raise KnowledgeError(
-                        f"the knowledge base {self.path} is of a later version and cannot be read ({error}): "
+                        f"the knowledge base {self.path} was made by a later version and cannot be read ({error}): "
                         "install that version"
                     ) from error
                 raise

@@ -395,7 +395,7 @@ def _phrase(words: Iterable[tuple[str, bool]]) -> str:
 
 def _foreign(folder: str) -> KnowledgeError:
     return KnowledgeError(
-        f"the session {folder} is that of another role in the knowledge base: connect as that role"
+        f"the session {folder} belongs to another role in the knowledge base: connect as that role"
     )
 
 

@@ -159,7 +159,7 @@ class _Reading:
             days = [moment and _day(moment, self.now) for moment in moments]
             return [("published_since", [days[0] or ""]), ("published_until", [days[1] or "9"])]
         self.wrong.append(
-            f"“published:{value}” is no range of days. Examples: {self.now:%Y-%m}.., 2025..2026-03, 30d."
+            f"“published:{value}” is not a range of days. Examples: {self.now:%Y-%m}.., 2025..2026-03, 30d."
         )
         return []
 

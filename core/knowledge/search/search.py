@@ -46,8 +46,8 @@ MOST_WORDS = 12
 _MOST_PASSAGES = 15_000
 """Passages with these words, taken together; a word with more is only looked for with the others."""
 _NO_WORDS = "There is no word to search for: only letters and digits are searched."
-_MISSING = "There is no knowledge base yet: it is made when a session runs."
-_NONE_THEN = "Nothing was found at that time: all times were searched, also for the words that name it."
+_MISSING = "There is no knowledge base yet: it is created when a session runs."
+_NONE_THEN = "Nothing is from that time: all times were searched, with the words that name it."
 _FREQUENT = 5_000
 """Passages with an excluded word; if more have it, it excludes passages and not documents, which is faster."""
 

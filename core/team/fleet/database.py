@@ -164,7 +164,7 @@ class DatabaseSessions:
         self.notice = reason[:1].upper() + reason[1:]
         if not isinstance(error, TeamError) or is_temporary(error):
             since = datetime.fromtimestamp(self._lost_at, self._zone)
-            self.notice = f"The team's database cannot be reached since {since:%H:%M}: {reason}"
+            self.notice = f"The team's database has been unreachable since {since:%H:%M}: {reason}"
         self.is_read.set()
         self._changed()
 

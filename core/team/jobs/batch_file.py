@@ -266,7 +266,7 @@ def _reader(name: str, lines: Iterator[tuple[int, str]], problems: _Problems) ->
         return _table_rows(lines, problems, delimiter or ",")
     if ending in _JSON or (ending not in _PLAIN and is_json):
         return _array_rows(lines, problems) if text.lstrip().startswith("[") else _json_rows(lines, problems)
-    remedy = f"Call the file {{}} if it is that, or change line {number} if each line is a query"
+    remedy = f"Rename the file to {{}} if that is its format, or change line {number} if each line is a query"
     if is_json:
         raise SettingsError(f"line {number} looks like JSON. {remedy.format('.json or .jsonl')}")
     if delimiter and text.strip().lower() != "query":

@@ -79,7 +79,7 @@ class Operations:
         if seen and not rows:
             raise TeamError(
                 f"{clean_line(name, 80)!r} in the team's database {self._address} is of "
-                f"{clean_line(seen[0][2], 60)}: only this user and the owner of the tables may change it"
+                f"{clean_line(seen[0][2], 60)}: only that user and the owner of the tables may change it"
             )
         if not rows:
             near = get_close_matches(name, [each for (each,) in await rows_of(db, _NAMES)], n=1)
@@ -93,8 +93,8 @@ class Operations:
                 f"{kind} {id_} of {clean_line(owner, 60)}" for kind, id_, owner in rows[:20]
             )
             raise TeamError(
-                f"{clean_line(name, 80)!r} is of several people in the team's database {self._address}: use an id: "
-                f"{found_ones}"
+                f"{clean_line(name, 80)!r} belongs to several people in the team's database {self._address}: "
+                f"use an id: {found_ones}"
             )
         return [id_ for kind, id_, _ in rows if kind == "batch"], [
             id_ for kind, id_, _ in rows if kind == "job"

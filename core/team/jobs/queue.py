@@ -317,7 +317,7 @@ class QueueWorker:
                 ):
                     self._reported_formats = True
                     self._report(
-                        f"{count} waiting jobs were made by a later version of ua-tui, and are left to workers of it: "
+                        f"{count} waiting jobs were made by a later version of ua-tui and are left to its workers: "
                         "update ua-tui here"
                     )
                 while not (self._stopping.is_set() or self._out_of_contact):

@@ -60,7 +60,7 @@ async def knowledge_search(
     first = parse_date(since, now.astimezone()) if since.strip() else None
     if since.strip() and first is None:
         raise KnowledgeError(
-            f"since is {clean_line(since, 60)!r}, which is no time: write a day as 2026-11-20, or a time ago as 30d"
+            f"since is {clean_line(since, 60)!r}, which is not a time: write a day as 2026-11-20, or a time ago as 30d"
         )
     sites = (site.strip(),) if site.strip() else ()
     scope: dict[str, Any] = {"kinds": tuple(kinds or ()), "sites": sites, "since": first}

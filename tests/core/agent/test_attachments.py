@@ -227,7 +227,7 @@ async def test_files_elsewhere_are_copied_if_the_person_names_them(
         assert await attachments.of(text) == ()
     # Rules hold for a file and for what a link leads to, and say nothing of what is not there.
     for name in ("diary.txt", "link.txt", "no_diary.txt"):
-        with pytest.raises(AgentError, match=f"{name} is not read: a rule denies it. Take its name out"):
+        with pytest.raises(AgentError, match=f"{name} is not read: a rule denies it. Remove its name"):
             await attachments.copy_outside(f"@{tmp_path}/{name}", f"@{tmp_path}/{name}")
     with pytest.raises(AgentError, match="a rule denies it"):
         await attachments.add(tmp_path / "diary.txt")

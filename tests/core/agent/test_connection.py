@@ -109,7 +109,7 @@ async def test_connecting_is_given_up_when_the_session_ends() -> None:
     await bench.agent.close()
     with pytest.raises(AgentUnavailable, match="ended while"):
         await connecting
-    with pytest.raises(AgentUnavailable, match="is over"):
+    with pytest.raises(AgentUnavailable, match="has ended"):
         await bench.agent.connect()
     assert bench.made == []
     assert others() == set()

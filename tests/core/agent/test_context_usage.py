@@ -24,7 +24,7 @@ def test_the_parts_are_named_and_the_largest_of_their_own_parts_are_listed() -> 
     assert (usage.model, usage.total, usage.window, usage.is_guess) == ("some-model", 115, 1000, True)
     mcp, messages, new, free = usage.parts
     assert mcp == ContextPart("Tools of MCP servers", 90, details=(("a", 50), ("b", 40)))
-    assert messages.details == (("results of tools", 15), ("queries", 5))
+    assert messages.details == (("tool results", 15), ("queries", 5))
     assert "\x1b" not in new.name
     assert (free.name, free.is_used) == ("Free", False)
 

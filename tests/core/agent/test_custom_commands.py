@@ -81,7 +81,7 @@ def test_files_are_commands_if_they_can_be(tmp_path: Path) -> None:
         "git:hub:pr": ("From git/hub/pr.md", "", "From git/hub/pr.md"),
     }
     assert [re.split("[:,]| in line", each.split(": ", 1)[1])[0] for each in problems] == [
-        "a command begins with a letter", "the file has no prompt", "a command begins with a letter",
+        "its name or its folder is invalid", "the file has no prompt", "its name or its folder is invalid",
         "the front matter is not YAML", "the name git",
     ]  # fmt: skip
     assert f"the name git:fix is taken by {folder / 'Git/Fix.md'}: give it another one" in problems[-1]

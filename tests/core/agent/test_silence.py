@@ -94,7 +94,7 @@ async def test_what_is_waited_for_is_named() -> None:
         await bench.move(34)
     assert sentences(bench) == [
         "crawl_parallel has been running for 30 s without a result.",
-        "An answer came from crawl_parallel again.",
+        "Received an answer from crawl_parallel again.",
         "No message from news-expert for 30 s.",
     ]
 
@@ -115,4 +115,4 @@ async def test_a_process_that_does_not_react_is_named_whatever_runs() -> None:
     async with Bench() as bench:
         bench.waits_for, bench.reacts = ("tool", "crawl_parallel"), False
         await bench.move(34)
-    assert sentences(bench) == ["The agent's process has not reacted for 30 s."]
+    assert sentences(bench) == ["The agent's process has not responded for 30 s."]

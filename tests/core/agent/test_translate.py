@@ -328,11 +328,9 @@ def test_a_summarised_conversation_and_the_limits_of_the_plan_are_reported() -> 
     )
     assert isinstance(near, ev.PlanLimit)
     assert near.resets_at == datetime(2026, 11, 23, 5, 21, 56, tzinfo=UTC)
-    assert describe(near).sentence.startswith(
-        "Your plan: 91% of the limit for five hours is used; it resets at "
-    )
+    assert describe(near).sentence.startswith("Your plan: 91% of the five-hour limit is used; it resets at ")
     assert isinstance(reached, ev.PlanLimit)
-    assert describe(reached).sentence == "Your plan: the limit for a week is reached."
+    assert describe(reached).sentence == "Your plan: the weekly limit is reached."
     assert isinstance(wrong, ev.PlanLimit)
     assert (wrong.utilization, wrong.resets_at) == (None, None)
     assert describe(wrong).severity is Severity.INFO

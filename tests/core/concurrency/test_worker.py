@@ -327,7 +327,7 @@ def test_what_raises_or_cannot_be_handed_over_leaves_the_child_ready(shared: Wor
     assert hello(shared) > 0
     pid = hello(shared)
     for odd in (2**70, "\ud800", object(), {"a": {1, 2**80}}):
-        with pytest.raises(WorkerUnavailable, match="cannot be handed"):
+        with pytest.raises(WorkerUnavailable, match="cannot take it"):
             shared.call(f"{HERE}:say_hello", odd)
     assert hello(shared) == pid
 

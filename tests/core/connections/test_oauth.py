@@ -283,7 +283,7 @@ async def test_the_end_of_a_login_is_received_on_this_machine_alone() -> None:
         port = urlsplit(redirect.address).port
         assert port is not None
         with pytest.raises(
-            ConnectionFailed, match=f"the port {port} .* cannot be used .*change callback_port"
+            ConnectionFailed, match=f"the login cannot listen on port {port} .*change callback_port"
         ):
             async with receiving(port, required=True):
                 pass
@@ -317,8 +317,8 @@ async def test_a_person_who_refuses_or_does_nothing_is_reported(notes: Place, st
 async def test_a_configured_client_is_used_where_no_program_can_register(store: LoginStore) -> None:
     with place(closed="ua-tui-1") as closed:
         assert await failing(closed.target(), store) == (
-            "notes does not register programs by itself (Registration failed: 404 Not Found): register one there, "
-            'and write "oauth": {"clientId": "..."} for it into .mcp.json'
+            "notes does not register clients automatically (Registration failed: 404 Not Found): "
+            'register a client there, and write "oauth": {"clientId": "..."} for it into .mcp.json'
         )
         asked: list[str] = []
 
@@ -451,7 +451,7 @@ async def test_metadata_of_somebody_else_is_not_believed(notes: Place, store: Lo
             ("/resource", "Protected resource https://bank.example/mcp does not match"),
             ("/issuer", "issuer mismatch"),
             ("/plain", "http://plain.example.* is not encrypted: a login needs https"),
-            ("/endless", "127.0.0.1 sends too much for a login"),
+            ("/endless", "127.0.0.1 sends too much data for a login"),
             ("/page", "http://plain.example.* is not encrypted"),
         ):
             message = await failing(LoginTarget("notes", "http", f"{at}{path}", ".mcp.json"), store)
@@ -528,7 +528,7 @@ async def test_a_keyring_has_the_login(notes: Place, tmp_path: Path, monkeypatch
     assert keys == {}
     await store.save(target, login)
     keys.clear()
-    with pytest.raises(ConnectionFailed, match="the keyring does not have its login any more: log in again"):
+    with pytest.raises(ConnectionFailed, match="the keyring no longer has its login: log in again"):
         await store.load(target)
 
 

@@ -154,8 +154,8 @@ def test_a_problem_of_a_server_is_reported_alone(tmp_path: Path, name: str, how:
         (b"{", "not valid JSON"),
         (b"\xff", "not valid JSON"),
         (b"[" * 100_000, "not valid JSON"),
-        (b"[]", "no table of servers"),
-        (b'{"mcpServers": 1}', "no table of servers"),
+        (b"[]", "defines no servers"),
+        (b'{"mcpServers": 1}', "defines no servers"),
         (b" " * ((1 << 20) + 1), "larger than 1 MiB"),
     ],
 )

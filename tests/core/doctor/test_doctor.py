@@ -343,7 +343,7 @@ async def test_of_a_cloud_its_variables_and_credentials_are_looked_for(
     found = await found_with(GOOGLE_APPLICATION_CREDENTIALS=str(tmp_path / "missing.json"))
     assert (found.status, found.found) == (
         "failed",
-        "there is no file where GOOGLE_APPLICATION_CREDENTIALS says",
+        "the file that GOOGLE_APPLICATION_CREDENTIALS names does not exist",
     )
     assert (await found_with(CLAUDE_CODE_SKIP_VERTEX_AUTH="1")).status == "ok"
     del environ["CLAUDE_CODE_SKIP_VERTEX_AUTH"]

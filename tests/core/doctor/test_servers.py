@@ -173,7 +173,7 @@ async def test_a_web_page_is_no_server(tmp_path: Path, transport: str) -> None:
         assert missing.found == "it answers with HTTP 404"
     for status, kind, problem, remedy in (
         (429, "text/plain", "it gets too many requests (HTTP 429)", "try again later;"),
-        (200, "application/json", "it answers, but not as an MCP server does", "correct it in"),
+        (200, "application/json", "it answers, but does not speak MCP", "correct it in"),
     ):
         if transport == "http":
             with model_server(Answer(status, '{"hello": 1}', kind)) as web:

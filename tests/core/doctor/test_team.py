@@ -169,7 +169,7 @@ async def test_the_password_file(tmp_path: Path, environ: dict[str, str]) -> Non
         (lambda path: path.write_text("*:*:*:*:x"), "failed", "as others may read"),
         (lambda path: path.touch(0o640), "failed", "as its group may read"),
         (lambda path: path.touch(0o600), "ok", "is private"),
-        (lambda path: path.mkdir(), "failed", "is no file"),
+        (lambda path: path.mkdir(), "failed", "is not a file"),
     ):  # fmt: skip
         path = tmp_path / ".pgpass"
         path.unlink(missing_ok=True)
@@ -195,7 +195,7 @@ async def test_the_clocks_are_compared(unchanged: Database, environ: dict[str, s
         assert found.status == ("ok" if words is None else "warning")
         if words is not None:
             assert words in found.found
-            assert "leases go by the server's clock" in found.advice
+            assert "leases follow the server's clock" in found.advice
 
 
 async def test_a_read_only_server_with_few_connections_left_and_a_password_file_that_is_not_there(

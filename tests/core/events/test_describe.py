@@ -144,13 +144,13 @@ def test_a_call_is_described_by_its_label_and_with_the_time_a_person_took() -> N
     told = "Crawl finished in 8.3 s: 1 of 2 pages read, 1 failed: a.example: 404"
     assert describe(crawled, Hints(tool="Crawl")).sentence == told
     waited = describe(call, Hints(tool="SEARCH_NEWS", waited_ms=6_100)).sentence
-    assert waited == "SEARCH_NEWS finished in 8.3 s, 6.1 s of it waiting for you"
+    assert waited == "SEARCH_NEWS finished in 8.3 s, 6.1 s waiting for you"
 
 
 @pytest.mark.parametrize(
     ("status", "sentence", "severity"),
     [
-        ("waiting", "SEND_MAIL did not run and waits", Severity.WARNING),
+        ("waiting", "SEND_MAIL did not run and is waiting", Severity.WARNING),
         ("blocked", "SEND_MAIL was blocked by its service", Severity.STOPPED),
     ],
 )

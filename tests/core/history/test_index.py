@@ -205,7 +205,7 @@ def test_a_session_of_a_later_version_says_so_whether_it_can_be_read_or_not(tmp_
     later_event = b'{"event":"dreamt","seq":99,"at":"2027-01-01T00:00:00Z","of":["sheep"]}\n'
     lay(tmp_path, 4, asked("Dreams"), more=later_event)
     dreams, opened, reshaped, first = listed(index(tmp_path))
-    why = "it was written by ua-tui 99.1.0, which is later than this one"
+    why = "it was written by ua-tui 99.1.0, a later version than this one"
     assert (first.state, first.query, first.why) == ("finished", "What is new?", why)
     assert (reshaped.state, reshaped.query, reshaped.why) == ("corrupt", "What is new?", why)
     assert (opened.state, opened.why) == ("corrupt", why)
@@ -319,7 +319,9 @@ def test_a_session_is_deleted_with_what_is_in_it_and_nothing_beside_it(tmp_path:
     knowledge.mkdir()
     of = SessionIndex(tmp_path, tmp_path / "cache", knowledge=knowledge)
     listed(of)
-    assert "the session is deleted, and forgotten when a session runs next" in of.delete(folder.name)
+    assert "the session is deleted, and leaves the knowledge base when a session runs next" in of.delete(
+        folder.name
+    )
     assert not folder.exists()
     assert (outside / "kept.txt").exists()
     assert [summary.name for summary in listed(of)] == [other.name]

@@ -315,7 +315,7 @@ def test_what_is_no_session_is_described_in_a_line(tmp_path: Path, monkeypatch: 
     (base / "a file").touch()
     reasons = {
         "latest": "there is no session in", "session_20200101_000000": "neither a folder here nor a session in",
-        "": "neither a folder", "a file": "is not a folder", "..": "it holds no journal", "x\0y": "there is no session",
+        "": "neither a folder", "a file": "is not a folder", "..": "it has no journal", "x\0y": "there is no session",
         "y" * 5_000: "cannot be opened", "\x1b]0;x\x07": "there is no session",
     }  # fmt: skip
     for wanted, why in reasons.items():

@@ -179,7 +179,7 @@ def test_a_damaged_file_is_set_aside(path: Path, kind: str) -> None:
     data = path.read_bytes()
     with pytest.raises(KnowledgeError):
         open_reader(path)
-    reason = r"was set aside as knowledge\.db\.corrupt-.* made again"
+    reason = r"was set aside as knowledge\.db\.corrupt-.* rebuilt"
     with pytest.raises(KnowledgeEmptied, match=reason):
         open_writer(path)
     assert [each.read_bytes() for each in path.parent.glob(f"{FILE}.corrupt-*")] == [data]
@@ -230,7 +230,7 @@ def test_a_file_of_another_program(tmp_path: Path) -> None:
     with pytest.raises(KnowledgeError, match="it is not a database"):
         open_writer(notes)
     for opened in (open_writer, open_reader):
-        reason = "a database of another program: set `knowledge` to another path"
+        reason = "belongs to another program: set `knowledge` to another path"
         with pytest.raises(KnowledgeError, match=reason):
             opened(path)
     assert (notes.read_bytes(), path.read_bytes()) == (b"my notes " * 1_000, data)
@@ -256,7 +256,7 @@ def test_a_file_of_a_later_version_is_only_read(path: Path) -> None:
     with closing(connect(path, "rw")) as db:
         db.execute(f"PRAGMA user_version = {VERSION + 1}")
         db.execute("ALTER TABLE document ADD COLUMN mood TEXT")
-    reason = r"of a later version of ua-tui .* can be searched but not changed"
+    reason = r"by a later version of ua-tui .* can be searched but not changed"
     with pytest.raises(KnowledgeError, match=reason):
         open_writer(path)
     assert found(path, "quokkas") == [("session_1", "notes.md")]
@@ -272,10 +272,10 @@ def test_a_file_of_an_earlier_version_is_made_again(path: Path) -> None:
         # Its tables differ.
         db.execute("DROP INDEX document_of_url")
         db.execute("ALTER TABLE document DROP COLUMN hash")
-    with pytest.raises(KnowledgeError, match=r"of an earlier version .* `ua-tui knowledge update`"):
+    with pytest.raises(KnowledgeError, match=r"by an earlier version .* `ua-tui knowledge update`"):
         open_reader(path)
     assert read_status(path).size >= path.stat().st_size
-    with pytest.raises(KnowledgeEmptied, match=r"was of an earlier version .* made again from the sessions"):
+    with pytest.raises(KnowledgeEmptied, match=r"was made by an earlier version .* is rebuilt when"):
         open_writer(path)
     with open_store(path) as store:
         # Those below other folders are named, so that they are found again.

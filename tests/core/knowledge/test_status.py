@@ -51,5 +51,5 @@ def test_what_is_wrong(tmp_path: Path) -> None:
     assert status.exists
     assert [path.name for path in status.set_aside] == [f"{FILE}.corrupt-1"]
     damaged, lines = status.problems
-    assert "`ua-tui knowledge rebuild` makes it again" in damaged
+    assert "run `ua-tui knowledge rebuild`" in damaged
     assert "lines that cannot be read" in lines

@@ -24,17 +24,17 @@ def test_a_failure_says_what_happened_and_what_to_do() -> None:
         *CASES["a_failure_says_what_happened_and_what_to_do"],
         (
             EMPTY.format("html", "an HTML page"),
-            "server of the Messages API (an HTML page)",
+            "does not speak the Messages API (an HTML page)",
             "ANTHROPIC_BASE_URL",
         ),
         (
             EMPTY.format("json", "JSON but not a Message"),
-            "server of the Messages API (HTTP 200)",
+            "speak the Messages API (HTTP 200)",
             "ANTHROPIC_BASE_URL",
         ),
         (
             EMPTY.replace("body is {1}", "empty body").format("json"),
-            "server of the Messages API (empty body)",
+            "speak the Messages API (empty body)",
             "proxy",
         ),
     ):  # fmt: skip

@@ -187,7 +187,7 @@ def test_whether_it_was_the_demo_is_known_from_its_first_line(workspace: Workspa
     [
         (b"\xff\x00 nonsense\n" * 9, "its journal is damaged"),
         (b"", "its journal is empty"),
-        (None, "it holds no journal"),
+        (None, "it has no journal"),
     ],
 )
 def test_a_journal_without_its_start_is_refused_before_all_else(

@@ -177,7 +177,7 @@ def test_an_action_outside_that_is_undone_asks_before_it_is_done_again(kept: Kep
     kept.go_back("q2")
     actions.read()
 
-    assert "has done the same before, and it succeeded" in (actions.reason_to_ask(mail) or "")
+    assert "did the same before, and it succeeded" in (actions.reason_to_ask(mail) or "")
     assert actions.reason_to_ask(Action(MAIL, {**TO_ANN, "body": "Another"})) is None
 
 

@@ -108,7 +108,7 @@ def test_a_forbidden_value(places: Places, name: str, text: str, in_project: boo
 
 def test_what_keeps_a_stored_value_from_holding_is_reported(places: Places) -> None:
     named = replace(places, environ={"UA_THEME": "nord"})
-    assert "UA_THEME wins" in store_setting("theme", "dracula", named).warning
+    assert "UA_THEME overrides it" in store_setting("theme", "dracula", named).warning
     places.user_file.write_text(f'api_key = "{SECRET}"')
     reported = store_setting("base_url", "https://other.example", places, in_project=True).warning
     assert "next start from this folder will fail" in reported

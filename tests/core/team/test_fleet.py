@@ -415,7 +415,7 @@ async def test_rows_stay_while_the_database_is_away_and_are_read_again_after_tha
                 await until(lambda: "team:a" in seen.ids and not seen.fleet.notice)
                 lose()
                 await until(lambda: seen.fleet.notice)
-                assert seen.fleet.notice.startswith("The team's database cannot be reached since ")
+                assert seen.fleet.notice.startswith("The team's database has been unreachable since ")
                 assert "the team's database" not in seen.fleet.notice
                 assert seen.row("team:a").title
                 change(team_database, "a", title=title)

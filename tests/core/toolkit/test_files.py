@@ -112,7 +112,7 @@ async def test_read_says_what_cannot_be_read(context: ToolContext) -> None:
         await files.read_local_file(context, "pipe")
     with pytest.raises(WorkspaceError, match=r"missing\.txt"):
         await files.read_local_file(context, "missing.txt")
-    with pytest.raises(WorkspaceError, match="behind the end"):
+    with pytest.raises(WorkspaceError, match="beyond the end"):
         await files.read_local_file(context, "empty.txt", offset=5)
     assert await files.read_local_file(context, "empty.txt") == "[The file is empty.]"
     with pytest.raises(WorkspaceError, match="nowhere"):

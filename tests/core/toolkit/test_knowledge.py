@@ -229,7 +229,7 @@ async def test_a_base_missing_damaged_or_removed_is_named(context: ToolContext, 
         await read(context, 7)
     earlier.add(article())
     assert (await search(context, "HBM4"))["hits"]
-    with pytest.raises(KnowledgeError, match="no time"):
+    with pytest.raises(KnowledgeError, match="not a time"):
         await search(context, "HBM4", since="the day before")
     for path in earlier.folder.glob("knowledge.db*"):
         path.unlink()

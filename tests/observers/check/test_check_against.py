@@ -65,7 +65,7 @@ def test_a_file_that_states_its_address_was_read_there(tmp_path: Path, name: str
 def test_links_are_not_looked_at_if_no_file_states_its_address(tmp_path: Path) -> None:
     found = against(written(tmp_path / "a.txt", TEXT))
     assert [each.state for each in found.claims if each.kind == "link"] == ["not looked at"]
-    assert found.check.notices == ("Links were not looked at: the given files do not state their addresses.",)
+    assert found.check.notices == ("Links were not checked: the given files do not state their addresses.",)
 
 
 def test_folders_are_read_without_links_and_hidden_files(tmp_path: Path) -> None:

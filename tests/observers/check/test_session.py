@@ -401,7 +401,7 @@ def test_a_session_is_read_as_far_as_its_journal_goes_and_else_from_its_files(se
     (session.folder / JOURNAL).unlink()
     found = sources(session)
     assert known(session, PAGE) == "read"
-    assert found.notices == ["The journal of the session could not be read: it holds no journal."]
+    assert found.notices == ["The journal of the session could not be read: it has no journal."]
 
 
 def test_damaged_and_hostile_files_are_notices(session: ReadSession, tmp_path: Path) -> None:
@@ -495,7 +495,7 @@ def test_without_a_knowledge_base_nothing_is_earlier(session: ReadSession, tmp_p
 def test_a_knowledge_base_that_cannot_be_read_is_a_notice(session: ReadSession, tmp_path: Path) -> None:
     (tmp_path / "damaged.db").write_bytes(b"no database at all" * 1_000)
     notices = checked(session.folder, f"<p>{PAGE}</p>", tmp_path / "damaged.db").check.notices
-    assert any(notice.startswith("What earlier sessions have read is not known: ") for notice in notices)
+    assert any(notice.startswith("What earlier sessions read is unknown: ") for notice in notices)
 
 
 def test_a_team_without_its_extra_is_a_notice_if_a_link_is_looked_up(
@@ -503,7 +503,7 @@ def test_a_team_without_its_extra_is_a_notice_if_a_link_is_looked_up(
 ) -> None:
     monkeypatch.setitem(sys.modules, "ua_tui.core.knowledge.postgres.store", None)
     team = Address.parse("postgresql://nobody@127.0.0.1:1/none")
-    notice = "What earlier sessions have read is not known: "
+    notice = "What earlier sessions read is unknown: "
     for report, expected in ((f"<p>{PAGE}</p>", True), ("<p>9 otters</p>", False)):
         notices = checked(session.folder, report, team).check.notices
         assert any(each.startswith(notice) for each in notices) is expected

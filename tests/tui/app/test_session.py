@@ -321,7 +321,7 @@ async def test_a_silent_agent_is_counted_in_the_bar_until_something_comes(tmp_pa
         session.bus.publish(ev.AgentSilent(query_id="q1", over=True))
         await shows("")
         session.bus.publish(ev.AgentSilent(query_id="q1", waits_for="process", silent_ms=34_000))
-        await shows("The agent's process has not reacted for 34 s.")
+        await shows("The agent's process has not responded for 34 s.")
         session.bus.publish(ev.QueryFinished(query_id="q1", status="interrupted"))
         await shows("")
         assert not app.notice.is_counting

@@ -119,9 +119,9 @@ def test_what_does_not_go_together_is_reported_in_one_line(capsys: Output) -> No
     assert main(["serve", "--no-token", "--token", "x" * 16]) == 2
     reported = capsys.readouterr().err.splitlines()
     assert reported == [
-        "ua-tui run: --fresh goes with --resume; see ua-tui run --help",
+        "ua-tui run: --fresh needs --resume; see ua-tui run --help",
         "ua-tui serve: 'run' is a command; only sessions can be served; see ua-tui serve --help",
-        "ua-tui serve: --token and --no-token exclude each other; see ua-tui serve --help",
+        "ua-tui serve: --token and --no-token cannot be used together; see ua-tui serve --help",
     ]
 
 

@@ -77,7 +77,7 @@ def test_only_doubtful_claims_are_explained_the_riskiest_first() -> None:
         "",
         "✗ never seen  this",
         "    https://invented.example/",
-        "    Nothing that was read or found has this address.",
+        "    This address was never read or found.",
         "",
         "? not found  5 GW",
         "    It has 5 GW.",
@@ -186,7 +186,7 @@ def test_a_saved_report_leads_to_its_session(session: Recorded, tmp_path: Path, 
     assert report_of(capsys) == "work_products/cats.html"
     session.folder.rename(tmp_path / "elsewhere")
     assert main(["check", f"{SAVED_REPORTS}/cats-1.html"]) == 2
-    assert "no longer exists: name one, such as --session latest" in capsys.readouterr().err
+    assert "no longer exists: name a session, such as --session latest" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(("suffix", "pack"), [(".zst", zstandard.compress), (".gz", gzip.compress)])
@@ -210,13 +210,13 @@ def test_standard_input(session: Recorded, monkeypatch: Patch, capsys: Output) -
         assert report_of(capsys) == f"standard_input.{name}"
     give(monkeypatch, b"Cats smile.")
     assert main(["check", "-"]) == 2
-    assert "standard input belongs to no session: name one" in capsys.readouterr().err
+    assert "standard input belongs to no session: name a session" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(("given", "reported_error"), [
     (["nosuch.md"], "cannot read nosuch.md: No such file"),
     (["notes"], "notes is a folder: name the reports in it, such as notes/*.html"),
-    (["draft.md"], "draft.md belongs to no session: name one, such as --session latest, or what to compare it with"),
+    (["draft.md"], "draft.md belongs to no session: name a session, such as --session latest, or sources"),
     (["draft.md", "--session", "nosuch"], "there is no session 'nosuch'"),
     (["draft.docx", "--session", "latest"], "draft.docx is not a report: only HTML, Markdown, text and PDF"),
     (["binary.md", "--session", "latest"], "binary.md is not text: name it .pdf if it is a PDF, or save it as text"),
@@ -226,7 +226,7 @@ def test_standard_input(session: Recorded, monkeypatch: Patch, capsys: Output) -
     (["a\x1b[31m.md"], "cannot read a\ufffd[31m.md"),
     (["draft.md", "--sources", "nosuch"], "nosuch"),
     (["draft.md", "--sources", "notes"], "nothing to compare with in notes"),
-    (["draft.md", "--sources", "notes", "--session", "latest"], "--session and --sources exclude each other"),
+    (["draft.md", "--sources", "notes", "--session", "latest"], "--session and --sources cannot be used together"),
     (["draft.md", "--session", "latest", "--ask-model"], "without a terminal it needs --yes"),
 ])  # fmt: skip
 def test_what_cannot_be_checked_is_one_line(

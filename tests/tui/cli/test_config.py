@@ -96,7 +96,7 @@ def test_an_empty_value_and_one_not_set_are_reported(own: Path, tmp_path: Path, 
     assert main(["config", "set", "theme", "nord", "--project"]) == 0
     assert (tmp_path / "ua-tui.toml").read_text() == 'theme = "nord"\n'
     assert main(["config", "set", "theme", "dracula"]) == 0
-    assert "ua-tui.toml wins" in capsys.readouterr().err
+    assert "ua-tui.toml overrides it" in capsys.readouterr().err
 
 
 def test_a_secret_is_read_unseen_and_never_shown(own: Path, capsys: Output, monkeypatch: Patch) -> None:
@@ -117,8 +117,8 @@ def test_a_secret_is_read_unseen_and_never_shown(own: Path, capsys: Output, monk
     (["set", "max_turn", "1"], "did you mean max_turns?"),
     (["set", "max_turns"], "set takes a name and a value"),
     (["unset"], "unset takes one name"),
-    (["theme", "--project"], "--project goes with set and unset"),
-    (["unset", "theme", "--json"], "--json goes without"),
+    (["theme", "--project"], "--project can only be used with set and unset"),
+    (["unset", "theme", "--json"], "--json cannot be used with"),
     (["nothing"], "no setting 'nothing'"),
 ])  # fmt: skip
 def test_wrong_words_are_reported(words: list[str], reported: str, own: Path, capsys: Output) -> None:

@@ -25,7 +25,9 @@ def test_columns_are_aligned_and_nothing_stands_behind_the_last_word(capsys: Out
 def test_a_complaint_is_one_harmless_line(capsys: Output) -> None:
     assert complain("no\n\x1b[31msuch", 2) == 2
     assert complain("why") == 1
-    reported, why = capsys.readouterr().err.splitlines()
+    assert complain("The file is gone.") == complain("SQLite failed") == 1
+    reported, why, file, name = capsys.readouterr().err.splitlines()
     assert reported.startswith("ua-tui: no")
     assert "\x1b" not in reported
     assert why == "ua-tui: why"
+    assert (file, name) == ("ua-tui: the file is gone.", "ua-tui: SQLite failed")

@@ -181,7 +181,7 @@ def test_a_trusted_server_is_reported_with_its_full_command(capsys: Output, fold
 @pytest.mark.parametrize(("name", "why"), [
     ("nobody", "there is no server nobody here: ua-tui servers lists them"),
     ("broken", "missing required field `command`"),
-    ("mine", "which need no decision"),
+    ("mine", "which need no trust"),
 ])  # fmt: skip
 def test_a_name_without_a_decision_is_reported_and_others_count(capsys: Output, name: str, why: str) -> None:
     code, reported, problem = servers(capsys, "trust", name, "notes")

@@ -122,12 +122,12 @@ def test_the_evidence_has_both_texts_with_what_differs(session: Recorded) -> Non
     page = page_of(exported(session.folder))
     listed = page.xpath("//section[@id='evidence']/ol/li")
     assert [each.get("id") for each in listed] == ["e0", "e1", "e2"]
-    assert "In the margin of the report: ✗ a source has something else" in page.text_content()
+    assert "In the margin of the report: ✗ a source says something else" in page.text_content()
     assert [[mark.text for mark in select(each, "mark")] for each in listed] == [
         ["41 %", "41 percent"], ["Cats", "a", "cats", "the"], ["this"],
     ]  # fmt: skip
     assert url in listed[2].text_content()
-    assert "never seen. Nothing that was read or found has this address." in listed[2].text_content()
+    assert "never seen. This address was never read or found." in listed[2].text_content()
     accepted, rejected = select(page, "#evidence > ol .judged")
     assert accepted.text_content().startswith("Accepted by Jo, 20")
     assert rejected.text_content().startswith("Rejected by Jo, 20")

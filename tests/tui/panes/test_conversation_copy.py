@@ -129,7 +129,13 @@ async def test_y_copies_what_was_written_in_each_message() -> None:
         for _ in range(4):
             await pilot.press("up", "y")
             copied.append(app.clipboard)
-        assert copied == ["May Bash run? It runs a shell.", SOURCE, "Let me see.", SOURCE, "What is\nthis?"]
+        assert copied == [
+            "Allow Bash to run? It runs a shell.",
+            SOURCE,
+            "Let me see.",
+            SOURCE,
+            "What is\nthis?",
+        ]
         named = [line.split()[0] for line in app.shown_text]
         assert named == ["Message", "Answer", "Thinking", "Whole", "Question"]
         await pilot.press("down", "down", "enter", "y")
@@ -193,8 +199,8 @@ def pairs() -> Sequence[tuple[str, str, str]]:
         ("The first", "lines.", LONG),
         ("Title", "two", SOURCE[: SOURCE.index("\n  - deeper")]),
         ("this", "Title", "this?\n\nAgent\nThought\n\n# Title"),
-        ("May", "shell.", "May Bash run? It runs a shell."),
-        ("end", "run?", "end.\n\nMay Bash run?"),
+        ("Allow", "shell.", "Allow Bash to run? It runs a shell."),
+        ("end", "run?", "end.\n\nAllow Bash to run?"),
     ]
 
 

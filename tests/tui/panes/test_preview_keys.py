@@ -100,5 +100,5 @@ async def test_the_preview_leaves_alone_what_the_cursor_has_left(tmp_path: Path)
         preview = await preview_of(app, pilot, path)
         preview.path = other
         await pilot.press("d")
-        await until(lambda: "other.txt is no longer under the cursor of the workspace." in shown_text)
+        await until(lambda: "other.txt is no longer selected in the workspace." in shown_text)
         assert not isinstance(app.screen, DeleteScreen)

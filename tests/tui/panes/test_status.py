@@ -86,12 +86,12 @@ def test_the_limit_of_a_plan_is_described_until_it_was_reset_and_afterwards() ->
     assert near.resets_at is not None
     assert reached.resets_at is not None
     hour, day = f"{near.resets_at.astimezone():%H:%M}", f"{reached.resets_at.astimezone():%H:%M on %d %B}"
-    assert describe_plan(near, now) == f"91% of the limit for five hours is used; it resets at {hour}"
-    assert describe_plan(near, near.resets_at) == f"the limit for five hours was reset at {hour}"
-    assert describe_plan(reached, now) == f"the limit for a week is reached; it resets at {day}"
+    assert describe_plan(near, now) == f"91% of the five-hour limit is used; it resets at {hour}"
+    assert describe_plan(near, near.resets_at) == f"the five-hour limit was reset at {hour}"
+    assert describe_plan(reached, now) == f"the weekly limit is reached; it resets at {day}"
     facts = StatusFacts()
     note_events(facts, msgspec.structs.replace(near, resets_at=now - timedelta(days=400)))
-    assert dict(facts.describe())["Plan"].startswith("the limit for five hours was reset at")
+    assert dict(facts.describe())["Plan"].startswith("the five-hour limit was reset at")
 
 
 async def test_nothing_ticks_while_nothing_runs() -> None:

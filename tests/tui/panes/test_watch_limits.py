@@ -79,6 +79,6 @@ def test_a_limit_is_reported_once_and_the_tree_is_still_updated(
     )
     assert done.returncode == 0, done.stderr[-2_000:]
     shown, message = done.stdout.splitlines()
-    assert shown == "Changes of files are checked for once a second: run.log says why."
-    assert message.startswith(f"The system allows {what}, so changes of files are checked for once a second.")
+    assert shown == "File changes are checked once a second: run.log says why."
+    assert message.startswith(f"The system allows {what}, so file changes are checked once a second.")
     assert "sudo sysctl fs.inotify.max_user_" in message

@@ -46,7 +46,7 @@ def test_a_silence_is_one_line_that_says_how_to_stop() -> None:
         return lines.of(event)
 
     assert line("model") == "  ⚠ No answer from the model's service for 34 s. Ctrl+C stops the query."
-    assert line("process") == "  ⚠ The agent's process has not reacted for 34 s. Ctrl+C stops the query."
+    assert line("process") == "  ⚠ The agent's process has not responded for 34 s. Ctrl+C stops the query."
     assert line("tool", "a, b") == "  · a, b have been running for 34 s without a result."
     assert line("subagent", "news-expert") == "  · No message from news-expert for 34 s."
     assert line("server", "notes") == "  · Waiting for notes to start (34 s). Ctrl+C stops the query."
@@ -67,9 +67,9 @@ def test_the_wait_for_an_account_is_a_wait_for_the_person() -> None:
     connected = noon + timedelta(seconds=6)
     lines.of(AuthFinished(toolkit="gmail", outcome="completed", at=connected))
     end = lines.of(ToolCallFinished(tool_use_id="t", status="success", duration_ms=5_000))
-    assert end == "Tool call WAIT_FOR_CONNECTIONS finished in 5.0 s, 4.0 s of it waiting for you"
+    assert end == "Tool call WAIT_FOR_CONNECTIONS finished in 5.0 s, 4.0 s waiting for you"
     query = QueryFinished(query_id="q", status="success", duration_ms=9_000)
-    assert lines.end_of_query(query).sentence == "Done in 9.0 s, 4.0 s of it waiting for you"
+    assert lines.end_of_query(query).sentence == "Done in 9.0 s, 4.0 s waiting for you"
 
 
 def test_of_the_end_of_a_subagent_only_that_a_person_stopped_it_is_told_beside_its_call() -> None:

@@ -196,7 +196,7 @@ async def test_the_prompt_of_a_fork_has_its_query_until_it_has_one_of_its_own(tm
     ends = [forked, ev.SessionFinished(reason="forked")]
     async with resumed(write(tmp_path / "1", [*many(1), *ends])) as (app, _, _session):
         await until(lambda: app.state == "idle" and app.frame.prompt.text == "Question 1")
-        assert "It had cost $0.50" in text(app, ConversationPane)
+        assert "Its cost until then, $0.50" in text(app, ConversationPane)
         assert "$0.00 (+$0.50)" in str(app.status.render())
     own = [ev.QueryReceived(query_id="n1", text="Own"), ev.QueryFinished(query_id="n1", status="success")]
     async with resumed(write(tmp_path / "2", [*many(1), *ends, *own])) as (app, _, _session):

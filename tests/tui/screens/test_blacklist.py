@@ -108,7 +108,7 @@ async def test_the_dialog_lists_and_clears(tmp_path: Path) -> None:
         sites = app.screen.query_one(OptionList)
         await until(lambda: sites.option_count == 3)
         shown = screen_text(app)
-        parts = ("papers.example", "not skipped any more", "4 errors, last: rejected", "until 20")
+        parts = ("papers.example", "no longer skipped", "4 errors, last: rejected", "until 20")
         assert [part for part in parts if part not in shown] == []
         # The wish to clear everything passes when one moves on.
         await pilot.press("a", "down", "a")

@@ -170,7 +170,7 @@ async def test_a_login_is_offered_for_servers_of_the_user_that_can_have_one(tmp_
         await until(lambda: "Press l to log in in the browser, Space to disable it." in screen_text(app))
         assert "needs a login" not in screen_text(app)
         await pilot.press("down", "l", "down", "l")
-        await until(lambda: "Decide about tickets first" in notices(app))
+        await until(lambda: "Trust or refuse tickets first" in notices(app))
         assert "local_toolkit has no login." in notices(app)
         await pilot.press("home", "l")
         await until(lambda: "http://notes.example/mcp is not encrypted" in screen_text(app))
@@ -223,7 +223,7 @@ async def test_a_persons_own_servers_are_shown_as_they_are_written_down(tmp_path
         await until(lambda: "starts  npx -y 'my notes'" in screen_text(app))
         assert f"defined in  {written}"[:80] in screen_text(app)
         assert "canary" not in screen_text(app)
-        await until(lambda: "Press r to decide about it" in screen_text(app))
+        await until(lambda: "Press r to trust or refuse it" in screen_text(app))
         await pilot.press("r", "down")
         assert session.servers.asked == ["reconnect notes"]
         await until(lambda: "opens, sse  https://tickets.example/sse" in screen_text(app))

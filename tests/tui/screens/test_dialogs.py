@@ -453,7 +453,7 @@ async def test_nothing_allows_a_call_before_the_end_of_what_it_does_was_in_view(
             assert app.screen.query_one(ArgumentsView).region.y < 7, "what the call does is first"
             assert "to: a@b.example" in app.screen.query_one(ArgumentsView)._rows[0]
             assert app.shown().startswith("Send this e-mail?")
-            assert "↓ to read on" in str(app.screen.query_one(Box).border_subtitle)
+            assert "↓ to read the rest" in str(app.screen.query_one(Box).border_subtitle)
             await pilot.press("a", "s", "c")
             await pilot.click("#once")
             assert app.screen is dialog

@@ -122,7 +122,7 @@ async def test_a_word_that_is_too_short_to_be_a_beginning_never_shows_other_hits
         assert len(kinds(screen)) == 4
         await pilot.press(*"ve")
         # The hits before stay while one types, and a notice says what is missing.
-        await until(lambda: "Type on to find words that begin with it" in screen_text(app))
+        await until(lambda: "Keep typing, or delete it" in screen_text(app))
         assert len(kinds(screen)) == 4
         await pilot.press(*"lomax")
         await until(lambda: "Type on" not in screen_text(app))
@@ -198,7 +198,7 @@ async def test_what_is_stored_meanwhile_appears_and_the_cursor_stays(tmp_path: P
         await pilot.press("tab", "p")
         await until(lambda: "No tool call made this" in "".join(app.shown_text))
         await pilot.press("o", "w")
-        assert app.shown_text[-2:] == ["This has no address.", "This has no site."]
+        assert app.shown_text[-2:] == ["This hit has no address.", "This hit has no site."]
         await pilot.press("home", *["down"] * kinds(screen).index("article"), "alt+y")
         assert len(app.copied) == 1
         assert "https://bicycles.example/velomax" in app.copied[0]

@@ -149,9 +149,9 @@ async def test_all_sessions_are_counted_and_the_cursor_stays_on_its_own(tmp_path
         assert listed(screen)[0] == chosen(screen) == "team:2"
         # A lost connection is shown above the rows.
         await pilot.resize_terminal(80, 24)
-        notice = "The team's database cannot be reached since 14:02: no server is listening: start it"
+        notice = "The team's database has been unreachable since 14:02: no server is listening: start it"
         await play(screen, source, msgspec.structs.replace(FLEET, notice=notice))
-        await until(lambda: "cannot be reached since 14:02" in screen_text(app))
+        await until(lambda: "has been unreachable since 14:02" in screen_text(app))
         assert listed(screen)[0] == "team:1"
         await play(screen, source, FLEET)
         await until(lambda: "cannot be reached" not in screen_text(app))
@@ -273,7 +273,7 @@ async def test_marked_jobs_and_batches_are_cancelled_repeated_and_paused_after_a
         await until(lambda: "job:j0" not in listed(screen))
         # What waits cannot be run again; what failed can.
         await pilot.press("home", "r")
-        await until(lambda: "Run again: nothing chosen here failed or was cancelled." in notices(app))
+        await until(lambda: "Run again: nothing selected here failed or was cancelled." in notices(app))
         await pilot.press("slash", *"It failed", "enter", "r")
         await confirm("Run again owner's job: It failed?")
         await until_in_thread(lambda: states()["j9"] == "waiting")

@@ -26,7 +26,7 @@ from ua_tui.tui.widgets.command import typed_command
 
 WIDE = (200, 56)
 MOVING = "Moving and searching"
-DOCUMENT = "In a file, or where one is shown"
+DOCUMENT = "In a file or a preview"
 
 
 def help_of(app: UaTuiApp) -> HelpScreen:
@@ -145,7 +145,7 @@ async def test_previews_screens_and_questions_show_their_keys_and_wait(tmp_path:
         await pilot.pause()
         assert titles(app)[0] == "In a tool call"
         # There is no picture in it. What is too long for its line goes on below its beginning.
-        assert "a picture in full width" not in told(app)
+        assert "picture: full width" not in told(app)
         assert "Esc clears it; next, previous" in told(app)
         await pilot.resize_terminal(60, 24)
         await until(lambda: "Esc clears it; next, previous" not in told(app))

@@ -96,7 +96,7 @@ def _has_gone_back(session: FakeSession, to: tuple[str, int]) -> bool:
 
 async def test_without_known_files_only_the_conversation_goes_back(tmp_path: Path) -> None:
     async with opened(tmp_path, Prospect()) as (session, app, pilot):
-        assert "not known" in screen_text(app)
+        assert "is unknown" in screen_text(app)
         assert not app.screen.query("#rewind-files")
         await pilot.press("f")
         await shown(app, pilot)

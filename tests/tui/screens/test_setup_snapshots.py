@@ -49,7 +49,7 @@ class Desk(ModelSetup):
         return self.verdict
 
     def store(self, plan: SetupPlan) -> StoredSetup:
-        wins = "wins over what is stored, from the next start on: take it out there."
+        wins = "overrides what is stored, from the next start on: remove it there."
         return StoredSetup(self.path, (f"The environment variable ANTHROPIC_BASE_URL {wins}",))
 
 

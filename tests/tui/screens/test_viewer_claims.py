@@ -83,7 +83,7 @@ async def test_enter_shows_the_first_doubtful_claim_on_the_screen_and_then_its_s
         await until(lambda: app.screen is screen)
         (session / "extracted_articles" / "h200.md").unlink()
         await pilot.press("enter")
-        await until(lambda: app.shown_text and "no longer there" in app.shown_text[-1])
+        await until(lambda: app.shown_text and "no longer exists" in app.shown_text[-1])
         await pilot.press("right_square_bracket")
         await until(lambda: "No page that was read mentions 71 percent." in screen_text(app))
         await pilot.press("enter")
@@ -179,7 +179,7 @@ async def test_a_claim_is_seen_before_it_is_accepted_and_the_next_one_follows(tm
     async with reading(tmp_path, (120, 40)) as (app, pilot, screen, session):
         await pilot.press("a")
         await until(lambda: screen.evidence.is_open and screen.view.claim == 1)
-        assert app.shown_text[-1] == "The same key again accepts this claim."
+        assert app.shown_text[-1] == "Press the key again to accept this claim."
         assert decisions_in(session)[1] == (None, "")
         await pilot.press("a", "x")
         await until(

@@ -218,7 +218,7 @@ async def test_who_stops_following_a_batch_is_told_that_it_goes_on(
 ) -> None:
     monkeypatch.setattr(Reporter, "counts", lambda *_: os.kill(os.getpid(), signal.SIGINT))
     assert await run(queries, Runner(), address=address_of(team_database)) == 130
-    assert "interrupted: 2 jobs left; workers go on with them" in capsys.readouterr().err
+    assert "interrupted: 2 jobs left; the workers continue them" in capsys.readouterr().err
 
 
 class LosesConnection:
@@ -356,7 +356,7 @@ async def test_an_interrupted_batch_does_not_wait_for_the_database(
 
     monkeypatch.setattr(PostgresJobs, "counts", counts)
     assert await asyncio.wait_for(run(queries, Runner(), address=address), PATIENCE) == 130
-    assert lines[-2] == "interrupted: 2 jobs left; workers go on with them"
+    assert lines[-2] == "interrupted: 2 jobs left; the workers continue them"
     assert lines[-1].startswith("nothing done; took ")
 
 
@@ -411,7 +411,7 @@ def test_wrong_options_and_a_missing_file_are_reported(
     monkeypatch.chdir(queries.parent)
     for option in ("--private", "--no-wait"):
         assert main(["batch", str(queries), option]) == 2
-        assert f"{option} goes with a team's database" in capsys.readouterr().err
+        assert f"{option} needs a team's database" in capsys.readouterr().err
     assert main(["batch", str(queries), "--again", "--retry-failed"]) == 2
     for output, words in (
         ("r.json", ".jsonl, as .csv, or to a folder"),

@@ -72,7 +72,11 @@ class Failures:
             return describe(msgspec.structs.replace(event, silent_ms=silent)).sentence
 
         stops = self._app.keys.shown("stop")
-        what = "the query, and ends the process if need be" if event.waits_for == "process" else "the query"
+        what = (
+            "the query, and ends the process if it does not react"
+            if event.waits_for == "process"
+            else "the query"
+        )
         self._app.notice.count(text, f"{stops} stops {what}")
 
     def _notice(self, message: str) -> None:

@@ -91,8 +91,8 @@ class Navigation:
             self._app.notify(str(error), severity="warning", markup=False)
             return
         advice = (
-            "A new session asks it, and this one is closed. Pages that were read in the last "
-            f"{PAGE_AGE // 86_400} days are not fetched again. In the end both sessions are compared."
+            "A new session runs the query, and this one is closed. Pages read in the last "
+            f"{PAGE_AGE // 86_400} days are not fetched again. Then both sessions are compared."
         )
 
         def answered(is_wanted: bool | None) -> None:
@@ -162,9 +162,9 @@ class Navigation:
             self._app.notify(refusal, markup=False)
             return
         is_replay = self._app.frame.controls is not None
-        closed = "The replay is closed." if is_replay else "This one stays as it is, and is closed."
+        closed = "The replay is closed." if is_replay else "This session stays as it is, and is closed."
         if self._app.source.closes_on_escape:
-            closed += " When you quit the new one, you are back where you opened this."
+            closed += " Quitting the fork returns to where you opened it."
         advice = f"A new session knows everything before this query, which you can change. {closed}"
         dialog = ConfirmScreen(
             "Fork", f"Fork before “{clean_line(text, 160)}”?", advice, yes="Fork", no="Stay here"

@@ -120,7 +120,7 @@ class Questions:
         if self._shown is not None and is_done(self._shown[0]):
             _, dialog = self._shown
             self._shown = None
-            self._answered = self._answered or "The question before was answered or withdrawn."
+            self._answered = self._answered or "The previous question was answered or withdrawn."
             self._return_drafts(dialog)
             dialog.withdraw()
 
@@ -199,7 +199,7 @@ class Questions:
         self._open.clear()
         which = "1 question stays" if len(self._later) == 1 else f"{len(self._later)} questions stay"
         key = self._app.keys.shown("questions.open")
-        self._app.notify(f"{which} open: {key} shows what waits.", timeout=10.0, markup=False)
+        self._app.notify(f"{which} open: {key} shows what is waiting.", timeout=10.0, markup=False)
 
     def _send_answer(self, event: Question, answer: object) -> None:
         from ua_tui.core.agent.permissions.gate import PermissionReply

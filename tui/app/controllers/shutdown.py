@@ -84,9 +84,9 @@ class Shutdown:
         return self._stops_work and self._app.state in _BUSY
 
     def _lost(self) -> str:
-        lost = "ua-tui: ended before everything was saved"
+        lost = "ua-tui: stopped before everything was saved"
         if self._observing:
-            lost += f"; not finished: {', '.join(sorted(set(self._observing.values())))} (ua-tui observe repeats them)"
+            lost += f"; unfinished: {', '.join(sorted(set(self._observing.values())))} (ua-tui observe repeats them)"
         return f"{lost}."
 
     def _on_answer(self, answer: QuitAnswer | None) -> None:

@@ -78,8 +78,8 @@ async def _log_in_or_out(
 
     async def show(address: str, redirect: Redirect) -> None:
         paste = (
-            "A browser on another machine ends at an address of localhost that it cannot\n"
-            "open: paste that address here."
+            "A browser on another machine ends at a localhost address that it cannot open:\n"
+            "paste that address here."
         )
         hints = ([paste] if sys.stdin.isatty() else []) + ["Waiting for the login. Ctrl+C stops waiting."]
         reporter.link(f"Open this link to log in to {name}", clean_line(address, 4_000), *hints)
@@ -105,7 +105,7 @@ def _read_pasted(redirect: Redirect) -> None:
     if not line:
         asyncio.get_running_loop().remove_reader(sys.stdin.fileno())
     elif line.strip() and not redirect.paste(line):
-        complain("that is not the address that this login ends at: copy all of it from the browser", 0)
+        complain("that is not the address at the end of this login: copy all of it from the browser", 0)
 
 
 @asynccontextmanager

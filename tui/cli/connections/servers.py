@@ -67,7 +67,7 @@ def run(args: argparse.Namespace) -> int:
         elif args.action in ("here", "outside"):
             code = _describe(server, folder, trust, args.action) or code
         elif not server.in_folder:
-            code = complain(f"{name} is in your own settings, which need no decision")
+            code = complain(f"{name} is in your own settings, which need no trust")
         else:
             decision = {"trust": "trusted", "refuse": "refused"}.get(args.action)
             trust.decide(server, folder, decision)  # type: ignore[arg-type]  # one of the two, or None

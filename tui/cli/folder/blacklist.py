@@ -19,7 +19,7 @@ _HEADER = ("SITE", "ERRORS", "LAST ERROR", "LISTED SINCE", "UNTIL")
 def run(args: argparse.Namespace) -> int:
     """Run the command; returns the exit code: 0, 1 when a site or the file is at fault, 2 for wrong usage."""
     if args.action is None and args.all:
-        raise WrongUsage("--all goes with clear")
+        raise WrongUsage("--all can only be used with clear")
     if args.action == "clear" and bool(args.hosts) == args.all:
         raise WrongUsage("name the sites to clear, or give --all")
     warnings = logging.StreamHandler()

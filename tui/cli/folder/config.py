@@ -38,7 +38,7 @@ def run(args: argparse.Namespace) -> int:
         case ["set" | "unset" as action, *_]:
             raise WrongUsage(f"{action} takes {'a name and a value' if action == 'set' else 'one name'}")
         case _ if args.project:
-            raise WrongUsage("--project goes with set and unset")
+            raise WrongUsage("--project can only be used with set and unset")
         case ["get" | "list", *names]:
             return _show(places, names, as_json=args.json)
         case names:
@@ -47,7 +47,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _store(places: Places, word: str, value: str | None, args: argparse.Namespace) -> int:
     if args.json:
-        raise WrongUsage("--json goes without set and unset")
+        raise WrongUsage("--json cannot be used with set and unset")
     name = setting_of(word)
     if value == "-":
         value = _unseen(name)

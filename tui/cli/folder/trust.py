@@ -51,7 +51,7 @@ def adopt(path: Path, *, yes: bool) -> int:
                 "or decisions about claims"
             )
         if not yes and not (sys.stdin.isatty() and sys.stdout.isatty()):
-            return complain("nobody can be asked here: --yes adopts what is listed", EXIT_USAGE)
+            return complain("a terminal is needed to ask: --yes adopts what is listed", EXIT_USAGE)
         if not yes and not agrees(_QUESTION):
             return complain("nothing was adopted")
         for each in found:
@@ -144,7 +144,7 @@ def run(args: argparse.Namespace) -> int:
         WrongUsage: the words do not go together, or there is no such folder.
     """
     if args.json and args.action not in ("show", "list"):
-        raise WrongUsage("--json goes with show and list")
+        raise WrongUsage("--json can only be used with show and list")
     if args.action == "list":
         return _list(as_json=args.json)
     folder = Path(args.folder).expanduser() if args.folder else Path.cwd()

@@ -211,8 +211,8 @@ def find_database(settings: Settings, *, must_exist: bool = True) -> KnowledgePl
         if not settings.workspace_base.is_dir():
             raise SettingsError(f"there is no folder {clean_line(str(settings.workspace_base), 700)}")
         raise SettingsError(
-            f"there is no knowledge base {clean_line(str(path), 700)}: the next session makes it, "
-            "or `ua-tui knowledge update` from the sessions that are there"
+            f"there is no knowledge base {clean_line(str(path), 700)}: the next session "
+            "or `ua-tui knowledge update` creates it"
             + (f"; {of_team}" if (of_team := team_advice(settings)) else "")
         )
     return path
@@ -222,14 +222,16 @@ def team_advice(settings: Settings) -> str:
     """How to search what a team found; empty if there is no team, or its knowledge base is searched already."""
     if not settings.team or isinstance(settings.knowledge, Address):
         return ""
-    return f"`ua-tui config set knowledge {clean_line(settings.team, 700)}` searches that of the team"
+    return f"`ua-tui config set knowledge {clean_line(settings.team, 700)}` searches the team's"
 
 
 def unread_sessions(place: KnowledgePlace, base: Path) -> str:
     """A sentence on sessions that may have more than was found; empty if all are indexed."""
     unread = len(read_status(place, base).lagging)
     of = quantity(unread, "session")
-    return f"{of} may have more, not indexed yet: `ua-tui knowledge update` does it" if unread else ""
+    return (
+        f"{of} may have more that is not indexed yet: `ua-tui knowledge update` indexes it" if unread else ""
+    )
 
 
 def session_key(database: KnowledgePlace, base: Path, wanted: str) -> str:

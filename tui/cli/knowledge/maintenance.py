@@ -41,7 +41,7 @@ def run(args: argparse.Namespace) -> int:
     if args.action != "forget":
         for name in _FORGET_OPTIONS:
             if getattr(args, name):
-                raise WrongUsage(f"--{name.replace('_', '-')} goes with forget")
+                raise WrongUsage(f"--{name.replace('_', '-')} can only be used with forget")
 
     settings = settings_of(args)
     if args.action in ("update", "rebuild") and not settings.workspace_base.is_dir():
@@ -97,7 +97,7 @@ def _rows(status: Status, embedder: Embedder | None) -> Iterator[tuple[str, str]
     if status.exists:
         yield "size", size(status.size)
     else:
-        yield "state", "not made yet: the next session makes it, or `ua-tui knowledge update`"
+        yield "state", "not created yet: the next session or `ua-tui knowledge update` creates it"
     # A file that cannot be read has no version.
     if status.version:
         named = {"query": ("query", "queries"), "workbench": ("workbench run",)}
@@ -185,7 +185,7 @@ def _forget(settings: Settings, args: argparse.Namespace) -> int:
     if not args.yes:
         if args.json or not (sys.stdin.isatty() and sys.stdout.isatty()):
             return complain(
-                "nobody can be asked here: --dry-run shows what would be removed, --yes removes it",
+                "a terminal is needed to ask: --dry-run shows what would be removed, --yes removes it",
                 EXIT_USAGE,
             )
         _print_forgotten(found, done=False, as_json=False)

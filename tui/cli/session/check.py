@@ -44,7 +44,7 @@ def run(args: argparse.Namespace) -> int:
         WrongUsage: options do not go together.
     """
     if args.session is not None and args.sources:
-        raise WrongUsage("--session and --sources exclude each other")
+        raise WrongUsage("--session and --sources cannot be used together")
     if args.ask_model and not args.yes and not has_screen():
         raise WrongUsage("--ask-model costs money: without a terminal it needs --yes")
 
@@ -126,7 +126,7 @@ def _place(file: str, name: str, args: argparse.Namespace, settings: Settings) -
         is_own = origin is not None and origin.session.resolve() == folder.resolve()
         return folder, origin.source if origin is not None and is_own else name
     named = "standard input" if file == _INPUT else clean_line(file, 300)
-    advice = "name one, such as --session latest, or what to compare it with, such as --sources notes/"
+    advice = "name a session, such as --session latest, or sources, such as --sources notes/"
     if origin is None:
         raise SettingsError(f"{named} belongs to no session: {advice}")
     if not (origin.session / JOURNAL).is_file():

@@ -58,22 +58,22 @@ def run(args: argparse.Namespace) -> int:
     address = optional_address(args.address, settings)
     here, every = address is None, args.every is not None
     for is_wrong, why in (
-        (here and args.private, "--private goes with a team's database (--to)"),
-        (here and args.no_wait, "--no-wait goes with a team's database (--to)"),
+        (here and args.private, "--private needs a team's database (--to)"),
+        (here and args.no_wait, "--no-wait needs a team's database (--to)"),
         (
             not here and args.parallel,
-            "--parallel goes with jobs of this machine: give it to the workers of the team",
+            "--parallel is for jobs on this machine: give it to the team's workers instead",
         ),
         (
             args.again and args.retry_failed,
-            "--again runs all rows, --retry-failed those that failed: give one of them",
+            "--again runs all rows, --retry-failed those that failed: use one of them",
         ),
-        (every and args.retry_failed, "--every runs all rows whenever it is due: leave --retry-failed out"),
+        (every and args.retry_failed, "--every runs all rows each time: omit --retry-failed"),
         (
             every and not here and (args.output or args.json),
             "with --every the workers run it: the same command without --every writes the results",
         ),
-        (every and here and args.file == "-", "--every reads the queries whenever it is due: name a file"),
+        (every and here and args.file == "-", "--every reads the queries each time: name a file"),
     ):
         if is_wrong:
             raise WrongUsage(why)
@@ -185,7 +185,7 @@ async def _run_for_team(
             return 0
         signals = await batch_run.work(batch, output)
         where = f"results in {args.output}" if args.output else ""
-        return _end(output, signals, reporter, "workers go on with them", where)
+        return _end(output, signals, reporter, "the workers continue them", where)
 
 
 def _end(output: ResultOutput, signals: list[int], reporter: Reporter, advice: str, where: str) -> int:

@@ -37,17 +37,15 @@ def run(args: argparse.Namespace) -> int:
     if action in _OF_JOBS and not args.names:
         raise WrongUsage(f"{action} takes the names or ids of jobs or batches")
     if args.checked and not (action == "attention" and args.names):
-        raise WrongUsage(
-            "--checked goes with attention, and the ids of sessions or jobs, or the names of schedules"
-        )
+        raise WrongUsage("--checked needs attention, with ids of sessions or jobs, or names of schedules")
     if args.names and action not in (*_OF_ROLES, *_OF_JOBS) and not args.checked:
         raise WrongUsage(f"{action} takes no names")
     if (action == "prune") != (args.older_than is not None):
-        raise WrongUsage("prune and --older-than go together, such as --older-than 90d")
+        raise WrongUsage("prune and --older-than need each other, such as prune --older-than 90d")
     for names, actions in _GO_WITH.items():
         if action not in actions and any(getattr(args, name) not in (None, False) for name in names):
             options = " and ".join(f"--{name.replace('_', '-')}" for name in names)
-            raise WrongUsage(f"{options} {'goes' if len(names) == 1 else 'go'} with {' and '.join(actions)}")
+            raise WrongUsage(f"{options} can only be used with {' and '.join(actions)}")
     import asyncio
 
     from ua_tui.core.settings.loading import load_settings
@@ -125,7 +123,7 @@ async def _operate(address: Address, args: argparse.Namespace) -> None:
             done = words.get(action, "waiting for a worker")
             print_line(f"{quantity(count, 'job')} {done}")
         case "attention" if args.checked:
-            print_line(f"{quantity(await operations.check(args.names), 'entry')} recorded as looked at")
+            print_line(f"{quantity(await operations.check(args.names), 'entry')} marked as checked")
         case "attention":
             _show_attention(await operations.attention(), as_json=args.json)
         case _:
@@ -164,7 +162,7 @@ def _show_attention(found: Sequence[Attention], *, as_json: bool) -> None:
         ago = duration(max(time.time() - each.since, 0.0))
         what = {
             "needs_you": each.what,
-            "unknown_outcome": f"nobody knows whether {each.what} succeeded",
+            "unknown_outcome": f"it is unknown whether {each.what} succeeded",
             "did_not_run": f"the schedule did not run: {each.what}",
         }[each.kind]
         name = each.session[:12] or each.job[:12] or each.query
@@ -204,7 +202,7 @@ async def _show_status(address: Address, *, as_json: bool) -> None:
         f"schedules {_schedules(work)}"
     )
     if work.held_seconds:
-        print_line(f"nothing is claimed for {duration(work.held_seconds)}: the provider refuses requests")
+        print_line(f"no job is claimed for {duration(work.held_seconds)}: the provider refuses requests")
 
 
 def _counts(found: Mapping[Any, int]) -> str:

@@ -38,7 +38,7 @@ def run(args: argparse.Namespace) -> int:
 
         count = asyncio.run(Operations(address).drain(socket.gethostname()))
         workers = f"{quantity(count, 'worker')} of this machine: ending when their jobs have ended"
-        print_line(workers if count else "no worker of this machine is alive")
+        print_line(workers if count else "no worker runs on this machine")
         return 0
     from ua_tui.tui.team.worker import run_worker
 

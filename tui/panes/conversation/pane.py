@@ -266,7 +266,7 @@ class ConversationPane(VirtualList[Block]):
                     return
                 case _:
                     pass
-        self.notify("There is no query here to fork the session before.", markup=False)
+        self.notify("Move to the query to fork before.", markup=False)
 
     # -- folds ------------------------------------------------------------------------------------
 
@@ -286,7 +286,7 @@ class ConversationPane(VirtualList[Block]):
         """Stop the sub-agent under the cursor, or the only one that runs."""
         fold = self.dialogue.folds.stoppable(self.cursor)
         if fold is None:
-            self.notify("Move to the sub-agent that is to be stopped.", markup=False)
+            self.notify("Move to the sub-agent to stop.", markup=False)
         else:
             self.post_message(StopSubagent(str(fold.key)))
 

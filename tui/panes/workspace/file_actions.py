@@ -76,7 +76,7 @@ class FileActions(Widget):
         """Run the action of a key on a file, if the cursor is still on it."""
         here = self._here()
         if here is None or here[1].path != os.fspath(path):
-            self._report(f"{clean_line(path.name, _NAME)} is no longer under the cursor of the workspace.")
+            self._report(f"{clean_line(path.name, _NAME)} is no longer selected in the workspace.")
             return
         match action:
             case "open_outside":
@@ -121,7 +121,7 @@ class FileActions(Widget):
         origin = self.origins.find(row.path, self._session_folder())
         if origin is None:
             name = clean_line(os.path.basename(row.path), _NAME)
-            self._report(f"No known call of this session made {name}.")
+            self._report(f"No tool call of this session is known to have made {name}.")
         else:
             self.post_message(ShowCall(origin, "The call that made this file is not in the trace."))
 

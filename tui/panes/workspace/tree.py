@@ -230,7 +230,7 @@ class WorkspaceTree(VirtualList[Row]):
         if not self._advised:
             self._advised = True
             _log.warning("%s", advice)
-            message = "Changes of files are checked for once a second: run.log says why."
+            message = "File changes are checked once a second: run.log says why."
             self.notify(message, markup=False, severity="warning")
 
     def _sweep_again(self) -> None:

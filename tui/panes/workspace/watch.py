@@ -15,7 +15,7 @@ from ua_tui.core.text import clean_line
 
 _MOST_FOUND = 20_000
 _WATCH_LIMIT = "watch limit"
-_ADVICE = "The system {}, so changes of files are checked for once a second. A higher limit helps: {}"
+_ADVICE = "The system {}, so file changes are checked once a second. A higher limit helps: {}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +147,7 @@ def _polling_advice(error: Exception) -> str:
         except OSError:
             return _ADVICE.format("allows this program no more open files", "ulimit -n 4096")
         return _ADVICE.format("allows no more watchers", "sudo sysctl fs.inotify.max_user_instances=512")
-    return f"Changes of files are not reported ({clean_line(reason, 200)}), so they are checked for once a second."
+    return f"File changes are not reported ({clean_line(reason, 200)}), so they are checked once a second."
 
 
 def _hints(changes: set[tuple[Any, str]], addition: Any) -> Hints:

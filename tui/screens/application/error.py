@@ -16,7 +16,7 @@ from ua_tui.tui.widgets.dialog import Box, Choice, Dialog, FactRows, Foot
 Answer = Literal["restart", "close", "quit"]
 TRIES_AGAIN = "Restart tries to start the agent again."
 RESTARTS = (
-    "Restart starts the agent again in this session, with the conversation so far. It sends no query again."
+    "Restart starts the agent again in this session, with the conversation so far. No query is sent again."
 )
 
 

@@ -30,7 +30,7 @@ from ua_tui.tui.widgets.modal import Modal
 from ua_tui.tui.workers import start_job
 
 _ASKED = (
-    "The model reads the sentences with their passages and says of each whether they agree, without tools. "
+    "The model compares each sentence with its passages, without tools. "
     "The states of the claims do not change."
 )
 _SHORT = {"not in the passage": "not in it"}
@@ -146,7 +146,7 @@ class ClaimsScreen(Modal[None]):
         ("claims.accept", "accept", "answer('accepted')"),
         ("claims.reject", "reject", "answer('rejected')"),
         ("claims.note", "note", "note"),
-        ("claims.reopen", "open again", "answer('')"),
+        ("claims.reopen", "reopen", "answer('')"),
         ("claims.opinion", "opinion", "opinion"),
         ("screen.back", "back", "close"),
     )

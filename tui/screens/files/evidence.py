@@ -33,7 +33,7 @@ from ua_tui.tui.workers import start_job
 
 _WIDE_FROM = 100
 """Columns of a screen on which all claims are counted."""
-_OLD = "The check is of another version of this file. Press R to check it as it is."
+_OLD = "This check is for another version of the file. Press R to check this one."
 _NONE = "This report has not been checked. Press R to check it."
 _EMPTY = "The report has no claims to check."
 _NO_REPORT = "Only HTML, Markdown, text and PDF are checked as reports."
@@ -237,7 +237,7 @@ class ReportEvidence:
         folder = _session_of(source, session)
         path = await asyncio.to_thread(article_path, folder, source.path)
         if path is None:
-            self._screen.warn(f"The source is no longer there: {clean_line(source.path, 200)}")
+            self._screen.warn(f"The source no longer exists: {clean_line(source.path, 200)}")
             return
         exact, row = passage.quote.exact, source.part if source.kind == "search_row" else 0
         at = max(0, passage.text.find(exact))
@@ -333,8 +333,8 @@ class ReportEvidence:
             return
         if not self.is_open and not self._is_visible(current):
             self.open()
-            verb = "accepts" if answer == "accepted" else "rejects"
-            self._screen.notify(f"The same key again {verb} this claim.", markup=False)
+            verb = "accept" if answer == "accepted" else "reject"
+            self._screen.notify(f"Press the key again to {verb} this claim.", markup=False)
             return
         self.signing.decide([current], answer)
         what, numbers = self._alike(current)

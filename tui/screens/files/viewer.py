@@ -570,7 +570,7 @@ class ViewerScreen(DocumentScreen[None]):
     def action_ask_again(self) -> None:
         """Ask the query for which a report was written again."""
         if self.evidence.origin is None:
-            self.warn("Only the query of a report that a session wrote can be asked again.")
+            self.warn("Only the query of a report that a session wrote can be run again.")
         else:
             self.post_message(self.QueryRequested(self.path))
 

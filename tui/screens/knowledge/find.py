@@ -50,7 +50,7 @@ MOST_HITS = 50
 _LONGEST = 4_000
 _PLACEHOLDER = 'words, "a phrase", -without, last week, site: kind: session: tool: since: published:'
 _EMPTY = "There is nothing yet. What sessions find or write appears here as it is saved."
-_UNFINISHED = "Nothing contains the last word. Type on to find words that begin with it."
+_UNFINISHED = "Nothing contains the last word. Keep typing, or delete it."
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,7 +213,7 @@ class FindScreen(Modal[None]):
             return [_EMPTY]
         return [
             "Nothing found.",
-            "Try other words; a word is found by its beginning, not by another part of it.",
+            "Try other words. Words are found by their beginning only.",
         ]
 
     def action_only(self, dimension: str) -> None:
@@ -223,7 +223,7 @@ class FindScreen(Modal[None]):
         if others == words:
             value = str(getattr(self._list.chosen, dimension, "")).rpartition("/")[2]
             if not value:
-                self.notify(f"This has no {dimension}.", markup=False)
+                self.notify(f"This hit has no {dimension}.", markup=False)
                 return
             # Before the words, of which the last one may be incomplete.
             others = f"{dimension}:{value} {words}"
@@ -351,7 +351,7 @@ class FindScreen(Modal[None]):
         """Show the text of the knowledge base, for what has no file on this machine."""
         found = await self._reader.read(hit.id)
         if found is None:
-            raise KnowledgeError("This is not in the knowledge base any more.")
+            raise KnowledgeError("This is no longer in the knowledge base.")
         article = Article(
             title=title_of(hit),
             url=hit.url,
@@ -402,7 +402,7 @@ class FindScreen(Modal[None]):
         if hit is not None and hit.url:
             follow_link(self, hit.url)
         elif hit is not None:
-            self.notify("This has no address.", markup=False)
+            self.notify("This hit has no address.", markup=False)
 
     def action_leave(self) -> None:
         """Close the screen."""

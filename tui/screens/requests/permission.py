@@ -43,7 +43,7 @@ _UNTIL = {
 }
 _LABELS = {"session": "This session", "folder": "This folder", "everywhere": "Everywhere"}
 _FEW_ROWS = [(0, "-few-rows"), (20, "-many-rows")]
-_READ_ON = "↓ to read on before allowing"
+_READ_ON = "↓ to read the rest before allowing"
 _SUBMIT = {
     "session": "Allow for this session",
     "folder": "Allow in this folder",

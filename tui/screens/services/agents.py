@@ -46,7 +46,7 @@ class AgentsScreen(RowScreen[RosterEntry]):
     """
 
     BINDINGS = bindings("AgentsScreen")
-    OFFERED = (("agents.read", "read again", "read"),)
+    OFFERED = (("agents.read", "reload", "read"),)
 
     def __init__(
         self, settings: Settings, session: Callable[[], SessionPort | None], *, places: Places | None = None

@@ -112,7 +112,7 @@ def _row(entry: Listing) -> Content:
     if entry.expires is not None:
         standing = Content.styled(f"until {entry.expires.astimezone():%Y-%m-%d}", "$text-warning")
     else:
-        standing = Content.styled("not skipped any more", "$text-muted")
+        standing = Content.styled("no longer skipped", "$text-muted")
     last = f"{errors}, last: {entry.last_error} at {clean_line(entry.strikes[-1].url, 200)}"
     return Content.assemble(
         (clean_line(entry.host, 253), "bold"), "  ", standing, "\n  ", Content.styled(last, "$text-muted")

@@ -195,7 +195,7 @@ def _todo(server: McpServer, keys: Keys, definition: UserServer | None) -> str:
         case "failed":
             return f"Press {again} to reconnect, {switch} to disable it."
         case "untrusted":
-            return f"Press {again} to decide about it."
+            return f"Press {again} to trust or refuse it."
         case "needs-auth" if definition is not None:
             return (
                 f"Press {keys.shown('connections.log_in')} to log in in the browser, {switch} to disable it."

@@ -207,7 +207,7 @@ class ConnectionsScreen(RowScreen[McpServer]):
         if definition is None or definition.transport == "stdio":
             self.warn(f"{name} has no login.")
         elif chosen.status == "untrusted":
-            self.warn(f"Decide about {name} first, with {self.keys.shown('connections.reconnect')}.")
+            self.warn(f"Trust or refuse {name} first, with {self.keys.shown('connections.reconnect')}.")
         else:
             self.app.push_screen(LoginScreen(definition), partial(self._after_login, chosen.name))
 

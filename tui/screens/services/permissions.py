@@ -40,7 +40,7 @@ class PermissionsScreen(RowScreen[Rule]):
     """Lists the rules that hold now; below them are the decisions of the session, the newest first."""
 
     BINDINGS = bindings("PermissionsScreen")
-    OFFERED = (("permissions.remove", "remove", "remove"), ("permissions.read", "read again", "read"))
+    OFFERED = (("permissions.remove", "remove", "remove"), ("permissions.read", "reload", "read"))
 
     def __init__(self, session: Callable[[], SessionPort | None]) -> None:
         super().__init__()

@@ -17,12 +17,12 @@ from ua_tui.tui.widgets.dialog import Box, Dialog, Foot
 _IN_USE = "●"
 _NAMES = {"default": "ask", "acceptEdits": "allow edits", "bypassPermissions": "allow all"}
 _ADVICE = (
-    "Applies from the next call on; calls that wait are judged again. This session only. "
-    "Rules that deny or ask hold in every mode."
+    "Applies from the next call; waiting calls are judged again. This session only. "
+    "Rules that deny or ask apply in every mode."
 )
 _SKIP = (
-    "Every tool runs without asking, also one that sends, changes or deletes something, and also if a page or a mail "
-    "tells the agent to run it. Rules that deny or ask still hold."
+    "Every tool runs without asking, even one that sends, changes or deletes something, and even if a page or an "
+    "e-mail tells the agent to. Rules that deny or ask still apply."
 )
 
 

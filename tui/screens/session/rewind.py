@@ -47,7 +47,7 @@ class RewindScreen(Dialog[Query | None]):
 
     def compose(self) -> ComposeResult:
         """Create the list, and what came after the chosen query."""
-        with Box("Go back to before"):
+        with Box("Rewind to before"):
             yield LetterKeyList(id="rewind-queries")
             yield Static(id="rewind-after", classes="facts")
             yield Foot(hint=f"Enter show what would change   {keys_of(self.app).shown('screen.back')} close")
@@ -86,7 +86,7 @@ def describe_work(queries: Sequence[Query]) -> str:
     parts = (
         quantity(len(queries), "query", "queries"),
         quantity(calls, "call") if calls else "",
-        f"{money(sum(costs))} that stays spent" if costs else "",
+        f"{money(sum(costs))} stays spent" if costs else "",
     )
     return ", ".join(filter(None, parts))
 
@@ -115,7 +115,7 @@ class ReturnScreen(Dialog[Answer]):
     def compose(self) -> ComposeResult:
         """Show what would change and what would stay."""
         plan = self._prospect.plan
-        with Box(f"Go back to before query {self._query.number}", "-asks"):
+        with Box(f"Rewind to before query {self._query.number}", "-asks"):
             yield Static(Content(tail_cut(first_line(self._query.text), 200)), classes="heading")
             yield FactRows(self._rows(), "-wide")
             yield Static(Content(_about_files(plan)), classes="advice")
@@ -152,10 +152,10 @@ class ReturnScreen(Dialog[Answer]):
 
 def _about_files(plan: Plan | None) -> str:
     if plan is None:
-        return "What the files were then is not known: they stay as they are."
+        return "The earlier content of the files is unknown: they stay as they are."
     if not plan.changes:
         return "No file would change."
-    return "The files stay as they are, unless you choose that they go back, too:"
+    return "The files stay as they are unless you choose to restore them, too:"
 
 
 def _file_rows(plan: Plan | None) -> list[tuple[str, str]]:

@@ -46,14 +46,14 @@ _FEW = 5
 
 
 _QUESTIONS: dict[Operation, tuple[str, str, str, str]] = {
-    "cancel": ("Cancel", "What runs is stopped at once. It can be run again.", "cancelled", "waits or runs"),
+    "cancel": ("Cancel", "Running jobs stop at once. They can be run again.", "cancelled", "waits or runs"),
     "retry": (
         "Run again",
         "Sessions are resumed. Calls with external side effects are not repeated.",
         "to be run again",
         "failed or was cancelled",
     ),
-    "pause": ("Pause", "No more of its jobs start. Those that run continue.", "paused", "waits"),
+    "pause": ("Pause", "No more of its jobs start. Running jobs continue.", "paused", "waits"),
     "resume": ("Resume", "The workers start the waiting jobs.", "resumed", "is paused"),
 }
 """What a key asks: its verb, what it means, what jobs are afterwards, and which jobs it is possible for."""
@@ -283,7 +283,7 @@ class FleetScreen(Modal[None]):
                 lines = self._describe_batch(row)
             case FleetWorker():
                 where = f"{row.name} · version {row.version} · {row.busy} of {row.slots} slots busy"
-                lines = [where, "claims nothing more, and ends when its jobs have" if row.draining else ""]
+                lines = [where, "claims no more jobs, and ends when its jobs end" if row.draining else ""]
             case FleetRow(id=id_) if id_ in (_COLLAPSED, _MORE):
                 lines = [f"{keys_of(self.app).shown('fleet.waiting')} lists them, or their number."]
             case _:
@@ -381,7 +381,7 @@ class FleetScreen(Modal[None]):
             has_job = any(
                 each.owner if isinstance(each, FleetBatch) else getattr(each, "job", "") for each in rows
             )
-            reason = f"nothing chosen here {state}" if has_job else "choose a job of the team, or a batch"
+            reason = f"nothing selected here {state}" if has_job else "choose a job of the team, or a batch"
             self.warn(f"{verb}: {reason}.")
             return
         kind, plural = ("job", "jobs") if self._shown == "sessions" else ("batch", "batches")

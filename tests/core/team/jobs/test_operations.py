@@ -85,7 +85,7 @@ async def test_a_person_changes_only_their_own_jobs(cluster: Cluster, team_datab
     async with people(cluster, team_database) as (ann, bob):
         await ann.submit(batch, jobs)
         for operation in ("cancel", "pause", "retry"):
-            with pytest.raises(TeamError, match=f"is of {await ann.owner()}: only this user and the owner"):
+            with pytest.raises(TeamError, match=f"is of {await ann.owner()}: only that user and the owner"):
                 await Operations(bob._address).change(operation, [batch.id])
         mine = Operations(ann._address)
         assert await mine.change("pause", [batch.id]) == 2
@@ -104,7 +104,7 @@ async def test_a_name_means_the_batches_of_one_person(cluster: Cluster, team_dat
             await store.submit(msgspec.structs.replace(batch_with(jobs), name="weekly"), jobs)
             unnamed = jobs_of(1, prefix=f"unnamed {name}")
             await store.submit(batch_with(unnamed), unnamed)
-        for given, problem in (("", "no job and no batch"), ("weekly", "of several people")):
+        for given, problem in (("", "no job and no batch"), ("weekly", "to several people")):
             with pytest.raises(TeamError, match=problem) as raised:
                 await operations.change("cancel", [given])
         for store in (ann, bob):

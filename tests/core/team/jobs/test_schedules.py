@@ -258,7 +258,7 @@ def test_words_and_expressions_of_cron(every: str, cron: str, calendar: str | No
     "every", ["", "monday", "moon 07:00", "mon 25:00", "mon 7", "* * *", "0 0 30 2 *", "* * * * * *"]
 )
 def test_a_wrong_expression_is_refused_with_examples(every: str) -> None:
-    with pytest.raises(SettingsError, match='is not a time; write "mon 07:00"'):
+    with pytest.raises(SettingsError, match='is not a schedule; write "mon 07:00"'):
         DueTimes(every, "UTC")
 
 

@@ -165,7 +165,7 @@ def test_figures_are_a_table_with_day_and_source(tmp_path: Path, capsys: Output)
     (["a", "--since", "whenever"], "--since: “since:whenever” is not a date"),
     (["a", "since:whenever"], "find: “since:whenever” is not a date"),
     (["kind:poem"], "find: There is no kind “poem”"),
-    (["published:soon", "copper"], "find: “published:soon” is no range of days"),
+    (["published:soon", "copper"], "find: “published:soon” is not a range of days"),
     (["a", "--session", "tomorrow"], "there is no session 'tomorrow'"),
     (["a", "--tool", 'write" OR quokka'], "cannot be searched"),
 ])  # fmt: skip
@@ -192,7 +192,7 @@ def test_any_words_are_a_query(base: Path, capsys: Output) -> None:
 
 def test_without_a_base_it_says_what_makes_one(tmp_path: Path, capsys: Output, monkeypatch: Patch) -> None:
     assert find(tmp_path, "quokka") == 2
-    assert "or `ua-tui knowledge update` from the sessions" in capsys.readouterr().err
+    assert "or `ua-tui knowledge update` creates it" in capsys.readouterr().err
     assert not database_of(tmp_path).exists()
     monkeypatch.setenv("UA_KNOWLEDGE", "off")
     assert find(tmp_path, "quokka") == 2
@@ -248,7 +248,10 @@ def test_if_nothing_is_found_it_says_that_sessions_are_not_indexed(tmp_path: Pat
     made_base(tmp_path)
     Recorded(tmp_path, "session_20260312_120000").answer("The wombat digs.")
     assert find(tmp_path, "wombat") == 1
-    assert "1 session may have more, not indexed yet: `ua-tui knowledge update`" in capsys.readouterr().err
+    assert (
+        "1 session may have more that is not indexed yet: `ua-tui knowledge update`"
+        in capsys.readouterr().err
+    )
     assert main(["knowledge", "update", "--workspace", str(tmp_path)]) == 0
     assert find(tmp_path, "wombat") == 0
     assert find(tmp_path / "missing", "wombat") == 2

@@ -32,7 +32,7 @@ def knowledge(base: Path, *words: str) -> int:
 def test_it_says_what_is_missing_and_update_adds_it(base: Path, capsys: Output) -> None:
     assert knowledge(base) == 0
     before = capsys.readouterr().out
-    assert "not made yet" in before
+    assert "not created yet" in before
     assert not database_of(base).exists()
     assert knowledge(base, "update") == 0
     after = capsys.readouterr().out
@@ -121,9 +121,9 @@ def test_an_interrupted_rebuild_is_completed_by_an_update(
 
 
 @pytest.mark.parametrize(("words", "problem"), [
-    (["--yes"], "--yes goes with forget"),
-    (["rebuild", "--dry-run"], "--dry-run goes with forget"),
-    (["update", "--match", "a"], "--match goes with forget"),
+    (["--yes"], "--yes can only be used with forget"),
+    (["rebuild", "--dry-run"], "--dry-run can only be used with forget"),
+    (["update", "--match", "a"], "--match can only be used with forget"),
     (["forget"], "forget needs --session, --source or --match"),
     (["forget", "--match", " "], "--match is empty"),
 ])  # fmt: skip

@@ -106,7 +106,7 @@ def test_ceilings_are_set_shown_and_removed(
     assert "has no role 'nobody'" in capsys.readouterr().err
     assert main(["team", "grant", role, "--to", team_database.url]) == 0
     assert main(["team", "limit", role, "--jobs", "3", "--to", cluster.url(team_database.name, role)]) == 1
-    assert "only the owner of the tables may change who takes part, and what they" in capsys.readouterr().err
+    assert "only the owner of the tables may change members" in capsys.readouterr().err
 
 
 def test_the_state_is_shown(team_database: Database, capsys: Output) -> None:
@@ -144,7 +144,7 @@ def test_the_state_is_shown(team_database: Database, capsys: Output) -> None:
 @pytest.mark.parametrize(("given", "words"), [
     (["grant"], "grant takes the names of roles"),
     (["status", "mary"], "status takes no names"),
-    (["migrate", "--json"], "--json goes with status and attention"),
+    (["migrate", "--json"], "--json can only be used with status and attention"),
 ])  # fmt: skip
 def test_wrong_usage_is_reported(given: list[str], words: str, capsys: Output) -> None:
     assert main(["team", *given, "--to", "postgresql://db/desk"]) == 2
@@ -160,7 +160,7 @@ def test_old_is_older_than_some_days(days: str, capsys: Output) -> None:
 
 def test_the_address_is_given_or_that_of_the_settings(capsys: Output) -> None:
     assert main(["team", "status"]) == 2
-    assert "no database of a team is named" in capsys.readouterr().err
+    assert "no team database is named" in capsys.readouterr().err
     settings = Settings(team="postgresql://db/desk")
     assert str(team_address(None, settings)) == "desk on db"
     assert str(team_address("postgresql://other/desk", settings)) == "desk on other"
