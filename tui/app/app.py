@@ -253,7 +253,7 @@ class UaTuiApp(BaseApp):
             keys = (f"{len(keys)} key settings are ignored: {self.keys.shown('help.all')} says why.",)
         for each in (*keys, layout):
             if each:
-                self.notify(each, severity="warning", timeout=NOTE_SECONDS, markup=False)
+                self.notify(each, severity="warning", timeout=NOTE_SECONDS)
 
     # -- work in the background -------------------------------------------------------------------
 
@@ -491,7 +491,7 @@ class UaTuiApp(BaseApp):
         """Stop the agent, or say that it does not run; if another program runs it, ask first."""
         # Until it is read, what the fleet says counts: it runs.
         if self.state != "running" and not (self._is_followed and self.state == "starting"):
-            self.notify("The agent is not running: nothing to stop.", markup=False)
+            self.notify("The agent is not running: nothing to stop.")
         elif self.controls is not None:
             self._interrupt()
         elif len(self.screen_stack) == 1:
@@ -536,11 +536,11 @@ class UaTuiApp(BaseApp):
         if self.source.resumes:
             self.navigation.resume_shown()
         elif self.source.is_read_only:
-            self.notify(self.source.refusal, markup=False)
+            self.notify(self.source.refusal)
         elif self.state in ("failed", NOT_SET_UP):
             self.restart_agent()
         else:
-            self.notify("The agent is running: nothing to restart.", markup=False)
+            self.notify("The agent is running: nothing to restart.")
 
     def restart_agent(self) -> None:
         """Start the agent again after a failure."""
@@ -564,7 +564,7 @@ class UaTuiApp(BaseApp):
             return
         self._copy_pressed_at = now
         message = f"Nothing is selected: press {self.keys.shown('copy')} again to quit."
-        self.notify(message, markup=False, timeout=AGAIN_SECONDS)
+        self.notify(message, timeout=AGAIN_SECONDS)
 
     async def action_quit(self) -> None:
         """Quit; confirm first while work runs; quit at once when pressed again."""

@@ -36,9 +36,8 @@ from ua_tui.tui.terminal.driver import adapt_driver, guard_pastes
 from ua_tui.tui.terminal.foreground import IN_FRONT, repaint_when_continued, ring_bell, suspend_process
 from ua_tui.tui.terminal.links import browse
 from ua_tui.tui.terminal.output_filter import ControlFilter
-from ua_tui.tui.theme.colors_256 import PaletteFilter
 from ua_tui.tui.theme.stylesheet import CachedStylesheet
-from ua_tui.tui.theme.themes import MISSING, THEMES, readable, setting_of, theme_named
+from ua_tui.tui.theme.themes import MISSING, THEMES, PaletteFilter, readable, setting_of, theme_named
 from ua_tui.tui.workers import start_job
 
 if TYPE_CHECKING:
@@ -218,7 +217,7 @@ class BaseApp(App[str]):
         except SuspendNotSupported:
             stopped = False
         if not stopped:
-            self.notify("Ctrl+Z needs a shell that can continue the program.", markup=False)
+            self.notify("Ctrl+Z needs a shell that can continue the program.")
 
     # -- links and copying ------------------------------------------------------------------------
 
@@ -301,11 +300,11 @@ class BaseApp(App[str]):
         timeout: float | None = None,
         markup: bool = True,
     ) -> None:
-        """Show one short sentence for some seconds; a message that has more is in the log."""
+        """Show one short sentence for some seconds, which is never markup; a message that has more is in the log."""
         shown = middle_cut(first_sentence(message), LONGEST_NOTIFICATION)
         if shown != message:
             log.info("a notification was shortened: %s", message)
-        super().notify(shown, title=title, severity=severity, timeout=timeout, markup=markup)
+        super().notify(shown, title=title, severity=severity, timeout=timeout, markup=False)
 
     def read_other_styles(self) -> None:
         """Read the styles of everything behind the first frame."""
@@ -376,7 +375,7 @@ class BaseApp(App[str]):
         # One after the other: the last choice is the one that stays.
         async with self._storing:
             if problem := await asyncio.to_thread(store, name):
-                self.notify(clean_line(problem, 500), severity="warning", markup=False)
+                self.notify(clean_line(problem, 500), severity="warning")
 
     def _prepare(self, themes: Sequence[Theme]) -> None:
         start_job(self, partial(self._prepare_all, themes), "themes")

@@ -63,7 +63,7 @@ def _export(app: UaTuiApp) -> None:
     from ua_tui.tui.screens.files.export import export_session
 
     if (session := app.session) is None:
-        app.notify("There is no session to export yet.", markup=False)
+        app.notify("There is no session to export yet.")
     else:
         export_session(app, session.workspace.path)
 
@@ -143,6 +143,6 @@ def _follow(app: UaTuiApp) -> None:
     """Go to the end of the active pane; from the prompt, of the conversation."""
     pane = app.frame.active
     if pane == "workspace":
-        app.notify("The workspace has no end to follow.", markup=False)
+        app.notify("The workspace has no end to follow.")
     else:
         _run_in_pane(app, pane, "cursor_end")

@@ -66,4 +66,4 @@ async def _show(app: App[Any], command: Sequence[str], name: str) -> None:
     else:
         why = f"`ua-tui {name}` ended with code {code}: run it in a shell to see why." if code else ""
     if why:
-        app.notify(why, severity="warning", markup=False)
+        app.notify(why, severity="warning")

@@ -25,7 +25,5 @@ class ToAskAgain(str):
 def controls_or_notify(app: UaTuiApp) -> Session | None:
     """The controls of the session that a person wants to change; without any, the person is notified why."""
     if app.controls is None:
-        app.notify(
-            "The session has not started yet." if app.session is None else app.source.refusal, markup=False
-        )
+        app.notify("The session has not started yet." if app.session is None else app.source.refusal)
     return app.controls

@@ -20,7 +20,7 @@ from ua_tui.tui.export.marks import noted
 from ua_tui.tui.export.markup import element, escaped, facts, link
 from ua_tui.tui.export.prose import Look
 from ua_tui.tui.export.records import Export
-from ua_tui.tui.viewers.claims.signs import count_states, sign_of
+from ua_tui.tui.viewers.claims.marks import count_states, sign_of
 
 _LONGEST_TIP = 400
 _MARKS = (

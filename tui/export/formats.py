@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 import msgspec
 
-from ua_tui.core.claims.checked_report import CheckedReport
 from ua_tui.core.claims.references import WRITERS
 from ua_tui.core.concurrency.cancellation import NEVER, Stop
 from ua_tui.core.errors import SettingsError
@@ -21,14 +20,12 @@ from ua_tui.core.storage.folders import SAVED_REPORTS
 from ua_tui.core.storage.paths import safe_name
 from ua_tui.core.storage.workspace import saved_reports_of
 from ua_tui.core.text import clean_line, escape_unsafe
-from ua_tui.core.version import VERSION
 from ua_tui.tui.export.documents.document import document_bytes
 from ua_tui.tui.export.markdown import markdown_text
-from ua_tui.tui.export.marks import MOST_MARKS
 from ua_tui.tui.export.page import html_page
 from ua_tui.tui.export.records import Export
 from ua_tui.tui.export.redaction import Redaction, session_folders
-from ua_tui.tui.export.report import read_reported
+from ua_tui.tui.export.report import with_report
 from ua_tui.tui.export.session import read_session
 
 if TYPE_CHECKING:
@@ -66,32 +63,10 @@ def read_export(
     """
     root = Root(folder)
     # The links that the session learned are known afterwards.
-    content = read_session(root.path, redactor, stop)
-    redaction = Redaction(redactor, session_folders(folder.absolute(), (str(root.path), *content.recorded)))
-    reported = read_reported(root, report, content.artifacts, redaction, stop, knowledge=knowledge)
-    export = Export(
-        program=f"ua-tui {VERSION}",
-        exported_at=(now or datetime.now(UTC)).replace(microsecond=0),
-        session=content.facts,
-        report=reported.report,
-        check=reported.check,
-        references=reported.references,
-        queries=content.queries,
-        calls=content.calls,
-        sources=reported.sources,
-        artifacts=content.artifacts,
-        costs=content.costs,
-        notices=(*content.notices, *reported.notices, *_cut_claims(reported.check)),
-    )
+    export, recorded = read_session(root.path, redactor, now or datetime.now(UTC), stop)
+    redaction = Redaction(redactor, session_folders(folder.absolute(), (str(root.path), *sorted(recorded))))
+    export = with_report(export, root, report, redaction, stop, knowledge=knowledge)
     return redaction.record(export), redaction
-
-
-def _cut_claims(check: CheckedReport | None) -> tuple[str, ...]:
-    if check is None or len(check.claims) <= MOST_MARKS:
-        return ()
-    return (
-        f"Of the {len(check.claims):,} claims {MOST_MARKS:,} have marks, the doubtful ones first; JSON has all.",
-    )
 
 
 def export_bytes(

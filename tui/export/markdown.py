@@ -18,7 +18,7 @@ from ua_tui.tui.export.marks import mark_markdown
 from ua_tui.tui.export.markup import spoken
 from ua_tui.tui.export.records import Export, Query
 from ua_tui.tui.export.redaction import Redaction
-from ua_tui.tui.viewers.claims.signs import sign_of
+from ua_tui.tui.viewers.claims.marks import sign_of
 from ua_tui.tui.viewers.safe_html import convert_to_markdown
 
 _SPECIAL = re.compile(r"([\\`*_\[\]<>|#~])")

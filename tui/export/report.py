@@ -6,7 +6,6 @@ import hashlib
 import html
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,7 +19,6 @@ from ua_tui.core.claims.files import (
     load_check,
     report_format,
 )
-from ua_tui.core.claims.records import Source
 from ua_tui.core.claims.references import cited
 from ua_tui.core.concurrency.cancellation import NEVER, Stop, Stopped
 from ua_tui.core.errors import PathRefused, SettingsError, WorkspaceError
@@ -31,7 +29,8 @@ from ua_tui.core.text import clean_line
 from ua_tui.observers.check.session import check_in_session
 from ua_tui.observers.output.written_files import FOLDER
 from ua_tui.observers.work_products import is_draft
-from ua_tui.tui.export.records import Artifact, ReportText
+from ua_tui.tui.export.marks import MOST_MARKS
+from ua_tui.tui.export.records import Export, ReportText
 from ua_tui.tui.export.redaction import Redaction
 from ua_tui.tui.viewers.safe_html import title_of
 
@@ -42,32 +41,23 @@ _LARGEST_SOURCE = 2 << 20
 """Characters of a report that are exported."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Reported:
-    """A report with its check and what it cites, and the sources of the session; None or empty without them."""
-
-    report: ReportText | None = None
-    check: CheckedReport | None = None
-    references: tuple[Source, ...] = ()
-    sources: tuple[Source, ...] = ()
-    notices: tuple[str, ...] = ()
-
-
 def _has_text(path: str) -> bool:
     """Whether the text of a report can be in an export, by its name."""
     return report_format(path) not in (None, "pdf")
 
 
-def read_reported(
+def with_report(
+    export: Export,
     root: Root,
     wanted: str,
-    artifacts: Sequence[Artifact],
     redaction: Redaction,
     stop: Stop = NEVER,
     *,
     knowledge: KnowledgePlace | None = None,
-) -> Reported:
-    """Read the report `wanted`, or the newest if that is empty, and check it if there is no check of it as it is.
+) -> Export:
+    """Add the report `wanted`, or the newest if that is empty, with its check, what it cites, and the sources.
+
+    A report is checked if there is no check of it as it is.
 
     `knowledge` is where the knowledge base is with what earlier sessions have read, if there is one.
 
@@ -76,14 +66,17 @@ def read_reported(
         WorkspaceError: it cannot be read.
         Stopped: the flag was set.
     """
-    saved = [each.path for each in artifacts if is_report(each.path, each.kind) and root.exists(each.path)]
+    saved = [
+        each.path for each in export.artifacts if is_report(each.path, each.kind) and root.exists(each.path)
+    ]
     reports = [path for path in saved or _unrecorded(root) if _has_text(path)]
     path = _chosen(root, wanted, reports) if wanted else reports[-1] if reports else ""
     if not path:
         # The check of an empty text knows what the session has read.
         check, problems = _check(root, b"", "none.txt", redaction, None, stop)
         sources = check.sources if check is not None else ()
-        return Reported(sources=sources, notices=("The session has no report.", *problems))
+        notices = (*export.notices, "The session has no report.", *problems)
+        return msgspec.structs.replace(export, sources=sources, notices=notices)
     data = _read(root, path)
     inner = path.removesuffix(SUFFIX)
     source = _decoded(data, inner)
@@ -106,13 +99,18 @@ def read_reported(
         others=tuple(each.removesuffix(SUFFIX) for each in reversed(reports) if each != path),
     )
     if check is None:
-        return Reported(report=report, notices=notices)
-    return Reported(
+        return msgspec.structs.replace(export, report=report, notices=(*export.notices, *notices))
+    listed = msgspec.structs.replace(CheckedReport.read(check, root.path), sources=())
+    if len(listed.claims) > MOST_MARKS:
+        marked = f"{MOST_MARKS:,} have marks, the doubtful ones first; JSON has all."
+        notices = (*notices, f"Of the {len(listed.claims):,} claims {marked}")
+    return msgspec.structs.replace(
+        export,
         report=report,
-        check=msgspec.structs.replace(CheckedReport.read(check, root.path), sources=()),
+        check=listed,
         references=tuple(cited(check)),
         sources=check.sources,
-        notices=notices,
+        notices=(*export.notices, *notices),
     )
 
 

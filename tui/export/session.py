@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypeVar
@@ -24,9 +23,10 @@ from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.core.storage.files import Root
 from ua_tui.core.storage.workspace import JOURNAL
 from ua_tui.core.text import middle_truncate
+from ua_tui.core.version import VERSION
 from ua_tui.core.view import records
 from ua_tui.core.view.session import SessionView
-from ua_tui.tui.export.records import Artifact, Call, Costs, Message, ModelCosts, Query, SessionFacts
+from ua_tui.tui.export.records import Artifact, Call, Costs, Export, Message, ModelCosts, Query, SessionFacts
 
 _Item = TypeVar("_Item")
 
@@ -34,24 +34,12 @@ LONGEST_MESSAGE = 100_000
 _SHORT = 160
 
 
-@dataclass(frozen=True, kw_only=True)
-class SessionContent:
-    """What the journal of a session has; not redacted yet, except for cut texts.
-
-    `recorded` are the paths that the session had for its folder and its working folder.
-    """
-
-    facts: SessionFacts
-    queries: tuple[Query, ...]
-    calls: tuple[Call, ...]
-    artifacts: tuple[Artifact, ...]
-    costs: Costs
-    recorded: tuple[str, ...]
-    notices: tuple[str, ...]
-
-
-def read_session(folder: Path, redactor: Redactor, stop: Stop = NEVER) -> SessionContent:
+def read_session(
+    folder: Path, redactor: Redactor, now: datetime, stop: Stop = NEVER
+) -> tuple[Export, Collection[str]]:
     """Read a session from its journal, also one that runs, was cut off, or is damaged; writes nothing and blocks.
+
+    The second result are the paths that the session had for its folders. Nothing is redacted yet, except for cut texts.
 
     Raises:
         JournalError: there is no journal that can be read, or it has no events.
@@ -73,7 +61,7 @@ def read_session(folder: Path, redactor: Redactor, stop: Stop = NEVER) -> Sessio
         raise JournalError(f"The session in {folder} cannot be read: its journal has no events.")
     view.keep_unfinished()
     stats.state = stats.end.state if stats.end else "running" if runs_elsewhere(folder) else "crashed"
-    return _content(view, recorded, stats, folder, damage)
+    return _export(view, now, stats, folder, damage), recorded
 
 
 def _record(events: Iterable[Event], stats: SessionStats, view: SessionView) -> None:
@@ -94,9 +82,9 @@ def _damage(journal: PastJournal, is_running: bool) -> Iterator[str]:
         yield "The last line of the journal is incomplete and missing."
 
 
-def _content(
-    record: SessionView, recorded: set[str], stats: SessionStats, folder: Path, damage: Sequence[str]
-) -> SessionContent:
+def _export(
+    record: SessionView, now: datetime, stats: SessionStats, folder: Path, damage: Sequence[str]
+) -> Export:
     notices = list(damage)
     started, queries = record.started, record.queries
     queries_shown = _limited(queries, 500, "queries", notices)
@@ -134,8 +122,10 @@ def _content(
         ),
     )
     calls = _shortened([_call(call, offsets) for call in calls_shown], notices)
-    return SessionContent(
-        facts=facts,
+    return Export(
+        program=f"ua-tui {VERSION}",
+        exported_at=now.replace(microsecond=0),
+        session=facts,
         queries=tuple(_queries(record, {query.number for query in queries_shown}, notices)),
         calls=calls,
         artifacts=tuple(
@@ -145,7 +135,6 @@ def _content(
             for each in artifacts
         ),
         costs=costs,
-        recorded=tuple(sorted(recorded)),
         notices=tuple(notices),
     )
 

@@ -284,7 +284,7 @@ class Frame(PaneRequests):
         if is_alone and monotonic() - self._noted_at > NOTE_SECONDS:
             self._noted_at = monotonic()
             message = f"Only one pane fits: several need a terminal of {MEDIUM_COLUMNS} columns."
-            self.notify(message, timeout=NOTE_SECONDS, markup=False)
+            self.notify(message, timeout=NOTE_SECONDS)
         self.maximised = not self.maximised and not is_alone
         self.lay_out()
 
@@ -304,7 +304,7 @@ class Frame(PaneRequests):
         moved = self.splits.resize(self._of(self.screen.focused) or self.active, **by)
         if not moved and monotonic() - self._noted_at > NOTE_SECONDS:
             self._noted_at = monotonic()
-            self.notify("This pane has no border to move.", timeout=NOTE_SECONDS, markup=False)
+            self.notify("This pane has no border to move.", timeout=NOTE_SECONDS)
 
     async def on_unmount(self) -> None:
         """Store the sizes that were changed a moment ago."""

@@ -95,7 +95,7 @@ class PaneRequests(Horizontal):
         try:
             call = calls.load(tool_use_id)
         except UniversalAgentError as error:
-            self.notify(str(error), markup=False, severity="warning")
+            self.notify(str(error), severity="warning")
             return
         if call is None:
             return
@@ -149,7 +149,7 @@ class PaneRequests(Horizontal):
         """Open the article of a row of the preview."""
         from ua_tui.tui.screens.files.article import open_article
         from ua_tui.tui.screens.files.viewer import ViewerScreen
-        from ua_tui.tui.viewers.articles.session import session_of
+        from ua_tui.tui.viewers.articles.page import session_of
 
         session = session_of(event.path, self.folder)
         viewer = partial(ViewerScreen, root=session, read_only=self._workspace.is_only_read)
@@ -162,9 +162,9 @@ class PaneRequests(Horizontal):
         if self.query_one("#trace", TracePane).reveal(event.tool_use_id):
             self._open(event.tool_use_id)
         else:
-            self.notify(event.missing, markup=False)
+            self.notify(event.missing)
 
-    def on_file_actions_past_call_requested(self, event: WorkspacePane.PastCallRequested) -> None:
+    def on_workspace_pane_past_call_requested(self, event: WorkspacePane.PastCallRequested) -> None:
         """Show the call that a file of another session came from."""
         from ua_tui.tui.screens.tool_call.screen import ToolCallScreen
 
@@ -200,7 +200,7 @@ class PaneRequests(Horizontal):
         pane = self.query_one("#conversation")
         result = pane.dialogue.results.newest() if isinstance(pane, ConversationPane) else None
         if result is None or self.folder is None:
-            self.notify("This session has no report yet.", markup=False)
+            self.notify("This session has no report yet.")
         else:
             self._view(self.folder / result.path)
 
@@ -232,7 +232,7 @@ class PaneRequests(Horizontal):
         event.stop()
         self.app.push_screen(LinksScreen(event.links, event.first), event.choose)
 
-    def on_file_actions_deletion_requested(self, event: WorkspacePane.DeletionRequested) -> None:
+    def on_workspace_pane_deletion_requested(self, event: WorkspacePane.DeletionRequested) -> None:
         """Ask before a file is deleted."""
         from ua_tui.tui.screens.session.confirm import DeleteScreen
 

@@ -15,8 +15,15 @@ from textual.geometry import Offset, Region
 from textual.timer import Timer
 from textual.widget import Widget
 
-from ua_tui.tui.layout.proportions import Proportions, columns, pane_lines, with_border, with_lines
-from ua_tui.tui.layout.store import Layout, LayoutStore
+from ua_tui.tui.layout.store import (
+    Layout,
+    LayoutStore,
+    Proportions,
+    columns,
+    pane_lines,
+    with_border,
+    with_lines,
+)
 from ua_tui.tui.panes.spec import column_specs, pane_specs, side_specs
 from ua_tui.tui.workers import start_job
 
@@ -289,7 +296,7 @@ class Splitters:
         problem = await asyncio.to_thread(kept.write, layout)
         self._last = layout
         if problem:
-            self._frame.notify(problem, severity="warning", markup=False)
+            self._frame.notify(problem, severity="warning")
 
 
 def _set(widget: Widget, rule: str, value: int | str | None) -> None:

@@ -1,4 +1,7 @@
-"""Painted lines: without reference cycles, so that each is freed when replaced, and in few bytes for the terminal."""
+"""Painted lines: without reference cycles, so that each is freed when replaced, and in few bytes for the terminal.
+
+Also how parts of a line are highlighted.
+"""
 
 from __future__ import annotations
 
@@ -68,6 +71,30 @@ def _divide_line(line: Strip, cuts: Iterable[int]) -> Sequence[Strip]:
 
 def _crop_extend_line(line: Strip, start: int, end: int, style: Style | None) -> Strip:
     return line if start == 0 and end == line.cell_length else _crop_extend(line, start, end, style)
+
+
+Range = tuple[int, int, bool]
+"""A range of characters in a line, and whether it belongs to the current match."""
+
+
+def highlight(strip: Strip, ranges: Iterable[Range], style: Style, current: Style) -> Strip:
+    """Lay `style` over ranges of characters that do not overlap, or `current` over those of the current match."""
+    cell_of = strip.index_to_cell_position
+    found = [
+        (cell_of(start), cell_of(end), current if is_current else style) for start, end, is_current in ranges
+    ]
+    found = [each for each in found if each[1] > each[0]]
+    if not found:
+        return strip
+    cuts = sorted({cell for start, end, _ in found for cell in (start, end)} - {0, strip.cell_length})
+    styles = {start: over for start, _, over in found}
+    ends = {end for _, end, _ in found}
+    over = None
+    parts: list[Strip] = []
+    for at, part in zip([0, *cuts], strip.divide([*cuts, strip.cell_length]), strict=True):
+        over = styles.get(at, None if at in ends else over)
+        parts.append(part if over is None else Strip(Segment.apply_style(part, post_style=over)))
+    return Strip.join(parts)
 
 
 class _TerminalStyle(NamedTuple):

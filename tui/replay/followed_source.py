@@ -13,8 +13,7 @@ from ua_tui.core.history.session import PastSession, runs_elsewhere
 from ua_tui.core.storage.workspace import JOURNAL
 from ua_tui.core.team.fleet.followed_session import FollowedSession
 from ua_tui.core.text import clean_line
-from ua_tui.tui.replay.past_source import UNCHANGED, PastSource
-from ua_tui.tui.replay.status import RUNNING
+from ua_tui.tui.replay.past_source import RUNNING, UNCHANGED, PastSource
 
 if TYPE_CHECKING:
     from ua_tui.core.events.types import Event
@@ -158,4 +157,4 @@ def _is_answered(event: Event, session: FollowedSession) -> bool:
 
 
 def _notify(host: UaTuiApp, text: str) -> None:
-    host.notify(text, timeout=10.0, markup=False)
+    host.notify(text, timeout=10.0)

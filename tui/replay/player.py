@@ -83,9 +83,9 @@ class Player:
         self._panes = panes = SessionPanes.of(host.frame, folder.path, None, read_only=True)
         panes.trace.calls.read_from(recording.journal, still_runs=True)
         panes.trace.calls.clock = host.status.facts.clock = self.time
-        panes.conversation.use_clock(self.time)
+        panes.conversation.clock = self.time
         panes.conversation.files_follow = True
-        panes.conversation.block_source.welcome = "Nothing has happened yet."
+        panes.conversation.welcome = "Nothing has happened yet."
         self._feed = EventFeed(
             self._report_failure, (self, *panes.lists, panes.workspace, host.frame, host.status)
         )

@@ -15,8 +15,7 @@ from ua_tui.core.history.session import PastSession
 from ua_tui.tui.app.session_source import SessionSource
 from ua_tui.tui.panes.status.bar import StatusLine
 from ua_tui.tui.panes.status.facts import StatusFacts
-from ua_tui.tui.replay.past_source import WITHOUT_AGENT
-from ua_tui.tui.replay.status import ReplayStatus
+from ua_tui.tui.replay.past_source import WITHOUT_AGENT, ReplayStatus
 from ua_tui.tui.replay.time_line import TimeLine
 
 if TYPE_CHECKING:

@@ -214,7 +214,7 @@ class TimeLine(Widget, can_focus=True):
         """Go to the next event of a kind, or the previous one, and pause there."""
         if (player := self._by_key()) is not None and not player.step(kind, direction):
             where = "after" if direction > 0 else "before"
-            self.notify(f"There is no {kind} {where} this point.", timeout=2.0, markup=False)
+            self.notify(f"There is no {kind} {where} this point.", timeout=2.0)
 
     def action_speed(self, steps: int) -> None:
         """Play faster or slower."""

@@ -53,7 +53,7 @@ class Copying:
         if self._app.clipboard:
             start_job(self._app, self._save, "copy", replacing=False)
         else:
-            self._app.notify("Nothing copied yet.", markup=False)
+            self._app.notify("Nothing copied yet.")
 
     async def _save(self) -> None:
         copied = await self._routes.save(self._app.clipboard, self._folder(), "as requested")
@@ -61,18 +61,18 @@ class Copying:
 
     def _report(self, copied: Copied, what: str) -> None:
         level: Literal["information", "warning"] = "information" if copied.done else "warning"
-        self._app.notify(copied.describe(what), markup=False, severity=level)
+        self._app.notify(copied.describe(what), severity=level)
 
 
 def copy_text(owner: DOMNode, text: str, what: str) -> None:
     """Copy `text` by the best route; the notification starts with `what`, such as "Path"."""
     app = owner.app
     if not text:
-        app.notify("There is nothing to copy.", markup=False)
+        app.notify("There is nothing to copy.")
     elif len(text) > MOST_COPIED:
-        app.notify(f"{what} not copied: too long for a clipboard.", markup=False, severity="warning")
+        app.notify(f"{what} not copied: too long for a clipboard.", severity="warning")
     elif isinstance(copying := getattr(app, "copying", None), Copying):
         copying.copy(text, what)
     else:
         app.copy_to_clipboard(text)
-        app.notify(f"{what} sent to the terminal (OSC 52), which does not confirm it", markup=False)
+        app.notify(f"{what} sent to the terminal (OSC 52), which does not confirm it")

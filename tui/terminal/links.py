@@ -83,11 +83,11 @@ def leads_to(link: Link | None) -> str:
 def open_browser_link(widget: Widget, link: Link | None) -> bool:
     """Open a link in the browser and name its host; returns False for one that only can be copied, and says so."""
     if link is None:
-        widget.notify("Only http and https links can be opened: copy the link instead.", markup=False)
+        widget.notify("Only http and https links can be opened: copy the link instead.")
         return False
     widget.app.open_url(link.url)
     if getattr(widget.app, "is_web", False) or why_no_browser(os.environ) is None:
-        widget.notify(f"Opening {link.host} in the browser", markup=False)
+        widget.notify(f"Opening {link.host} in the browser")
     return True
 
 
@@ -120,4 +120,4 @@ async def _browse(app: App[Any], url: str) -> None:
 
 
 def _notify_unopened(app: App[Any], why: str) -> None:
-    app.notify(f"{why.rstrip('.')}: copy the link instead.", markup=False, severity="warning")
+    app.notify(f"{why.rstrip('.')}: copy the link instead.", severity="warning")

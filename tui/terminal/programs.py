@@ -127,9 +127,9 @@ async def _edit_file(owner: Widget, path: Path, edited: Callable[[], object]) ->
     try:
         code = await edit(owner.app, path)
     except NoProgram as error:
-        owner.notify(str(error), markup=False, severity="warning")
+        owner.notify(str(error), severity="warning")
         return
     if code:
         why = f"The editor exited with code {code}: {clean_line(path.name, 120)} may not be saved."
-        owner.notify(why, markup=False, severity="warning")
+        owner.notify(why, severity="warning")
     edited()

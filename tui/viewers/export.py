@@ -47,13 +47,13 @@ async def open_outside(owner: Widget, path: Path, copies: Path | None) -> bool:
         else:
             await asyncio.to_thread(desktop.start, target.path, os.environ)
     except UniversalAgentError as error:
-        owner.notify(str(error), markup=False, severity="warning")
+        owner.notify(str(error), severity="warning")
         return False
     if target.sanitised:
         message = "Opening a copy without scripts and remote content in the browser."
     else:
         message = f"Opening {clean_line(path.name, 120)} in another program."
-    owner.notify(message, markup=False)
+    owner.notify(message)
     return True
 
 
@@ -135,7 +135,7 @@ async def _copy_file(owner: Widget, path: Path) -> None:
     try:
         text = await asyncio.to_thread(text_of, path)
     except UniversalAgentError as error:
-        owner.notify(str(error), markup=False, severity="warning")
+        owner.notify(str(error), severity="warning")
     else:
         copy_text(owner, text, "Text")
 

@@ -1,7 +1,7 @@
 """One list widget for any number of rows, of which only those on screen are rendered.
 
-`virtual_list.py` is the widget and the place to start; `source.py` says what it shows: a `RowSource` holds the
-entries with their keys and heights, and draws each of them. Prefix sums of the heights and a cache of rendered lines
-there keep every change cheap, and `typed_query.py` is the text a person types to search or to filter. The panes use
+`virtual_list.py` is the widget and the place to start: a subclass says how its entries are drawn. `source.py` has the
+entries with their keys and heights. Prefix sums of the heights and a cache of rendered lines there keep every change
+cheap, and `typed_query.py` is the text a person types to search or to filter. The panes use
 it; it imports nothing of them.
 """

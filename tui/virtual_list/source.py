@@ -1,18 +1,14 @@
-"""What a virtual list shows: its entries with their keys and heights, and how each of them is drawn."""
+"""What a virtual list holds: its entries with their keys and heights, and the lines that were drawn of them."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from bisect import bisect_right
 from collections import OrderedDict
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from itertools import accumulate, count
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
-from rich.style import Style
 from textual.strip import Strip
-
-from ua_tui.tui.render.layout import Line
 
 
 class Entry(Protocol):
@@ -56,51 +52,6 @@ class EntryList(Generic[EntryT]):
         moved = None if len(entries) != removed else start + removed
         keys = [entry.key for entry in self.items[start:moved]]
         self.index.update(zip(keys, count(start), strict=False))
-
-
-class RowSource(ABC, Generic[EntryT]):
-    """The entries of a list, and how they are drawn; it knows nothing of the screen.
-
-    Attributes:
-        rows: the entries. They are changed through the list that shows them.
-        single_lines: every entry is estimated as one line.
-    """
-
-    single_lines = False
-
-    def __init__(self) -> None:
-        self.rows: EntryList[EntryT] = EntryList()
-
-    @abstractmethod
-    def render(self, entry: EntryT, width: int) -> Sequence[Line]:
-        """Render an entry as lines of at most `width` cells."""
-
-    def estimate(self, entry: EntryT, width: int) -> int:
-        """Guess the height of an entry that was not rendered yet."""
-        return 1
-
-    def group(self, entry: EntryT) -> Hashable:
-        """Name the run of neighbours that the cursor treats as one."""
-        return entry.key
-
-    def lead(self, entry: EntryT) -> int:
-        """Count the blank lines at the top of an entry, which the cursor leaves out."""
-        return 0
-
-    def counts_as_new(self, entry: EntryT) -> bool:
-        """Whether the entry is counted among the new ones below the screen."""
-        return True
-
-    def render_below(self, width: int, *, focused: bool) -> Sequence[Line]:
-        """Render what follows the last entry where there is room, such as a hint in an empty list."""
-        return []
-
-    def render_head(self, width: int, height: int) -> Sequence[Line]:
-        """Render at most `height` lines, half of the list, that stay at the top whatever scrolls below."""
-        return []
-
-    def restyle(self, palette: Mapping[str, Style]) -> None:
-        """Read the styles from a new palette: the style of each component class."""
 
 
 class Heights:

@@ -7,9 +7,9 @@ grows at its end follows it until the reader moves up; then the lower border cou
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from math import ceil
-from typing import ClassVar, Generic, NamedTuple, Protocol, Self, TypeVar
+from typing import ClassVar, Generic, NamedTuple, Self
 
 from rich.segment import Segment
 from rich.style import Style
@@ -25,14 +25,68 @@ from textual.widget import Widget
 
 from ua_tui.tui.keys.bindings import bindings
 from ua_tui.tui.render.layout import PLAIN, Line
-from ua_tui.tui.virtual_list.framed import framed_lines
-from ua_tui.tui.virtual_list.source import EntryList, EntryT, Heights, LineCache, Rendered, RowSource
+from ua_tui.tui.virtual_list.source import EntryList, EntryT, Heights, LineCache, Rendered
+
+
+def framed_lines(
+    widget: Widget,
+    crop: Region,
+    line: Callable[[int], Strip],
+    cells: int,
+    styled: Callable[[Region], list[Strip]],
+) -> list[Strip]:
+    """Render the lines of a widget in `crop`.
+
+    Textual builds each line anew: it looks up every style, and filters what was filtered when the line stood one row
+    lower. Here one line is `styled` by Textual, and gives its edges to the others.
+
+    Args:
+        widget: its borders, padding and filters are those of every line.
+        crop: the part of the widget to render.
+        line: gives a line of the content, with its styles and without borders.
+        cells: how long lines are; one of another length is left to Textual.
+        styled: renders a part of the widget as Textual does.
+    """
+    gutter, width = widget.styles.gutter, widget.region.width
+    first = max(crop.y, gutter.top)
+    last = min(crop.bottom, gutter.top + widget.content_region.height)
+    if last - first < 2 or not _is_plain(widget) or crop.column_span != (0, width):
+        return styled(crop)
+    example = styled(Region(0, first, width, 1))[0]
+    left, right = example.crop(0, gutter.left)._segments, example.crop(gutter.left + cells, width)._segments
+    background = widget.background_colors[1]
+    filters = widget.get_line_filters()
+    lines = styled(Region(0, crop.y, width, first - crop.y)) if crop.y < first else []
+    lines.append(example)
+    for y in range(first + 1, last):
+        strip = line(y - gutter.top)
+        if strip.cell_length != cells:
+            lines += styled(Region(0, y, width, 1))
+            continue
+        for each in filters:
+            strip = strip.apply_filter(each, background)
+        lines.append(Strip([*left, *strip._segments, *right], width))
+    if last < crop.bottom:
+        lines += styled(Region(0, last, width, crop.bottom - last))
+    return lines
+
+
+def _is_plain(widget: Widget) -> bool:
+    """Whether a line shows its content as it is."""
+    styles = widget.styles
+    return (
+        widget.opacity == 1.0
+        and styles.text_opacity == 1.0
+        and not styles.tint.a
+        and not styles.has_rule("hatch")
+        and not any(kind for kind, _ in styles.outline)
+        and not widget.hover_style._link_id
+    )
+
 
 LINES_A_STEP = 3
 MOST_COUNTED = 200
 CURSOR_BAR = "▌"
-
-EntryT_contra = TypeVar("EntryT_contra", contravariant=True)
 
 
 class ScreenLine(NamedTuple):
@@ -51,15 +105,8 @@ class Bookmark(NamedTuple):
     cursor: Hashable | None
 
 
-class Highlighter(Protocol[EntryT_contra]):
-    """Marks parts of lines, such as the matches of a search."""
-
-    def highlight(self, entry: EntryT_contra, rendered: Rendered, line: int, strip: Strip) -> Strip:
-        """Mark a line that is about to be shown; returns the same object when nothing in it is to be marked."""
-
-
 class VirtualList(ScrollView, Generic[EntryT], can_focus=True):
-    """Shows the entries of a `RowSource`.
+    """Shows entries, which a subclass draws.
 
     Change the entries with `append`, `splice`, `replace_all` and `touch`, and call `update_rows` once after a batch
     of changes. A subclass says what happens when an entry is opened or clicked.
@@ -88,15 +135,12 @@ class VirtualList(ScrollView, Generic[EntryT], can_focus=True):
     off_screen = False
     """Whether the list only gathers entries for another one, which will adopt them."""
 
-    def __init__(
-        self,
-        source: RowSource[EntryT],
-        *,
-        id: str | None = None,
-    ) -> None:
+    single_lines: ClassVar[bool] = False
+    """Whether every entry is estimated as one line."""
+
+    def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
-        self.source = source
-        self.highlighter: Highlighter[EntryT] | None = None
+        self.rows: EntryList[EntryT] = EntryList()
         self._cache = LineCache()
         self._measured: set[Hashable] = set()
         self._generation = 0
@@ -134,30 +178,65 @@ class VirtualList(ScrollView, Generic[EntryT], can_focus=True):
     def click_entry(self, entry: EntryT, column: int, line: int) -> None:
         """Handle a single click on an entry, at a cell of one of its lines."""
 
+    def render_entry(self, entry: EntryT, width: int) -> Sequence[Line]:
+        """Render an entry as lines of at most `width` cells."""
+        return []
+
+    def estimate(self, entry: EntryT, width: int) -> int:
+        """Guess the height of an entry that was not rendered yet."""
+        return 1
+
+    def group(self, entry: EntryT) -> Hashable:
+        """Name the run of neighbours that the cursor treats as one."""
+        return entry.key
+
+    def lead(self, entry: EntryT) -> int:
+        """Count the blank lines at the top of an entry, which the cursor leaves out."""
+        return 0
+
+    def counts_as_new(self, entry: EntryT) -> bool:
+        """Whether the entry is counted among the new ones below the screen."""
+        return True
+
+    def render_below(self, width: int) -> Sequence[Line]:
+        """Render what follows the last entry where there is room, such as a hint in an empty list."""
+        return []
+
+    def render_head(self, width: int, height: int) -> Sequence[Line]:
+        """Render at most `height` lines, half of the list, that stay at the top whatever scrolls below."""
+        return []
+
+    def restyle(self, palette: Mapping[str, Style]) -> None:
+        """Read the styles from a new palette: the style of each component class."""
+
+    def highlight(self, entry: EntryT, rendered: Rendered, line: int, strip: Strip) -> Strip:
+        """Mark a line that is about to be shown; returns the same object when nothing in it is to be marked."""
+        return strip
+
     # -- entries ----------------------------------------------------------------------------------
 
     @property
     def entries(self) -> Sequence[EntryT]:
         """All entries, in order; change them only through the methods below."""
-        return self.source.rows.items
+        return self.rows.items
 
     @property
     def heights(self) -> Heights:
         """The height of each entry: measured, or estimated until it is first rendered."""
-        return self.source.rows.heights
+        return self.rows.heights
 
     def index_of(self, key: Hashable) -> int | None:
         """Return the index of an entry, or None when no entry has that key."""
-        return self.source.rows.index.get(key)
+        return self.rows.index.get(key)
 
     def append(self, *entries: EntryT) -> None:
         """Add entries at the end, and count them as new while the list does not follow its end."""
-        width, rows, estimate = self.entry_width, self.source.rows, self.source.estimate
+        width, rows = self.entry_width, self.rows
         for entry in entries:
-            rows.append(entry, estimate(entry, width))
+            rows.append(entry, self.estimate(entry, width))
         self._stale = True
         if not self.following:
-            self.new_below += sum(1 for entry in entries if self.source.counts_as_new(entry))
+            self.new_below += sum(1 for entry in entries if self.counts_as_new(entry))
             self._grew = True
 
     def splice(self, start: int, removed: int, entries: Iterable[EntryT]) -> None:
@@ -165,15 +244,15 @@ class VirtualList(ScrollView, Generic[EntryT], can_focus=True):
 
         What replaces them is mostly the same text cut elsewhere: the reader stays as many lines into it.
         """
-        rows, added, width = self.source.rows, list(entries), self.entry_width
+        rows, added, width = self.rows, list(entries), self.entry_width
         index, offset = self._top
-        is_measured = self._is_shown and not self.source.single_lines
+        is_measured = self._is_shown and not self.single_lines
         height = self._measure if is_measured else lambda at: self.heights[at]
         lines = offset + sum(height(at) for at in range(start, index)) if index < start + removed else 0
         for entry in rows.items[start : start + removed]:
             self._measured.discard(entry.key)
             self._cache.drop(entry.key)
-        rows.splice(start, removed, added, [self.source.estimate(entry, width) for entry in added])
+        rows.splice(start, removed, added, [self.estimate(entry, width) for entry in added])
         if start + removed <= index:
             self._top = (index + len(added) - removed, offset)
         elif start <= index:
@@ -186,24 +265,24 @@ class VirtualList(ScrollView, Generic[EntryT], can_focus=True):
 
     def replace_all(self, rows: EntryList[EntryT]) -> None:
         """Show other entries, whose indexes and heights are known: none of them is visited."""
-        self.source.rows = rows
+        self.rows = rows
         self._measured = set()
         self._top = (0, 0)
         self._stale = True
 
     def touch(self, key: Hashable) -> None:
         """Note that an entry changed; its revision has risen already."""
-        if self.off_screen and self.source.single_lines:
+        if self.off_screen and self.single_lines:
             # An entry that nobody sees is as high as it was.
             return
-        rows = self.source.rows
+        rows = self.rows
         index = rows.index.get(key)
         if index is None:
             return
         self._measured.discard(key)
         lines = self.lines
         if not lines or not lines[0].position <= index <= lines[-1].position:
-            rows.heights.set(index, self.source.estimate(rows.items[index], self.entry_width))
+            rows.heights.set(index, self.estimate(rows.items[index], self.entry_width))
         self._stale = True
         if not self.following and lines and index > lines[-1].position:
             self._grew = True
@@ -246,7 +325,7 @@ class VirtualList(ScrollView, Generic[EntryT], can_focus=True):
         is_first = self._wants_first and is_at_top
         cursor = self.key_in(longer, self._cursor)
         top = (self.index_in(longer, self._top[0]), self._top[1]) if self.entries else self._top
-        self.replace_all(longer.source.rows)
+        self.replace_all(longer.rows)
         self._cursor, self._top = cursor, top
         # Lines name indexes among the old entries, and the lines of a key may differ now.
         self.lines = []
@@ -279,7 +358,7 @@ class VirtualList(ScrollView, Generic[EntryT], can_focus=True):
         found = self._cache.get(entry.key, stamp)
         if found is None:
             margin = [Segment(" " * self.GUTTER)] if self.GUTTER else []
-            found = Rendered(stamp, [Strip([*margin, *line]) for line in self.source.render(entry, width)])
+            found = Rendered(stamp, [Strip([*margin, *line]) for line in self.render_entry(entry, width)])
             self._cache.put(entry.key, found)
         return found
 
@@ -291,8 +370,8 @@ class VirtualList(ScrollView, Generic[EntryT], can_focus=True):
         return self.heights[index]
 
     def _estimate_heights(self) -> None:
-        width, rows = self.entry_width, self.source.rows
-        rows.heights = Heights([self.source.estimate(entry, width) for entry in rows.items])
+        width, rows = self.entry_width, self.rows
+        rows.heights = Heights([self.estimate(entry, width) for entry in rows.items])
 
     @property
     def _is_shown(self) -> bool:
@@ -305,7 +384,7 @@ class VirtualList(ScrollView, Generic[EntryT], can_focus=True):
 
     def _fill_head(self) -> None:
         width, height = self.scrollable_content_region.size
-        lines = self.source.render_head(max(1, width - self.GUTTER - 1), height // 2)[: height // 2]
+        lines = self.render_head(max(1, width - self.GUTTER - 1), height // 2)[: height // 2]
         margin = [Segment(" " * self.GUTTER)] if self.GUTTER else []
         self._head = self._fixed_lines([[*margin, *line] for line in lines])
 
@@ -340,7 +419,7 @@ class VirtualList(ScrollView, Generic[EntryT], can_focus=True):
             self._fill_downwards(area.height)
         self.lines = list(self._visible(area))
         room = area.height - len(self.lines)
-        below = self.source.render_below(self.entry_width, focused=self.has_focus) if room else ()
+        below = self.render_below(self.entry_width) if room else ()
         self._foot = self._fixed_lines(below[:room])
 
     def _fill_upwards(self, height: int) -> None:
@@ -371,19 +450,17 @@ class VirtualList(ScrollView, Generic[EntryT], can_focus=True):
 
     def _visible(self, area: Size) -> Iterator[ScreenLine]:
         index, line = self._top
-        entries, source, highlighter = self.entries, self.source, self.highlighter
+        entries = self.entries
         under_cursor = self.cursor
-        group = None if under_cursor is None else source.group(under_cursor)
+        group = None if under_cursor is None else self.group(under_cursor)
         shown = 0
         while index < len(entries) and shown < area.height:
             rendered, entry = self.rendered(index), entries[index]
-            has_cursor = group is not None and source.group(entry) == group
-            lead = source.lead(entry) if has_cursor else 0
+            has_cursor = group is not None and self.group(entry) == group
+            lead = self.lead(entry) if has_cursor else 0
             for number in range(line, len(rendered.strips)):
                 strip = self._paint(rendered, number, area.width, has_cursor=has_cursor and number >= lead)
-                if highlighter is not None:
-                    strip = highlighter.highlight(entry, rendered, number, strip)
-                yield ScreenLine(strip, index, number)
+                yield ScreenLine(self.highlight(entry, rendered, number, strip), index, number)
                 shown += 1
                 if shown == area.height:
                     return
@@ -458,9 +535,7 @@ class VirtualList(ScrollView, Generic[EntryT], can_focus=True):
             start = self.lines[-1].position + 1
             below = self.entries[start : start + MOST_COUNTED]
             if len(below) < MOST_COUNTED:
-                self.new_below = min(
-                    self.new_below, sum(1 for entry in below if self.source.counts_as_new(entry))
-                )
+                self.new_below = min(self.new_below, sum(1 for entry in below if self.counts_as_new(entry)))
         mark = f"{self.new_below} new ↓" if self.new_below else "more ↓" if self._grew else ""
         if mark != self._mark:
             self._mark = mark
@@ -490,7 +565,7 @@ class VirtualList(ScrollView, Generic[EntryT], can_focus=True):
             self._generation += 1
             self._cache.clear()
             self._stale = True
-            self.source.restyle(palette)
+            self.restyle(palette)
 
     def _component(self, name: str) -> Style:
         styles = self.get_component_styles(name)
@@ -698,7 +773,7 @@ class VirtualList(ScrollView, Generic[EntryT], can_focus=True):
 
     def span(self, index: int) -> tuple[int, int]:
         """Return the first and the last index of the group that an entry belongs to."""
-        entries, group_of = self.entries, self.source.group
+        entries, group_of = self.entries, self.group
         group = group_of(entries[index])
         first = last = index
         while first > 0 and group_of(entries[first - 1]) == group:

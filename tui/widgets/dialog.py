@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import ClassVar, TypeVar
 
 from textual import events
+from textual.app import ComposeResult
 from textual.containers import Grid, Horizontal, VerticalScroll
 from textual.content import Content
 from textual.timer import Timer
@@ -53,8 +54,8 @@ class Box(VerticalScroll, can_focus=False):
     `kind` is `-asks` if the agent or the program asks, and `-fails` for a failure.
     """
 
-    def __init__(self, title: str = "", kind: str = "") -> None:
-        super().__init__(classes=f"box {kind}")
+    def __init__(self, title: str = "", kind: str = "", *content: Widget) -> None:
+        super().__init__(*content, classes=f"box {kind}")
         self.border_title = Content(title)
 
     @property
@@ -151,9 +152,12 @@ class Dialog(Modal[Answer]):
     AUTO_FOCUS: ClassVar[str | None] = ""
     BINDINGS = bindings("Dialog")
 
-    def __init__(self, *, requested: bool = False, quiet: float | None = None) -> None:
+    def __init__(
+        self, box: Box | None = None, *, requested: bool = False, quiet: float | None = None
+    ) -> None:
         self._quiet = (0.0 if requested else QUIET_SECONDS) if quiet is None else quiet
         super().__init__(classes="-quiet" if self._quiet else None)
+        self._box = box
         self.clock: Callable[[], float] = time.monotonic
         self._requested = requested
         self._beat: Timer | None = None
@@ -167,6 +171,11 @@ class Dialog(Modal[Answer]):
         self._held = ""
         self._held_until = 0.0
         self._wrong_until = 0.0
+
+    def compose(self) -> ComposeResult:
+        """Show the `box`, if the dialog was made with one."""
+        if self._box is not None:
+            yield self._box
 
     def on_mount(self) -> None:
         """Focus the first answer, and start the quiet time once the dialog is painted."""

@@ -61,7 +61,7 @@ class Modal(ModalScreen[Answer]):
 
     def warn(self, why: str) -> None:
         """Notify the person of something that did not work."""
-        self.notify(why, markup=False, severity="warning")
+        self.notify(why, severity="warning")
 
     def on_screen_resume(self) -> None:
         """Close now if `dismiss` was called before the screen was ready."""

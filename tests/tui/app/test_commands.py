@@ -141,7 +141,7 @@ async def test_what_is_done_in_a_pane_goes_there_first(tmp_path: Path) -> None:
         await by_name(app, pilot, "follow")
         assert trace.following  # type: ignore[attr-defined]
         await by_name(app, pilot, "filter")
-        assert trace.tree_rows.filter.active  # type: ignore[attr-defined]
+        assert trace.tree_rows.active  # type: ignore[attr-defined]
         await pilot.press("escape")
         await by_name(app, pilot, "search")
         assert focused(app) == "conversation"
@@ -149,7 +149,7 @@ async def test_what_is_done_in_a_pane_goes_there_first(tmp_path: Path) -> None:
         await pilot.press("escape")
         await by_name(app, pilot, "numbers")
         assert focused(app) == "observers"
-        assert app.frame.query_one("#observers").run_source.with_table  # type: ignore[attr-defined]
+        assert app.frame.query_one("#observers")._with_table  # type: ignore[attr-defined]
         assert ".secret" not in screen_text(app)
         await by_name(app, pilot, "hidden")
         assert focused(app) == "workspace"

@@ -53,15 +53,19 @@ async def test_a_toast_is_short_and_the_log_has_it_all(
 ) -> None:
     app = make_app(tmp_path, make_session(tmp_path))
     path = tmp_path / ("deep/" * 80) / "a.txt"
-    reasons = (f"cannot delete {path}: Permission denied; check its permissions", "It failed. Why? See x")
+    reasons = (
+        f"cannot delete {path}: Permission denied; check its permissions",
+        "[b]It[/b] failed. Why? See x",
+    )
     async with app.run_test(size=(80, 24), notifications=True) as pilot:
         await settled(app, pilot)
         with caplog.at_level("INFO", "ua_tui.tui.app.base_app"):
             for reason in reasons:
-                app.screen.notify(reason, markup=False, timeout=1000)
+                app.screen.notify(reason, timeout=1000)
         await until(lambda: len(toasts(app)) == 2)
         shown = [each.message for each in app._notifications]
-    assert shown[1] == "It failed."
+    assert shown[1] == "[b]It[/b] failed."
+    assert not any(each.markup for each in app._notifications)
     assert shown[0].startswith("cannot delete /")
     assert shown[0].endswith("/a.txt: Permission denied.")
     assert len(shown[0]) == 240

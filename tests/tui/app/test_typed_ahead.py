@@ -235,7 +235,7 @@ async def test_typing_a_search_continues_as_the_agent_dies(tmp_path: Path, pane:
         app.frame.show(pane)
         await press(app, pilot, "slash", "a")
         field = app.focused
-        query = field.search.query if pane == "conversation" else field.tree_rows.filter.query  # type: ignore[union-attr]
+        query = field.search.query if pane == "conversation" else field.tree_rows.query  # type: ignore[union-attr]
         await until(lambda: query.text == "a")
         session.fail("the agent died")
         dialog = await died(app)

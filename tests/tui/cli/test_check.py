@@ -27,7 +27,7 @@ from ua_tui.core.claims.records import Check, Claim, Passage, Source, State, Tex
 from ua_tui.core.storage.folders import SAVED_REPORTS
 from ua_tui.core.text import clean
 from ua_tui.tui.cli import main
-from ua_tui.tui.cli.session.check_page import CheckPage
+from ua_tui.tui.cli.session.check import CheckPage
 from ua_tui.tui.render.layout import width_of
 
 NOON = datetime(2026, 3, 10, 12, tzinfo=UTC)

@@ -21,16 +21,18 @@ from tests.tui.tree_host import rows
 from tests.waiting import PATIENCE, run_ready, until
 from ua_tui.core.events.types import QueryReceived
 from ua_tui.tui.app.app import UaTuiApp
-from ua_tui.tui.layout.proportions import (
+from ua_tui.tui.layout.store import (
+    LAYOUT_FILE,
     LEAST_FILES,
     LEAST_LINES,
     LEAST_MACHINERY,
     LEAST_SIDE,
     LEAST_TALK,
+    Layout,
+    LayoutStore,
     Proportions,
     columns,
 )
-from ua_tui.tui.layout.store import LAYOUT_FILE, Layout, LayoutStore
 from ua_tui.tui.panes.conversation.pane import ConversationPane
 from ua_tui.tui.panes.workspace.pane import WorkspacePane
 

@@ -17,8 +17,7 @@ from tests.tui.pane_host import handle_events
 from ua_tui.core.events.types import QueryReceived
 from ua_tui.tui.app.app import UaTuiApp
 from ua_tui.tui.layout.frame import shape_of
-from ua_tui.tui.layout.proportions import LEAST_LINES, LEAST_SIDE, LEAST_TALK, Proportions
-from ua_tui.tui.layout.store import LAYOUT_FILE, LayoutStore
+from ua_tui.tui.layout.store import LAYOUT_FILE, LEAST_LINES, LEAST_SIDE, LEAST_TALK, LayoutStore, Proportions
 from ua_tui.tui.panes.conversation.pane import ConversationPane
 from ua_tui.tui.panes.trace.pane import TracePane
 

@@ -63,14 +63,14 @@ async def test_a_long_stream_renders_only_its_tail() -> None:
         for number in range(200):
             handle_events(view, [delta(f"Paragraph {number} with some words.\n\n")])
         rendered: list[int] = []
-        original = view.source.render
+        original = view.render_entry
 
         def counting(entry: object, width: int) -> object:
             lines = original(entry, width)  # type: ignore[arg-type]  # any block
             rendered.append(len(lines))
             return lines
 
-        view.source.render = counting  # type: ignore[method-assign, assignment]  # counted, else the same
+        view.render_entry = counting  # type: ignore[method-assign, assignment]  # counted, else the same
         handle_events(view, [delta("tail")])
         handle_events(view, [delta(" grows")])
         assert sum(rendered) <= 8

@@ -90,7 +90,7 @@ async def test_the_trace(
         handle_events(view, living())
         now[0] = view.calls.by_key["query/q2"].at + 42.0
         # The picture has the first turn of each spinner.
-        view.trace_source.tick = -1
+        view.ticks = -1
         view._advance()
         await pilot.press("home", *["down"] * 6)
         await snap_compare(pilot)

@@ -140,13 +140,13 @@ async def test_what_came_of_a_call_is_kept() -> None:
 async def test_many_calls_are_found_and_drawn_by_the_screenful(monkeypatch: pytest.MonkeyPatch) -> None:
     view = pane()
     drawn: list[str] = []
-    render = view.source.render
+    render = view.render_entry
 
     def count(entry: CallNode, width: int) -> Sequence[Line]:
         drawn.append(entry.key)
         return render(entry, width)
 
-    monkeypatch.setattr(view.source, "render", count)
+    monkeypatch.setattr(view, "render_entry", count)
     async with PaneHost(view).run_test(size=(70, 20)) as pilot:
         events: list[Event] = [asked()]
         for n in range(100_000):
@@ -157,10 +157,10 @@ async def test_many_calls_are_found_and_drawn_by_the_screenful(monkeypatch: pyte
         assert "Research" in rows(view)[0]
         view.reveal("t50000")
         assert any("file50000" in row for row in rows(view))
-        view.tree_rows.filter.show_only("file9999")
+        view.tree_rows.show_only("file9999")
         assert len(view.entries) == 12
         assert all("file9999" in row for row in shown(view)[1:])
-        view.tree_rows.filter.show_only("")
+        view.tree_rows.show_only("")
         assert any("file50000" in row for row in rows(view))
         assert len(drawn) < 200
 

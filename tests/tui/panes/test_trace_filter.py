@@ -52,13 +52,13 @@ async def test_what_comes_while_a_filter_is_on_is_where_it_would_be_if_it_had_co
     ]
     view, other = long_trace(), long_trace()
     for typed in ("7", "state:running", ""):
-        view.tree_rows.filter.show_only(typed)
+        view.tree_rows.show_only(typed)
         handle_events(view, news)
         handle_events(other, news)
-        other.tree_rows.filter.show_only("")
-        other.tree_rows.filter.show_only(typed)
+        other.tree_rows.show_only("")
+        other.tree_rows.show_only(typed)
         assert kept(view) == kept(other)
-        assert view.matched == other.matched
+        assert view.tree_rows.matched == other.tree_rows.matched
         assert [node.hits for node in view.entries] == [node.hits for node in other.entries]
         assert all(view.index_of(key) == place for place, key in enumerate(kept(view)))
 
@@ -75,14 +75,14 @@ async def test_a_row_folded_while_a_filter_is_on_is_as_the_rows_say(
     act: Callable[[TracePane], None],
 ) -> None:
     async with hosted(long_trace(), 70, 20) as (view, _):
-        view.tree_rows.filter.show_only("state:running")
-        view.tree_rows.filter.query.edit("")
+        view.tree_rows.show_only("state:running")
+        view.tree_rows.query.edit("")
         act(view)
         first = view.entries[0]
         assert len(view.entries) == QUERIES * (CALLS + 1) - (0 if first.open else CALLS)
-        view.tree_rows.filter.show_only("file7")
+        view.tree_rows.show_only("file7")
         assert first.open
-        view.tree_rows.filter.show_only("")
+        view.tree_rows.show_only("")
         assert view.entries[0] is first
 
 
@@ -97,6 +97,6 @@ async def test_matches_are_unfolded_as_long_as_they_are_searched_for() -> None:
             ("file9", True),
             ("", False),
         ):
-            view.tree_rows.filter.query.edit(typed)
+            view.tree_rows.query.edit(typed)
             assert query.open is open_
         assert len(view.entries) == QUERIES * (CALLS + 1) - CALLS

@@ -10,9 +10,8 @@ from rich.style import Style
 from ua_tui.tui.render.layout import Line, line_width, plain, wrap
 from ua_tui.tui.render.markdown.highlight import CodeTheme
 from ua_tui.tui.render.markdown.parser import MOST_KEPT, parse_markdown
-from ua_tui.tui.render.markdown.renderer import MarkdownTheme, render_markdown
+from ua_tui.tui.render.markdown.renderer import MAX_ROWS, MarkdownTheme, render_markdown
 from ua_tui.tui.render.markdown.stream import blocks_of, closed, definitions, split_long, split_stable
-from ua_tui.tui.render.markdown.tables import MAX_ROWS
 
 THEME = MarkdownTheme()
 CASES = json.loads(Path(__file__).with_name("markdown.json").read_text(encoding="utf-8"))

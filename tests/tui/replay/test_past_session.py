@@ -199,7 +199,7 @@ async def test_the_panes_hold_what_those_of_the_living_session_held(tmp_path: Pa
 
 
 def seen(view: Any) -> list[Any]:
-    return [[line_text(line) for line in view.source.render(entry, 70)] for entry in view.entries]
+    return [[line_text(line) for line in view.render_entry(entry, 70)] for entry in view.entries]
 
 
 def line_text(line: Any) -> str:
@@ -388,15 +388,15 @@ async def test_folds_and_filters_hold_when_the_whole_arrives(tmp_path: Path) -> 
         trace = pane(app, TracePane)
         last = trace.calls.by_key["query/n59"]
         trace.tree_rows.set_open(last, open_=False)
-        trace.tree_rows.filter.show_only("state:failed")
+        trace.tree_rows.show_only("state:failed")
         await asyncio.wait_for(source.all_shown.wait(), PATIENCE)
-        assert trace.matched == 60
+        assert trace.tree_rows.matched == 60
         assert "60 of 1,200 calls" in str(trace.border_title)
-        trace.tree_rows.filter.show_only("")
+        trace.tree_rows.show_only("")
         assert not trace.calls.by_key["query/n59"].open
         assert trace.calls.by_key["query/n58"].open
         await pilot.press("2", "f", *"19.md", "enter")
-        assert trace.matched == 60
+        assert trace.tree_rows.matched == 60
 
 
 async def test_files_are_only_for_reading_and_know_their_calls(tmp_path: Path) -> None:
@@ -475,7 +475,7 @@ async def test_calls_nested_without_end_are_shown(tmp_path: Path) -> None:
         trace = pane(app, TracePane)
         assert len(trace.entries) == 3_001
         await pilot.press("2", "f", *"2999.md", "enter")
-        assert trace.matched == 1
+        assert trace.tree_rows.matched == 1
         assert trace.entries[-1].argument == "2999.md"
         assert "⊘ Read" in text(app, TracePane)
 

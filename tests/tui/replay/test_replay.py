@@ -176,7 +176,7 @@ async def shown_live(
         happened, now = 0, [0.0]
         trace, talk = app.frame.query_one(TracePane), app.frame.query_one(ConversationPane)
         trace.calls.clock = lambda: now[0]
-        talk.use_clock(lambda: now[0])
+        talk.clock = lambda: now[0]
         for point in points:
             for event in events[happened:point]:
                 now[0] = event.at.timestamp()
@@ -207,7 +207,7 @@ async def at_rest(app: UaTuiApp, pilot: Pilot[Any]) -> None:
 def shown_rows(app: UaTuiApp) -> list[list[str]]:
     """The rows of the panes, whatever the frame of a spinner."""
     talk = app.frame.query_one(ConversationPane)
-    talk.dialogue.folds.tick(talk.block_source.now(), "*")
+    talk.dialogue.folds.tick(talk.clock(), "*")
     preview = app.frame.query_one(PreviewPane)
     lines = (preview.render_line(line).text.strip() for line in range(preview.size.height))
     read = [str(preview.border_title), *filter(None, lines)]

@@ -16,7 +16,7 @@ from tests.tui.theme.test_contrast import parts
 from tests.waiting import until
 from ua_tui.tui.keys.keymap import Keys
 from ua_tui.tui.screens.application.command_palette import Palette
-from ua_tui.tui.theme.contrast import TEXT, contrast
+from ua_tui.tui.theme.themes import TEXT, contrast
 
 
 @pytest.mark.usefixtures("still")

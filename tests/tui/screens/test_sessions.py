@@ -38,8 +38,7 @@ from ua_tui.tui.app.port import ToResume
 from ua_tui.tui.cli import main
 from ua_tui.tui.panes.conversation.pane import ConversationPane
 from ua_tui.tui.screens.session.confirm import DeleteScreen
-from ua_tui.tui.screens.session.session_list import SessionList
-from ua_tui.tui.screens.session.sessions import SessionsScreen
+from ua_tui.tui.screens.session.sessions import SessionList, SessionsScreen
 
 ASKED = (
     ("Research the latest AI chip news and write a comprehensive report", "Foundries are full.", 41.2, 0.21),

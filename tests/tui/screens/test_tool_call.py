@@ -37,8 +37,14 @@ from ua_tui.core.view.calls import FullCall
 from ua_tui.tui.screens.application.help import HelpScreen
 from ua_tui.tui.screens.files.artifact_list import ArtifactList
 from ua_tui.tui.screens.tool_call.screen import CallView, ToolCallScreen
-from ua_tui.tui.viewers.tool_call.body import arguments_text, call_body, notes_of, result_text
-from ua_tui.tui.viewers.tool_call.stored_result import StoredResult, read_stored_result
+from ua_tui.tui.viewers.tool_call.body import (
+    StoredResult,
+    arguments_text,
+    call_body,
+    notes_of,
+    read_stored_result,
+    result_text,
+)
 
 NAME = "mcp__composio__COMPOSIO_SEARCH_NEWS"
 

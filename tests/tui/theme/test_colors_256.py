@@ -7,8 +7,7 @@ from rich.style import Style
 from textual.color import Color
 from textual.theme import Theme
 
-from ua_tui.tui.theme.colors_256 import PaletteFilter, nearest
-from ua_tui.tui.theme.themes import THEMES
+from ua_tui.tui.theme.themes import THEMES, PaletteFilter, nearest
 
 BLACK = Color(0, 0, 0)
 

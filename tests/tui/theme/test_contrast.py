@@ -31,9 +31,8 @@ from ua_tui.tui.panes.conversation.pane import ConversationPane
 from ua_tui.tui.panes.prompt.completion import CompletionList
 from ua_tui.tui.panes.prompt.pane import Prompt
 from ua_tui.tui.screens.files.viewer import ViewerScreen
-from ua_tui.tui.theme.contrast import DIM, TEXT, legible
-from ua_tui.tui.theme.contrast import contrast as contrast_of
-from ua_tui.tui.theme.themes import THEMES, readable
+from ua_tui.tui.theme.themes import DIM, TEXT, THEMES, legible, readable
+from ua_tui.tui.theme.themes import contrast as contrast_of
 from ua_tui.tui.viewers.view.document_view import DocumentView
 
 # A colour on its way to another one is none of a theme.
@@ -137,7 +136,7 @@ def trouble(app: Any) -> None:
     bus.publish(BudgetReached(level="warning", spent_usd=0.9, limit_usd=1.0))
     bus.publish(ErrorRaised(where="records", message="It broke"))
     for severity in ("information", "warning", "error"):
-        app.notify(f"Words of a kind: {severity}", severity=severity, timeout=1000, markup=False)
+        app.notify(f"Words of a kind: {severity}", severity=severity, timeout=1000)
 
 
 @pytest.mark.parametrize("part", range(PARTS))

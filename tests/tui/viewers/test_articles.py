@@ -14,9 +14,8 @@ from ua_tui.core.storage.compression import pack
 from ua_tui.core.text import is_unsafe
 from ua_tui.core.toolkit.articles import Article, Reference, article_path, encode_article
 from ua_tui.core.view.calls import FullCall
-from ua_tui.tui.viewers.articles.page import article_body, article_in
+from ua_tui.tui.viewers.articles.page import article_body, article_in, find_article, session_of
 from ua_tui.tui.viewers.articles.results import ResultsTable
-from ua_tui.tui.viewers.articles.session import find_article, session_of
 from ua_tui.tui.viewers.bodies.table import FILTER_KEY
 from ua_tui.tui.viewers.cursor_body import BackgroundWork, BodyCommand, CopyText, OpenArticle, OpenLink
 from ua_tui.tui.viewers.registry import load

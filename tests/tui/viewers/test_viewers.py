@@ -30,8 +30,8 @@ from ua_tui.core.concurrency.cancellation import NEVER, Stop, Stopped
 from ua_tui.core.text import clean_line, is_unsafe
 from ua_tui.tui.render.format import tail_cut
 from ua_tui.tui.render.markdown.renderer import MarkdownTheme
+from ua_tui.tui.viewers.articles.page import article_path
 from ua_tui.tui.viewers.articles.results import ResultsTable, hits_in
-from ua_tui.tui.viewers.articles.session import article_path
 from ua_tui.tui.viewers.bodies.json_text import complete_json, format_json, style_json_line
 from ua_tui.tui.viewers.bodies.json_tree import Branch, JsonTree
 from ua_tui.tui.viewers.bodies.json_values import open_level

@@ -16,7 +16,7 @@ from textual.strip import Strip
 from tests.tui.pane_host import PaneHost, hosted, rows
 from tests.waiting import until
 from ua_tui.tui.render.layout import Line, wrap
-from ua_tui.tui.virtual_list.source import Heights, LineCache, Rendered, RowSource
+from ua_tui.tui.virtual_list.source import Heights, LineCache, Rendered
 from ua_tui.tui.virtual_list.virtual_list import VirtualList
 
 
@@ -27,29 +27,22 @@ class Item:
     revision: int = 0
 
 
-class ItemRows(RowSource[Item]):
+class Items(VirtualList[Item]):
     """Entries that wrap; the estimate is always wrong for tall ones."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.rendered: list[Hashable] = []
-
-    def render(self, entry: Item, width: int) -> Sequence[Line]:
-        self.rendered.append(entry.key)
-        return wrap([(entry.text, Style.null())], width)
-
-    def render_below(self, width: int, *, focused: bool) -> Sequence[Line]:
-        return [] if self.rows.items else wrap([("nothing yet", Style.null())], width)
-
-
-class Items(VirtualList[Item]):
-    def __init__(self) -> None:
-        source = ItemRows()
-        super().__init__(source)
-        self.renders = source.rendered
+        self.renders: list[Hashable] = []
         self.painted: list[Region] = []
         self.opens: list[int] = []
         self.clicks: list[tuple[int, int, int]] = []
+
+    def render_entry(self, entry: Item, width: int) -> Sequence[Line]:
+        self.renders.append(entry.key)
+        return wrap([(entry.text, Style.null())], width)
+
+    def render_below(self, width: int) -> Sequence[Line]:
+        return [] if self.entries else wrap([("nothing yet", Style.null())], width)
 
     def open_entry(self, entry: Item) -> None:
         self.opens.append(entry.key)

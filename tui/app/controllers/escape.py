@@ -138,7 +138,7 @@ class Escape:
         self._warned = self._pressed
         if not is_warned:
             key = self._app.keys.shown("stop")
-            self._app.notify(f"{key} again stops the agent.", timeout=3.0, markup=False)
+            self._app.notify(f"{key} again stops the agent.", timeout=3.0)
 
     def _to_prompt(self) -> None:
         frame = self._app.frame

@@ -88,7 +88,7 @@ class Navigation:
         try:
             query = await asyncio.to_thread(find_query, report)
         except UniversalAgentError as error:
-            self._app.notify(str(error), severity="warning", markup=False)
+            self._app.notify(str(error), severity="warning")
             return
         advice = (
             "A new session runs the query, and this one is closed. Pages read in the last "
@@ -129,12 +129,12 @@ class Navigation:
         session = self._app.session
         if session is None or self._app.frame.controls is not None:
             why = "There is no session to replay yet." if session is None else "This is a replay."
-            self._app.notify(why, markup=False)
+            self._app.notify(why)
             return
         try:
             open_read_only(self._app, session.workspace.path, "replay")
         except UniversalAgentError as error:
-            self._app.notify(str(error), severity="warning", markup=False)
+            self._app.notify(str(error), severity="warning")
 
     def open_fleet(self) -> None:
         """Show the sessions of this machine and of the team."""
@@ -148,7 +148,7 @@ class Navigation:
         try:
             source = FleetSource(index, team_of(settings))
         except SettingsError as error:
-            self._app.notify(str(error), severity="warning", markup=False)
+            self._app.notify(str(error), severity="warning")
             return
         self._app.push_screen(FleetScreen(source, lambda row: open_fleet_row(self._app, row, source)))
 
@@ -159,7 +159,7 @@ class Navigation:
         if self._app.session is None or self._is_busy():
             return
         if refusal := self._app.source.fork_refusal:
-            self._app.notify(refusal, markup=False)
+            self._app.notify(refusal)
             return
         is_replay = self._app.frame.controls is not None
         closed = "The replay is closed." if is_replay else "This session stays as it is, and is closed."
@@ -213,9 +213,7 @@ class Navigation:
         if self._app.state not in ("running", "stopping"):
             return False
         stop = self._app.keys.shown("stop")
-        self._app.notify(
-            f"The agent is running: stop it with {stop}, or wait until it has finished.", markup=False
-        )
+        self._app.notify(f"The agent is running: stop it with {stop}, or wait until it has finished.")
         return True
 
 

@@ -75,7 +75,7 @@ class Queries:
             message = "The agent reads it at its next step."
         else:
             message = "The agent can't take it now: it is queued next."
-        self._app.notify(message, markup=False)
+        self._app.notify(message)
         self.show()
 
     def stop_subagent(self, tool_use_id: str) -> None:
@@ -87,11 +87,11 @@ class Queries:
         try:
             if await controls.stop_subagent(tool_use_id):
                 return
-            self._app.notify("This sub-agent is not running.", markup=False)
+            self._app.notify("This sub-agent is not running.")
         except ConnectionFailed as error:
             stop = self._app.keys.shown("stop")
             message = f"The sub-agent was not stopped ({error}): {stop} stops the query."
-            self._app.notify(message, severity="warning", markup=False)
+            self._app.notify(message, severity="warning")
 
     def resume(self) -> None:
         """Run the queries that are paused because an earlier one did not succeed."""
@@ -100,7 +100,7 @@ class Queries:
             return
         if self._app.state == "failed":
             key = self._app.keys.shown("restart")
-            self._app.notify(f"The agent has failed: restart it with {key} first.", markup=False)
+            self._app.notify(f"The agent has failed: restart it with {key} first.")
         else:
             self._app.frame.follow_conversation()
             controls.resume_queue()
@@ -139,7 +139,7 @@ class Queries:
         )
         send = self._app.keys.shown("prompt.send")
         message = f"{what} never sent: {send} in the empty prompt sends {them}."
-        self._app.notify(message, severity="warning", timeout=20.0, markup=False)
+        self._app.notify(message, severity="warning", timeout=20.0)
 
     def store_unsent(self) -> None:
         """Let the session store, for when it is resumed, the queries that it did not accept."""
@@ -157,7 +157,7 @@ class Queries:
             self._screen = QueueScreen(lambda: self.waiting, self.change)
             self._app.push_screen(self._screen, self._on_closed)
         else:
-            self._app.notify("No query is waiting.", markup=False)
+            self._app.notify("No query is waiting.")
 
     def _on_closed(self, text: str | None) -> None:
         self._screen = None

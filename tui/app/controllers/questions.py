@@ -59,7 +59,7 @@ class Questions:
     def reopen(self) -> None:
         """Show the questions again that were left open, or say that there are none."""
         if not self._later and self._shown is None:
-            self._app.notify("No question is open.", markup=False)
+            self._app.notify("No question is open.")
         self._open.extendleft(reversed(self._later))
         self._later.clear()
         self._show_next()
@@ -67,7 +67,7 @@ class Questions:
     def report_answer(self, text: str) -> None:
         """Say who has answered a question on another screen; its dialog closes when the session has the answer."""
         self._answered = text
-        self._app.notify(text, timeout=10.0, markup=False)
+        self._app.notify(text, timeout=10.0)
 
     def handle_event(self, event: Event, view: SessionView) -> None:
         """Note what is asked; what is answered in the same batch is never shown."""
@@ -79,9 +79,7 @@ class Questions:
             case ElicitationAnswered():
                 self._close_if(partial(_is_request, event.request_id))
                 if event.by == "withdrawn":
-                    self._app.notify(
-                        f"{clean_line(event.server)} no longer waits for your answer.", markup=False
-                    )
+                    self._app.notify(f"{clean_line(event.server)} no longer waits for your answer.")
             case AuthFinished():
                 self._close_if(lambda question: isinstance(question, AuthRequired))
             case ToolCallStarted():
@@ -199,7 +197,7 @@ class Questions:
         self._open.clear()
         which = "1 question stays" if len(self._later) == 1 else f"{len(self._later)} questions stay"
         key = self._app.keys.shown("questions.open")
-        self._app.notify(f"{which} open: {key} shows what is waiting.", timeout=10.0, markup=False)
+        self._app.notify(f"{which} open: {key} shows what is waiting.", timeout=10.0)
 
     def _send_answer(self, event: Question, answer: object) -> None:
         from ua_tui.core.agent.permissions.gate import PermissionReply

@@ -31,12 +31,12 @@ class Rewind:
             return
         queries = [query for query in self._app.view.queries if not query.undone]
         if self._app.state == "starting":
-            self._app.notify("The agent is not ready yet.", markup=False)
+            self._app.notify("The agent is not ready yet.")
         elif self._app.state not in ("idle", "failed"):
             stop = self._app.keys.shown("session.stop")
-            self._app.notify(f"The agent is running: stop it with {stop}, then go back.", markup=False)
+            self._app.notify(f"The agent is running: stop it with {stop}, then go back.")
         elif not queries:
-            self._app.notify("There is no query to go back to.", markup=False)
+            self._app.notify("There is no query to go back to.")
         else:
             self._app.push_screen(RewindScreen(queries), partial(self._look, controls))
 
@@ -76,4 +76,4 @@ class Rewind:
 
     def _report(self, error: UniversalAgentError) -> None:
         message = f"Nothing was changed: {clean_line(str(error), 400)}"
-        self._app.notify(message, severity="error", timeout=20.0, markup=False)
+        self._app.notify(message, severity="error", timeout=20.0)

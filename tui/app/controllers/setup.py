@@ -55,9 +55,9 @@ class Setup:
         elif answer == "quit":
             self._shutdown.request()
         elif app.state in BUSY and answer == "demo":
-            app.notify("The agent is running: choose the demo again when it has finished.", markup=False)
+            app.notify("The agent is running: choose the demo again when it has finished.")
         elif app.state in BUSY:
-            app.notify("The agent is running: the new settings apply from the next session on.", markup=False)
+            app.notify("The agent is running: the new settings apply from the next session on.")
         elif answer == "demo":
             self._shutdown.begin("quit", result=DEMO)
         else:

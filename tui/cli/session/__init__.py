@@ -1,5 +1,4 @@
 """The commands about sessions that exist: list, open and check them, export them, and run parts of them again.
 
-Each module is a command; `past.py` is `ua-tui open` and `ua-tui replay`, and `check_page.py` is the page that `check`
-writes. Start with `sessions.py`.
+Each module is a command; `past.py` is `ua-tui open` and `ua-tui replay`. Start with `sessions.py`.
 """

@@ -149,7 +149,7 @@ class Dialogue:
         for topic in [each for each in self._topics if isinstance(each, tuple) and each[0] == OF_A_QUERY]:
             del self._topics[topic]
         group: tuple[str, ...] = ("query", event.query_id)
-        if self.page.index_of((*group, "heading")) is not None:
+        if self.page.view.index_of((*group, "heading")) is not None:
             # An id that was used before: what comes from here on is another answer.
             self._turns.pop(event.query_id, None)
             group = (*group, str(next(self._numbers)))
@@ -167,10 +167,10 @@ class Dialogue:
             self._newest.hint = ""
             self.page.change(self._newest)
         for query in view.queries:
-            at = self.page.index_of(("query", query.id, "heading")) if query.undone else None
+            at = self.page.view.index_of(("query", query.id, "heading")) if query.undone else None
             if at is None:
                 continue
-            heading, text = self.page.blocks[at : at + 2]
+            heading, text = self.page.view.entries[at : at + 2]
             if isinstance(heading, Heading) and isinstance(text, Verbatim) and not text.quiet:
                 heading.facts, text.quiet = f"{UNDONE} · {heading.facts}", True
                 self.page.change(heading)
@@ -191,7 +191,7 @@ class Dialogue:
         turn = self._turns.get(query_id)
         if turn is None:
             group: tuple[str, ...] = ("answer", query_id)
-            if self.page.index_of(group) is not None:
+            if self.page.view.index_of(group) is not None:
                 group = (*group, str(next(self._numbers)))
             facts = clock(at, self._zone)
             heading = Heading(key=group, group=group, speaker="Agent", facts=facts)
@@ -341,7 +341,7 @@ class Dialogue:
         if stream is None:
             turn = self._turn(query_id, at)
             turn.has_text = True
-            blocks = self.page.blocks
+            blocks = self.page.view.entries
             last = blocks[-1] if blocks else None
             group = turn.heading.group if last is turn.heading else ("message", message_id)
             stream = self._streams[message_id] = MessageStream(self.page, group, self._numbers)
@@ -377,7 +377,7 @@ class Dialogue:
 
     def add_message(self, message: AppMessage) -> None:
         """Show a message of the application, in the place of an earlier one about the same topic."""
-        blocks = self.page.blocks
+        blocks = self.page.view.entries
         last = blocks[-1] if blocks else None
         notice = self._topics.get(message.topic) if message.topic is not None else None
         if message.before:
@@ -406,7 +406,7 @@ class Dialogue:
         notice = Notice(key=key, group=key, mark=message.mark, tone=message.tone, text=message.text)
         notice.details = message.details
         # What is good to know, but calls for nothing, comes below the queries to try.
-        place = self.page.defer if message.tone is Tone.QUIET and not blocks else self.page.add
+        place = self.page.deferred.append if message.tone is Tone.QUIET and not blocks else self.page.add
         place(notice)
         if message.topic is not None and not message.before:
             self._topics[message.topic] = notice

@@ -17,9 +17,8 @@ from ua_tui.core.events.units import count as scaled
 from ua_tui.core.events.units import duration, live_duration, quantity
 from ua_tui.core.text import clean, clean_line
 from ua_tui.core.view.session import SessionView
-from ua_tui.tui.panes.conversation.blocks import Block, Fold, Prose, Tone, Verbatim
+from ua_tui.tui.panes.conversation.blocks import Block, Fold, Prose, Tone, Verbatim, plan_text
 from ua_tui.tui.panes.conversation.page import Page
-from ua_tui.tui.panes.conversation.progress import plan_text
 from ua_tui.tui.panes.conversation.stream import pieces_of
 from ua_tui.tui.render.format import Mark
 
@@ -254,7 +253,7 @@ class Folds:
 
     def _show_text(self, fold: Fold) -> None:
         """Bring the blocks below a fold in line with its text; those that are equal stay as they are."""
-        start = self._page.index_of(fold.key)
+        start = self._page.view.index_of(fold.key)
         assert start is not None
         old = self._shown_text(start)
         new = self._blocks(fold) if fold.open else []
@@ -263,7 +262,7 @@ class Folds:
             if not (isinstance(before, Prose) and isinstance(after, Prose) and before.source == after.source):
                 break
             same += 1
-        self._page.splice(start + 1 + same, len(old) - same, new[same:])
+        self._page.view.splice(start + 1 + same, len(old) - same, new[same:])
 
     def _blocks(self, fold: Fold) -> list[Block]:
         if fold.markdown:
@@ -272,7 +271,7 @@ class Folds:
         return [Verbatim(key=key, group=fold.group, text=fold.text, quiet=True, revision=len(fold.text))]
 
     def _shown_text(self, start: int) -> list[Block]:
-        entries = self._page.blocks
+        entries = self._page.view.entries
         end = start + 1
         while end < len(entries) and entries[end].group == entries[start].group:
             end += 1

@@ -5,16 +5,19 @@ from __future__ import annotations
 import asyncio
 import itertools
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import tzinfo
 from functools import partial
 from pathlib import Path
 from typing import ClassVar, Self
 
+from rich.segment import Segment
+from rich.style import Style
 from textual import events
 from textual.message import Message
 from textual.selection import Selection
+from textual.strip import Strip
 from textual.timer import Timer
 
 from ua_tui.core.events.types import Event, QueryFinished
@@ -25,21 +28,29 @@ from ua_tui.tui.panes.conversation.blocks import (
     CONVERSATION_COMPONENTS,
     Block,
     Card,
+    ConversationTheme,
     Fold,
     Heading,
+    Prose,
     Verbatim,
+    estimate_block,
+    render_block,
+    render_progress,
 )
 from ua_tui.tui.panes.conversation.copy import name_of, selected_text, text_of_answer, text_of_group
 from ua_tui.tui.panes.conversation.dialogue import Dialogue
 from ua_tui.tui.panes.conversation.notices import AppMessage
-from ua_tui.tui.panes.conversation.page import BlockRows, Page
+from ua_tui.tui.panes.conversation.page import FileLinks, Page
 from ua_tui.tui.panes.conversation.results import describe_file
 from ua_tui.tui.panes.conversation.search import Search
 from ua_tui.tui.panes.requests import CompareFile, OpenFile, StopSubagent
-from ua_tui.tui.render.format import spinner
+from ua_tui.tui.panes.suggestions import Suggestions
+from ua_tui.tui.render.format import Mark, spinner
+from ua_tui.tui.render.layout import PLAIN, Line, wrap
 from ua_tui.tui.render.markdown.renderer import MARKDOWN_COMPONENTS, warm_up
 from ua_tui.tui.terminal.copy import copy_text
 from ua_tui.tui.viewers.view.links import LinkClicked
+from ua_tui.tui.virtual_list.source import Rendered
 from ua_tui.tui.virtual_list.virtual_list import VirtualList
 from ua_tui.tui.workers import start_job
 
@@ -107,32 +118,93 @@ class ConversationPane(VirtualList[Block]):
 
         `clock` gives the time of day in seconds, for what runs.
         """
-        self.block_source = BlockRows()
-        super().__init__(self.block_source, id=id)
-        self.suggestions = self.block_source.suggestions
+        super().__init__(id=id)
+        self.suggestions = Suggestions()
+        self.welcome = "Ask anything. The work is shown here as it happens."
         self.zone = zone
         self.files_follow = False
-        self._clock = self.block_source.now = clock
+        self.clock = clock
+        self.files = FileLinks()
+        self._working: SessionView | None = None
+        self._is_reading = False
+        self._theme = ConversationTheme()
         self._ticks = 0
         self._timer: Timer | None = None
-        self.dialogue = Dialogue(Page(self, self.block_source), zone)
-        self.search = self.highlighter = Search(self, self.set_open, _TITLE)
+        self.dialogue = Dialogue(Page(self), zone)
+        self.search = Search(self, self.set_open, _TITLE)
 
     def on_mount(self) -> None:
         """Set up the one timer, and load parser and lexers in a thread: the first answer must not wait for them."""
-        keys = keys_of(self.app).shown
-        self.dialogue.key_of_newest, self.block_source.send_key = keys("report.open"), keys("prompt.send")
+        self.dialogue.key_of_newest = keys_of(self.app).shown("report.open")
         self.suggestions.changed = self.update_rows
         self._timer = self.set_interval(TICK, self._advance, pause=True)
         self._run_timer()
         start_job(self, partial(asyncio.to_thread, warm_up), "warm-up")
+
+    # -- drawing ----------------------------------------------------------------------------------
+
+    def restyle(self, palette: Mapping[str, Style]) -> None:
+        """Read the styles of the conversation from a new palette."""
+        self._theme = ConversationTheme.read(palette.__getitem__)
+
+    def render_entry(self, entry: Block, width: int) -> Sequence[Line]:
+        """Render a block."""
+        return render_block(entry, width, self._theme, self.files.find)
+
+    def estimate(self, entry: Block, width: int) -> int:
+        """Guess the height of a block."""
+        return estimate_block(entry, width)
+
+    def group(self, entry: Block) -> Hashable:
+        """Treat a message, its heading and its pieces as one."""
+        return entry.group
+
+    def lead(self, entry: Block) -> int:
+        """Leave out the blank line above a message; those inside it belong to it."""
+        return 0 if isinstance(entry, Prose) and not entry.first else entry.gap
+
+    def counts_as_new(self, entry: Block) -> bool:
+        """Count messages, not their pieces."""
+        return entry.first if isinstance(entry, Prose) else not isinstance(entry, Heading)
+
+    def render_head(self, width: int, height: int) -> Sequence[Line]:
+        """Show the plan and the call that runs."""
+        if self._working is None:
+            return []
+        mark = spinner(self._ticks) if self._ticks else Mark.RUNNING.glyph
+        return render_progress(self._working, width, height, self._theme, now=self.clock(), spinner=mark)
+
+    def render_below(self, width: int) -> Sequence[Line]:
+        """Say what to do in an empty conversation, with three things to try."""
+        palette, trying = self.palette, self.suggestions
+        muted, key, text = palette["lines--muted"], palette["lines--key"], palette["md--text"]
+        if self._is_reading and not self.entries:
+            return [[], *wrap([("Reading the session…", muted)], width)]
+        lines: list[Line] = [] if self.entries else [[], *wrap([(self.welcome, text)], width)]
+        if trying.queries:
+            send = keys_of(self.app).shown("prompt.send")
+            how = f"↑↓ choose · {send} send" if trying.query else "↓ to choose, or type your own"
+            lines += [[], *wrap([("Three things to try", text), (f" · {how}", muted)], width), []]
+        for number, query in enumerate(trying.queries):
+            is_chosen = number == trying.chosen
+            mark = Segment("  › ", key) if is_chosen else Segment("  · ", muted)
+            style = text + (palette["lines--cursor"] if is_chosen else PLAIN)
+            wrapped = wrap([(query, style + Style(meta={"suggestion": number}))], max(1, width - 4))
+            lines += [[Segment("    ") if n else mark, *line] for n, line in enumerate(wrapped)]
+        for notice in self.dialogue.page.deferred:
+            lines += [[], *wrap([(f"{notice.mark} {notice.text}", muted)], width)]
+        return lines
+
+    def highlight(self, entry: Block, rendered: Rendered, line: int, strip: Strip) -> Strip:
+        """Mark the matches of the search."""
+        return self.search.highlight(entry, rendered, line, strip)
 
     # -- events -----------------------------------------------------------------------------------
 
     def handle_event(self, event: Event, view: SessionView) -> None:
         """Add or change the blocks that an event is about."""
         self.dialogue.handle_event(event, view)
-        self.block_source.files.handle_event(event)
+        self.files.handle_event(event)
         self.suggestions.handle_event(event)
         if isinstance(event, QueryFinished):
             # What was named before it existed is a link now.
@@ -141,9 +213,9 @@ class ConversationPane(VirtualList[Block]):
     def show_view(self, view: SessionView) -> None:
         """Paint once what a batch of events has changed."""
         self.dialogue.folds.show_grown(view)
-        self.block_source.view = view if view.activity.queries else None
+        self._working = view if view.activity.queries else None
         self._run_timer()
-        if self._stale or self.block_source.deferred or self.block_source.view is not None:
+        if self._stale or self.dialogue.page.deferred or self._working is not None:
             self.update_rows()
         self.search.update()
         if not self.files_follow:
@@ -152,21 +224,20 @@ class ConversationPane(VirtualList[Block]):
     def _run_timer(self) -> None:
         """Let time pass only while the agent works."""
         if self._timer is not None:
-            if self.block_source.view is not None:
+            if self._working is not None:
                 self._timer.resume()
             else:
                 self._timer.pause()
 
     def _advance(self) -> None:
         self._ticks += 1
-        self.block_source.spinner = spinner(self._ticks)
-        self.dialogue.folds.tick(self._clock(), self.block_source.spinner)
+        self.dialogue.folds.tick(self.clock(), spinner(self._ticks))
         self.update_rows()
 
     def end(self, message: AppMessage | None, view: SessionView) -> None:
         """Let nothing look as if it continued, and show a message below."""
         self.dialogue.end(view)
-        self.block_source.view = None
+        self._working = None
         self.report(message)
 
     def report(self, message: AppMessage | None) -> None:
@@ -201,20 +272,16 @@ class ConversationPane(VirtualList[Block]):
         move_search = self.search.prepare_move(longer)
         super().adopt(longer)
         self.dialogue = longer.dialogue
-        self.dialogue.page.move_to(self, self.block_source)
+        self.dialogue.page.view = self
         move_search()
         self._run_timer()
         self.update_rows()
         if not self.files_follow:
             self.describe_results()
 
-    def use_clock(self, clock: Callable[[], float]) -> None:
-        """Take the time of day from another clock, such as that of a replay."""
-        self._clock = self.block_source.now = clock
-
     def show_reading(self, share: float) -> None:
         """Show how much of a past session was read, from 0 to 1: meanwhile only its end is here."""
-        self.block_source.reading = share < 1.0
+        self._is_reading = share < 1.0
         self.search.title = _TITLE if share >= 1.0 else f"{_TITLE} · reading {share:.0%}"
         self.search.nothing = "not found" if share >= 1.0 else "not found yet"
         self.search.show()
@@ -225,11 +292,11 @@ class ConversationPane(VirtualList[Block]):
     @property
     def folder(self) -> Path | None:
         """The session's folder; None before it is known."""
-        return self.block_source.files.folder
+        return self.files.folder
 
     @folder.setter
     def folder(self, folder: Path) -> None:
-        self.block_source.files.folder = folder
+        self.files.folder = folder
 
     # -- finished work ----------------------------------------------------------------------------
 
@@ -252,7 +319,7 @@ class ConversationPane(VirtualList[Block]):
         entry = self.cursor
         result = entry.result if isinstance(entry, Card) else self.dialogue.results.newest()
         if result is None:
-            self.notify("This session has no result to compare yet.", markup=False)
+            self.notify("This session has no result to compare yet.")
         else:
             self.post_message(CompareFile(result.path))
 
@@ -266,7 +333,7 @@ class ConversationPane(VirtualList[Block]):
                     return
                 case _:
                     pass
-        self.notify("Move to the query to fork before.", markup=False)
+        self.notify("Move to the query to fork before.")
 
     # -- folds ------------------------------------------------------------------------------------
 
@@ -286,7 +353,7 @@ class ConversationPane(VirtualList[Block]):
         """Stop the sub-agent under the cursor, or the only one that runs."""
         fold = self.dialogue.folds.stoppable(self.cursor)
         if fold is None:
-            self.notify("Move to the sub-agent to stop.", markup=False)
+            self.notify("Move to the sub-agent to stop.")
         else:
             self.post_message(StopSubagent(str(fold.key)))
 
@@ -349,7 +416,7 @@ class ConversationPane(VirtualList[Block]):
                     if link is not None:
                         self.post_message(link)
                         return
-        self.notify("This message has no link.", markup=False)
+        self.notify("This message has no link.")
 
     # -- queries to try ---------------------------------------------------------------------------
 

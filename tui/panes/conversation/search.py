@@ -10,16 +10,15 @@ import asyncio
 import re
 import time
 from bisect import bisect_right
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from rich.segment import Segment
-from rich.style import Style
 from textual.content import Content
 from textual.strip import Strip
 
 from ua_tui.tui.panes.conversation.blocks import Block, Fold, Heading, Prose
 from ua_tui.tui.panes.conversation.copy import text_of_block
+from ua_tui.tui.render.strips import highlight
 from ua_tui.tui.virtual_list.source import Rendered
 from ua_tui.tui.virtual_list.typed_query import TypedQuery
 from ua_tui.tui.virtual_list.virtual_list import Bookmark, VirtualList
@@ -418,26 +417,5 @@ class Search:
             for span in match
             if span.line == line
         ]
-        if not spans:
-            return strip
-        return _mark_spans(strip, spans, self._view.palette)
-
-
-def _mark_spans(strip: Strip, spans: Sequence[tuple[int, int, bool]], palette: Mapping[str, Style]) -> Strip:
-    """Apply the style of matches to parts of a line that follow each other, cut once."""
-    bounds = [
-        (strip.index_to_cell_position(start), strip.index_to_cell_position(end), is_current)
-        for start, end, is_current in spans
-    ]
-    cuts = sorted({cell for start, end, _ in bounds for cell in (start, end)} - {0, strip.cell_length})
-    styles = {
-        start: palette["lines--found-current" if is_current else "lines--found"]
-        for start, _, is_current in bounds
-    }
-    ends = {end for _, end, _ in bounds}
-    style = None
-    parts: list[Strip] = []
-    for at, part in zip([0, *cuts], strip.divide([*cuts, strip.cell_length]), strict=True):
-        style = styles.get(at, None if at in ends else style)
-        parts.append(part if style is None else Strip(Segment.apply_style(part, post_style=style)))
-    return Strip.join(parts)
+        palette = self._view.palette
+        return highlight(strip, spans, palette["lines--found"], palette["lines--found-current"])

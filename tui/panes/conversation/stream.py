@@ -118,17 +118,17 @@ class MessageStream:
             return
         new = pieces_of(source, self._group, self._numbers)
         new[0].gap, new[0].opener, new[0].first = old.gap, old.opener, old.first
-        index = self._page.index_of(old.key)
+        index = self._page.view.index_of(old.key)
         assert index is not None
-        self._page.splice(index, last - first, new)
+        self._page.view.splice(index, last - first, new)
         pieces[first:last] = new
 
     def remove(self) -> None:
         """Remove the message: it broke off, and another one is the answer."""
         if self._pieces:
-            start = self._page.index_of(self._pieces[0].key)
+            start = self._page.view.index_of(self._pieces[0].key)
             assert start is not None
-            self._page.splice(start, len(self._pieces), [])
+            self._page.view.splice(start, len(self._pieces), [])
             self._pieces = []
 
     def mark_incomplete(self) -> None:

@@ -44,7 +44,6 @@ from ua_tui.tui.render.layout import (
     width_of,
     wrap,
 )
-from ua_tui.tui.virtual_list.source import RowSource
 from ua_tui.tui.virtual_list.virtual_list import VirtualList
 
 NAME_CELLS = 18
@@ -311,51 +310,6 @@ def _figures(runs: ObserverRuns, styles: TableStyles) -> dict[str, tuple[str, St
     }
 
 
-class RunRows(RowSource[Run]):
-    """Draws the runs in words; if it is wanted, with all that is known, and above them a table of the observers.
-
-    Attributes:
-        names: the cells of the longest name of an observer: all rows share that column.
-        metrics: what each observer did, by name.
-        with_table: whether the table is shown.
-    """
-
-    single_lines = True
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.names = 0
-        self.metrics: Mapping[str, ObserverRuns] = {}
-        self.with_table = False
-        self._theme = ObserversTheme()
-        self._muted = PLAIN
-
-    def restyle(self, palette: Mapping[str, Style]) -> None:
-        """Read the styles of the feed from a new palette."""
-        self._theme = read_theme(ObserversTheme, "observers-", palette.__getitem__)
-        self._muted = palette["lines--muted"]
-
-    def render(self, entry: Run, width: int) -> Sequence[Line]:
-        """Render a row."""
-        if not self.with_table:
-            return render_words(entry, width, self._theme)
-        return render_run(entry, width, self._theme, self.names)
-
-    def render_head(self, width: int, height: int) -> Sequence[Line]:
-        """Render the table where it is wanted."""
-        if not self.with_table:
-            return []
-        theme = self._theme
-        styles = TableStyles(self._muted, theme.what, theme.number, theme.quiet, theme.bad)
-        return render_table(self.metrics, width, height, styles)
-
-    def render_below(self, width: int, *, focused: bool) -> Sequence[Line]:
-        """Say what will be here."""
-        if self.rows.items:
-            return []
-        return [[], *wrap([("What is saved from each tool result appears here.", self._muted)], width)]
-
-
 class ObserversPane(VirtualList[Run]):
     """Shows a row per observer run that saved something, failures with their cause, and what the rules demanded.
 
@@ -363,6 +317,7 @@ class ObserversPane(VirtualList[Run]):
     """
 
     BINDINGS = bindings("ObserversPane")
+    single_lines = True
     key_hints: ClassVar[tuple[tuple[str, str], ...]] = (
         ("move.open", "file"),
         ("call.origin", "tool call"),
@@ -378,12 +333,41 @@ class ObserversPane(VirtualList[Run]):
         path: str
 
     def __init__(self, *, id: str | None = None) -> None:
-        self.run_source = RunRows()
-        super().__init__(self.run_source, id=id)
+        super().__init__(id=id)
+        self._names = 0
+        self._metrics: Mapping[str, ObserverRuns] = {}
+        self._with_table = False
+        self._theme = ObserversTheme()
+        self._muted = PLAIN
         self._known = _Known()
         self._files = 0
         self._is_changed = False
         self.show_counts()
+
+    def restyle(self, palette: Mapping[str, Style]) -> None:
+        """Read the styles of the feed from a new palette."""
+        self._theme = read_theme(ObserversTheme, "observers-", palette.__getitem__)
+        self._muted = palette["lines--muted"]
+
+    def render_entry(self, entry: Run, width: int) -> Sequence[Line]:
+        """Render a row in words; with the table, with all that is known."""
+        if not self._with_table:
+            return render_words(entry, width, self._theme)
+        return render_run(entry, width, self._theme, self._names)
+
+    def render_head(self, width: int, height: int) -> Sequence[Line]:
+        """Render the table where it is wanted."""
+        if not self._with_table:
+            return []
+        theme = self._theme
+        styles = TableStyles(self._muted, theme.what, theme.number, theme.quiet, theme.bad)
+        return render_table(self._metrics, width, height, styles)
+
+    def render_below(self, width: int) -> Sequence[Line]:
+        """Say what will be here."""
+        if self.entries:
+            return []
+        return [[], *wrap([("What is saved from each tool result appears here.", self._muted)], width)]
 
     def handle_event(self, event: Event, view: SessionView) -> None:
         """Add or change the row that an event is about."""
@@ -412,7 +396,7 @@ class ObserversPane(VirtualList[Run]):
         """Paint once what a batch of events has changed."""
         if self._is_changed:
             self._is_changed = False
-            self.run_source.metrics, self._files = view.observers, view.artifact_count
+            self._metrics, self._files = view.observers, view.artifact_count
             self.show_counts()
             self.update_rows()
 
@@ -465,20 +449,20 @@ class ObserversPane(VirtualList[Run]):
         self._change(run)
 
     def _add(self, run: Run) -> None:
-        if width_of(run.observer) > self.run_source.names:
-            self.run_source.names = width_of(run.observer)
+        if width_of(run.observer) > self._names:
+            self._names = width_of(run.observer)
             for row in self.entries:
                 self._change(row)
         self._known.rows.append(run)
         self._show(run)
 
     def _show(self, run: Run) -> None:
-        if self.index_of(run.key) is None and (self.run_source.with_table or not run.is_internal):
+        if self.index_of(run.key) is None and (self._with_table or not run.is_internal):
             self.append(run)
 
     def _show_rows(self) -> None:
         """Show the rows that are wanted now."""
-        shown = [run for run in self._known.rows if self.run_source.with_table or not run.is_internal]
+        shown = [run for run in self._known.rows if self._with_table or not run.is_internal]
         for run in shown:
             run.revision += 1
         self.splice(0, len(self.entries), shown)
@@ -487,7 +471,7 @@ class ObserversPane(VirtualList[Run]):
     def twin(self) -> ObserversPane:
         """Make an empty feed that is on no screen."""
         twin = ObserversPane()
-        twin.run_source.with_table = self.run_source.with_table
+        twin._with_table = self._with_table
         return twin
 
     def adopt(self, longer: Self) -> None:
@@ -497,7 +481,7 @@ class ObserversPane(VirtualList[Run]):
                 theirs.open = True
         super().adopt(longer)
         self._known, self._files = longer._known, longer._files
-        self.run_source.names, self.run_source.metrics = longer.run_source.names, longer.run_source.metrics
+        self._names, self._metrics = longer._names, longer._metrics
         self.show_counts()
         self._show_rows()
 
@@ -521,7 +505,7 @@ class ObserversPane(VirtualList[Run]):
             return
         parts: list[str | Content | tuple[str, str]] = ["Observers"]
         if self.entries:
-            failures = sum(each.failed for each in self.run_source.metrics.values())
+            failures = sum(each.failed for each in self._metrics.values())
             parts.append(f" · {quantity(self._files, 'file')}")
             if failures:
                 parts += [" · ", (f"{failures} failed", "bold $text-error")]
@@ -529,7 +513,7 @@ class ObserversPane(VirtualList[Run]):
 
     def action_toggle_table(self) -> None:
         """Show the table and every run, or hide them."""
-        self.run_source.with_table = not self.run_source.with_table
+        self._with_table = not self._with_table
         self._show_rows()
 
     def open_entry(self, entry: Run) -> None:

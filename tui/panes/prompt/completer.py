@@ -149,7 +149,6 @@ class Completer:
             self._area.notify(
                 "The name of this file has characters that cannot be typed: rename it first.",
                 severity="warning",
-                markup=False,
             )
             return
         row, column = self._area.cursor_location

@@ -236,14 +236,14 @@ class Prompt(TextArea):
                     self._send_later = steer
                     return
                 self._refused = self.value
-                self.notify(problem, severity="warning", markup=False)
+                self.notify(problem, severity="warning")
                 return
         self._show_files()
         if self._files is not None and self._files.is_reading:
             self._send_later = steer
             return
         if problem := self._file_problem():
-            self.notify(problem, severity="warning", markup=False)
+            self.notify(problem, severity="warning")
             return
         if names_any and text == self._preparing:
             return
@@ -261,7 +261,7 @@ class Prompt(TextArea):
         try:
             await self.prepare(text)
         except UniversalAgentError as error:
-            self.notify(f"{error}.", severity="warning", markup=False)
+            self.notify(f"{error}.", severity="warning")
         else:
             if self.value.strip() == text:
                 self._send(text, steer=steer)
@@ -303,7 +303,7 @@ class Prompt(TextArea):
         try:
             text = await edit_draft(self.value, partial(edit, self.app))
         except UniversalAgentError as error:
-            self.notify(str(error), severity="warning", markup=False)
+            self.notify(str(error), severity="warning")
             return
         if text is not None:
             self._pastes.clear()
@@ -423,7 +423,7 @@ class Prompt(TextArea):
                 assert self.attach_file is not None
                 mentions.append(await self.attach_file(file))
         except WorkspaceError as error:
-            self.notify(f"{error}.", severity="warning", markup=False)
+            self.notify(f"{error}.", severity="warning")
             mentions = []
         finally:
             self._dropping -= 1

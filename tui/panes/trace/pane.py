@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Self
 
+from rich.segment import Segment
+from rich.style import Style
 from textual import events
 from textual.content import Content
 from textual.message import Message
@@ -17,13 +19,14 @@ from ua_tui.core.events.units import quantity
 from ua_tui.core.view.records import Call
 from ua_tui.core.view.session import SessionView
 from ua_tui.tui.keys.bindings import bindings
+from ua_tui.tui.panes.columns import TableStyles
 from ua_tui.tui.panes.requests import StopSubagent
 from ua_tui.tui.panes.trace.calls import CallNode
-from ua_tui.tui.panes.trace.rows import TraceRows, TraceTheme
+from ua_tui.tui.panes.trace.rows import TraceTheme, render_node, render_totals
 from ua_tui.tui.panes.trace.tree import CallTree
 from ua_tui.tui.panes.trace.tree_rows import TreeRows
-from ua_tui.tui.panes.trace.waterfall import scale_of
-from ua_tui.tui.render.layout import component_classes
+from ua_tui.tui.panes.trace.waterfall import WATERFALL_FROM_WIDTH, columns_of, scale_of
+from ua_tui.tui.render.layout import PLAIN, Line, component_classes, read_theme, spread, wrap
 from ua_tui.tui.virtual_list.virtual_list import VirtualList
 
 TICK = 1.0
@@ -44,6 +47,7 @@ class TracePane(VirtualList[CallNode]):
 
     COMPONENT_CLASSES: ClassVar[set[str]] = set(component_classes(TraceTheme, "trace-").values())
     BINDINGS = bindings("TracePane")
+    single_lines = True
     key_hints: ClassVar[tuple[tuple[str, str], ...]] = (
         ("move.open", "details"),
         ("find.search", "filter"),
@@ -60,12 +64,14 @@ class TracePane(VirtualList[CallNode]):
 
     def __init__(self, *, id: str | None = None, clock: Callable[[], float] = time.time) -> None:
         """Make an empty trace; `clock` gives the time of day in seconds."""
-        self.trace_source = TraceRows()
-        super().__init__(self.trace_source, id=id)
+        super().__init__(id=id)
+        self.ticks = 0
+        self.waterfall: bool | None = None
+        self._with_totals = False
+        self._theme = TraceTheme()
+        self._muted = PLAIN
         self.tree_rows = TreeRows(self, self.show_counts)
         self.calls = CallTree(self.tree_rows, clock)
-        self.trace_source.roots = self.tree_rows.roots
-        self.trace_source.now = self.calls.now
         self._timer: Timer | None = None
         self._scales: list[float] = []
         self._counts = 0, 0
@@ -112,7 +118,7 @@ class TracePane(VirtualList[CallNode]):
                 self._timer.pause()
 
     def _advance(self) -> None:
-        self.trace_source.tick += 1
+        self.ticks += 1
         now = self.calls.now()
         running = [node for node in self.calls.live.values() if node.kind == "query"]
         scales = [scale_of(query, now) for query in running]
@@ -135,23 +141,62 @@ class TracePane(VirtualList[CallNode]):
     def gather_for(self, shown: Self) -> None:
         """Gather rows off screen for the trace that is `shown`, filtered as it is."""
         super().gather_for(shown)
-        if self.tree_rows.filter.query.text != shown.tree_rows.filter.query.text:
-            self.tree_rows.filter.show_only(shown.tree_rows.filter.query.text)
+        if self.tree_rows.query.text != shown.tree_rows.query.text:
+            self.tree_rows.show_only(shown.tree_rows.query.text)
 
     def adopt(self, longer: Self) -> None:
         """Show a longer trace, which is given up for that; what is folded stays so."""
         longer.gather_for(self)
-        mine, theirs = self.tree_rows.filter, longer.tree_rows.filter
+        mine, theirs = self.tree_rows, longer.tree_rows
         for node, other in self.calls.counterparts(longer.calls):
             if not mine.unfold_in(theirs, node, other) and other.open != node.open:
-                longer.tree_rows.set_open(other, open_=node.open)
+                theirs.set_open(other, open_=node.open)
         super().adopt(longer)
         mine.adopt(theirs)
         self.calls.adopt(longer.calls)
-        self.trace_source.roots = self.tree_rows.roots
         self.show_counts()
         self.update_rows()
         self._run_timer()
+
+    # -- drawing ----------------------------------------------------------------------------------
+
+    def restyle(self, palette: Mapping[str, Style]) -> None:
+        """Read the styles of the trace from a new palette."""
+        self._theme = read_theme(TraceTheme, "trace-", palette.__getitem__)
+        self._muted = palette["lines--muted"]
+
+    def render_entry(self, entry: CallNode, width: int) -> Sequence[Line]:
+        """Render a row."""
+        waterfall = self._has_waterfall(width)
+        return render_node(
+            entry, width, self._theme, now=self.calls.now(), tick=self.ticks, waterfall=waterfall
+        )
+
+    def _has_waterfall(self, width: int) -> bool:
+        return width >= WATERFALL_FROM_WIDTH if self.waterfall is None else self.waterfall
+
+    def render_head(self, width: int, height: int) -> Sequence[Line]:
+        """Render the table of totals where it is wanted, and name the columns of a waterfall."""
+        if not self.entries:
+            return []
+        theme = self._theme
+        lines: list[Line] = []
+        if self._with_totals:
+            styles = TableStyles(self._muted, theme.name, theme.number, theme.number, theme.bad)
+            lines = render_totals(self.tree_rows.roots, width, height - 1, styles)
+        columns = columns_of(width, waterfall=self._has_waterfall(width))
+        if columns.bar:
+            lines.append(spread([], [Segment(columns.head, self._muted)], width))
+        return lines
+
+    def counts_as_new(self, entry: CallNode) -> bool:
+        """Count calls, but neither their queries nor the messages between them."""
+        return isinstance(entry.record, Call)
+
+    def render_below(self, width: int) -> Sequence[Line]:
+        """Say why there is no row."""
+        text = _NO_MATCH if self.tree_rows.active else _EMPTY
+        return [] if self.entries else [[], *wrap([(text, self._muted)], width)]
 
     # -- what is shown ----------------------------------------------------------------------------
 
@@ -159,8 +204,7 @@ class TracePane(VirtualList[CallNode]):
         """Show on the border how many calls there are, how many failed, and what the filter shows of them."""
         if self.off_screen:
             return
-        count, failures, matched = self.calls.count, len(self.calls.failures), self.matched
-        self.trace_source.empty_text = _NO_MATCH if self.tree_rows.filter.active else _EMPTY
+        count, failures, matched = self.calls.count, len(self.calls.failures), self.tree_rows.matched
         calls: list[str | Content | tuple[str, str]] = ["Trace"]
         failed: list[str | tuple[str, str]] = []
         if count:
@@ -168,7 +212,8 @@ class TracePane(VirtualList[CallNode]):
             calls.append(f" · {part}{quantity(count, 'call')}")
             text = f"{failures} failed"
             failed = [" · ", (text, "bold $text-error") if failures else text]
-        typed = self.tree_rows.filter.title
+        query = self.tree_rows.query
+        typed = [(f"  f {query.shown}", "$accent")] if self.tree_rows.active else []
         title = Content.assemble(*calls, *failed, *typed)
         # What is typed must be seen while it is typed: a narrow border has no room for both.
         if typed and title.cell_length > self.outer_size.width - BORDER_CELLS:
@@ -208,20 +253,19 @@ class TracePane(VirtualList[CallNode]):
         """Go to the next or the previous failed call, around the ends."""
         here = self.cursor
         path = here.path if here is not None else ()
-        found = self.calls.failure_from(path, direction, only_matched=self.matched is not None)
+        found = self.calls.failure_from(path, direction, only_matched=self.tree_rows.is_filtered)
         if found is not None:
             self.tree_rows.reveal(found)
 
     def action_toggle_waterfall(self) -> None:
         """Show or hide the waterfall; a wide pane shows it from the beginning."""
-        source = self.trace_source
-        source.waterfall = not source.has_waterfall(self.entry_width)
+        self.waterfall = not self._has_waterfall(self.entry_width)
         self.touch_all()
         self.update_rows()
 
     def action_toggle_totals(self) -> None:
         """Show or hide the table of totals."""
-        self.trace_source.with_totals = not self.trace_source.with_totals
+        self._with_totals = not self._with_totals
         self.update_rows()
 
     def action_stop_subagent(self) -> None:
@@ -229,42 +273,37 @@ class TracePane(VirtualList[CallNode]):
         lineage = self.cursor.lineage if self.cursor is not None else ()
         agent = next((node for node in lineage if node.kind == "agent" and node.running), None)
         if agent is None:
-            self.notify("No sub-agent is running here.", markup=False)
+            self.notify("No sub-agent is running here.")
         else:
             self.post_message(StopSubagent(agent.key))
 
     # -- the filter -------------------------------------------------------------------------------
 
-    @property
-    def matched(self) -> int | None:
-        """How many rows match the filter; None without one."""
-        return self.tree_rows.filter.matched
-
     def action_filter(self) -> None:
         """Begin to type a filter."""
-        self.tree_rows.filter.begin()
+        self.tree_rows.begin()
 
     def action_match(self, step: int) -> None:
         """Go to the next match, or to the previous one, around the ends."""
-        self.tree_rows.filter.go_to_match(step)
+        self.tree_rows.go_to_match(step)
 
     @property
     def escape_clears(self) -> str:
         """What Esc does while there is a filter."""
-        return "clear filter" if self.tree_rows.filter.active else ""
+        return "clear filter" if self.tree_rows.active else ""
 
     def check_consume_key(self, key: str, character: str | None) -> bool:
         """Whether a key is text of the filter."""
-        return self.tree_rows.filter.query.typing and character is not None and character.isprintable()
+        return self.tree_rows.query.typing and character is not None and character.isprintable()
 
     def on_key(self, event: events.Key) -> None:
         """Type the filter; Esc clears it before it means anything else."""
-        self.tree_rows.filter.query.handle_key(event, active=self.tree_rows.filter.active)
+        self.tree_rows.query.handle_key(event, active=self.tree_rows.active)
 
     def on_paste(self, event: events.Paste) -> None:
         """Add what is pasted to the filter that is typed."""
-        self.tree_rows.filter.query.handle_paste(event)
+        self.tree_rows.query.handle_paste(event)
 
     def on_blur(self) -> None:
         """Keep the filter as it is typed when the person goes elsewhere."""
-        self.tree_rows.filter.end_typing()
+        self.tree_rows.end_typing()

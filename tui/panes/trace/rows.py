@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import dropwhile
 
@@ -13,10 +13,9 @@ from ua_tui.core.events.units import count, duration, live_duration, money, size
 from ua_tui.core.view.records import Call, Message, Query
 from ua_tui.tui.panes.columns import TableStyles, render_columns
 from ua_tui.tui.panes.trace.calls import SEPARATOR, CallNode
-from ua_tui.tui.panes.trace.waterfall import WATERFALL_FROM_WIDTH, Columns, bar_of, columns_of
+from ua_tui.tui.panes.trace.waterfall import Columns, bar_of, columns_of
 from ua_tui.tui.render.format import Mark, middle_cut, spinner, tail_cut
-from ua_tui.tui.render.layout import PLAIN, Line, cut_line, line_width, read_theme, spread, width_of, wrap
-from ua_tui.tui.virtual_list.source import RowSource
+from ua_tui.tui.render.layout import PLAIN, Line, cut_line, line_width, spread, width_of, wrap
 
 SLOW, VERY_SLOW = 10.0, 60.0
 QUIET = 5.0
@@ -68,6 +67,8 @@ def render_node(
 
     Why a call failed or is held has a line of its own if it does not fit beside the name.
     """
+    if isinstance(node.record, Message):
+        return render_message(node, width, theme)
     glyph = spinner(tick) if node.mark is Mark.RUNNING else node.mark.glyph
     # Rows without a fold keep the room empty: marks of one depth share a column, to the right of their caller's.
     arrow = f"{UNFOLDED if node.open else FOLDED} " if node.children or node.kind != "call" else "  "
@@ -230,76 +231,6 @@ def render_message(node: CallNode, width: int, theme: TraceTheme) -> list[Line]:
     lines = wrap([(node.text.strip(), theme.argument)], room)
     blank = Segment(" " * (width - room))
     return [[*(lead if at == 0 else [blank]), *line] for at, line in enumerate(lines)]
-
-
-class TraceRows(RowSource[CallNode]):
-    """The rows of the trace that no fold and no filter hides.
-
-    Attributes:
-        now: the time by the clock of live rows.
-        tick: counts the seconds for the spinner.
-        waterfall: whether rows have a waterfall; None leaves that to the width.
-        roots: the queries.
-        with_totals: whether a table of what each tool and sub-agent did is shown above the rows.
-        empty_text: why there is no row.
-    """
-
-    single_lines = True
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.now: Callable[[], float] = lambda: 0.0
-        self.tick = 0
-        self.waterfall: bool | None = None
-        self.roots: Sequence[CallNode] = ()
-        self.with_totals = False
-        self.empty_text = ""
-        self._theme = TraceTheme()
-        self._muted = PLAIN
-
-    def restyle(self, palette: Mapping[str, Style]) -> None:
-        """Read the styles of the trace from a new palette."""
-        self._theme = read_theme(TraceTheme, "trace-", palette.__getitem__)
-        self._muted = palette["lines--muted"]
-
-    def render(self, entry: CallNode, width: int) -> Sequence[Line]:
-        """Render a row."""
-        if isinstance(entry.record, Message):
-            return render_message(entry, width, self._theme)
-        return render_node(
-            entry,
-            width,
-            self._theme,
-            now=self.now(),
-            tick=self.tick,
-            waterfall=self.has_waterfall(width),
-        )
-
-    def has_waterfall(self, width: int) -> bool:
-        """Whether rows of this width have a waterfall."""
-        return width >= WATERFALL_FROM_WIDTH if self.waterfall is None else self.waterfall
-
-    def render_head(self, width: int, height: int) -> Sequence[Line]:
-        """Render the table of totals where it is wanted, and name the columns of a waterfall."""
-        if not self.rows.items:
-            return []
-        theme = self._theme
-        lines: list[Line] = []
-        if self.with_totals:
-            styles = TableStyles(self._muted, theme.name, theme.number, theme.number, theme.bad)
-            lines = render_totals(self.roots, width, height - 1, styles)
-        columns = columns_of(width, waterfall=self.has_waterfall(width))
-        if columns.bar:
-            lines.append(spread([], [Segment(columns.head, self._muted)], width))
-        return lines
-
-    def counts_as_new(self, entry: CallNode) -> bool:
-        """Count calls, but neither their queries nor the messages between them."""
-        return isinstance(entry.record, Call)
-
-    def render_below(self, width: int, *, focused: bool) -> Sequence[Line]:
-        """Say why there is no row."""
-        return [] if self.rows.items else [[], *wrap([(self.empty_text, self._muted)], width)]
 
 
 COLUMNS = {"calls": 7, "failed": 7, "time": 9, "results": 8, "tokens": 8, "cost": 9}

@@ -239,7 +239,6 @@ class CallTree:
         """Continue with the rows of a longer tree, which is given up for that."""
         self.by_key, self.live, self._whole = longer.by_key, longer.live, longer._whole
         self.failures, self.count = longer.failures, longer.count
-        self._rows.roots = longer._rows.roots
 
 
 def _texts(arguments: Mapping[str, Any]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -11,7 +11,6 @@ from typing import NamedTuple
 
 from textual import events
 from textual.content import Content
-from textual.message import Message
 from textual.widget import Widget
 
 from ua_tui.core.storage.folders import WORKSPACES
@@ -81,14 +80,9 @@ class Tab(NamedTuple):
 class PlaceTabs(Widget):
     """One line of titles: the active one by weight and underline, one with new files by a mark. A click chooses."""
 
-    @dataclass
-    class Chosen(Message):
-        """A title was clicked."""
-
-        name: str
-
-    def __init__(self) -> None:
+    def __init__(self, choose: Callable[[str], None]) -> None:
         super().__init__()
+        self._choose = choose
         self._tabs: Sequence[Tab] = ()
         self._active = ""
 
@@ -113,5 +107,5 @@ class PlaceTabs(Widget):
         for tab in self._tabs:
             end += self._draw(tab).cell_length + 1
             if event.x < end:
-                self.post_message(self.Chosen(tab.name))
+                self._choose(tab.name)
                 return

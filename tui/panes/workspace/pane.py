@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path, PurePath
+from typing import TYPE_CHECKING
 
 from textual.app import ComposeResult
 from textual.containers import Vertical
@@ -14,6 +17,7 @@ from textual.message import Message
 from textual.timer import Timer
 from textual.widgets import Input
 
+from ua_tui.core.errors import UniversalAgentError
 from ua_tui.core.events.types import (
     ArtifactSaved,
     Event,
@@ -22,22 +26,30 @@ from ua_tui.core.events.types import (
     SessionFinished,
     SessionStarted,
 )
-from ua_tui.core.events.units import quantity
+from ua_tui.core.events.units import quantity, size
 from ua_tui.core.storage.workspace import saved_reports_of
+from ua_tui.core.text import clean_line
 from ua_tui.core.view.session import SessionView
 from ua_tui.tui.keys.bindings import bindings
-from ua_tui.tui.panes.requests import OpenFile
-from ua_tui.tui.panes.workspace.file_actions import FileActions
+from ua_tui.tui.panes.requests import CompareFile, OpenFile, ShowCall
+from ua_tui.tui.panes.workspace.file_actions import FileAction, delete, why_kept, why_not_deleted
+from ua_tui.tui.panes.workspace.folder_tree import Row
 from ua_tui.tui.panes.workspace.locations import Place, PlaceTabs, Tab, place_of, places_of
 from ua_tui.tui.panes.workspace.provenance import Origins
 from ua_tui.tui.panes.workspace.tree import WorkspaceTree
+from ua_tui.tui.terminal.copy import copy_text
 from ua_tui.tui.viewers.reader import BINARY_SUFFIXES
 from ua_tui.tui.widgets.modal import unscrolled_size
+from ua_tui.tui.workers import start_job
+
+if TYPE_CHECKING:
+    from ua_tui.core.view.calls import FullCall
 
 _SEEN_AFTER = 0.25
+_NAME = 120
 
 
-class WorkspacePane(FileActions, Vertical):
+class WorkspacePane(Vertical):
     """Tabs for the places, the tree of one of them, and a line to filter it.
 
     Files come and go without moving the cursor, the folds or the view. A new file is marked until it was seen: until
@@ -48,6 +60,21 @@ class WorkspacePane(FileActions, Vertical):
     BINDINGS = bindings("WorkspacePane")
 
     virtual_size = unscrolled_size()
+
+    @dataclass
+    class DeletionRequested(Message):
+        """A file may be deleted if the person confirms it; `answer` is called with their decision."""
+
+        name: str
+        facts: str
+        answer: Callable[[bool | None], None]
+
+    @dataclass
+    class PastCallRequested(Message):
+        """The call that a file of another session came from is to be shown."""
+
+        call: FullCall
+        folder: Path
 
     @dataclass
     class Highlighted(Message):
@@ -73,15 +100,18 @@ class WorkspacePane(FileActions, Vertical):
             *((("file.delete", "delete"),) if may_change else ()),
         )
 
+    copies: Path | None = None
+    """Where copies for the browser are written; the user's cache folder when None."""
+
     def __init__(
         self, root: Path | None = None, saved_reports: Path | None = None, *, id: str | None = None
     ) -> None:
         super().__init__(id=id)
         self.border_title = Content("Workspace")
         self._note = ""
-        self.tree_view = WorkspaceTree()
+        self.tree_view = WorkspaceTree(self._show_counts, self._report_cursor, self._open)
         self.origins = Origins()
-        self._tabs = PlaceTabs()
+        self._tabs = PlaceTabs(self._choose_place)
         self._line = Input(placeholder="part of a name, or *.json", compact=True)
         self._places: list[Place] = []
         self._start_with = (root, saved_reports)
@@ -230,10 +260,8 @@ class WorkspacePane(FileActions, Vertical):
             here = self._places.index(self.place)
             self._go_to(self._places[(here + by) % len(self._places)])
 
-    def on_place_tabs_chosen(self, event: PlaceTabs.Chosen) -> None:
-        """Show the place whose title was clicked."""
-        event.stop()
-        self._go_to(next(place for place in self._places if place.name == event.name))
+    def _choose_place(self, name: str) -> None:
+        self._go_to(next(place for place in self._places if place.name == name))
         self.focus()
 
     # -- order and filter -------------------------------------------------------------------------
@@ -310,32 +338,176 @@ class WorkspacePane(FileActions, Vertical):
         self.focus()
         self._show_counts()
 
-    def _session_folder(self) -> str | None:
-        return self._places[0].model.base if self._places else None
-
     def _show_line(self, *, shown: bool) -> None:
         self._line.display = shown
 
+    # -- the file under the cursor ---------------------------------------------------------------
+
+    def _here(self) -> tuple[Place, Row] | None:
+        """The file or folder under the cursor."""
+        place, row = self.tree_view.place, self.tree_view.cursor
+        if place is None or row is None or row.entry is None:
+            return None
+        return place, row
+
+    def _report(self, message: str, *, warning: bool = False) -> None:
+        self.notify(message, severity="warning" if warning else "information")
+
+    def run_file_action(self, path: Path, action: FileAction) -> None:
+        """Run the action of a key on a file, if the cursor is still on it."""
+        here = self._here()
+        if here is None or here[1].path != os.fspath(path):
+            self._report(f"{clean_line(path.name, _NAME)} is no longer selected in the workspace.")
+            return
+        match action:
+            case "open_outside":
+                self.action_open_outside()
+            case "edit":
+                self.action_edit()
+            case "delete":
+                self.action_delete()
+            case "compare":
+                self.action_compare()
+
+    # -- copying ----------------------------------------------------------------------------------
+
+    def action_copy_path(self) -> None:
+        """Copy the path under the cursor."""
+        if (here := self._here()) is not None:
+            copy_text(self, here[1].path, "Path")
+
+    def action_copy_text(self) -> None:
+        """Copy the text of the file under the cursor."""
+        from ua_tui.tui.viewers.export import copy_file
+
+        if (here := self._here()) is not None:
+            copy_file(self, Path(here[1].path))
+
+    # -- the call it came from --------------------------------------------------------------------
+
+    def action_origin(self) -> None:
+        """Go to the call that made the file under the cursor."""
+        here = self._here()
+        if here is None:
+            return
+        place, row = here
+        if place.name == "others":
+            session = row.path[len(place.model.base) + 1 :].partition(os.sep)[0]
+            folder = Path(place.model.base) / session
+            if row.path == os.fspath(folder):
+                self._report("A session does not come from a call: choose a file in it.")
+            else:
+                start_job(self, partial(self._find_past, folder, Path(row.path)), "origin")
+            return
+        origin = self.origins.find(row.path, self._places[0].model.base)
+        if origin is None:
+            name = clean_line(os.path.basename(row.path), _NAME)
+            self._report(f"No tool call of this session is known to have made {name}.")
+        else:
+            self.post_message(ShowCall(origin, "The call that made this file is not in the trace."))
+
+    async def _find_past(self, folder: Path, path: Path) -> None:
+        from ua_tui.tui.panes.workspace.provenance import read_origin
+
+        try:
+            call = await asyncio.to_thread(read_origin, folder, path)
+        except UniversalAgentError as error:
+            self._report(str(error), warning=True)
+            return
+        if call is None:
+            self._report(f"The journal of that session has no call that made {clean_line(path.name, _NAME)}.")
+        else:
+            self.post_message(self.PastCallRequested(call, folder))
+
+    # -- other programs ---------------------------------------------------------------------------
+
+    def action_edit(self) -> None:
+        """Open the file under the cursor in the person's editor, if it is text."""
+        from ua_tui.tui.terminal.programs import edit_file
+        from ua_tui.tui.viewers.export import why_not_edited
+
+        here = self._here()
+        if here is None:
+            return
+        place, row = here
+        path = Path(row.path)
+        why = why_kept(place, row.path) or why_not_edited(path)
+        if why is not None:
+            self._report(why, warning=True)
+        else:
+            edit_file(self, path, partial(self._on_edited, row.path))
+
+    def _on_edited(self, path: str) -> None:
+        self.tree_view.mark_seen(path)
+        self.tree_view.rescan()
+        self.tree_view.report_cursor_again()
+
+    def action_open_outside(self) -> None:
+        """Open the file under the cursor externally: HTML without scripts in the browser, others with the desktop."""
+        if (here := self._here()) is not None:
+            start_job(self, partial(self._open_outside, Path(here[1].path)), "outside")
+
+    async def _open_outside(self, path: Path) -> None:
+        from ua_tui.tui.viewers.export import open_outside
+
+        if await open_outside(self, path, self.copies):
+            self.tree_view.mark_seen(os.fspath(path))
+
+    # -- comparing --------------------------------------------------------------------------------
+
+    def action_compare(self) -> None:
+        """Compare the file under the cursor with another version of it."""
+        here = self._here()
+        if here is None:
+            return
+        _, row = here
+        if row.entry is not None and row.entry.is_folder:
+            self._report("A folder cannot be compared: choose a file in it.")
+        else:
+            self.post_message(CompareFile(row.path))
+
+    # -- deleting ---------------------------------------------------------------------------------
+
+    def action_delete(self) -> None:
+        """Delete the file, or the empty folder, under the cursor, after asking."""
+        if (here := self._here()) is not None:
+            start_job(self, partial(self._ask_to_delete, *here), "delete", replacing=False)
+
+    async def _ask_to_delete(self, place: Place, row: Row) -> None:
+        assert row.entry is not None
+        why = await asyncio.to_thread(why_not_deleted, place, row.path, is_folder=row.entry.is_folder)
+        if why is not None:
+            self._report(why, warning=True)
+            return
+        shown = clean_line(row.path[len(place.model.base) + 1 :], 400)
+        facts = "An empty folder." if row.entry.is_folder else f"A file of {size(row.entry.size)}."
+
+        def answer(confirmed: bool | None) -> None:
+            if confirmed:
+                start_job(self, partial(self._delete, place, row), "delete", replacing=False)
+
+        self.post_message(self.DeletionRequested(shown, facts, answer))
+
+    async def _delete(self, place: Place, row: Row) -> None:
+        assert row.entry is not None
+        name = clean_line(row.entry.name, _NAME)
+        try:
+            was_there = await asyncio.to_thread(delete, place, row.path, is_folder=row.entry.is_folder)
+        except UniversalAgentError as error:
+            self._report(str(error), warning=True)
+        else:
+            self._report(f"{name} is deleted." if was_there else f"{name} was already deleted.")
+        self.tree_view.request_scan({os.path.dirname(row.path)})
+
     # -- titles and messages ----------------------------------------------------------------------
 
-    def on_workspace_tree_counts_changed(self, event: WorkspaceTree.CountsChanged) -> None:
-        """Show what is new."""
-        event.stop()
-        self._show_counts()
+    def _report_cursor(self, row: Row | None) -> None:
+        if row is None or row.entry is not None:
+            self.post_message(self.Highlighted(Path(row.path) if row is not None else None))
 
-    def on_workspace_tree_cursor_moved(self, event: WorkspaceTree.CursorMoved) -> None:
-        """Report where the cursor is."""
-        event.stop()
-        if event.row is None:
-            self.post_message(self.Highlighted(None))
-        elif event.row.entry is not None:
-            self.post_message(self.Highlighted(Path(event.row.path)))
-
-    def on_workspace_tree_chosen(self, event: WorkspaceTree.Chosen) -> None:
-        """Open a file."""
-        event.stop()
-        self.tree_view.mark_seen(event.row.path)
-        self.post_message(OpenFile(event.row.path))
+    def _open(self, path: str) -> None:
+        self.tree_view.mark_seen(path)
+        self.post_message(OpenFile(path))
 
     def show_note(self, note: str) -> None:
         """Show a note at the beginning of the lower border."""

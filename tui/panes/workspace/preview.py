@@ -92,7 +92,7 @@ class PreviewPane(DocumentView):
         """Switch between the rendered form and the source."""
         document = self.document
         if document is not None and not document.is_text:
-            self.notify("This file is not text, so it has no raw form.", markup=False)
+            self.notify("This file is not text, so it has no raw form.")
         elif document is not None and document.rendered is not None:
             self._raw = not self._raw
             self.show(document.raw if self._raw else self._with_summary(document.rendered), place=self.place)

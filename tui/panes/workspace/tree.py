@@ -5,24 +5,29 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+import time
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from datetime import UTC, datetime
 from functools import partial
 from typing import ClassVar
 
+from rich.cells import cell_len
 from rich.segment import Segment
+from rich.style import Style
 from textual import events
-from textual.message import Message
 from textual.strip import Strip
 from textual.timer import Timer
 
+from ua_tui.core.events.units import size
 from ua_tui.core.storage.workspace import RECORDS
+from ua_tui.core.text import clean_line
 from ua_tui.tui.keys.bindings import bindings
 from ua_tui.tui.panes.workspace.folder_tree import FOLDER_CAP, Folder, FolderTree, Row, is_ignored
-from ua_tui.tui.panes.workspace.locations import Place
-from ua_tui.tui.panes.workspace.rows import FileRows
-from ua_tui.tui.panes.workspace.scan import FileEntry, list_folders
+from ua_tui.tui.panes.workspace.locations import NEW, Place
+from ua_tui.tui.panes.workspace.scan import FileEntry, Order, list_folders
 from ua_tui.tui.panes.workspace.watch import FolderWatch, Hints, Unseen
+from ua_tui.tui.render.format import artifact_name, middle_cut, name_cut, tail_cut
+from ua_tui.tui.render.layout import PLAIN, Line, wrap
 from ua_tui.tui.virtual_list.source import Rendered
 from ua_tui.tui.virtual_list.virtual_list import VirtualList
 from ua_tui.tui.workers import start_job
@@ -34,6 +39,13 @@ _CLOCK_ERROR_NS = 1_000_000_000
 _OPENED_BY_ITSELF = frozenset({"work_products", "search_results"})
 
 
+_OPEN, _CLOSED = "▾ ", "▸ "
+_INDENT = 2
+_NARROW = 14
+_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+_NAME_CHARACTERS = 400
+
+
 class WorkspaceTree(VirtualList[Row]):
     """Shows one `Place` at a time, and has its folders scanned in a thread.
 
@@ -42,6 +54,7 @@ class WorkspaceTree(VirtualList[Row]):
 
     ALLOW_SELECT = False
     FOLLOWS_END = False
+    single_lines = True
     COMPONENT_CLASSES: ClassVar[set[str]] = {
         "tree--hover",
         "workspace--dim",
@@ -50,28 +63,20 @@ class WorkspaceTree(VirtualList[Row]):
     }
     BINDINGS = bindings("WorkspaceTree")
 
-    class CountsChanged(Message):
-        """The counts in the pane's titles changed."""
-
-    @dataclass
-    class CursorMoved(Message):
-        """The cursor came to a row, or its place was requested again; None when there is no row any more."""
-
-        row: Row | None
-
-    @dataclass
-    class Chosen(Message):
-        """A person opened the file on a row."""
-
-        row: Row
-
-    def __init__(self, *, id: str | None = None) -> None:
+    def __init__(
+        self,
+        show_counts: Callable[[], None],
+        report_cursor: Callable[[Row | None], None],
+        open_file: Callable[[str], None],
+    ) -> None:
+        self._show_counts, self._notify_cursor, self._open_file = show_counts, report_cursor, open_file
         self.unseen = Unseen()
         self.first_choice: str | None = None
         """The path on which the cursor is placed when the person first comes here."""
-        self._files = FileRows(self.unseen)
-        super().__init__(self._files, id=id)
-        self.highlighter = self
+        self.place: Place | None = None
+        self.model = FolderTree("")
+        super().__init__()
+        self._dim = self._accent = self._hint_style = PLAIN
         self.polling = False
         self._advised = False
         self._scanning = False
@@ -84,23 +89,13 @@ class WorkspaceTree(VirtualList[Row]):
         self._idle_sweeps = 0
         self._sweeper: Timer | None = None
 
-    @property
-    def place(self) -> Place | None:
-        """The place that is shown."""
-        return self._files.place
-
-    @property
-    def model(self) -> FolderTree:
-        """The folders of that place; an empty tree before there is one."""
-        return self._files.model
-
     # -- what others call -------------------------------------------------------------------------
 
     def go_to(self, place: Place) -> None:
         """Show a place where its reader left it, and watch it in place of the one before."""
         self.stop_watching()
         self.model.top = self.bookmark.top[0]
-        self._files.place, self._files.model = place, place.model
+        self.place, self.model = place, place.model
         self.polling = False
         self._reported = None
         # A tree that was not shown missed changes.
@@ -110,7 +105,7 @@ class WorkspaceTree(VirtualList[Row]):
         self._show_rows(model.top)
         if self._live:
             self._start_watching()
-        self._post_counts()
+        self._show_counts()
 
     def set_agent_running(self, running: bool) -> None:
         """Note whether the agent works: meanwhile the folders are checked every few seconds."""
@@ -188,6 +183,78 @@ class WorkspaceTree(VirtualList[Row]):
         """All cells: sizes are at the right edge, and the scroll bar has a column of its own."""
         return max(1, self.scrollable_content_region.width)
 
+    # -- drawing ----------------------------------------------------------------------------------
+
+    def restyle(self, palette: Mapping[str, Style]) -> None:
+        """Read the styles."""
+        self._dim, self._accent = palette["workspace--dim"], palette["workspace--new"]
+        self._hint_style = palette["workspace--hint"]
+
+    def render_entry(self, entry: Row, width: int) -> Sequence[Line]:
+        """Draw an entry of a folder, or a note about the folder."""
+        return [self._render_note(entry, width) if entry.entry is None else self._render_file(entry, width)]
+
+    def _render_file(self, row: Row, width: int) -> Line:
+        entry, model, dim = row.entry, self.model, self._dim
+        assert entry is not None
+        indent = min(row.depth, max(0, (width - 8) // _INDENT)) * _INDENT
+        width -= indent
+        line: Line = [Segment(" " * indent)] if indent else []
+        mark = ""
+        detail, empty = _detail(entry, model.order), False
+        if entry.is_folder:
+            unfolded, held = model.is_unfolded(row), model.file_count(row.path)
+            line.append(Segment(_OPEN if unfolded else _CLOSED, dim))
+            mark = f" {NEW}" if not unfolded and self.unseen.beneath(row.path) else ""
+            empty = held == 0
+            if not detail:
+                detail = f"{held:,}" if held and not unfolded else ""
+        elif row.path in self.unseen:
+            line.append(Segment(f"{NEW} ", self._accent))
+        else:
+            line.append(Segment("  "))
+        detail = detail if width >= _NARROW else ""
+        room = max(1, width - 2 - (len(detail) + 1 if detail else 0) - len(mark))
+        name = tail_cut(entry.title, room) if entry.title else name_cut(artifact_name(_name_of(entry)), room)
+        style = dim if entry.is_link or empty else PLAIN
+        found = row.key in model.matches
+        line.append(Segment(name, style + Style(bold=True, underline=True) if found else style))
+        if mark:
+            line.append(Segment(mark, self._accent))
+        line.append(Segment(" " * max(0, width - 2 - cell_len(name) - len(mark) - len(detail))))
+        if detail:
+            line.append(Segment(detail, dim))
+        return line
+
+    def _render_note(self, row: Row, width: int) -> Line:
+        indent = 2 + row.depth * _INDENT
+        text = middle_cut(clean_line(row.note, _NAME_CHARACTERS), max(1, width - indent))
+        return [Segment(" " * indent + text, self._dim)]
+
+    def render_head(self, width: int, height: int) -> Sequence[Line]:
+        """Draw a hint while there are no files, or no matches."""
+        hint = self._hint()
+        if width <= 4 or not hint:
+            return []
+        style = self._hint_style
+        return [[Segment(" ", style), *line] for line in wrap([(hint, style)], max(1, width - 2))]
+
+    def _hint(self) -> str:
+        model, place = self.model, self.place
+        if place is None:
+            return ""
+        if model.filtered:
+            return "" if model.matches else "No matches. Esc shows everything."
+        base = model.folders[model.base]
+        if base.listing is None or base.listing.error:
+            return ""
+        waits = not any(
+            not entry.is_folder and not (folder is base and entry.name in RECORDS)
+            for folder in model.folders.values()
+            for entry in folder.by_name.values()
+        )
+        return place.hint if waits and (place.marks or not model.rows.items) else ""
+
     # -- watching ---------------------------------------------------------------------------------
 
     def on_mount(self) -> None:
@@ -226,12 +293,12 @@ class WorkspaceTree(VirtualList[Row]):
 
     def _on_polling(self, advice: str) -> None:
         self.polling = True
-        self._post_counts()
+        self._show_counts()
         if not self._advised:
             self._advised = True
             _log.warning("%s", advice)
             message = "File changes are checked once a second: run.log says why."
-            self.notify(message, markup=False, severity="warning")
+            self.notify(message, severity="warning")
 
     def _sweep_again(self) -> None:
         # Kernels lose events of folders made in quick succession: check twice more after the last one.
@@ -287,7 +354,7 @@ class WorkspaceTree(VirtualList[Row]):
                     if differs:
                         self.changed()
                     self._go_to_wanted()
-                self._post_counts()
+                self._show_counts()
         finally:
             self._scanning = False
 
@@ -336,10 +403,7 @@ class WorkspaceTree(VirtualList[Row]):
     def _redraw_marks(self) -> None:
         self.touch_all()
         self.update_rows()
-        self._post_counts()
-
-    def _post_counts(self) -> None:
-        self.post_message(self.CountsChanged())
+        self._show_counts()
 
     # -- the cursor -------------------------------------------------------------------------------
 
@@ -359,7 +423,7 @@ class WorkspaceTree(VirtualList[Row]):
         key = row.key if row is not None else None
         if key != self._reported:
             self._reported = key
-            self.post_message(self.CursorMoved(row))
+            self._notify_cursor(row)
 
     def _place_first_cursor(self) -> None:
         choice, self.first_choice = self.first_choice, None
@@ -403,7 +467,7 @@ class WorkspaceTree(VirtualList[Row]):
         elif entry.entry.is_folder:
             self.fold(entry, open_=not self.model.is_unfolded(entry))
         else:
-            self.post_message(self.Chosen(entry))
+            self._open_file(entry.path)
 
     def click_entry(self, entry: Row, column: int, line: int) -> None:
         """Fold a folder, or list more of one, with one click; a file is only selected."""
@@ -436,3 +500,24 @@ def _is_skipped(name: str) -> bool:
 def _is_there(folder: Folder, name: str, as_folder: bool) -> bool:
     entry = folder.by_name.get(name)
     return entry is not None and entry.is_folder is as_folder
+
+
+def _when(at_ns: int, now_ns: int) -> str:
+    """Write a time in nanoseconds as `14:02`, on another day as `21 Nov`, in another year as `2025`."""
+    at, now = (datetime.fromtimestamp(each / 1e9, UTC).astimezone() for each in (at_ns, now_ns))
+    if at.date() == now.date():
+        return f"{at:%H:%M}"
+    return f"{at.day} {_MONTHS[at.month - 1]}" if at.year == now.year else f"{at.year}"
+
+
+def _name_of(entry: FileEntry) -> str:
+    return clean_line(entry.name, _NAME_CHARACTERS) or "(no name)"
+
+
+def _detail(entry: FileEntry, order: Order) -> str:
+    """What is at the right edge of a row: the time if that is the order, else the size of a file."""
+    if entry.is_link:
+        return "link"
+    if order is Order.TIME and entry.changed_ns:
+        return _when(entry.changed_ns, time.time_ns())
+    return "" if entry.is_folder else size(entry.size)

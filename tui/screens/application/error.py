@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
-from textual.app import ComposeResult
 from textual.content import Content
 from textual.widgets import Static
 
@@ -29,25 +28,18 @@ class ErrorScreen(Dialog[Answer | None]):
     def __init__(
         self, message: str, causes: Sequence[str] = (), *, advice: Sequence[str] = (RESTARTS,)
     ) -> None:
-        super().__init__()
-        self._message = message
-        self._causes = causes
-        self._advice = advice
-
-    def compose(self) -> ComposeResult:
-        """Show what failed, why, and what can be done."""
-        rows = [
-            *_rows("Why", list(dict.fromkeys(self._causes))),
-            *_rows("Next", self._advice),
-        ]
-        with Box("The agent stopped", "-fails"):
-            yield Static(Content(reveal(self._message)), classes="heading")
-            yield FactRows(rows)
-            yield Foot(
+        box = Box(
+            "The agent stopped",
+            "-fails",
+            Static(Content(reveal(message)), classes="heading"),
+            FactRows([*_rows("Why", list(dict.fromkeys(causes))), *_rows("Next", advice)]),
+            Foot(
                 Choice("r", "Restart", "restart", "answer('restart')"),
                 Choice("Esc", "Close", "close", "answer('close')"),
                 Choice("q", "Quit", "quit", "answer('quit')"),
-            )
+            ),
+        )
+        super().__init__(box)
 
 
 def _rows(label: str, texts: Sequence[str]) -> list[tuple[str, str]]:

@@ -17,8 +17,7 @@ from ua_tui.tui.keys.bindings import bindings
 from ua_tui.tui.screens.files.document import DocumentScreen
 from ua_tui.tui.screens.files.link import follow_link
 from ua_tui.tui.terminal.copy import copy_text
-from ua_tui.tui.viewers.articles.page import article_body
-from ua_tui.tui.viewers.articles.session import find_article
+from ua_tui.tui.viewers.articles.page import article_body, find_article
 from ua_tui.tui.viewers.bodies.json_text import json_body
 from ua_tui.tui.viewers.bodies.page import PageBody
 from ua_tui.tui.viewers.cursor_body import OpenArticle
@@ -132,6 +131,6 @@ def open_article(
         elif page.url:
             follow_link(owner, page.url, note=_NOT_READ)
         else:
-            owner.notify("This row has neither a text nor an address.", markup=False)
+            owner.notify("This row has neither a text nor an address.")
 
     start_job(owner, partial(open_found), "article")

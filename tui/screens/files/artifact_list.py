@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from rich.cells import cell_len
 from textual import events
 from textual.content import Content
-from textual.message import Message
-from textual.widgets import OptionList
 
 from ua_tui.core.events.types import ArtifactSaved
 from ua_tui.core.events.units import size
@@ -34,19 +32,11 @@ class CallFile:
 
 
 class ArtifactList(LetterKeyList):
-    """Lists files in columns; Up on the first file leaves the list."""
+    """Lists files in columns; Up on the first file calls `leave`."""
 
-    @dataclass
-    class Chosen(Message):
-        """A file was chosen."""
-
-        path: str
-
-    class Left(Message):
-        """The cursor was moved up from the first file."""
-
-    def __init__(self, *, id: str | None = None) -> None:
+    def __init__(self, leave: Callable[[], object], *, id: str | None = None) -> None:
         super().__init__(id=id)
+        self._leave = leave
         self.files: tuple[CallFile, ...] = ()
         self.gone: frozenset[str] = frozenset()
         self._drawn_for = 0
@@ -68,17 +58,12 @@ class ArtifactList(LetterKeyList):
         if self._room != self._drawn_for:
             self._draw()
 
-    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
-        """Report the chosen file."""
-        event.stop()
-        self.post_message(self.Chosen(self.files[event.option_index].path))
-
     def action_cursor_up(self) -> None:
         """Move up; from the first file, leave the list."""
         if self.highlighted:
             super().action_cursor_up()
         else:
-            self.post_message(self.Left())
+            self._leave()
 
     def action_cursor_down(self) -> None:
         """Move down, but not past the last file."""

@@ -21,8 +21,8 @@ from ua_tui.tui.keys.bindings import bindings
 from ua_tui.tui.keys.keymap import keys_of
 from ua_tui.tui.screens.files.signing import Signing
 from ua_tui.tui.screens.session.confirm import ConfirmScreen
+from ua_tui.tui.viewers.claims.marks import risk_of, sign_of
 from ua_tui.tui.viewers.claims.panel import claim_body
-from ua_tui.tui.viewers.claims.signs import risk_of, sign_of
 from ua_tui.tui.viewers.claims.view import EvidencePanel
 from ua_tui.tui.viewers.view.chrome import KeyLine, TitleLine
 from ua_tui.tui.widgets.column_list import Column, ColumnList
@@ -227,7 +227,7 @@ class ClaimsScreen(Modal[None]):
     def _show_evidence(self) -> None:
         row = self._list.chosen
         body = claim_body(self._list.report, row.number) if row is not None else None
-        self.query_one(EvidencePanel).show_evidence(body)
+        self.query_one(EvidencePanel).show_detail(body)
 
     # -- decisions ------------------------------------------------------------------------------------
 
@@ -238,7 +238,7 @@ class ClaimsScreen(Modal[None]):
         self._decide(numbers, answer or None)  # type: ignore[arg-type]  # one of the three
         order = [row.number for row in self._list.rows]
         if answer and not self._list.go_to(self._signing.next_open(order, numbers[-1])):
-            self.notify("No claim is open.", markup=False)
+            self.notify("No claim is open.")
 
     def action_note(self) -> None:
         """Ask for a note on the chosen claims."""
@@ -323,7 +323,7 @@ class ClaimsScreen(Modal[None]):
         if (row := self._list.chosen) is not None:
             doubtful = [each.number for each in self._list.rows if each.claim.is_doubtful]
             if not self._list.go_to(self._signing.next_open(doubtful, row.number)):
-                self.notify("No doubtful claim is open.", markup=False)
+                self.notify("No doubtful claim is open.")
 
     def action_open(self) -> None:
         """Show the claim under the cursor in the report."""

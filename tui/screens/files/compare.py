@@ -23,8 +23,7 @@ from ua_tui.tui.screens.files.document import DocumentScreen
 from ua_tui.tui.screens.files.headings import ChoiceScreen
 from ua_tui.tui.viewers.bodies.text import TextBody
 from ua_tui.tui.viewers.compare.body import DifferenceBody, describe_counts, right_column
-from ua_tui.tui.viewers.compare.difference import Difference, compare_texts
-from ua_tui.tui.viewers.compare.readable import has_source, readable_text
+from ua_tui.tui.viewers.compare.difference import Difference, compare_texts, has_source, readable_text
 from ua_tui.tui.viewers.document import Body
 from ua_tui.tui.viewers.reader import FileUnviewable
 from ua_tui.tui.viewers.registry import READING
@@ -223,7 +222,7 @@ class CompareScreen(DocumentScreen[None]):
         at = self._place_of_file()
         versions = [version for number, version in enumerate(self._versions) if number != at]
         if not versions and not self._others:
-            self.notify("There is nothing to compare this file with.", markup=False)
+            self.notify("There is nothing to compare this file with.")
             return
 
         listed = [*versions, *self._others]

@@ -22,7 +22,7 @@ from ua_tui.core.storage.folders import WORKSPACES
 from ua_tui.core.text import clean_line
 from ua_tui.tui.screens.files.document import DocumentScreen
 from ua_tui.tui.screens.files.signing import Signing
-from ua_tui.tui.viewers.articles.session import article_path
+from ua_tui.tui.viewers.articles.page import article_path
 from ua_tui.tui.viewers.claims.checked import FoundCheck, check_again, find_check, has_format
 from ua_tui.tui.viewers.claims.marks import MarkedBody
 from ua_tui.tui.viewers.claims.panel import claim_body, opened_source, summary_line
@@ -141,7 +141,7 @@ class ReportEvidence:
         claims = self.check.claims if self.check is not None else ()
         self.doubtful = [number for number, claim in enumerate(claims) if claim.is_doubtful]
         self._view.claim = -1
-        self._panel.show_evidence(None)
+        self._panel.show_detail(None)
         self.show_summary()
         if had_marks or self.check is not None:
             self._show_body()
@@ -174,7 +174,7 @@ class ReportEvidence:
         if numbers := self.doubtful if doubtful else range(len(claims)):
             self.choose(self._next(numbers, step, "doubtful claim" if doubtful else "claim"), opens=False)
         else:
-            self._screen.notify("No claim is doubtful.", markup=False)
+            self._screen.notify("No claim is doubtful.")
 
     def _next(self, numbers: Sequence[int], step: int, what: str) -> int:
         view, current = self._view, self._view.claim
@@ -187,7 +187,7 @@ class ReportEvidence:
             if not ahead:
                 again = f"{'First' if step > 0 else 'Last'} {what} again."
                 is_only = list(numbers) == [current]
-                self._screen.notify(f"This is the only {what}." if is_only else again, markup=False)
+                self._screen.notify(f"This is the only {what}." if is_only else again)
         return (ahead or numbers)[0 if step > 0 else -1]
 
     def _is_visible(self, number: int) -> bool:
@@ -226,7 +226,7 @@ class ReportEvidence:
             if source := opened_source(self.check, self._claim):
                 start_job(self._screen, partial(self._show_source, origin.session, *source), "source")
             else:
-                self._screen.notify("This claim has no source that can be opened.", markup=False)
+                self._screen.notify("This claim has no source that can be opened.")
             return
         every = range(len(claims))
         wanted = (number, *(self.doubtful or every))
@@ -247,7 +247,7 @@ class ReportEvidence:
         if self.check is None or self._claim is None:
             return
         was_open, view = self.is_open, self._view
-        self._panel.show_evidence(claim_body(self.check, view.claim))
+        self._panel.show_detail(claim_body(self.check, view.claim))
         if not was_open:
             # The report gets less room: the claim may be outside of it. By then it may be another one.
             view.call_after_refresh(lambda: view.select_claim(view.claim))
@@ -256,7 +256,7 @@ class ReportEvidence:
         """Close the panel; False if it is closed."""
         if not self.is_open:
             return False
-        self._panel.show_evidence(None)
+        self._panel.show_detail(None)
         self._screen.update_chrome()
         return True
 
@@ -273,7 +273,7 @@ class ReportEvidence:
         else:
             why = _EMPTY if self.check is not None else _NONE if file.report is None else _OLD
         if not self._checking:
-            self._screen.notify(why, markup=False)
+            self._screen.notify(why)
 
     # -- checking again --------------------------------------------------------------------------------
 
@@ -303,7 +303,7 @@ class ReportEvidence:
         self._use(found)
         doubtful = len(self.doubtful)
         result = quantity(doubtful, "doubtful claim") if doubtful else "no claim is doubtful"
-        self._screen.notify(f"Checked: {result}.", markup=False)
+        self._screen.notify(f"Checked: {result}.")
 
     def stop(self) -> bool:
         """Stop a check that runs; False if none does."""
@@ -334,7 +334,7 @@ class ReportEvidence:
         if not self.is_open and not self._is_visible(current):
             self.open()
             verb = "accept" if answer == "accepted" else "reject"
-            self._screen.notify(f"Press the key again to {verb} this claim.", markup=False)
+            self._screen.notify(f"Press the key again to {verb} this claim.")
             return
         self.signing.decide([current], answer)
         what, numbers = self._alike(current)
@@ -342,7 +342,7 @@ class ReportEvidence:
         if following is not None:
             self.choose(following, opens=False)
         else:
-            self._screen.notify(f"No {what} is open: Tab lists all claims.", markup=False)
+            self._screen.notify(f"No {what} is open: Tab lists all claims.")
 
     def _on_decided(self) -> None:
         if self._screen.is_attached:

@@ -53,11 +53,11 @@ async def save_csv(app: App[Any], name: str, text: Callable[[Stop], str], *, is_
     try:
         written = await in_thread(write)
     except WorkspaceError as error:
-        app.notify(f"Not exported: {error}", markup=False, severity="error")
+        app.notify(f"Not exported: {error}", severity="error")
     else:
         path = f"{SAVED_REPORTS}/{written.path}"
         rest = "" if is_whole else ", only the rows that are loaded"
-        app.notify(f"Exported to {path} ({size(written.size)}{rest}).", markup=False, timeout=10)
+        app.notify(f"Exported to {path} ({size(written.size)}{rest}).", timeout=10)
 
 
 def export_session(app: App[Any], folder: Path, report: str = "") -> None:
@@ -80,17 +80,17 @@ def export_session(app: App[Any], folder: Path, report: str = "") -> None:
 
 
 async def _export(app: App[Any], folder: Path, report: str, form: ExportFormat) -> None:
-    app.notify(f"Exporting {clean_line(folder.name, _NAME)}…", markup=False, timeout=3)
+    app.notify(f"Exporting {clean_line(folder.name, _NAME)}…", timeout=3)
     work = partial(_write, folder, report, form, getattr(app, "settings", None), learned_secrets(app))
     try:
         path, length = await in_thread(work)
     except UniversalAgentError as error:
-        app.notify(f"Not exported: {error}", markup=False, severity="error")
+        app.notify(f"Not exported: {error}", severity="error")
     except OSError as error:
         why = error.strerror or type(error).__name__
-        app.notify(f"The export could not be written into {folder}: {why}.", markup=False, severity="error")
+        app.notify(f"The export could not be written into {folder}: {why}.", severity="error")
     else:
-        app.notify(f"Exported to {path} ({size(length)}).", markup=False, timeout=10)
+        app.notify(f"Exported to {path} ({size(length)}).", timeout=10)
 
 
 def learned_secrets(app: App[Any]) -> frozenset[str]:

@@ -79,7 +79,7 @@ class Signing:
                 self._publish()
             except UniversalAgentError as error:
                 why = f"Not stored: {clean_line(str(error), 600)}"
-                self._app.notify(why, severity="warning", markup=False)
+                self._app.notify(why, severity="warning")
             finally:
                 for number in numbers if answer else ():
                     self._deciding.remove(number)

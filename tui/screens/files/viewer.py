@@ -29,7 +29,7 @@ from ua_tui.tui.screens.files.evidence import ReportEvidence
 from ua_tui.tui.screens.files.export import export_session
 from ua_tui.tui.screens.files.headings import ChoiceScreen, OutlineList
 from ua_tui.tui.terminal.copy import copy_text
-from ua_tui.tui.viewers.articles.session import session_of
+from ua_tui.tui.viewers.articles.page import session_of
 from ua_tui.tui.viewers.bodies.hex import HexBody
 from ua_tui.tui.viewers.bodies.page import LEAST_HEADINGS, PageBody
 from ua_tui.tui.viewers.bodies.table import EXPORT_KEY
@@ -108,7 +108,7 @@ class ViewerScreen(DocumentScreen[None]):
         with Horizontal(id="viewer-main"):
             yield OutlineList(id="viewer-outline")
             with Vertical():
-                yield ReportView(id="viewer-view")
+                yield ReportView(self.evidence.choose, self.evidence.open, id="viewer-view")
                 yield DetailPanel(id="viewer-detail", min_lines=16)
                 yield EvidencePanel(id="viewer-evidence")
 
@@ -303,7 +303,7 @@ class ViewerScreen(DocumentScreen[None]):
             self.update_chrome()
         elif is_all and self.view.is_laid_out:
             self._passage = None
-            self.notify("The passage was not found in this file.", markup=False)
+            self.notify("The passage was not found in this file.")
 
     def _show_current_heading(self) -> None:
         if not self._outline.has_focus:
@@ -322,7 +322,7 @@ class ViewerScreen(DocumentScreen[None]):
             headings.mark_current(int(self.view.scroll_offset.y))
             self.app.push_screen(ChoiceScreen("Headings", headings, "go to it"), self._go_to_heading)
         else:
-            self.notify("This file has no headings.", markup=False)
+            self.notify("This file has no headings.")
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         """Go to the chosen heading."""
@@ -449,17 +449,6 @@ class ViewerScreen(DocumentScreen[None]):
 
     # -- claims -----------------------------------------------------------------------------------
 
-    def on_report_view_claim_chosen(self, event: ReportView.ClaimChosen) -> None:
-        """Show the evidence for a claim that was clicked."""
-        event.stop()
-        self.evidence.choose(event.claim)
-
-    def on_report_view_commanded(self, event: ReportView.Commanded) -> None:
-        """Show the evidence for the current claim, or its source."""
-        event.stop()
-        if event.command == "open":
-            self.evidence.open()
-
     def action_claim(self, step: int) -> None:
         """Go to the next or the previous doubtful claim."""
         self.evidence.step(step)
@@ -499,10 +488,10 @@ class ViewerScreen(DocumentScreen[None]):
     def action_toggle_raw(self) -> None:
         """Switch between the rendered form and the raw text."""
         if self.document is None or self.document.rendered is None:
-            self.notify("This file has no rendered form.", markup=False)
+            self.notify("This file has no rendered form.")
             return
         if not self.document.is_text:
-            self.notify("This file is not text, so it has no raw form.", markup=False)
+            self.notify("This file is not text, so it has no raw form.")
             return
         self.raw = not self.raw
         self._show(self.document, self.view.place)
@@ -602,7 +591,7 @@ class ViewerScreen(DocumentScreen[None]):
         except UniversalAgentError as error:
             self.warn(str(error))
             return
-        self.notify(f"{name} deleted." if existed else f"{name} was already deleted.", markup=False)
+        self.notify(f"{name} deleted." if existed else f"{name} was already deleted.")
         self.action_close()
 
     def go_to_article(self, found: OpenArticle) -> None:

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import ClassVar
 
 from rich.segment import Segment
-from rich.style import Style
 from textual.message import Message
 
 from ua_tui.core.knowledge.records import Hit
 from ua_tui.core.text import clean_line
 from ua_tui.tui.render.format import middle_cut, tail_cut
-from ua_tui.tui.render.layout import PLAIN, Line, cut_line, width_of, wrap
+from ua_tui.tui.render.layout import Line, cut_line, width_of, wrap
 from ua_tui.tui.screens.knowledge.hit_text import (
     DAY_CELLS,
     day_of,
@@ -23,7 +22,7 @@ from ua_tui.tui.screens.knowledge.hit_text import (
     pieces_of,
     title_of,
 )
-from ua_tui.tui.virtual_list.source import EntryList, RowSource
+from ua_tui.tui.virtual_list.source import EntryList
 from ua_tui.tui.virtual_list.virtual_list import VirtualList
 
 _KIND_CELLS = 7
@@ -41,73 +40,6 @@ class FoundHit:
     def key(self) -> Hashable:
         """The number of the document."""
         return self.hit.id
-
-
-class _Hits(RowSource[FoundHit]):
-    """Draws hits in two columns: the kind at the left, the title and the passage at the right."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.message: Sequence[str] = ()
-        self.now = datetime.now(UTC)
-        self._palette: Mapping[str, Style] = {}
-
-    def restyle(self, palette: Mapping[str, Style]) -> None:
-        self._palette = palette
-
-    def estimate(self, entry: FoundHit, width: int) -> int:
-        return 2 + _PASSAGE_LINES
-
-    def lead(self, entry: FoundHit) -> int:
-        return 1
-
-    def render(self, entry: FoundHit, width: int) -> Sequence[Line]:
-        hit, muted = entry.hit, self._style("lines--muted")
-        indent = " " * (_KIND_CELLS + 2)
-        room = max(1, width - len(indent))
-        below = self._passage(hit, room)
-        if notes := " · ".join(notes_of(hit)):
-            below += wrap([(notes, muted)], room)
-        lines: list[Line] = [[], self._head(hit, width)]
-        for number, line in enumerate(below or [[]] * hit.demo):
-            # Below the kind.
-            left = f"{'demo':<{len(indent)}}" if hit.demo and not number else indent
-            lines.append(cut_line([Segment(left, muted), *line], width))
-        return lines
-
-    def render_below(self, width: int, *, focused: bool) -> Sequence[Line]:
-        """Say why there are no hits, and what to do."""
-        if self.rows.items:
-            return []
-        texts = [(text, self._style("lines--muted")) for text in self.message]
-        return [[], *(line for text in texts for line in wrap([text], max(1, width - 2)))]
-
-    def _head(self, hit: Hit, width: int) -> Line:
-        muted = self._style("lines--muted")
-        date = f"  {tail_cut(day_of(hit, self.now), DAY_CELLS):>{DAY_CELLS}}"
-        room = max(1, width - _KIND_CELLS - 2 - len(date))
-        title = tail_cut(title_of(hit), room)
-        # The site gets what the title leaves.
-        left = room - width_of(title) - 2
-        site = middle_cut(clean_line(hit.site), left) if left >= 12 else ""
-        gap = " " * (room - width_of(title) - width_of(site))
-        line = [
-            Segment(f"{kind_name(hit.kind):<{_KIND_CELLS}}  ", self._style("hits--kind")),
-            Segment(title, self._style("hits--title")),
-            Segment(f"{gap}{site}{date}", muted),
-        ]
-        return cut_line(line, width)
-
-    def _passage(self, hit: Hit, room: int) -> list[Line]:
-        plain, found = self._style("hits--passage"), self._style("lines--found")
-        lines = wrap([(text, found if is_match else plain) for text, is_match in pieces_of(hit)], room)
-        if len(lines) > _PASSAGE_LINES:
-            last = Segment.adjust_line_length(lines[_PASSAGE_LINES - 1], room - 1, pad=False)
-            lines = [*lines[: _PASSAGE_LINES - 1], [*last, Segment("…", plain)]]
-        return lines if any(part.text.strip() for line in lines for part in line) else []
-
-    def _style(self, name: str) -> Style:
-        return self._palette.get(name, PLAIN)
 
 
 class HitList(VirtualList[FoundHit]):
@@ -128,8 +60,9 @@ class HitList(VirtualList[FoundHit]):
         """A hit is opened."""
 
     def __init__(self, *, id: str | None = None) -> None:
-        self._hits = _Hits()
-        super().__init__(self._hits, id=id)
+        super().__init__(id=id)
+        self._message: Sequence[str] = ()
+        self._now = datetime.now(UTC)
         self._revision = 0
 
     @property
@@ -142,10 +75,10 @@ class HitList(VirtualList[FoundHit]):
         """Show hits from the first one, or with `keep` at the hit under the cursor; without hits the message."""
         before, top = self._cursor if keep else None, self._top
         self._revision += 1
-        self._hits.message = message
-        self._hits.now = datetime.now(UTC)
+        self._message = message
+        self._now = datetime.now(UTC)
         entries = [FoundHit(hit, self._revision) for hit in {hit.id: hit for hit in hits}.values()]
-        rows = EntryList(entries, [self._hits.estimate(entry, self.entry_width) for entry in entries])
+        rows = EntryList(entries, [self.estimate(entry, self.entry_width) for entry in entries])
         self.replace_all(rows)
         first = entries[0].key if entries else None
         self.set_cursor(before if before in rows.index else first)
@@ -161,6 +94,60 @@ class HitList(VirtualList[FoundHit]):
         if key != self._cursor:
             self.post_message(self.Moved())
         super().set_cursor(key)
+
+    def estimate(self, entry: FoundHit, width: int) -> int:
+        """Guess that the passage fills its lines."""
+        return 2 + _PASSAGE_LINES
+
+    def lead(self, entry: FoundHit) -> int:
+        """Leave out the blank line above a hit."""
+        return 1
+
+    def render_entry(self, entry: FoundHit, width: int) -> Sequence[Line]:
+        """Draw a hit in two columns: the kind at the left, the title and the passage at the right."""
+        hit, muted = entry.hit, self.palette["lines--muted"]
+        indent = " " * (_KIND_CELLS + 2)
+        room = max(1, width - len(indent))
+        below = self._passage(hit, room)
+        if notes := " · ".join(notes_of(hit)):
+            below += wrap([(notes, muted)], room)
+        lines: list[Line] = [[], self._title_line(hit, width)]
+        for number, line in enumerate(below or [[]] * hit.demo):
+            # Below the kind.
+            left = f"{'demo':<{len(indent)}}" if hit.demo and not number else indent
+            lines.append(cut_line([Segment(left, muted), *line], width))
+        return lines
+
+    def render_below(self, width: int) -> Sequence[Line]:
+        """Say why there are no hits, and what to do."""
+        if self.entries:
+            return []
+        texts = [(text, self.palette["lines--muted"]) for text in self._message]
+        return [[], *(line for text in texts for line in wrap([text], max(1, width - 2)))]
+
+    def _title_line(self, hit: Hit, width: int) -> Line:
+        muted = self.palette["lines--muted"]
+        date = f"  {tail_cut(day_of(hit, self._now), DAY_CELLS):>{DAY_CELLS}}"
+        room = max(1, width - _KIND_CELLS - 2 - len(date))
+        title = tail_cut(title_of(hit), room)
+        # The site gets what the title leaves.
+        left = room - width_of(title) - 2
+        site = middle_cut(clean_line(hit.site), left) if left >= 12 else ""
+        gap = " " * (room - width_of(title) - width_of(site))
+        line = [
+            Segment(f"{kind_name(hit.kind):<{_KIND_CELLS}}  ", self.palette["hits--kind"]),
+            Segment(title, self.palette["hits--title"]),
+            Segment(f"{gap}{site}{date}", muted),
+        ]
+        return cut_line(line, width)
+
+    def _passage(self, hit: Hit, room: int) -> list[Line]:
+        plain, found = self.palette["hits--passage"], self.palette["lines--found"]
+        lines = wrap([(text, found if is_match else plain) for text, is_match in pieces_of(hit)], room)
+        if len(lines) > _PASSAGE_LINES:
+            last = Segment.adjust_line_length(lines[_PASSAGE_LINES - 1], room - 1, pad=False)
+            lines = [*lines[: _PASSAGE_LINES - 1], [*last, Segment("…", plain)]]
+        return lines if any(part.text.strip() for line in lines for part in line) else []
 
     def open_entry(self, entry: FoundHit) -> None:
         """Open the hit."""

@@ -73,16 +73,12 @@ class FolderFilesScreen(Dialog[None]):
     BINDINGS = bindings("FolderFilesScreen")
 
     def __init__(self, question: FolderQuestion) -> None:
-        super().__init__(requested=True)
-        self._texts = question.texts
-
-    def compose(self) -> ComposeResult:
-        """Show each file below its name."""
-        with Box("Files of the folder", "-asks"):
-            for number, (name, text) in enumerate(self._texts.items()):
-                yield Static(Content(reveal_line(name)), classes="facts heading" if number else "heading")
-                yield ArgumentsView(reveal(text).rstrip("\n").split("\n"))
-            yield Foot(Choice("Esc", "Back", "close"))
+        files: list[Widget] = []
+        for number, (name, text) in enumerate(question.texts.items()):
+            files.append(Static(Content(reveal_line(name)), classes="facts heading" if number else "heading"))
+            files.append(ArgumentsView(reveal(text).rstrip("\n").split("\n")))
+        foot = Foot(Choice("Esc", "Back", "close"))
+        super().__init__(Box("Files of the folder", "-asks", *files, foot), requested=True)
 
 
 def _details(question: FolderQuestion) -> Iterator[Widget]:

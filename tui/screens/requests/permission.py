@@ -168,7 +168,7 @@ class PermissionScreen(Dialog[PermissionReply | None]):
         """Whether an answer that allows the call counts; what is missing is shown."""
         if self.accepts_answers and not self._is_read:
             # Short, because it may cover a line that is to be read.
-            self.notify("Read to the end first: press ↓, Space or End.", timeout=2, markup=False)
+            self.notify("Read to the end first: press ↓, Space or End.", timeout=2)
         return self._is_read
 
     def on_text_answer_submitted(self, event: TextAnswer.Submitted) -> None:

@@ -115,7 +115,7 @@ class ServerLinkScreen(ServerScreen):
         if not self.query_one("#continue", Choice).disabled:
             self.answer(ServerAnswer("accept"))
         elif self.accepts_answers:
-            self.notify("Open or copy the link first.", markup=False)
+            self.notify("Open or copy the link first.")
 
     def _allow_to_continue(self) -> None:
         self.query_one("#continue", Choice).disabled = False

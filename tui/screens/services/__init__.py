@@ -1,4 +1,4 @@
 """Screens about what the session works with: connections, sub-agents, permission rules, the blacklist.
 
-Imported when their commands run. Start with `connections.py`; the text of its rows is in `connection_rows.py`.
+Imported when their commands run. Start with `connections.py`.
 """

@@ -4,31 +4,40 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Callable, Sequence
+import tomllib
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from rich.cells import cell_len
 from textual.app import ComposeResult
 from textual.containers import Container
 from textual.content import Content
 from textual.widgets import Static
 
+from ua_tui.core.connections.base import COMPOSIO
+from ua_tui.core.connections.toolkit import SERVER as TOOLKIT
 from ua_tui.core.connections.user_servers import UserServer, find_user_servers
-from ua_tui.core.doctor.findings import Check
+from ua_tui.core.connections.web_reader import SERVER as WEB_READER
+from ua_tui.core.doctor.findings import Check, can_start
 from ua_tui.core.errors import UniversalAgentError
+from ua_tui.core.events.tool_names import tool_name
 from ua_tui.core.events.types import Event, McpServer, McpStatus
-from ua_tui.core.provider.credentials import credentials_of, servers_of
+from ua_tui.core.provider.credentials import Credential, credentials_of, servers_of
+from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.core.settings.model import Settings
 from ua_tui.core.settings.places import Places
 from ua_tui.core.telemetry.export_errors import Destination
 from ua_tui.core.telemetry.tracer import trace_targets
-from ua_tui.core.text import clean_line
+from ua_tui.core.text import clean, clean_line
 from ua_tui.tui.keys.bindings import bindings
+from ua_tui.tui.keys.keymap import Keys
 from ua_tui.tui.ports import SessionPort
-from ua_tui.tui.screens.services import connection_rows as texts
+from ua_tui.tui.render.format import middle_cut
 from ua_tui.tui.screens.services.login import LoginScreen
-from ua_tui.tui.screens.services.row_screen import RowScreen
+from ua_tui.tui.screens.services.row_screen import MUTED, RowScreen, field, hanging
 from ua_tui.tui.viewers.view.chrome import TitleLine
 from ua_tui.tui.widgets.column_list import Column
 from ua_tui.tui.widgets.modal import NARROW
@@ -40,6 +49,35 @@ if TYPE_CHECKING:
 ROOMY = NARROW[1][0]
 
 Examine = Callable[[Settings], AsyncIterator[Check]]
+ORIGINS = {TOOLKIT: "local toolkit", COMPOSIO: "Composio", WEB_READER: "Z.AI"}
+_LONGEST_ERROR = 2_000
+
+
+@dataclass(frozen=True)
+class State:
+    """A state as a mark, a word with the same meaning, and a style."""
+
+    mark: str
+    word: str
+    style: str
+
+
+_TABLES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
+_ORDER = {name: at for at, name in enumerate(_TABLES["order"].split())}
+_STATES = {name: State(**state) for name, state in _TABLES["servers"].items()}
+_CHECKED = {name: State(**state) for name, state in _TABLES["checks"].items()}
+
+
+def state_of(server: McpServer) -> State:
+    """Return how the state of a server is shown; an unknown one is shown as it is."""
+    if server.again_s is not None:
+        return State("↻", f"failed, retry in {server.again_s:g} s", "$warning")
+    return _STATES.get(server.status) or State("?", clean_line(server.status, 20), "$warning")
+
+
+def origin(server: McpServer) -> str:
+    """Return where a server comes from."""
+    return ORIGINS.get(server.name, "custom")
 
 
 class ConnectionsScreen(RowScreen[McpServer]):
@@ -80,7 +118,8 @@ class ConnectionsScreen(RowScreen[McpServer]):
         self._failure = ""
         self._trace = ""
         self._problems: dict[Destination, str] = {}
-        self._credentials: Callable[..., Content] | None = None
+        self._found: Sequence[Credential] | None = None
+        self._traces: Sequence[str] = ()
 
     def compose_details(self) -> ComposeResult:
         """Create the server, the credentials and the checks."""
@@ -126,16 +165,55 @@ class ConnectionsScreen(RowScreen[McpServer]):
 
     def columns(self, width: int) -> Sequence[Column[McpServer]]:
         """The name of a server, its state, its tools and where it is from."""
-        return texts.columns(width)
+        others: list[Column[McpServer]] = [
+            Column("state", 21, lambda server: state_of(server).word, lambda server: state_of(server).style),
+            Column("tools", 5, _tools, MUTED, right=True),
+            Column("from", 14, origin, MUTED),
+        ]
+        room = max(8, min(40, width - 3 - sum(each.width + each.gap for each in others)))
+        name = Column[McpServer](
+            "server", room, lambda server: clean_line(server.name), gap=0, cut=middle_cut
+        )
+        return [name, *others]
 
     def mark(self, row: McpServer) -> tuple[str, str]:
         """The sign of its state."""
-        state = texts.state_of(row)
+        state = state_of(row)
         return state.mark, state.style
 
     def details(self) -> Content:
         """The details of the server under the cursor."""
-        return texts.about_server(self.chosen, self._column, self.keys, self._definition)
+        server, definition, width = self.chosen, self._definition, self._column
+        if server is None:
+            return Content.styled("No servers: the agent has not started yet.", MUTED)
+        state = state_of(server)
+        lines = [
+            Content.assemble(
+                (clean_line(server.name), "bold"),
+                (f"  {state.mark} {state.word}", state.style),
+                (f" · {origin(server)}", MUTED),
+            )
+        ]
+        if definition is not None:
+            starts = "starts" if definition.transport == "stdio" else f"opens, {definition.transport}"
+            lines.append(
+                field(starts, clean_line(Redactor().redact(definition.target), _LONGEST_ERROR), width)
+            )
+            lines.append(field("defined in", clean_line(definition.source, _LONGEST_ERROR), width))
+        if server.tool_names:
+            names = ", ".join(tool_name(f"mcp__{server.name}__{name}").short for name in server.tool_names)
+            lines.append(field("tools", names, width))
+        elif server.status == "connected":
+            lines.append(field("tools", f"{server.tools:,}" if server.tools else "none", width))
+        if server.status in ("off", "untrusted"):
+            lines.append(Content(_whole(server.error or "Not set up.")))
+        elif server.error and not (server.status == "needs-auth" and definition is not None):
+            lines.append(field("error", _whole(server.error), width, "$error"))
+        elif server.last_error:
+            lines.append(field("last error", _whole(server.last_error), width))
+        if todo := _todo(server, self.keys, definition):
+            lines.append(Content.styled(todo, MUTED))
+        return Content("\n").join(lines)
 
     @property
     def _definition(self) -> UserServer | None:
@@ -151,20 +229,34 @@ class ConnectionsScreen(RowScreen[McpServer]):
         settings, environ = self._settings, os.environ
         found = await asyncio.to_thread(credentials_of, settings, Places(environ=environ))
         token = None if settings.demo else settings.logfire_token
-        self._credentials = partial(
-            texts.credentials,
-            found,
-            model=settings.model,
-            servers=servers_of(settings),
-            traces=trace_targets(token=token, environ=environ),
-            demo=settings.demo,
-        )
+        self._traces = trace_targets(token=token, environ=environ)
+        self._found = found
         self._show_credentials()
 
     def _show_credentials(self) -> None:
-        if self._credentials is not None:
-            text = self._credentials(width=self._column, trace=self._trace, problems=self._problems)
-            self.query_one("#connections-credentials", Static).update(text)
+        """Which credentials there are and where they are from, which server and model they are for, where traces go."""
+        if self._found is None:
+            return
+        settings, servers = self._settings, servers_of(self._settings)
+        lines = [Content.styled("Credentials", "bold")]
+        if settings.demo:
+            lines.append(Content.styled("The demo uses its own test keys. Yours are not used.", MUTED))
+        room = max((len(each.name) for each in self._found), default=0)
+        for each in self._found:
+            mark, style = ("✓", "$success") if each.found else ("·", MUTED)
+            head = Content.assemble((f"{mark} ", style), f"{each.name:<{room}}  ")
+            lines.append(hanging(head, each.place or "missing", self._column, MUTED))
+        reach = {"Model": f"{clean_line(settings.model or 'default model')} at {servers['model']}"}
+        reach["Composio"] = servers["composio"]
+        if settings.demo:
+            reach = {"Model": "scripted, on this machine", "Composio": "simulated, on this machine"}
+        reach["Traces"] = "; ".join(_target(each, self._problems) for each in self._traces)
+        if self._trace:
+            reach["Trace"] = self._trace
+        lines += [Content(""), Content.styled("Targets", "bold")]
+        label = max(map(len, reach))
+        lines += [field(f"{name:<{label}}", text, self._column) for name, text in reach.items()]
+        self.query_one("#connections-credentials", Static).update(Content("\n").join(lines))
 
     @property
     def _column(self) -> int:
@@ -213,7 +305,7 @@ class ConnectionsScreen(RowScreen[McpServer]):
 
     def _after_login(self, name: str, logged_in: bool | None) -> None:
         if logged_in and self._controls is not None:
-            self.notify(f"You are logged in to {clean_line(name, 60)}.", markup=False)
+            self.notify(f"You are logged in to {clean_line(name, 60)}.")
             # If it is being connected already, there is nothing to report.
             self._controls.servers.reconnect(name)
 
@@ -249,11 +341,33 @@ class ConnectionsScreen(RowScreen[McpServer]):
         self._show_checks()
 
     def _show_checks(self) -> None:
-        text = texts.checks(
-            self._checks, self._column, self.keys, running=self._testing, failure=self._failure
-        )
+        listed = sorted(self._checks, key=lambda check: _ORDER.get(check.name, len(_ORDER)))
+        lines = [Content.styled("Tests", "bold")]
+        if not (listed or self._testing or self._failure):
+            lines.append(
+                Content.styled(
+                    f"{self.keys.shown('connections.test')} tests each of these with one small request.",
+                    MUTED,
+                )
+            )
+        room = max((cell_len(check.title) for check in listed), default=0)
+        for check in listed:
+            state = _CHECKED[check.status]
+            head = Content.assemble((f"{state.mark} ", state.style), f"{check.title:<{room}}  ")
+            lines.append(hanging(head, check.found, self._column, MUTED))
+            if check.advice and check.status != "ok":
+                arrow = Content.assemble(" " * (room + 4), ("→ ", state.style))
+                lines.append(hanging(arrow, check.advice, self._column))
+        if self._testing:
+            lines.append(Content.styled("… testing", "$accent"))
+        elif self._failure:
+            lines.append(Content.styled(f"✗ {clean_line(self._failure, 400)}", "$error"))
+        elif listed:
+            could = can_start(listed)
+            verdict = "✓ A session can start." if could else "✗ A session can't start: fix the lines with ✗."
+            lines.append(Content.styled(verdict, "$success" if could else "$error"))
         shown = self.query_one("#connections-checks", Static)
-        shown.update(text)
+        shown.update(Content("\n").join(lines))
         if self._following:
             # Unless the person scrolled elsewhere; their place is known only after the layout.
             self.call_after_refresh(shown.scroll_visible, animate=False, top=True)
@@ -262,3 +376,43 @@ class ConnectionsScreen(RowScreen[McpServer]):
         """Scroll the details, and follow the checks no longer."""
         self._following = False
         super().action_scroll_details(pages)
+
+
+def _target(target: str, problems: Mapping[Destination, str]) -> str:
+    """Return where spans go, with the reason if they do not arrive."""
+    destination: Destination | None = None
+    if target.startswith("OTLP"):
+        destination = "collector"
+    elif target.startswith("Logfire"):
+        destination = "logfire"
+    why = problems.get(destination) if destination is not None else None
+    return f"✗ {target}: {clean_line(why, 300)}" if why else target
+
+
+def _whole(text: str) -> str:
+    return clean(text[:_LONGEST_ERROR]).strip()
+
+
+def _todo(server: McpServer, keys: Keys, definition: UserServer | None) -> str:
+    again, switch = keys.shown("connections.reconnect"), keys.shown("connections.switch")
+    match server.status:
+        case "failed" if server.again_s is not None:
+            return f"Press {again} to reconnect now, {switch} to disable it."
+        case "failed":
+            return f"Press {again} to reconnect, {switch} to disable it."
+        case "untrusted":
+            return f"Press {again} to trust or refuse it."
+        case "needs-auth" if definition is not None:
+            return (
+                f"Press {keys.shown('connections.log_in')} to log in in the browser, {switch} to disable it."
+            )
+        case "needs-auth":
+            return f"Sign in at the service, then press {again} to reconnect."
+        case "disabled":
+            return f"The agent does not see its tools. Press {switch} to enable it."
+        case _:
+            return ""
+
+
+def _tools(server: McpServer) -> str:
+    return "–" if server.tools is None or server.status != "connected" else f"{server.tools:,}"

@@ -30,18 +30,16 @@ class DeleteScreen(Dialog[bool]):
     BINDINGS = bindings("DeleteScreen")
 
     def __init__(self, name: str, facts: str) -> None:
-        super().__init__(requested=True, quiet=QUIET_SECONDS)
-        self._name_shown = name
-        self._facts = facts
-
-    def compose(self) -> ComposeResult:
-        """Show what would be deleted."""
-        with Box("Delete", "-asks"):
-            yield Static(Content(self._name_shown), classes="heading")
-            yield Static(Content(f"{self._facts} This cannot be undone."), classes="advice")
-            yield Foot(
+        box = Box(
+            "Delete",
+            "-asks",
+            Static(Content(name), classes="heading"),
+            Static(Content(f"{facts} This cannot be undone."), classes="advice"),
+            Foot(
                 Choice("n", "Keep", "keep", "answer(False)"), Choice("d", "Delete", "delete", "answer(True)")
-            )
+            ),
+        )
+        super().__init__(box, requested=True, quiet=QUIET_SECONDS)
 
 
 class ConfirmScreen(Dialog[bool]):
@@ -56,18 +54,15 @@ class ConfirmScreen(Dialog[bool]):
     def __init__(
         self, title: str, question: str, advice: str, *, yes: str, no: str, risky: bool = False
     ) -> None:
+        box = Box(
+            title,
+            "-fails" if risky else "-asks",
+            Static(Content(clean(question)), classes="heading"),
+            Static(Content(clean(advice)), classes="advice"),
+            Foot(Choice("n", no, "no", "answer(False)"), Choice("y", yes, "yes", "answer(True)")),
+        )
         # A key that was held down must not be an answer.
-        super().__init__(requested=True, quiet=QUIET_SECONDS)
-        self._texts = question, advice
-        self._box = Box(title, "-fails" if risky else "-asks")
-        self._choices = Choice("n", no, "no", "answer(False)"), Choice("y", yes, "yes", "answer(True)")
-
-    def compose(self) -> ComposeResult:
-        """Show what is asked."""
-        with self._box:
-            for text, kind in zip(self._texts, ("heading", "advice"), strict=True):
-                yield Static(Content(clean(text)), classes=kind)
-            yield Foot(*self._choices)
+        super().__init__(box, requested=True, quiet=QUIET_SECONDS)
 
 
 ADVICE = (
@@ -83,18 +78,18 @@ class FreshScreen(Dialog[bool]):
     BINDINGS = bindings("FreshScreen")
 
     def __init__(self, why: str) -> None:
-        super().__init__()
-        self._why = clean(why)
-
-    def compose(self) -> ComposeResult:
-        """Show what is lost, and what can be done."""
-        with Box("The conversation is lost", "-asks"):
-            yield Static(Content(self._why[:1].upper() + self._why[1:] + "."), classes="facts")
-            yield Static(Content(ADVICE), classes="advice")
-            yield Foot(
+        why = clean(why)
+        box = Box(
+            "The conversation is lost",
+            "-asks",
+            Static(Content(why[:1].upper() + why[1:] + "."), classes="facts"),
+            Static(Content(ADVICE), classes="advice"),
+            Foot(
                 Choice("f", "New conversation", "fresh", "answer(True)"),
                 Choice("q", "Quit", "quit", "answer(False)"),
-            )
+            ),
+        )
+        super().__init__(box)
 
 
 QuitAnswer = Literal["stay", "wait", "stop"]

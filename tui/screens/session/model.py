@@ -169,9 +169,7 @@ class ModelScreen(Dialog[ModelChoice | None]):
             return
         if self._choice.effort != self._now.effort:
             effort = effort_of(self._now.effort)
-            self.app.notify(
-                f"Effort not changed ({effort}): press Enter on a model to apply it.", markup=False
-            )
+            self.app.notify(f"Effort not changed ({effort}): press Enter on a model to apply it.")
         self.dismiss(None)
 
     def _explain_fallback(self, text: str) -> tuple[str, bool]:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from textual.app import ComposeResult
-
 from ua_tui.tui.keys.bindings import bindings
 from ua_tui.tui.widgets.dialog import Box, Choice, Dialog, FactRows, Foot
 
@@ -17,11 +15,5 @@ class StatusScreen(Dialog[None]):
     BINDINGS = bindings("StatusScreen")
 
     def __init__(self, rows: Sequence[tuple[str, str]]) -> None:
-        super().__init__(requested=True)
-        self._rows = rows
-
-    def compose(self) -> ComposeResult:
-        """Create the rows."""
-        with Box("Session status"):
-            yield FactRows(self._rows, "-wide")
-            yield Foot(Choice("Esc", "Close", "close"))
+        foot = Foot(Choice("Esc", "Close", "close"))
+        super().__init__(Box("Session status", "", FactRows(rows, "-wide"), foot), requested=True)

@@ -193,10 +193,10 @@ class LoginPage(MessagePage):
         try:
             code = await self._log_in(self.app, self._settings)
         except NoProgram as error:
-            self.notify(f"{str(error).rstrip('.')}: run the command in another terminal.", markup=False)
+            self.notify(f"{str(error).rstrip('.')}: run the command in another terminal.")
             return False
         if code:
-            self.notify(f"The command exited with code {code}.", markup=False)
+            self.notify(f"The command exited with code {code}.")
         return True
 
     def copy_command(self) -> None:
@@ -204,7 +204,7 @@ class LoginPage(MessagePage):
         try:
             copy_text(self.app, self._command, "Command")
         except NoProgram as error:
-            self.notify(str(error), markup=False)
+            self.notify(str(error))
 
 
 def paragraphs(texts: Sequence[str], warnings: Sequence[str] = (), gap: str = "\n\n") -> Content:

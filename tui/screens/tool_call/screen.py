@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, tzinfo
 from functools import partial
 from pathlib import Path
 
 from textual.app import ComposeResult
-from textual.message import Message
 from textual.timer import Timer
-from textual.widgets import Input
+from textual.widgets import Input, OptionList
 
 from ua_tui.core.events.tool_names import tool_label, tool_name
 from ua_tui.core.events.types import UNSTAMPED, Event
@@ -29,9 +28,15 @@ from ua_tui.tui.screens.files.document import DocumentScreen
 from ua_tui.tui.screens.files.viewer import ViewerScreen
 from ua_tui.tui.terminal.copy import MOST_COPIED, copy_text
 from ua_tui.tui.viewers.cursor_body import CursorBody, OpenArticle
-from ua_tui.tui.viewers.tool_call.body import arguments_text, call_body, is_agent, result_text
+from ua_tui.tui.viewers.tool_call.body import (
+    StoredResult,
+    arguments_text,
+    call_body,
+    is_agent,
+    read_stored_result,
+    result_text,
+)
 from ua_tui.tui.viewers.tool_call.sections import SectionsBody
-from ua_tui.tui.viewers.tool_call.stored_result import StoredResult, read_stored_result
 from ua_tui.tui.viewers.view.chrome import KeyLine, TitleLine
 from ua_tui.tui.viewers.view.detail_panel import DetailPanel
 from ua_tui.tui.viewers.view.document_view import DocumentView
@@ -49,22 +54,28 @@ _MARKS = {
 
 
 class CallView(DocumentView):
-    """Shows the sections of a call; an update replaces them without flicker."""
+    """Shows the sections of a call; an update replaces them without flicker.
+
+    Args:
+        copy_arguments: copies the arguments of the call.
+        leave: is called when the cursor is moved down from the last row.
+    """
 
     BINDINGS = bindings("CallView")
 
-    class Passed(Message):
-        """The cursor was moved down from the last row."""
-
-    class ArgumentsWanted(Message):
-        """The arguments are to be copied."""
+    def __init__(
+        self, copy_arguments: Callable[[], object], leave: Callable[[], object], *, id: str | None = None
+    ) -> None:
+        super().__init__(id=id)
+        self._copy_arguments = copy_arguments
+        self._leave = leave
 
     def action_copy_arguments(self) -> None:
         """Copy the arguments; in a table of results, where the key opens the page of a row, do that."""
         if _opens_pages(self.cursor_body):
             self.action_command("article")
         else:
-            self.post_message(self.ArgumentsWanted())
+            self._copy_arguments()
 
     def show_call(self, body: SectionsBody) -> None:
         """Show a call or an update of it; cursor and folds are kept."""
@@ -79,7 +90,7 @@ class CallView(DocumentView):
         """Move down; from the last row, leave the view."""
         body = self.cursor_body
         if body is not None and body.entries and body.cursor >= body.entries - 1:
-            self.post_message(self.Passed())
+            self._leave()
         else:
             super().action_scroll_down()
 
@@ -127,9 +138,10 @@ class ToolCallScreen(DocumentScreen[str | None]):
     def compose(self) -> ComposeResult:
         """Create title, content, details of a row, files, search line and keys."""
         yield TitleLine(id="call-title")
-        yield CallView(id="call-view")
+        view = CallView(self.action_copy_arguments, self._focus_files, id="call-view")
+        yield view
         yield DetailPanel(id="call-detail", min_lines=_DETAIL_FROM)
-        yield ArtifactList(id="call-artifacts")
+        yield ArtifactList(view.focus, id="call-artifacts")
         yield Input(id="call-search", compact=True)
         yield KeyLine(id="call-keys")
 
@@ -276,10 +288,11 @@ class ToolCallScreen(DocumentScreen[str | None]):
 
     # -- files ------------------------------------------------------------------------------------
 
-    def on_artifact_list_chosen(self, event: ArtifactList.Chosen) -> None:
+    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         """Close with the chosen file, if it exists."""
         event.stop()
-        start_job(self, partial(self._go_to, event.path), "going")
+        path = self.query_one(ArtifactList).files[event.option_index].path
+        start_job(self, partial(self._go_to, path), "going")
 
     async def _go_to(self, path: str) -> None:
         if self._folder is not None:
@@ -290,19 +303,7 @@ class ToolCallScreen(DocumentScreen[str | None]):
                 return
         self.dismiss(path)
 
-    def on_artifact_list_left(self, event: ArtifactList.Left) -> None:
-        """Focus the content."""
-        event.stop()
-        self.view.focus()
-
-    def on_call_view_arguments_wanted(self, event: CallView.ArgumentsWanted) -> None:
-        """Copy the arguments."""
-        event.stop()
-        self.action_copy_arguments()
-
-    def on_call_view_passed(self, event: CallView.Passed) -> None:
-        """Focus the files."""
-        event.stop()
+    def _focus_files(self) -> None:
         listed = self.query_one(ArtifactList)
         if listed.files:
             listed.focus()
@@ -321,7 +322,7 @@ class ToolCallScreen(DocumentScreen[str | None]):
     def action_copy_result(self) -> None:
         """Copy the full result."""
         if self.call.finished is None:
-            self.notify("Nothing to copy yet.", markup=False)
+            self.notify("Nothing to copy yet.")
         else:
             start_job(self, self._copy_result, "copy")
 

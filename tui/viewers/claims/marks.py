@@ -1,20 +1,54 @@
-"""A body with the claims of a report: a sign in the margin of the rows in which they begin."""
+"""A body with the claims of a report, and the sign of each: one cell wide, and different without colour."""
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from ua_tui.core.claims.places import Place, find_quotes
-from ua_tui.core.claims.records import Claim
+from ua_tui.core.claims.records import RISK, Claim, State
 from ua_tui.core.concurrency.cancellation import NEVER, Stop
 from ua_tui.tui.render.markdown.renderer import MarkdownTheme
 from ua_tui.tui.viewers.bodies.markdown import MAX_TEXT_WIDTH
 from ua_tui.tui.viewers.bodies.page import PageBody
-from ua_tui.tui.viewers.claims.signs import risk_of, sign_of
 from ua_tui.tui.viewers.document import Body, Row, Rows, ShiftedRows, row_text, shifted
+
+
+class Sign(NamedTuple):
+    """How a state is shown: a character, the style of the claim, and the role of the sign in a text."""
+
+    character: str
+    style: str
+    role: str
+
+
+SIGNS: Mapping[State, Sign] = {
+    "differs": Sign("✗", "wrong", "bad"),
+    "never seen": Sign("✗", "wrong", "bad"),
+    "not found": Sign("?", "doubtful", "warn"),
+    "calculated": Sign("=", "found", "dim"),
+    "found": Sign("·", "found", "dim"),
+    "not looked at": Sign("–", "found", "dim"),
+}
+STYLES = ("wrong", "doubtful", "found")
+
+
+def sign_of(claim: Claim) -> Sign:
+    """The sign of a claim."""
+    return SIGNS[claim.state]
+
+
+def risk_of(claim: Claim) -> int:
+    """The rank of a claim among others: the riskiest has the lowest."""
+    return RISK.index(claim.state)
+
+
+def count_states(claims: Iterable[Claim]) -> str:
+    """How many claims have each state, in the order of the claims: "1 differs, 2 not found"."""
+    return ", ".join(f"{count:,} {state}" for state, count in Counter(each.state for each in claims).items())
+
 
 _MARGIN = 2
 """Columns at the left of the text: the sign, and a space."""

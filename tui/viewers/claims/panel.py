@@ -15,7 +15,7 @@ from ua_tui.core.events.units import quantity
 from ua_tui.core.text import clean_line
 from ua_tui.tui.render.markdown.renderer import MarkdownTheme
 from ua_tui.tui.viewers.bodies.text import TextBody
-from ua_tui.tui.viewers.claims.signs import SIGNS, count_states, sign_of
+from ua_tui.tui.viewers.claims.marks import SIGNS, count_states, sign_of
 from ua_tui.tui.viewers.document import Body, JoinedBody, ListRows, Rows, joined
 
 _BESIDE_FROM = 96

@@ -2,69 +2,44 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
 from typing import ClassVar
 
 from rich.style import Style
-from textual import events, on
-from textual.message import Message
+from textual import events
 from textual.strip import Strip
 
-from ua_tui.tui.viewers.claims.marks import MarkedBody, MarkedRows
-from ua_tui.tui.viewers.claims.signs import STYLES
-from ua_tui.tui.viewers.document import Body
+from ua_tui.tui.render.strips import highlight
+from ua_tui.tui.viewers.claims.marks import STYLES, MarkedBody, MarkedRows
+from ua_tui.tui.viewers.view.detail_panel import DetailPanel
 from ua_tui.tui.viewers.view.document_view import DocumentView
-from ua_tui.tui.viewers.view.search import highlight
 
 
-class EvidencePanel(DocumentView, can_focus=False):
+class EvidencePanel(DetailPanel, can_focus=False):
     """Shows the evidence for a claim below the report, which keeps the keys."""
 
-    def __init__(self, *, id: str) -> None:
-        super().__init__(id=id)
-        self.display = False
-
-    def show_evidence(self, body: Body | None) -> None:
-        """Show the evidence for a claim; None closes the panel."""
-        self.display = body is not None
-        if body is not None:
-            self.show(body)
-
-    def scroll_pages(self, pages: int) -> None:
-        """Scroll by pages."""
-        self.scroll_relative(y=pages * max(1, self.size.height - 1), animate=False)
-
-    @on(DocumentView.LaidOut)
-    @on(DocumentView.CursorMoved)
-    @on(DocumentView.EdgeRequested)
-    @on(DocumentView.NearEnd)
-    def keep(self, event: Message) -> None:
-        """Keep a message from the screen, which would take it for one of the report."""
-        event.stop()
+    fits = False
 
 
 _STYLES = (*STYLES, *(f"sign-{style}" for style in STYLES))
 
 
 class ReportView(DocumentView):
-    """Shows a `MarkedBody` with its claims, and any other body as a `DocumentView` does."""
+    """Shows a `MarkedBody` with its claims, and any other body as a `DocumentView` does.
+
+    Args:
+        choose: is given the number, from 0, of a claim that was clicked.
+        open_claim: shows the evidence for the current claim, or its source.
+    """
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {f"claim--{style}" for style in _STYLES} | {"claim--current"}
 
-    @dataclass
-    class ClaimChosen(Message):
-        """A claim was clicked; `claim` is its number, from 0."""
-
-        claim: int
-
-    @dataclass
-    class Commanded(Message):
-        """The reader gave a command that the body does not know, such as `open`."""
-
-        command: str
-
-    def __init__(self, *, id: str | None = None) -> None:
+    def __init__(
+        self, choose: Callable[[int], object], open_claim: Callable[[], object], *, id: str | None = None
+    ) -> None:
         super().__init__(id=id)
+        self._choose = choose
+        self._open_claim = open_claim
         self.claim = -1
         """The number of the current claim; -1 for none."""
 
@@ -110,15 +85,15 @@ class ReportView(DocumentView):
         return super().check_action(action, parameters)
 
     def action_command(self, name: str) -> None:
-        """Give the body a command; one of a report goes to the screen."""
-        if isinstance(self.body, MarkedBody):
-            self.post_message(self.Commanded(name))
-        else:
+        """Give the body a command; that of a report opens its current claim."""
+        if not isinstance(self.body, MarkedBody):
             super().action_command(name)
+        elif name == "open":
+            self._open_claim()
 
     async def _on_click(self, event: events.Click) -> None:
         claim = event.style.meta.get("claim")
         if isinstance(claim, int) and not event.style.meta.get("url"):
             event.stop()
             event.prevent_default()
-            self.post_message(self.ClaimChosen(claim))
+            self._choose(claim)

@@ -25,6 +25,7 @@ from textual.style import Style as VisualStyle
 from ua_tui.core.concurrency.cancellation import in_thread
 from ua_tui.tui.keys.bindings import bindings
 from ua_tui.tui.render.markdown.renderer import MARKDOWN_COMPONENTS, MarkdownTheme
+from ua_tui.tui.render.strips import highlight
 from ua_tui.tui.terminal.copy import copy_text
 from ua_tui.tui.viewers.bodies.picture import Drawable
 from ua_tui.tui.viewers.bodies.text import TextBody, TextRows
@@ -51,7 +52,7 @@ from ua_tui.tui.viewers.document import (
 from ua_tui.tui.viewers.passage import Passage, find_passage
 from ua_tui.tui.viewers.view.links import FoundLink, LinkClicked, first_from, links_in
 from ua_tui.tui.viewers.view.pictures import DocumentPictures
-from ua_tui.tui.viewers.view.search import PlaceMatches, RowMatches, highlight
+from ua_tui.tui.viewers.view.search import PlaceMatches, RowMatches
 from ua_tui.tui.workers import start_job
 
 _ACTIONS_OF: Mapping[str, tuple[str, ...]] = {
@@ -534,7 +535,7 @@ class DocumentView(ScrollView, can_focus=True):
         elif found:
             self._follow(found[0].url)
         else:
-            self.notify("This document has no links.", markup=False)
+            self.notify("This document has no links.")
 
     def _follow(self, url: str | None) -> None:
         if url:
@@ -733,12 +734,11 @@ class DocumentView(ScrollView, can_focus=True):
             return strip
         strip = self.decorate(index, strip)
         ranges = self._matches.ranges(index, strip.text) if len(self._matches) else []
-        if index == self._marked_row:
-            ranges = [(0, 1, True), *ranges]
-        if not ranges:
+        marked = [(0, 1, True)] if index == self._marked_row else []
+        if not (ranges or marked):
             return strip
-        names = ("document--match", "document--current")
-        return highlight(strip, ranges, *map(self.get_component_rich_style, names))
+        style, current = map(self.get_component_rich_style, ("document--match", "document--current"))
+        return highlight(highlight(strip, marked, style, current), ranges, style, current)
 
     def decorate(self, index: int, strip: Strip) -> Strip:
         """Style parts of a row, before matches are highlighted; a subclass may."""

@@ -1,20 +1,13 @@
-"""The matches of a search in a document, and how they are highlighted in a row."""
+"""The matches of a search in a document."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from rich.cells import cell_len
-from rich.segment import Segment
-from rich.style import Style
-from textual.strip import Strip
-
+from ua_tui.tui.render.strips import Range
 from ua_tui.tui.viewers.document import Match
-
-Range = tuple[int, int, bool]
-"""A range of characters in a row, and whether it belongs to the current match."""
 
 
 class RowMatches:
@@ -75,17 +68,3 @@ class PlaceMatches:
             ranges.append((at, at + len(needle), False))
             at = text.find(needle, at + len(needle))
         return ranges
-
-
-def highlight(strip: Strip, ranges: Iterable[Range], style: Style, current: Style) -> Strip:
-    """Lay `style` over ranges of characters of a row, or `current` over those of the current match."""
-    text = strip.text
-    for first, last, is_current in ranges:
-        start, end = cell_len(text[:first]), cell_len(text[:last])
-        if end <= start:
-            continue
-        over = current if is_current else style
-        before, found, after = strip.divide([start, end, max(end, strip.cell_length)])
-        highlighted = Strip([Segment(part.text, (part.style or Style.null()) + over) for part in found])
-        strip = Strip.join([before, highlighted, after])
-    return strip

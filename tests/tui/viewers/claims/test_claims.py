@@ -24,9 +24,8 @@ from ua_tui.tui.viewers.bodies.markdown import MarkdownBody
 from ua_tui.tui.viewers.bodies.page import PageBody
 from ua_tui.tui.viewers.bodies.text import TextBody
 from ua_tui.tui.viewers.claims.checked import FoundCheck, find_check
-from ua_tui.tui.viewers.claims.marks import MarkedBody, MarkedRows
+from ua_tui.tui.viewers.claims.marks import SIGNS, MarkedBody, MarkedRows
 from ua_tui.tui.viewers.claims.panel import claim_body, opened_source, summary_line
-from ua_tui.tui.viewers.claims.signs import SIGNS
 from ua_tui.tui.viewers.document import Body, Rows, row_text
 from ua_tui.tui.viewers.safe_html import to_markdown
 
