@@ -11,8 +11,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from importlib import import_module, metadata
 from pathlib import Path
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import Self
 
 import msgspec
 
@@ -20,12 +19,12 @@ from ua_tui.core.doctor.findings import Finding, PlannedCheck, failed, ok, skipp
 from ua_tui.core.errors import TeamError, advise
 from ua_tui.core.events.units import duration, quantity
 from ua_tui.core.postgres.address import Address
+from ua_tui.core.postgres.connection import OLDEST, Connection, connect_async, rows_of, shown_version
 from ua_tui.core.postgres.problems import needing_extra, reporting
+from ua_tui.core.postgres.schema import LATEST
+from ua_tui.core.postgres.state import read_rights, read_version, read_work
 from ua_tui.core.text import clean_line
 from ua_tui.core.version import VERSION
-
-if TYPE_CHECKING:
-    from ua_tui.core.postgres.connection import Connection
 
 _PACKAGES = {
     "psycopg": "psycopg",
@@ -56,12 +55,7 @@ class TeamChecks(msgspec.Struct, eq=False):
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self,
-        _kind: type[BaseException] | None,
-        _error: BaseException | None,
-        _trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_error: object) -> None:
         if self._connecting is not None:
             self._connecting.cancel()
             with suppress(asyncio.CancelledError, TeamError):
@@ -69,42 +63,34 @@ class TeamChecks(msgspec.Struct, eq=False):
 
     def planned(self, within: float) -> list[PlannedCheck]:
         """The checks, each with so many seconds; those that work in a team needs are required."""
+        over_connection = (
+            ("server", "server", self._server, True),
+            ("tables", "tables", self._tables, True),
+            ("rights", "rights", self._rights, True),
+            ("clock", "clock", self._clock, False),
+            ("capacity", "connections", self._capacity, False),
+            ("workers", "workers", self._workers, False),
+        )
         return [
             PlannedCheck("team_packages", "Team packages", self._packages(), within, required=True),
             PlannedCheck("team_password", "Team password", self._password_file(), within),
             PlannedCheck("team_connection", "Team database", self._connection(), within, required=True),
-            self._over("server", "server", self._server, within, required=True),
-            self._over("tables", "tables", self._tables, within, required=True),
-            self._over("rights", "rights", self._rights, within, required=True),
-            self._over("clock", "clock", self._clock, within),
-            self._over("capacity", "connections", self._capacity, within),
-            self._over("workers", "workers", self._workers, within),
+            *(
+                PlannedCheck(f"team_{name}", f"Team {title}", self._over(check), within, required=required)
+                for name, title, check, required in over_connection
+            ),
         ]
 
-    def _over(
-        self,
-        name: str,
-        title: str,
-        check: Callable[[Connection], Awaitable[Finding]],
-        within: float,
-        *,
-        required: bool = False,
-    ) -> PlannedCheck:
+    async def _over(self, check: Callable[[Connection], Awaitable[Finding]]) -> Finding:
         """A check over the connection; only that of the server is done with one to a server that is too old."""
-
-        async def work() -> Finding:
-            try:
-                db = await self._connected()
-            except TeamError:
-                return skipped(_NO_CONNECTION)
-            from ua_tui.core.postgres.connection import OLDEST
-
-            if db.info.server_version < OLDEST and name != "server":
-                return skipped(_NO_CONNECTION)
-            with reporting(self.address):
-                return await check(db)
-
-        return PlannedCheck(f"team_{name}", f"Team {title}", work(), within, required=required)
+        try:
+            db = await self._connected()
+        except TeamError:
+            return skipped(_NO_CONNECTION)
+        if db.info.server_version < OLDEST and check != self._server:
+            return skipped(_NO_CONNECTION)
+        with reporting(self.address):
+            return await check(db)
 
     async def _packages(self) -> Finding:
         """Whether the packages of the extra can be imported."""
@@ -170,14 +156,12 @@ class TeamChecks(msgspec.Struct, eq=False):
 
     async def _server(self, db: Connection) -> Finding:
         """Whether the server is new enough, and accepts changes."""
-        from ua_tui.core.postgres.connection import OLDEST, shown_version
-
         version = db.info.server_version
         found = f"PostgreSQL {shown_version(version)}"
         if version < OLDEST:
             return failed(f"{found}, which is too old", f"use {OLDEST // 10000} or later")
-        row = await self._row(db, "SELECT current_setting('transaction_read_only')")
-        if row[0] == "on":
+        ((read_only,),) = await rows_of(db, "SELECT current_setting('transaction_read_only')")
+        if read_only == "on":
             return failed(
                 f"{found}, which is read-only",
                 "name the primary server, or add target_session_attrs=read-write",
@@ -186,9 +170,6 @@ class TeamChecks(msgspec.Struct, eq=False):
 
     async def _tables(self, db: Connection) -> Finding:
         """Whether the tables have the version of this program."""
-        from ua_tui.core.postgres.schema import LATEST
-        from ua_tui.core.postgres.state import read_rights, read_version
-
         version = await read_version(db)
         if version is None:
             if await read_rights(db) == "none" and await self._has_schema(db):
@@ -203,8 +184,6 @@ class TeamChecks(msgspec.Struct, eq=False):
 
     async def _rights(self, db: Connection) -> Finding:
         """What the role of the connection may do."""
-        from ua_tui.core.postgres.state import read_rights
-
         rights = await read_rights(db)
         if rights == "none" and not await self._has_schema(db):
             return skipped("there are no tables yet")
@@ -226,9 +205,9 @@ class TeamChecks(msgspec.Struct, eq=False):
     async def _clock(self, db: Connection) -> Finding:
         """How much the clock of this machine differs from the server's."""
         before = self.now()
-        row = await self._row(db, "SELECT extract(epoch FROM clock_timestamp())::float8")
+        ((there,),) = await rows_of(db, "SELECT extract(epoch FROM clock_timestamp())::float8")
         after = self.now()
-        late = row[0] - (before + after) / 2
+        late = there - (before + after) / 2
         if abs(late) <= 5 + (after - before) / 2:
             return ok(f"this machine and the server differ by {abs(late):.1f} s")
         return warning(
@@ -239,9 +218,11 @@ class TeamChecks(msgspec.Struct, eq=False):
 
     async def _capacity(self, db: Connection) -> Finding:
         """How many connections are left."""
-        from ua_tui.core.postgres.state import read_capacity
-
-        most, used = await read_capacity(db)
+        ((most, used),) = await rows_of(
+            db,
+            "SELECT current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int,"
+            " (SELECT coalesce(sum(numbackends), 0)::int FROM pg_stat_database)",
+        )
         free = max(most - used, 0)
         found = f"{free} of {most} are free"
         if free < _FEW_CONNECTIONS:
@@ -250,8 +231,6 @@ class TeamChecks(msgspec.Struct, eq=False):
 
     async def _workers(self, db: Connection) -> Finding:
         """Whether anybody works."""
-        from ua_tui.core.postgres.state import read_rights, read_version, read_work
-
         if await read_rights(db) == "none" or await read_version(db) is None:
             return skipped("not readable without tables and rights")
         work = await read_work(db)
@@ -284,19 +263,11 @@ class TeamChecks(msgspec.Struct, eq=False):
     async def _connect(self) -> Connection:
         with needing_extra():
             await asyncio.to_thread(import_module, "psycopg")
-        from ua_tui.core.postgres.connection import connect_async
 
         return await connect_async(self.address, any_version=True)
 
     async def _has_schema(self, db: Connection) -> bool:
-        row = await self._row(db, "SELECT EXISTS (SELECT FROM pg_namespace WHERE nspname = 'ua_tui')")
-        return bool(row[0])
-
-    async def _row(self, db: Connection, statement: str) -> tuple[Any, ...]:
-        cursor = await db.execute(statement.encode())
-        row: tuple[Any, ...] | None = await cursor.fetchone()
-        assert row is not None
-        return row
+        return bool(await rows_of(db, "SELECT 1 FROM pg_namespace WHERE nspname = 'ua_tui'"))
 
 
 def _is_local(host: str, address: str) -> bool:

@@ -9,6 +9,7 @@ import socket
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
 from typing import TYPE_CHECKING, Any, TypeAlias
+from weakref import WeakSet
 
 from ua_tui.core.errors import TeamError, UniversalAgentError
 from ua_tui.core.postgres.address import Address
@@ -31,6 +32,7 @@ ANSWER_S = 20.0
 """After so many seconds without an answer to a short statement its connection counts as lost."""
 _LENDING_S = 10.0
 """How long a request waits for a connection that is free, in seconds."""
+_LOCKED_MS = 2_000
 _PAUSE, _LONGEST_PAUSE = 0.2, 5.0
 CHANNEL = "ua_tui"
 """The channel on which changes are announced: `session ID`, `question ID`, `answer ID`, `command ID` and `job ID`, with
@@ -117,6 +119,8 @@ class Connections:
     def __init__(self, address: Address, *, largest: int) -> None:
         self.listener = Listener(address)
         parameters = parameters_of(address, autocommit=True)
+        # A member may lock some tables for long: whoever waits for that leaves the connection to others meanwhile.
+        parameters["options"] += f" -c lock_timeout={_LOCKED_MS}"
         with needing_extra():
             from psycopg_pool import AsyncConnectionPool, ConnectionPool
         self._pool: AsyncConnectionPool[Any] = AsyncConnectionPool(
@@ -124,7 +128,7 @@ class Connections:
             min_size=1,
             max_size=largest,
             timeout=_LENDING_S,
-            check=_check,
+            check=self._check,
             reconnect_timeout=0,
             open=False,
         )
@@ -139,6 +143,7 @@ class Connections:
             open=False,
         )
         self._address = address
+        self._used: WeakSet[Connection] = WeakSet()
 
     def __reduce__(self) -> tuple[type[None], tuple[()]]:
         # Settings are sent to the process of Composio's SDK, with an address: another process has no part in these.
@@ -173,6 +178,19 @@ class Connections:
                 yield db
             finally:
                 await self._pool.putconn(db)
+
+    def shut_down(self) -> None:
+        """End the connections of the event loop at once; what waits for an answer fails."""
+        for each in list(self._used):
+            shut_down(each)
+
+    async def _check(self, connection: Connection) -> None:
+        """Raise an error if a connection is lost, also one to a network that swallows everything; then lend it."""
+        from psycopg_pool import AsyncConnectionPool
+
+        self._used.add(connection)
+        with answering_within(connection, _ANSWER_MS / 1000):
+            await AsyncConnectionPool.check_connection(connection)
 
 
 @asynccontextmanager
@@ -218,7 +236,7 @@ async def rows_of(
 
     async with db.cursor(row_factory=namedtuple_row) as cursor:
         await cursor.execute(statement.encode(), values)
-        return await cursor.fetchall() if cursor.description else []
+        return await cursor.fetchall() if cursor.description is not None else []
 
 
 class Listener:
@@ -293,14 +311,6 @@ async def listen(
         lasted = asyncio.get_running_loop().time() - began
         await pause(seconds)
         seconds = _PAUSE if lasted > _LONGEST_PAUSE else min(2 * seconds, _LONGEST_PAUSE)
-
-
-async def _check(connection: Connection) -> None:
-    """Raise an error if the connection is lost, also one to a network that swallows everything."""
-    from psycopg_pool import AsyncConnectionPool
-
-    with answering_within(connection, _ANSWER_MS / 1000):
-        await AsyncConnectionPool.check_connection(connection)
 
 
 @contextmanager

@@ -111,13 +111,3 @@ SELECT s.name, s.owner::text, s.every, s.zone, extract(epoch FROM s.next_at)::fl
     AS last_jobs, extract(epoch FROM s.missed)::float8 AS missed_at, s.why AS missed_why
 FROM ({SCHEDULES}) AS s LEFT JOIN batch b ON b.id = s.last_batch ORDER BY s.next_at, s.name
 """  # noqa: S608 -- made of constants
-
-
-async def read_capacity(db: Connection) -> tuple[int, int]:
-    """How many connections the server accepts from an ordinary role, and how many are open."""
-    ((most, used),) = await rows_of(
-        db,
-        "SELECT current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int,"
-        " (SELECT coalesce(sum(numbackends), 0)::int FROM pg_stat_database)",
-    )
-    return most, used

@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
@@ -75,12 +74,11 @@ _FINISH = (
 )
 
 
-class SessionActions(ABC):
-    """The part of a ledger that both stores share: which calls run, and how long a store is waited for.
-
-    A subclass runs statements; see `ActionLedger` for the methods.
+class SessionActions:
+    """The ledger in the database of a team; see `ActionLedger` for the methods.
 
     Args:
+        address: the database; None for a ledger elsewhere.
         session: the session, and this attempt at it.
         wait: how many seconds an action waits for a store that cannot be reached.
         on_superseded: called with the reason when the session is another worker's, or is to be left to one that
@@ -89,11 +87,13 @@ class SessionActions(ABC):
 
     def __init__(
         self,
+        address: Address | None,
         session: SessionId,
         *,
         wait: float = WAIT_SECONDS,
         on_superseded: Callable[[str], object] = lambda _why: None,
     ) -> None:
+        self._address = address
         self._session = session
         self._on_superseded = on_superseded
         self._wait = wait
@@ -196,44 +196,27 @@ class SessionActions(ABC):
                     raise
             await asyncio.sleep(next(pauses, _PAUSES[-1]))
 
-    @abstractmethod
+    # -- the store, which a subclass replaces -------------------------------------------------------
+
     def _may_succeed_later(self, error: TeamError) -> bool:
         """Whether the same may be tried again."""
-
-    @abstractmethod
-    async def _earlier(self, keys: list[str] | None) -> Sequence[EarlierAction]:
-        """What became of these actions, or of all."""
-
-    @abstractmethod
-    async def _begin(self, actions: dict[str, str]) -> tuple[bool, Sequence[EarlierAction]]:
-        """Record actions (key -> tool); returns whether the session is ours, and those of earlier attempts."""
-
-    @abstractmethod
-    async def _finish(self, keys: list[str], state: Literal["done", "failed"], result: str) -> None:
-        """Record how these actions ended."""
-
-
-class PostgresActions(SessionActions):
-    """The ledger in the database of a team."""
-
-    def __init__(self, address: Address, session: SessionId, **more: Any) -> None:
-        super().__init__(session, **more)
-        self._address = address
-
-    def _may_succeed_later(self, error: TeamError) -> bool:
         return is_temporary(error)
 
     async def _earlier(self, keys: list[str] | None) -> Sequence[EarlierAction]:
+        """What became of these actions, or of all."""
         return _actions(await self._run(_EARLIER, keys=keys, most=_MOST))
 
     async def _begin(self, actions: dict[str, str]) -> tuple[bool, Sequence[EarlierAction]]:
+        """Record actions (key -> tool); returns whether the session is ours, and those of earlier attempts."""
         rows = await self._run(_BEGIN, keys=list(actions), tools=list(actions.values()))
         return bool(rows[0][0]), _actions(row[1:] for row in rows if row[1] is not None)
 
     async def _finish(self, keys: list[str], state: Literal["done", "failed"], result: str) -> None:
+        """Record how these actions ended."""
         await self._run(_FINISH, keys=keys, state=state, result=result.replace("\0", ""))
 
     async def _run(self, statement: str, **values: Any) -> list[tuple[Any, ...]]:
+        assert self._address is not None
         given = {"session": self._session.id, "attempt": self._session.attempt, **values}
         return await fetch(self._address, statement, given)
 
@@ -245,7 +228,7 @@ class FolderActions(SessionActions):
     """
 
     def __init__(self, session: SessionId, **more: Any) -> None:
-        super().__init__(session, **more)
+        super().__init__(None, session, **more)
         self._root: Root | None = None
         self._rows: list[RecordedAction] = []
         self._writing = asyncio.Lock()
@@ -309,4 +292,4 @@ def _unreachable(error: TeamError) -> str:
 
 
 if TYPE_CHECKING:
-    _checked: tuple[type[ActionLedger], ...] = (PostgresActions, FolderActions)
+    _checked: tuple[type[ActionLedger], ...] = (SessionActions, FolderActions)

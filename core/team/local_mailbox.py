@@ -16,6 +16,7 @@ from typing import TypeVar
 from uuid import uuid4
 
 import msgspec
+from msgspec.structs import astuple, replace
 
 from ua_tui.core.errors import TeamError, WorkspaceError
 from ua_tui.core.storage.files import AlreadyThere, Root
@@ -51,9 +52,9 @@ class LocalMailbox:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._taken: list[tuple[str, _Letter]] = []
-        self._marking = threading.Lock()
-        self._begin = asyncio.Lock()
         self._has_begun = False
+        # A thread goes on when whoever waits for it is cancelled.
+        self._working = threading.Lock()
 
     async def ask(self, session: SessionId, question: Question) -> None:
         """Ask whoever looks; a question that was asked before waits again."""
@@ -61,13 +62,8 @@ class LocalMailbox:
         def ask(root: Root) -> None:
             self._mark(root)
             root.remove(_name(_ANSWER, question.request))
-            self._write(
-                root,
-                _name(_QUESTION, question.request),
-                _Letter(id=question.request, text=question.event),
-            )
+            self._write(root, _QUESTION, _Letter(id=question.request, text=question.event))
 
-        await self._forget_earlier()
         await self._do(ask)
 
     async def withdraw(self, session: SessionId, request: str) -> None:
@@ -78,30 +74,25 @@ class LocalMailbox:
         """The questions that wait, oldest first."""
 
         def read(root: Root) -> list[Question]:
-            waiting = [
-                each for each in self._letters(root, _QUESTION) if not root.exists(_name(_ANSWER, each.id))
-            ]
             return [
                 Question(session=session or "", request=each.id, event=each.text, asked=each.at)
-                for each in sorted(waiting, key=lambda each: each.at)
+                for _, each in self._letters(root, _QUESTION)
+                if not root.exists(_name(_ANSWER, each.id))
             ]
 
         return await self._do(read)
 
     async def answer(self, session: str, answer: Answer) -> Answered:
         """Answer a question; only the first answer counts."""
-        text = encode_answer(answer)
+        letter = _Letter(id=answer.request, text=encode_answer(answer))
 
         def give(root: Root) -> bool:
-            if not root.exists(_name(_QUESTION, answer.request)):
+            if not root.exists(_name(_QUESTION, letter.id)):
                 return False
-            try:
-                self._write(
-                    root, _name(_ANSWER, answer.request), _Letter(id=answer.request, text=text), replace=False
-                )
-            except AlreadyThere:
-                return False
-            return True
+            with suppress(AlreadyThere):
+                self._write(root, _ANSWER, letter, replaces=False)
+                return True
+            return False
 
         if await self._do(give):
             return Answered(accepted=True)
@@ -115,12 +106,12 @@ class LocalMailbox:
     async def send(self, session: str, command: Command) -> None:
         """Send a command to a session."""
         letter = _Letter(id=uuid4().hex, text=command_text(command), kind=command.kind)
-        await self._do(lambda root: self._write(root, _name(_COMMAND, letter.id), letter))
+        await self._do(lambda root: self._write(root, _COMMAND, letter))
 
     @asynccontextmanager
     async def received(self, session: SessionId) -> AsyncIterator[AsyncIterator[Received]]:
         """The answers and commands for a session as they come."""
-        await self._forget_earlier()
+        await self._do(self._mark)
         items = self._items()
         try:
             yield items
@@ -132,79 +123,68 @@ class LocalMailbox:
     async def _items(self) -> AsyncGenerator[Received, None]:
         problem = ""
         while True:
-            items: list[tuple[str, _Letter, Answer | Command]] = []
             try:
-                items = await self._do(self._receive)
+                for name, letter, item in await self._do(self._receive):
+                    yield item, partial(self._taken.append, (name, letter))
                 problem = ""
             except TeamError as error:
                 if str(error) != problem:
                     log.warning("answers and commands are late: %s", error)
                     problem = str(error)
-            for name, letter, item in items:
-                yield item, partial(self._taken.append, (name, letter))
             await pause(POLL_SECONDS)
-
-    async def _forget_earlier(self) -> None:
-        """Remove what the program asked that had the session before."""
-
-        def forget(root: Root) -> None:
-            for each in root.list(LETTERS):
-                if not each.name.startswith(_COMMAND):
-                    root.remove(f"{LETTERS}/{each.name}")
-
-        async with self._begin:
-            if not self._has_begun:
-                await self._do(forget)
-                self._has_begun = True
 
     def _receive(self, root: Root) -> list[tuple[str, _Letter, Answer | Command]]:
         """The answers and commands that the session does not have."""
         self._mark(root)
         found: list[tuple[str, _Letter, Answer | Command]] = []
-        for letter in self._letters(root, _ANSWER):
-            name = _name(_ANSWER, letter.id)
-            if letter.text and (answer := read_answer(letter.id, letter.text)) is not None:
-                found.append((name, letter, answer))
-            elif letter.text:
-                log.warning("an answer that cannot be read was removed; its question waits again")
-                root.remove(name)
-        for letter in sorted(self._letters(root, _COMMAND), key=lambda each: each.at):
-            name = _name(_COMMAND, letter.id)
-            if (command := read_command(letter.kind, letter.text, letter.by)) is not None:
-                found.append((name, letter, command))
-            else:
-                root.remove(name)
+        for name, letter in self._letters(root, _ANSWER, _COMMAND):
+            if letter.kind or letter.text:
+                item = (
+                    read_command(letter.kind, letter.text, letter.by)
+                    if letter.kind
+                    else read_answer(letter.id, letter.text)
+                )
+                if item is not None:
+                    found.append((name, letter, item))
+                else:
+                    log.warning("a message that cannot be read was removed; a question of it waits again")
+                    root.remove(name)
         return found
 
     def _mark(self, root: Root) -> None:
-        """Remove what the session has; of an answer stays who gave it, as its text may have a secret for a form."""
-        with self._marking:
-            while self._taken:
-                name, letter = self._taken[0]
-                if letter.kind:
-                    root.remove(name)
-                elif self._read(root, name) == letter:
-                    self._write(root, name, msgspec.structs.replace(letter, text=""))
-                del self._taken[0]
+        """Remove what the session has, and at first what the program asked that had the session before.
+
+        Of an answer stays who gave it; its text may have a secret for a form.
+        """
+        for each in () if self._has_begun else root.list(LETTERS):
+            if not each.name.startswith(_COMMAND):
+                root.remove(f"{LETTERS}/{each.name}")
+        self._has_begun = True
+        while self._taken:
+            name, letter = self._taken[0]
+            if letter.kind:
+                root.remove(name)
+            elif self._read(root, name) == letter:
+                self._write(root, _ANSWER, replace(letter, text=""))
+            del self._taken[0]
 
     async def _do(self, work: Callable[[Root], T]) -> T:
         def in_folder() -> T:
-            root = Root(self._folder)
-            root.make_folder(LETTERS)
-            return work(root)
+            with self._working:
+                root = Root(self._folder)
+                root.make_folder(LETTERS)
+                return work(root)
 
         try:
             return await asyncio.to_thread(in_folder)
         except WorkspaceError as error:
             raise TeamError(f"the messages of the session cannot be used: {error}") from error
 
-    def _letters(self, root: Root, kind: str) -> Iterator[_Letter]:
-        for each in root.list(LETTERS):
-            if (
-                each.name.startswith(kind)
-                and (letter := self._read(root, f"{LETTERS}/{each.name}")) is not None
-            ):
-                yield letter
+    def _letters(self, root: Root, *kinds: str) -> Iterator[tuple[str, _Letter]]:
+        """The letters of some kinds with the names of their files, the oldest first."""
+        names = [f"{LETTERS}/{each.name}" for each in root.list(LETTERS) if each.name.startswith(kinds)]
+        found = [(name, letter) for name in names if (letter := self._read(root, name)) is not None]
+        yield from sorted(found, key=lambda each: each[1].at)
 
     def _read(self, root: Root, name: str) -> _Letter | None:
         try:
@@ -216,17 +196,14 @@ class LocalMailbox:
             if root.exists(name):
                 raise
             return None
-        return letter if is_sealed(letter.seal, "letter", root.path, name, *_content(letter)) else None
+        return letter if is_sealed(letter.seal, "letter", root.path, name, *astuple(letter)[:-1]) else None
 
-    def _write(self, root: Root, name: str, letter: _Letter, *, replace: bool = True) -> None:
+    def _write(self, root: Root, kind: str, letter: _Letter, *, replaces: bool = True) -> None:
         if not letter.seal:
-            letter = msgspec.structs.replace(letter, by=_user(), at=time.time())
-        code = seal("letter", root.path, name, *_content(letter))
-        root.write(name, msgspec.json.encode(msgspec.structs.replace(letter, seal=code)), replace=replace)
-
-
-def _content(letter: _Letter) -> tuple[object, ...]:
-    return letter.id, letter.text, letter.kind, letter.by, letter.at
+            letter = replace(letter, by=_user(), at=time.time())
+        name = _name(kind, letter.id)
+        code = seal("letter", root.path, name, *astuple(letter)[:-1])
+        root.write(name, msgspec.json.encode(replace(letter, seal=code)), replace=replaces)
 
 
 def _name(kind: str, id_: str) -> str:

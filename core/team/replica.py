@@ -23,15 +23,15 @@ from ua_tui.core.bus import Bus
 from ua_tui.core.concurrency.threads import apart
 from ua_tui.core.errors import SettingsError, TeamError, UniversalAgentError, WorkspaceError
 from ua_tui.core.events.continuation import is_own
-from ua_tui.core.events.types import ErrorRaised, Event
+from ua_tui.core.events.types import ArtifactChanged, ArtifactSaved, ErrorRaised, Event, FilesAttached
 from ua_tui.core.events.units import quantity
 from ua_tui.core.postgres.address import Address
-from ua_tui.core.postgres.connection import Connection, answering_within, connected, shut_down
+from ua_tui.core.postgres.connection import Connection, answering_within, connected, rows_of, shut_down
 from ua_tui.core.postgres.problems import explain, is_temporary, needing_extra
 from ua_tui.core.postgres.schema import check_tables
 from ua_tui.core.redaction.redactor import Redactor, error_raised
 from ua_tui.core.settings.model import Settings
-from ua_tui.core.storage.workspace import Workspace
+from ua_tui.core.storage.workspace import Workspace, is_record
 from ua_tui.core.tasks import end_tasks, pause
 from ua_tui.core.team.records import SessionId
 from ua_tui.core.team.replication import rows
@@ -165,6 +165,8 @@ class SessionReplica:
         self._view = SessionView()
         self._activity = Activity(state="starting")
         self._folder = FolderCopy(workspace)
+        self._files: dict[str, str] = {}
+        """Those that are still to be copied, each with its digest if it is known."""
         self._row: dict[str, Any] = {}
         self._wake, self._hurry, self._idle = asyncio.Event(), asyncio.Event(), asyncio.Event()
         self._is_finishing = self._is_registered = False
@@ -184,6 +186,20 @@ class SessionReplica:
         """Follow an event of the session; subscribe it to the bus."""
         # What it changes is copied with the line of the journal.
         self._activity = self._activity.after(event)
+        match event:
+            case ArtifactSaved(path=path, sha256=sha256) | ArtifactChanged(path=path, sha256=sha256):
+                self._note_file(path, sha256)
+            case FilesAttached(files=files):
+                for each in files:
+                    self._note_file(each.path)
+            case _:
+                pass
+
+    def _note_file(self, path: str, sha256: str = "") -> None:
+        if not is_record(path):
+            # Copied in the order in which they were saved last.
+            self._files.pop(path, None)
+            self._files[path] = sha256
 
     def line_handler(self, on_line: Callable[[bytes], None] | None = None) -> Callable[[bytes], None]:
         """What the journal calls with every line, which is copied; it calls `on_line`, if there is one."""
@@ -279,7 +295,7 @@ class SessionReplica:
 
     def describe_rest(self) -> str:
         """What is not copied, such as `12 events and 1 file`; it reads the journal: call it in a thread."""
-        lines, files = self._folder.waiting_lines(), len(self._folder.files)
+        lines, files = self._folder.waiting_lines(), len(self._files)
         counts = (("event", lines), ("file", files))
         return " and ".join(quantity(count, what) for what, count in counts if count)
 
@@ -329,7 +345,7 @@ class SessionReplica:
             if await self._copy_some(db):
                 continue
             self._note_success("lines")
-            if not (self._wake.is_set() or self._folder.files):
+            if not (self._wake.is_set() or self._files):
                 self._idle.set()
                 if self._is_finishing:
                     return True
@@ -414,11 +430,16 @@ class SessionReplica:
                 # A worker was lost before its session had begun: what it wrote is of another folder.
                 await rows.change(db, rows.CLEAR, self.identity)
             self._stored = await rows.known_artifacts(db, self.identity.id)
-            stored = await rows.last_pieces(db, self.identity.id)
+            stored = await rows_of(db, rows.LAST_PIECES, (self.identity.id,))
+        for each in self._view.artifacts.values():
+            self._note_file(each.path, each.sha256)
+        for path in (path for note in self._view.notes("attached") for path in note.files):
+            if path not in self._stored:
+                self._note_file(path)
         while anew := await asyncio.to_thread(self._folder.begin, stored):
             with answering_within(db, _ANSWER_S):
                 await rows.change(db, rows.REMOVE, self.identity, paths=[*anew], starts=[*anew.values()])
-                stored = await rows.last_pieces(db, self.identity.id)
+                stored = await rows_of(db, rows.LAST_PIECES, (self.identity.id,))
         self._row = {}
         self._is_registered = True
 
@@ -439,7 +460,7 @@ class SessionReplica:
                 )
             self._last_write = self._clock()
             self._row = row
-        await asyncio.to_thread(self._folder.advance, pieces)
+        self._folder.advance(pieces)
         return await self._copy_file(db) or bool(pieces)
 
     # -- files --------------------------------------------------------------------------------------
@@ -456,9 +477,9 @@ class SessionReplica:
                 # The place of large files cannot be used: others are copied meanwhile.
                 self._handle_failure("files", error)
                 self._store_again = self._clock() + _LONGEST_PAUSE_S
-        for path, sha256 in list(self._folder.files.items()):
+        for path, sha256 in list(self._files.items()):
             if sha256 and self._stored.get(path) == sha256:
-                del self._folder.files[path]
+                del self._files[path]
                 continue
             if path in self._large and (self._storing is not None or self._clock() < self._store_again):
                 continue
@@ -466,7 +487,7 @@ class SessionReplica:
                 file = await asyncio.to_thread(self._read_file, path, sha256)
             except WorkspaceError as error:
                 log.warning("a file is not copied to the team's database: %s", error)
-                del self._folder.files[path]
+                del self._files[path]
                 continue
             if file.data is not None:
                 await self._add_file(db, file)
@@ -483,9 +504,9 @@ class SessionReplica:
             await rows.change(db, rows.ARTIFACT, self.identity, **columns)
         self._stored[file.path] = file.sha256
         # It may have been saved again meanwhile.
-        if self._folder.files.get(file.name) == file.announced:
-            del self._folder.files[file.name]
-        if not self._folder.files:
+        if self._files.get(file.name) == file.announced:
+            del self._files[file.name]
+        if not self._files:
             self._note_success("files")
 
     def _read_file(self, name: str, announced: str) -> _File:
@@ -524,7 +545,5 @@ def state_row(view: SessionView, activity: Activity, redactor: Redactor, named: 
         "title": clean_line(redactor.redact(clean_line(title, 4 * _TITLE)), _TITLE),
         "titled": bool(named),
         "activity": activity.text(redactor.redact_value),
-        "calls": view.call_count,
         "cost_usd": view.costs.total,
-        "conversation": view.setup.conversation,
     }

@@ -1,36 +1,64 @@
-"""Makes a session's folder from PostgreSQL: once, to resume the session here, or continuously, to follow it."""
+"""Makes a session's folder from PostgreSQL: once, to resume the session here, or continuously, to follow it.
+
+What the database has is not trusted: others may write to it.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import hashlib
 import logging
-import time
-from contextlib import AsyncExitStack, nullcontext, suppress
+import re
+from contextlib import AsyncExitStack, suppress
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from functools import partial
 from pathlib import Path
+from typing import Any
 
-from ua_tui.core.errors import TeamError, WorkspaceError
+from ua_tui.core.errors import TeamError, UniversalAgentError, WorkspaceError
 from ua_tui.core.history.headline import time_in
 from ua_tui.core.postgres.address import Address
-from ua_tui.core.postgres.connection import Connection, connected, listen, shut_down
+from ua_tui.core.postgres.connection import fetch
 from ua_tui.core.postgres.problems import is_temporary
+from ua_tui.core.postgres.schema import sharing
+from ua_tui.core.storage.files import Root
 from ua_tui.core.storage.ownership import seal_session
 from ua_tui.core.storage.paths import numbered, safe_name
-from ua_tui.core.storage.workspace import JOURNAL, Workspace
-from ua_tui.core.tasks import end_tasks
+from ua_tui.core.storage.workspace import CONVERSATION, JOURNAL, Workspace, is_record
+from ua_tui.core.tasks import end_tasks, pause
 from ua_tui.core.team.records import SessionId
-from ua_tui.core.team.replication import pulling
 from ua_tui.core.team.replication.folder_copy import store_identity
-from ua_tui.core.team.replication.large_files import FilePlace, open_place
-from ua_tui.core.team.replication.pulling import Borrow, PulledFile, SessionRow
+from ua_tui.core.team.replication.large_files import FilePlace, open_place, verified
+from ua_tui.core.text import clean_line
 
 log = logging.getLogger(__name__)
 
 _POLL_S = 2.0
+_ANSWER_S = 30.0
 _LATE = timedelta(minutes=2)
 _OVER = ("done", "failed")
+_TRANSCRIPT = re.compile(rf"{re.escape(CONVERSATION)}/[0-9A-Za-z][0-9A-Za-z-]{{0,99}}(/[^/.][^/]*)*\.jsonl")
+_SESSION = "SELECT id, owner::text, name, state, attempt FROM session WHERE id = %s"
+# Not too much at once: many long pieces must not fill the memory. How long one is, the server knows without reading it.
+_PIECES = """
+SELECT start, data, stored FROM (
+    SELECT *, sum(octet_length(data)) OVER (ORDER BY start) - octet_length(data) AS before FROM (
+        SELECT start, data, (SELECT start + octet_length(data) FROM piece
+            WHERE session = %(session)s AND path = %(path)s ORDER BY start DESC LIMIT 1) AS stored
+        FROM piece WHERE session = %(session)s AND path = %(path)s AND start >= coalesce((
+            SELECT max(start) FROM piece WHERE session = %(session)s AND path = %(path)s AND start <= %(at)s), 0)
+        ORDER BY start LIMIT 500
+    ) AS next
+) AS counted WHERE before < 16777216 ORDER BY start
+"""
+_TRANSCRIPTS = "SELECT DISTINCT path FROM piece WHERE session = %s AND path <> %s"
+# Only content of the session's owner: whoever knows the digest of a private file may have recorded it.
+_FILES = """
+SELECT a.path, a.sha256, a.size, a.saved_at,
+    NOT EXISTS (SELECT FROM blob b WHERE b.sha256 = a.sha256 AND b.owner = %s) AS is_large
+FROM artifact a WHERE a.session = %s AND a.saved_at >= coalesce(%s, a.saved_at) ORDER BY a.saved_at, a.path
+"""
+_CONTENT = "SELECT data FROM blob WHERE sha256 = %s AND owner = %s"
 
 
 async def restore_session(
@@ -47,37 +75,29 @@ async def restore_session(
         WorkspaceError: the folder cannot be written.
     """
     place = await asyncio.to_thread(open_place, artifacts)
-    async with AsyncExitStack() as stack:
-        connection: Borrow = partial(connected, address)
-        if address.connections is None:
-            # To connect for each file takes much longer than to read it.
-            connection = _only(await stack.enter_async_context(connected(address)))
-        session = await pulling.read_session(connection, session_id, address)
+    # While what one statement has brought is written, others may use the connection.
+    async with sharing(address, 1) as shared:
+        session = await _read_session(shared, session_id)
         began = time_in(session.name) or datetime.now().astimezone()
         workspace = await asyncio.to_thread(Workspace.create, base, began)
         try:
-            await _fill(connection, session, workspace, place)
+            pull = _Pull(shared, session, workspace)
+            await pull.pieces(JOURNAL)
+            if not workspace.exists(JOURNAL):
+                raise TeamError(f"the session {session.name!r} has no journal in the team's database")
+            await pull.transcripts()
+            for file in await pull.files():
+                await pull.file(file, place)
+            # Resumed by a person, it continues as the same session of the team.
+            identity = SessionId(id=session.id, attempt=session.attempt)
+            await asyncio.to_thread(store_identity, workspace, identity)
+            await asyncio.to_thread(seal_session, workspace.root)
         except BaseException:
             # A part of a session would be taken for all of it.
             await asyncio.to_thread(workspace.discard)
             raise
         await asyncio.to_thread(workspace.close)
     return workspace.path
-
-
-async def _fill(
-    connection: Borrow, session: SessionRow, workspace: Workspace, place: FilePlace | None
-) -> None:
-    await pulling.pull_pieces(connection, session, workspace, JOURNAL)
-    if not workspace.exists(JOURNAL):
-        raise TeamError(f"the session {session.name!r} has no journal in the team's database")
-    await pulling.pull_transcripts(connection, session, workspace)
-    for file in await pulling.pull_files(connection, session):
-        await pulling.pull_file(connection, session, file, workspace, place)
-    # Resumed by a person, it continues as the same session of the team.
-    identity = SessionId(id=session.id, attempt=session.attempt)
-    await asyncio.to_thread(store_identity, workspace, identity)
-    await asyncio.to_thread(seal_session, workspace.root)
 
 
 class SessionMirror:
@@ -94,13 +114,8 @@ class SessionMirror:
     def __init__(self, address: Address, session_id: str) -> None:
         self._address = address
         self._session_id = session_id
-        self._workspace: Workspace | None = None
-        self._files_since: datetime | None = None
-        self._written: dict[str, str] = {}
-        self._task: asyncio.Task[None] | None = None
-        self._connection: Connection | None = None
-        self._locking: asyncio.Future[bool | None] | None = None
-        self._closed = False
+        self._resources = AsyncExitStack()
+        self._changed = asyncio.Event()
 
     async def start(self) -> Path:
         """Bring what there is, and begin to follow; returns the folder.
@@ -109,76 +124,48 @@ class SessionMirror:
             TeamError: the database cannot be used, or has no such session.
             WorkspaceError: the folder cannot be written.
         """
-        self._closed = False
-        try:
-            async with connected(self._address) as db:
-                session = await pulling.read_session(_only(db), self._session_id, self._address)
-                workspace = self._workspace = await asyncio.to_thread(self._open_folder)
-                await pulling.pull_pieces(_only(db), session, workspace, JOURNAL)
-                if session.state in _OVER:
-                    workspace.close()
-        except BaseException:
-            await self.close()
-            raise
-        following = listen(self._address, self._follow, self._handle_loss)
-        self._task = asyncio.create_task(following, name="team: mirror")
+        async with AsyncExitStack() as stack:
+            shared = await stack.enter_async_context(sharing(self._address, 1))
+            session = await _read_session(shared, self._session_id)
+            workspace = await asyncio.to_thread(self._open_folder)
+            stack.callback(workspace.close)
+            pull = _Pull(shared, session, workspace)
+            await pull.pieces(JOURNAL)
+            if session.state in _OVER:
+                workspace.close()
+            assert shared.connections is not None
+            stack.callback(shared.connections.listener.subscribe(self._handle_notice))
+            following = asyncio.create_task(self._follow(pull), name="team: mirror")
+            stack.push_async_callback(end_tasks, following)
+            # A statement that the network swallows would be waited for.
+            stack.callback(shared.connections.shut_down)
+            self._resources = stack.pop_all()
         return workspace.path
 
     async def close(self) -> None:
         """Stop following; the folder stays."""
-        self._closed = True
-        if self._connection is not None:
-            shut_down(self._connection)
-        if self._task is not None:
-            await end_tasks(self._task)
-        if self._workspace is not None:
-            if self._locking is not None:
-                # A thread goes on when its task is cancelled, and would lock the folder again.
-                await asyncio.wait([self._locking])
-            await asyncio.to_thread(self._workspace.close)
+        await self._resources.aclose()
 
-    def _handle_loss(self, error: Exception) -> bool:
-        """Whether there is no use in following again."""
-        is_over = not is_temporary(error) and not isinstance(error, WorkspaceError)
-        if is_over:
-            log.warning("the session is no longer followed: %s", error)
-        return is_over or self._closed
+    def _handle_notice(self, payload: str) -> None:
+        if payload in ("", f"session {self._session_id}"):
+            self._changed.set()
 
-    async def _follow(self, db: Connection) -> None:
-        """Bring what is new until the mirror is closed or the connection is lost."""
-        self._connection = db
-        connection = _only(db)
-        while not self._closed:
-            session = await pulling.read_session(connection, self._session_id, self._address)
-            assert self._workspace is not None
-            await pulling.pull_pieces(connection, session, self._workspace, JOURNAL)
-            await self._pull_files(connection, session, self._workspace)
-            # Somebody may resume it.
-            is_over = session.state in _OVER
-            locking = asyncio.to_thread(self._workspace.close if is_over else self._workspace.lock)
-            self._locking = asyncio.ensure_future(locking)
-            await asyncio.shield(self._locking)
-            await self._wait_for_change(db)
-
-    async def _wait_for_change(self, db: Connection) -> None:
-        wanted = f"session {self._session_id}"
-        until = time.monotonic() + _POLL_S
-        while (left := until - time.monotonic()) > 0:
-            async for notice in db.notifies(timeout=left, stop_after=1):
-                if notice.payload == wanted:
-                    await asyncio.sleep(0.05)
+    async def _follow(self, pull: _Pull) -> None:
+        """Bring what is new until it is cancelled, or until there is no use in trying again."""
+        while True:
+            self._changed.clear()
+            try:
+                pull.session = await _read_session(pull.address, self._session_id)
+                await pull.pieces(JOURNAL)
+                await pull.new_files()
+                # Somebody may resume it. Not in a thread, which would go on when this is cancelled.
+                (pull.workspace.close if pull.session.state in _OVER else pull.workspace.lock)()
+            except (TeamError, WorkspaceError) as error:
+                if not is_temporary(error) and not isinstance(error, WorkspaceError):
+                    log.warning("the session is no longer followed: %s", error)
                     return
-
-    async def _pull_files(self, connection: Borrow, session: SessionRow, workspace: Workspace) -> None:
-        for file in await pulling.pull_files(connection, session, self._files_since):
-            # A transaction that began earlier may end later.
-            self._files_since = file.saved - _LATE
-            if not file.is_large and self._written.get(file.path) != file.sha256:
-                if not await asyncio.to_thread(_has, workspace, file):
-                    await pulling.pull_file(connection, session, file, workspace, None)
-                    # Lines have precedence over many files.
-                    await pulling.pull_pieces(connection, session, workspace, JOURNAL)
-                self._written[file.path] = file.sha256
+            await pause(_POLL_S, self._changed)
+            await pause(0.05)
 
     def _open_folder(self) -> Workspace:
         """Open and lock the folder; where another program follows the same session, one with a number."""
@@ -194,17 +181,136 @@ class SessionMirror:
         raise WorkspaceError(f"cannot make a folder in {base}: remove some there")
 
 
-def _only(db: Connection) -> Borrow:
-    """The same connection for every statement."""
-    return lambda: nullcontext(db)
+async def _read_session(address: Address, session: str) -> Any:
+    """The row of a session; its state is that of its last attempt.
+
+    Raises:
+        TeamError: there is none that this user may see.
+    """
+    if rows := await fetch(address, _SESSION, (session,)):
+        return rows[0]
+    raise TeamError(f"the team's database {address} has no session {clean_line(session, 60)!r} for this user")
 
 
-def _has(workspace: Workspace, file: PulledFile) -> bool:
+@dataclass
+class _Pull:
+    """Brings what is new of a session into a folder."""
+
+    address: Address
+    session: Any
+    workspace: Workspace
+    _since: datetime | None = None
+    _written: dict[str, str] = field(default_factory=dict)
+
+    async def pieces(self, path: str) -> None:
+        """Append what is new of a file that only grows; a file that the session has begun anew is made anew.
+
+        Raises:
+            WorkspaceError: it cannot be written.
+        """
+        root = self.workspace.root
+        at = await asyncio.to_thread(_end_of, root, path)
+        known, rest = at, b""
+        while True:
+            # First with the piece before the end, which shows whether the file is still that of the session.
+            given = {"session": self.session.id, "path": path, "at": at - bool(known)}
+            rows = await self._fetch(_PIECES, given)
+            if known and (not rows or not await asyncio.to_thread(_agrees, root, path, at, rows[0])):
+                await asyncio.to_thread(root.remove, path)
+                at = known = 0
+                continue
+            may_end = not known or at >= rows[0].stored
+            known = 0
+            begun = at
+            for start, data, _ in rows:
+                # Whoever may write to the database may have added one that does not follow.
+                if start <= at < start + len(data):
+                    rest += data[at - start :]
+                    at = start + len(data)
+            lines, newline, rest = rest.rpartition(b"\n")
+            if newline:
+                await asyncio.to_thread(root.append_lines, path, lines.split(b"\n"))
+            if at == begun and may_end:
+                return
+
+    async def transcripts(self) -> None:
+        """Write the transcripts of the session's conversations; a name that leads elsewhere is skipped."""
+        for (path,) in await self._fetch(_TRANSCRIPTS, (self.session.id, JOURNAL)):
+            reason: object = "it is no transcript"
+            if _TRANSCRIPT.fullmatch(path) is not None:
+                try:
+                    await self.pieces(path)
+                    continue
+                except WorkspaceError as error:
+                    reason = error
+            log.warning("%s of the session is skipped: %s", clean_line(path, 100), reason)
+
+    async def files(self, since: datetime | None = None) -> list[Any]:
+        """The rows of files that may be written to the folder, those stored first first; only those stored `since`."""
+        files = await self._fetch(_FILES, (self.session.owner, self.session.id, since))
+        # The session itself writes its records; those of another one could bring it to do anything.
+        for file in (each for each in files if is_record(each.path)):
+            log.warning("a file of the session is skipped: %s is a record", clean_line(file.path, 100))
+        return [each for each in files if not is_record(each.path)]
+
+    async def new_files(self) -> None:
+        """Write the files that were stored since the last time, unless they are large or here already."""
+        for file in await self.files(self._since):
+            # A transaction that began earlier may end later.
+            self._since = file.saved_at - _LATE
+            if not file.is_large and self._written.get(file.path) != file.sha256:
+                if not await asyncio.to_thread(_has, self.workspace.root, file):
+                    await self.file(file, None)
+                    # Lines have precedence over many files.
+                    await self.pieces(JOURNAL)
+                self._written[file.path] = file.sha256
+
+    async def file(self, file: Any, place: FilePlace | None) -> None:
+        """Write a file of the session, unless its content is missing or its path refused."""
+        # Where the database fails, the file is not missing.
+        content = [] if file.is_large else await self._fetch(_CONTENT, (file.sha256, self.session.owner))
+        try:
+            # Where the row says it is does not matter: it could name any file of this machine.
+            pieces = place.read(file.sha256) if file.is_large and place else (data for (data,) in content)
+            if file.is_large and place is None:
+                raise TeamError("it is large, and no `team_artifacts` is set here")
+            write = self.workspace.root.write_chunks
+            await asyncio.to_thread(write, file.path, verified(pieces, file.sha256))
+        except UniversalAgentError as error:
+            log.warning("the file %s of the session is missing: %s", clean_line(file.path, 100), error)
+
+    async def _fetch(self, statement: str, values: Any) -> list[Any]:
+        return await fetch(self.address, statement, values, within=_ANSWER_S)
+
+
+def _agrees(root: Root, path: str, end: int, row: Any) -> bool:
+    """Whether a file up to its end is what is stored, as far as a piece says it."""
+    known: bytes = row.data[: max(0, end - row.start)]
+    with root.opened(path) as file:
+        file.seek(row.start)
+        return file.read(len(known)) == known and bool(row.stored >= end)
+
+
+def _end_of(root: Root, path: str) -> int:
+    """How much of a file there is; one that was cut off is made again."""
+    if not root.exists(path):
+        return 0
+    with root.opened(path) as file:
+        size = file.seek(0, 2)
+        file.seek(max(0, size - 1))
+        if file.read() == b"\n":
+            return size
+    root.remove(path)
+    return 0
+
+
+def _has(root: Root, file: Any) -> bool:
     """Whether the folder has a file already, as from an earlier time."""
     try:
-        if workspace.root.size(file.path) != file.size:
+        if root.size(file.path) != file.size:
             return False
-        with workspace.root.opened(file.path) as found:
-            return hashlib.file_digest(found, "sha256").hexdigest() == file.sha256
+        with root.opened(file.path) as found:
+            is_same: bool = hashlib.file_digest(found, "sha256").hexdigest() == file.sha256
+            return is_same
     except WorkspaceError:
         return False

@@ -60,9 +60,8 @@ async def test_a_job_that_another_worker_continues_ends(tmp_path: Path, team_dat
         try:
             await session.start()
             session.submit(FIRST)
-            await until_in_thread(
-                lambda: team_database.execute("SELECT 1 FROM session WHERE calls = 1"), DEADLINE
-            )
+            begun = "SELECT 1 FROM piece WHERE position('tool_call_started'::bytea IN data) > 0"
+            await until_in_thread(lambda: team_database.execute(begun), DEADLINE)
             team_database.execute("UPDATE session SET attempt = 5")
             await until(lambda: not session.workspace.locked, DEADLINE)
             assert session.state == "closed"

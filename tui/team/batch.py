@@ -9,19 +9,16 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from ua_tui.core.errors import TeamError
 from ua_tui.core.postgres.problems import describe, is_temporary
 from ua_tui.core.tasks import pause
 from ua_tui.core.team.jobs.postgres_jobs import PostgresJobs
-from ua_tui.tui.team.reporters import submitted_line
+from ua_tui.core.team.records import Counts, Job, JobBatch, JobResult, Submitted
+from ua_tui.tui.team.reporters import Reporter, submitted_line
 from ua_tui.tui.team.result_output import ResultOutput
 from ua_tui.tui.team.worker import stopping_on_signals
-
-if TYPE_CHECKING:
-    from ua_tui.core.team.records import Counts, Job, JobBatch, JobResult, Submitted
-    from ua_tui.tui.team.reporters import Reporter
 
 _QUICK_SECONDS = 0.3
 _RETRY_SECONDS = 1.0

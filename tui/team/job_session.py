@@ -30,6 +30,7 @@ from ua_tui.core.events.types import Event
 from ua_tui.core.events.units import duration
 from ua_tui.core.history.session import runs_elsewhere
 from ua_tui.core.postgres.address import Address
+from ua_tui.core.postgres.problems import is_temporary
 from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.core.session.parts import SessionState
 from ua_tui.core.session.resume import Resume, prepare_resume
@@ -38,13 +39,14 @@ from ua_tui.core.settings.loading import load_settings
 from ua_tui.core.settings.model import SPECS, Settings, secrets
 from ua_tui.core.storage.ownership import check_session
 from ua_tui.core.tasks import pause, until
-from ua_tui.core.team.actions import FolderActions, PostgresActions
+from ua_tui.core.team.actions import FolderActions, SessionActions
 from ua_tui.core.team.jobs.batch_file import checked_settings
 from ua_tui.core.team.jobs.running import JobStop
 from ua_tui.core.team.local_mailbox import LocalMailbox
 from ua_tui.core.team.mailbox import Mailbox
 from ua_tui.core.team.progress import JobProgress, read_progress
 from ua_tui.core.team.records import JobClaim, Outcome
+from ua_tui.core.team.restore import restore_session
 from ua_tui.core.text import clean_line
 from ua_tui.tui.team.question_relay import QuestionRelay
 
@@ -123,19 +125,12 @@ async def run_job(
     run = _JobRun(claim, stop, settings, note, mailbox, address)
 
     async def leave() -> None:
-        await stop.soon.wait()
-        await run.leave()
-
-    async def park() -> None:
-        await run.parking.wait()
+        await until(stop.soon.wait(), run.parking.wait())
         with suppress(TimeoutError):
-            async with asyncio.timeout(PARKING_SECONDS):
+            async with asyncio.timeout(None if stop.soon.is_set() else PARKING_SECONDS):
                 await run.leave()
 
-    async def end() -> None:
-        await until(until(leave(), park()), stop.wait())
-
-    outcome = await until(run.run(), end())
+    outcome = await until(run.run(), until(leave(), stop.wait()))
     if outcome is not None:
         return outcome
     if run.parked and not stop.is_set():
@@ -153,7 +148,7 @@ class _JobRun:
     _note_at: Note
     _mailbox: Mailbox | None
     _address: Address | None
-    ledger: PostgresActions | FolderActions = field(init=False)
+    ledger: SessionActions = field(init=False)
     parking: asyncio.Event = field(default_factory=asyncio.Event)
     left: str = ""
     parked: str = ""
@@ -168,7 +163,7 @@ class _JobRun:
         self.ledger = (
             FolderActions(session, on_superseded=self._handle_superseded)
             if self._address is None
-            else PostgresActions(self._address, session, on_superseded=self._handle_superseded)
+            else SessionActions(self._address, session, on_superseded=self._handle_superseded)
         )
         self._relay = QuestionRelay(session, self._changed.set)
 
@@ -307,9 +302,6 @@ class _JobRun:
         if self._address is None:
             folder = Path(self._claim.folder) if self._claim.folder else None
             return folder if folder is not None and await asyncio.to_thread(folder.is_dir) else None
-        from ua_tui.core.postgres.problems import is_temporary
-        from ua_tui.core.team.restore import restore_session
-
         while True:
             try:
                 return await restore_session(

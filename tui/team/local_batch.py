@@ -10,16 +10,16 @@ from collections import deque
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from ua_tui.core.errors import CredentialsError
 from ua_tui.core.redaction.redactor import Redactor
-from ua_tui.core.settings.model import secrets
+from ua_tui.core.settings.model import Settings, secrets
 from ua_tui.core.storage.folders import WORKSPACES
 from ua_tui.core.tasks import pause
 from ua_tui.core.team.fleet.running_batch import RunningBatch
 from ua_tui.core.team.jobs.results_file import Begun, ResultsFile
-from ua_tui.core.team.jobs.running import PUT_OFF_SECONDS, JobStop, run_to_end
+from ua_tui.core.team.jobs.running import PUT_OFF_SECONDS, JobStop, RunJob, run_to_end
 from ua_tui.core.team.records import (
     NO_MONEY,
     Counts,
@@ -33,14 +33,9 @@ from ua_tui.core.team.records import (
     Submitted,
 )
 from ua_tui.core.text import clean_line
-from ua_tui.tui.team.reporters import submitted_line
+from ua_tui.tui.team.reporters import Reporter, submitted_line
 from ua_tui.tui.team.result_output import ResultOutput
 from ua_tui.tui.team.worker import stopping_on_signals
-
-if TYPE_CHECKING:
-    from ua_tui.core.settings.model import Settings
-    from ua_tui.core.team.jobs.running import RunJob
-    from ua_tui.tui.team.reporters import Reporter
 
 _LEAST_USD = 0.01
 

@@ -34,48 +34,40 @@ def counts_line(counts: Counts) -> str:
 
 
 class Reporter:
-    """A line for each job that is over, for a file or a pipe; close it at the end."""
+    """A line for each job that is over, for a file or a pipe; close it at the end.
 
-    def counts(self, counts: Counts) -> None:
-        """The jobs by their state have changed: a log would be full of it."""
+    Args:
+        in_place: show one line that changes instead, for a terminal.
+    """
 
-    def finished(self, result: JobResult, counts: Counts) -> None:
-        """Write how a job ended."""
-        reason = f": {result.error}" if result.error else ""
-        query = clean_line(result.job.query, 80)
-        self.line(f"{counts_line(counts)} | line {result.job.number}: {query}: {result.state}{reason}")
-
-    def line(self, text: str) -> None:
-        """Write something else that a person should know."""
-        sys.stderr.write(f"{clean_line(text, 500)}\n")
-        sys.stderr.flush()
-
-    def close(self) -> None:
-        """Nothing more changes: what is printed next begins a line."""
-
-
-class TerminalReporter(Reporter):
-    """One line that changes, for a terminal."""
-
-    def __init__(self) -> None:
+    def __init__(self, *, in_place: bool = False) -> None:
+        self._in_place = in_place
         self._shown = ""
 
     def counts(self, counts: Counts) -> None:
-        """Show the counts."""
-        self._show(counts_line(counts))
+        """The jobs by their state have changed: a log would be full of it."""
+        if self._in_place:
+            self._show(counts_line(counts))
 
     def finished(self, result: JobResult, counts: Counts) -> None:
-        """Show nothing: the counts have it."""
+        """Write how a job ended, unless the counts have it."""
+        if not self._in_place:
+            reason = f": {result.error}" if result.error else ""
+            query = clean_line(result.job.query, 80)
+            self.line(f"{counts_line(counts)} | line {result.job.number}: {query}: {result.state}{reason}")
 
     def line(self, text: str) -> None:
-        """Write a line above."""
+        """Write something else that a person should know, above the line that changes."""
         shown = self._shown
-        self._show("")
-        super().line(text)
-        self._show(shown)
+        if self._in_place:
+            self._show("")
+        sys.stderr.write(f"{clean_line(text, 500)}\n")
+        sys.stderr.flush()
+        if self._in_place:
+            self._show(shown)
 
     def close(self) -> None:
-        """Leave the last state as an ordinary line."""
+        """Leave the last state as an ordinary line: what is printed next begins a line."""
         if self._shown:
             sys.stderr.write("\n")
             sys.stderr.flush()

@@ -7,22 +7,23 @@ import os
 import signal
 import sys
 import time
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, contextmanager, suppress
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from ua_tui.core.errors import CredentialsError, SettingsError
+from ua_tui.core.postgres.address import Address
+from ua_tui.core.postgres.schema import sharing
+from ua_tui.core.postgres.state import ALIVE_SECONDS
+from ua_tui.core.settings.model import Settings
+from ua_tui.core.team.jobs.postgres_jobs import PostgresJobs
+from ua_tui.core.team.jobs.queue import QueueWorker
+from ua_tui.core.team.jobs.running import Report, RunJob
+from ua_tui.core.team.mailbox import PostgresMailbox
 from ua_tui.core.text import clean_line
 from ua_tui.tui.terminal.exit_codes import EXIT_INTERRUPTED
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Iterator
-    from pathlib import Path
-
-    from ua_tui.core.postgres.address import Address
-    from ua_tui.core.settings.model import Settings
-    from ua_tui.core.team.jobs.running import Report, RunJob
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _TOUCH_SECONDS = 5.0
@@ -54,11 +55,6 @@ async def run_worker(
         TeamError: the jobs cannot be reached, or their tables are of another version.
     """
     report = report or report_line
-    from ua_tui.core.postgres.schema import sharing
-    from ua_tui.core.postgres.state import ALIVE_SECONDS
-    from ua_tui.core.team.jobs.postgres_jobs import PostgresJobs
-    from ua_tui.core.team.jobs.queue import QueueWorker
-    from ua_tui.core.team.mailbox import PostgresMailbox
     from ua_tui.tui.team.job_session import run_job
 
     async with AsyncExitStack() as stack:

@@ -143,7 +143,7 @@ class QueueWorker:
         logging.getLogger("psycopg.pool").setLevel(logging.CRITICAL)
         # A connection of its own: a heartbeat waits for no other work, or the jobs would be taken for lost.
         own = replace(self._address, connections=None)
-        async with sharing(self._address, 2) as shared, sharing(own, 2) as own:
+        async with sharing(self._address, 2) as shared, sharing(own, 1) as own:
             self._jobs, self._beats = PostgresJobs(shared), PostgresJobs(own)
             await self._check_rights()
             self._id = await self._jobs.add_worker(self._name, VERSION, self._parallel)

@@ -1,4 +1,4 @@
-"""What of a session's folder is still to be copied: pieces of the files that only grow, and other files.
+"""What of a session's folder is still to be copied: pieces of the files that only grow.
 
 The journal and the agent's transcripts only grow: byte by byte, the database has the beginning of each. A record in the
 folder says which session of the team it is, so that it stays the same when it is resumed.
@@ -17,7 +17,7 @@ import msgspec
 
 from ua_tui.core.errors import WorkspaceError
 from ua_tui.core.history.headline import TITLE
-from ua_tui.core.storage.workspace import CONVERSATION, JOURNAL, TEAM, Workspace, is_record
+from ua_tui.core.storage.workspace import CONVERSATION, JOURNAL, TEAM, Workspace
 from ua_tui.core.team.records import SessionId
 
 log = logging.getLogger(__name__)
@@ -25,7 +25,6 @@ log = logging.getLogger(__name__)
 _DEEPEST = 4
 _RECORD_SIZE = 64 << 10
 _PIECE = 1 << 20
-_SAVED = ("artifact_saved", "artifact_changed")
 
 
 class Piece(NamedTuple):
@@ -41,66 +40,28 @@ class Piece(NamedTuple):
         return self.start + len(self.data)
 
 
-class StoredPiece(NamedTuple):
-    """The last piece of a file that the database has: where it begins and ends, and its SHA-256."""
-
-    path: str
-    start: int
-    end: int
-    sha256: str
-
-
-class _File(msgspec.Struct):
-    path: str
-    sha256: str = ""
-
-
-class _Line(msgspec.Struct):
-    event: str = ""
-    path: str = ""
-    sha256: str = ""
-    files: list[_File] = []
-
-
-def announced_files(line: bytes) -> list[tuple[str, str]]:
-    """The files that a line of the journal announces: (path, SHA-256 if it is known)."""
-    try:
-        found = msgspec.json.decode(line, type=_Line)
-    except (msgspec.MsgspecError, UnicodeError, RecursionError):
-        return []
-    if found.event in _SAVED:
-        return [(found.path, found.sha256)]
-    return [(each.path, "") for each in found.files] if found.event == "files_attached" else []
-
-
 class FolderCopy:
     """Finds what is new in a session's folder. Its methods read files: call them in a thread, one at a time.
 
-    `files` are those that the journal announces and that are still to be copied, each with its digest if it is known.
     `title` is what a person called the session.
     """
 
     def __init__(self, workspace: Workspace) -> None:
-        self.files: dict[str, str] = {}
         self.title = ""
         self._workspace = workspace
         self._ends: dict[str, int] = {}
-        self._noted = 0
 
-    def begin(self, stored: Sequence[StoredPiece]) -> dict[str, int]:
+    def begin(self, stored: Sequence[tuple[str, int, int, str]]) -> dict[str, int]:
         """Continue where the database ends; returns the files of which it has something else, and from where on.
 
+        `stored` has the last piece of each file in the database: its path, where it begins and ends, and its SHA-256.
         What the database has of a file that the folder lacks stays there.
 
         Raises:
             WorkspaceError: the folder cannot be read.
         """
-        ends = {each.path: each.end for each in stored}
-        self._ends = {each.path: self._common_end(each) for each in stored}
-        end = self._ends.get(JOURNAL, 0)
-        while self._noted < end and (piece := self._next(JOURNAL, self._noted)) is not None:
-            self._note_files(piece)
-        return {path: end for path, end in self._ends.items() if 0 <= end < ends[path]}
+        self._ends = {piece[0]: self._common_end(*piece) for piece in stored}
+        return {path: self._ends[path] for path, _, end, _ in stored if 0 <= self._ends[path] < end}
 
     def read(self) -> list[Piece]:
         """Read about a mebibyte of what is new, the journal first.
@@ -119,10 +80,7 @@ class FolderCopy:
 
     def advance(self, pieces: Iterable[Piece]) -> None:
         """Continue behind pieces that were copied."""
-        for piece in pieces:
-            self._ends[piece.path] = piece.end
-            if piece.path == JOURNAL:
-                self._note_files(piece)
+        self._ends.update((piece.path, piece.end) for piece in pieces)
 
     def waiting_lines(self) -> int:
         """How many lines of the journal are not copied."""
@@ -144,28 +102,17 @@ class FolderCopy:
         end = data.rfind(b"\n") + 1 or (len(data) if len(data) == _PIECE else 0)
         return Piece(path, start, data[:end]) if end else None
 
-    def _common_end(self, stored: StoredPiece) -> int:
+    def _common_end(self, path: str, start: int, end: int, sha256: str) -> int:
         """Up to where a file may have what is stored, or -1: a copy of the folder may have gone on elsewhere."""
-        if not self._workspace.exists(stored.path):
+        if not self._workspace.exists(path):
             return -1
-        if (size := self._workspace.root.size(stored.path)) < stored.end:
+        if (size := self._workspace.root.size(path)) < end:
             # The last line was torn when the folder was restored.
-            return min(size, stored.start)
-        with self._workspace.root.opened(stored.path) as file:
-            file.seek(stored.start)
-            data = file.read(stored.end - stored.start)
-        return stored.end if hashlib.sha256(data).hexdigest() == stored.sha256 else 0
-
-    def _note_files(self, piece: Piece) -> None:
-        if piece.end <= self._noted:
-            return
-        self._noted = piece.end
-        for line in piece.data.split(b"\n"):
-            for path, sha256 in announced_files(line):
-                if not is_record(path):
-                    # Copied in the order in which they were saved last.
-                    self.files.pop(path, None)
-                    self.files[path] = sha256
+            return min(size, start)
+        with self._workspace.root.opened(path) as file:
+            file.seek(start)
+            data = file.read(end - start)
+        return end if hashlib.sha256(data).hexdigest() == sha256 else 0
 
     def _read_title(self) -> str:
         with suppress(WorkspaceError):

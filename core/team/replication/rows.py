@@ -9,7 +9,6 @@ import msgspec
 from ua_tui.core.errors import TeamError
 from ua_tui.core.postgres.connection import CHANNEL, Connection, rows_of
 from ua_tui.core.team.records import SessionId
-from ua_tui.core.team.replication.folder_copy import StoredPiece
 
 
 class Superseded(TeamError):
@@ -27,20 +26,16 @@ async def change(db: Connection, statement: str, identity: SessionId, **values: 
         raise Superseded("another worker continues this session")
 
 
-async def last_pieces(db: Connection, session: str) -> list[StoredPiece]:
-    """The last piece of each file that only grows."""
-    return [StoredPiece(*row) for row in await rows_of(db, _LAST_PIECES, (session,))]
-
-
 async def known_artifacts(db: Connection, session: str) -> dict[str, str]:
     """The files that are stored: their paths, each with its SHA-256."""
     return dict(await rows_of(db, "SELECT path, sha256 FROM artifact WHERE session = %s", (session,)))
 
 
-_LAST_PIECES = """
+LAST_PIECES = """
     SELECT DISTINCT ON (path) path, start, start + octet_length(data) AS end, encode(sha256(data), 'hex') AS sha256
     FROM piece WHERE session = %s ORDER BY path, start DESC
 """
+"""The last piece of each file that only grows."""
 CLEAR = """
     WITH mine AS (
         SELECT id FROM session WHERE id = %(id)s AND attempt = %(attempt)s FOR SHARE
@@ -83,9 +78,9 @@ resumed copies of one folder: the first one has the attempt.
 # The row is locked by its update: a takeover waits for that, or this statement finds the attempt of the takeover.
 WRITE = """
     WITH mine AS (
-        UPDATE session SET state = %(state)s, activity = %(activity)s, calls = %(calls)s,
+        UPDATE session SET state = %(state)s, activity = %(activity)s,
             title = CASE WHEN %(titled)s THEN %(title)s ELSE coalesce(nullif(title, ''), %(title)s) END,
-            cost_usd = %(cost_usd)s, conversation = coalesce(%(conversation)s, conversation), seen_at = now(),
+            cost_usd = %(cost_usd)s, seen_at = now(),
             finished_at = CASE WHEN %(state)s IN ('done', 'failed') THEN coalesce(finished_at, now()) END
         WHERE id = %(id)s AND attempt = %(attempt)s RETURNING id
     ), new AS (

@@ -156,6 +156,7 @@ def faults(jobs: int = JOBS, seconds: float = SECONDS) -> Section:
             ],
             [
                 f"team: attempts {attempts}; calls whose caller went away {sum(box.cut.values())}",
+                *(f"team: row {each['number']} failed: {each['error']}" for each in rows if each["error"]),
                 *(f"team: lost {each}: the agent was told {team.refused.get(each[0])}" for each in sorted(lost)),
                 *(f"team: {worker.name}: started {worker.starts} times, at most {worker.proxy.most_open} connections"
                   for worker in team.workers.values()),

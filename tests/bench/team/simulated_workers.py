@@ -20,7 +20,7 @@ from ua_tui.core.postgres.address import Address
 from ua_tui.core.postgres.schema import sharing
 from ua_tui.core.storage.workspace import Workspace
 from ua_tui.core.tasks import until
-from ua_tui.core.team.actions import PostgresActions
+from ua_tui.core.team.actions import SessionActions
 from ua_tui.core.team.jobs.queue import QueueWorker
 from ua_tui.core.team.jobs.running import JobStop
 from ua_tui.core.team.records import JobClaim, Outcome
@@ -34,7 +34,7 @@ async def _session(claim: JobClaim, address: Address, folder: Path, seconds: flo
     """A session that calls tools, each with a start and an end, and does some actions."""
     workspace = await asyncio.to_thread(Workspace.create, folder, datetime.now(UTC))
     session = CopiedSession(workspace, address, claim.session)
-    ledger = PostgresActions(address, claim.session)
+    ledger = SessionActions(address, claim.session)
     try:
         session.begin()
         session.publish(QueryReceived(query_id="q1", text=claim.job.query))

@@ -98,12 +98,13 @@ class CopiedSession:
 
 @asynccontextmanager
 async def copied_session(
-    folder: Path, database: Database | str, identity: SessionId | None = None, **options: Any
+    folder: Path, database: Database | Address | str, identity: SessionId | None = None, **options: Any
 ) -> AsyncIterator[CopiedSession]:
     """A session in a new folder below `folder`, or in `folder` itself if it is that of a session."""
-    url = database if isinstance(database, str) else database.url
+    place = database.url if isinstance(database, Database) else database
+    address = place if isinstance(place, Address) else Address.parse(place)
     workspace = Workspace.resume(folder) if (folder / JOURNAL).exists() else Workspace.create(folder, NOW)
-    session = CopiedSession(workspace, Address.parse(url), identity or SessionId(id="s1"), **options)
+    session = CopiedSession(workspace, address, identity or SessionId(id="s1"), **options)
     session.begin()
     try:
         yield session

@@ -14,7 +14,7 @@ from ua_tui.core.agent.ledger import SUPERSEDED, LedgerRefusal
 from ua_tui.core.errors import WorkspaceError
 from ua_tui.core.postgres.address import Address
 from ua_tui.core.storage.workspace import ACTIONS
-from ua_tui.core.team.actions import FolderActions, PostgresActions, SessionActions
+from ua_tui.core.team.actions import FolderActions, SessionActions
 from ua_tui.core.team.records import SessionId
 
 SEND = {"key-of-send": "mcp__mail__send"}
@@ -40,7 +40,7 @@ def resumed(session: SessionId) -> SessionId:
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> Store:
     async def open_(session: SessionId) -> SessionActions:
         if request.param == "postgres":
-            return PostgresActions(Address.parse(database.url), session)
+            return SessionActions(Address.parse(database.url), session)
         ledger = FolderActions(session)
         await ledger.open(tmp_path)
         return ledger
@@ -82,9 +82,9 @@ async def test_an_action_of_an_earlier_attempt_never_begins_again(store: Store) 
 async def test_a_worker_that_lost_its_session_begins_nothing(team_database: Database) -> None:
     add_session(team_database)
     address = Address.parse(team_database.url)
-    first = PostgresActions(address, SESSION)
+    first = SessionActions(address, SESSION)
     assert not await first.begin(SEND, "t1", never)
-    second = PostgresActions(address, take_over(team_database, SESSION))
+    second = SessionActions(address, take_over(team_database, SESSION))
     with pytest.raises(LedgerRefusal, match=SUPERSEDED):
         await first.begin({"other": "Bash"}, "t2", never)
     assert await second.earlier(["other"]) == []
@@ -151,11 +151,11 @@ async def test_a_takeover_and_a_beginning_at_once_never_both_win(team_database: 
     add_session(team_database)
     address, session, begun = Address.parse(team_database.url), SESSION, 0
     for number in range(12):
-        mine, key = PostgresActions(address, session), f"k{number}"
+        mine, key = SessionActions(address, session), f"k{number}"
         beginning = asyncio.create_task(mine.begin({key: "Bash"}, "t", never))
         session = await asyncio.to_thread(take_over, team_database, session)
         refused = isinstance((await asyncio.gather(beginning, return_exceptions=True))[0], LedgerRefusal)
-        found = await PostgresActions(address, session).earlier([key])
+        found = await SessionActions(address, session).earlier([key])
         assert bool(found) is not refused
         begun += not refused
     assert session.attempt == 13
@@ -164,17 +164,17 @@ async def test_a_takeover_and_a_beginning_at_once_never_both_win(team_database: 
 async def test_an_action_waits_for_the_database_and_runs_only_with_its_row(cluster: Cluster) -> None:
     away = Address.parse("postgresql://owner@127.0.0.1:9/team")
     whys: list[str] = []
-    ledger = PostgresActions(away, SESSION, wait=0.3, on_superseded=whys.append)
+    ledger = SessionActions(away, SESSION, wait=0.3, on_superseded=whys.append)
     with pytest.raises(LedgerRefusal, match=r"not run.*no server is listening"):
         await ledger.begin(SEND, "t1", never)
     assert [why.partition(" (")[0] for why in whys] == [
         "its actions could not be recorded: the team's database team on 127.0.0.1:9: no server is listening"
     ]
     # A database without tables does not get them by waiting.
-    missing = PostgresActions(Address.parse(cluster.url("postgres")), SESSION, wait=3600)
+    missing = SessionActions(Address.parse(cluster.url("postgres")), SESSION, wait=3600)
     with pytest.raises(LedgerRefusal, match="the tables of ua-tui are missing"):
         await asyncio.wait_for(missing.begin(SEND, "t1", never), PATIENCE)
-    stopped = PostgresActions(away, SESSION, wait=3600)
+    stopped = SessionActions(away, SESSION, wait=3600)
     with pytest.raises(LedgerRefusal):
         await asyncio.wait_for(stopped.begin(SEND, "t1", lambda: True), PATIENCE)
     # The end of a call that ran is not in the way of the session either.
@@ -183,7 +183,7 @@ async def test_an_action_waits_for_the_database_and_runs_only_with_its_row(clust
 
 async def test_an_action_runs_once_the_database_is_back(team_database: Database) -> None:
     add_session(team_database)
-    ledger = PostgresActions(Address.parse(team_database.url), SESSION)
+    ledger = SessionActions(Address.parse(team_database.url), SESSION)
     # As a server without space answers.
     team_database.execute(
         "CREATE SEQUENCE attempts;"

@@ -3,6 +3,7 @@ from __future__ import annotations
 import asyncio
 import getpass
 import json
+import threading
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack
@@ -21,7 +22,7 @@ from tests.core.cases import cases_of
 from tests.core.team.stores import SESSION, WAITS, add_session, take_over
 from tests.postgres_server import Cluster, Database
 from tests.tcp_proxy import TcpProxy
-from tests.waiting import PATIENCE, run_ready, until, until_in_thread, wait_until
+from tests.waiting import PATIENCE, run_ready, until, until_in_thread
 from ua_tui.core.errors import TeamError
 from ua_tui.core.events.codec import decode_event
 from ua_tui.core.events.types import ElicitationAsked, PermissionAsked
@@ -31,7 +32,7 @@ from ua_tui.core.storage.files import Root
 from ua_tui.core.storage.workspace import LETTERS
 from ua_tui.core.team import local_mailbox
 from ua_tui.core.team import mailbox as mailbox_module
-from ua_tui.core.team.actions import PostgresActions
+from ua_tui.core.team.actions import SessionActions
 from ua_tui.core.team.letters import LARGEST, encode_answer, make_question, read_answer, read_command
 from ua_tui.core.team.local_mailbox import LocalMailbox
 from ua_tui.core.team.mailbox import Mailbox, PostgresMailbox
@@ -126,18 +127,14 @@ async def assert_nothing_came(items: AsyncIterator[Received]) -> None:
 async def test_commands_come_once_while_a_question_is_asked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    mark, remove, marks, most = LocalMailbox._mark, Root.remove, list[int](), 2
-
-    def noted(mailbox: LocalMailbox, root: Root) -> None:
-        marks.append(1)
-        mark(mailbox, root)
+    remove, asking, removing = Root.remove, threading.Event(), threading.Event()
 
     def removed_late(root: Root, path: str) -> bool:
         if "command-" in path:
-            wait_until(lambda: len(marks) > most)
+            removing.set()
+            assert asking.wait(PATIENCE)
         return remove(root, path)
 
-    monkeypatch.setattr(LocalMailbox, "_mark", noted)
     monkeypatch.setattr(Root, "remove", removed_late)
     worker, person = LocalMailbox(tmp_path), LocalMailbox(tmp_path)
     async with worker.received(SESSION) as items:
@@ -146,7 +143,11 @@ async def test_commands_come_once_while_a_question_is_asked(
         assert [await next_of(items), await next_of(items)] == [submit("1"), submit("2")]
         # Both find what was taken, one of them while the other removes it.
         coming = asyncio.ensure_future(anext(items))
-        await worker.ask(SESSION, QUESTION)
+        await until_in_thread(removing.is_set)
+        asked = asyncio.ensure_future(worker.ask(SESSION, QUESTION))
+        await run_ready()
+        asking.set()
+        await asked
         await person.send("s1", submit("3"))
         item, take = await asyncio.wait_for(coming, PATIENCE)
         take()
@@ -487,7 +488,7 @@ async def test_a_member_of_the_owners_role_works_as_it(cluster: Cluster, team_da
         assert await next_of(items) == INTERRUPT
         await worker.ask(SESSION, QUESTION)
         await worker.withdraw(SESSION, "r1")
-    ledger = PostgresActions(address, SESSION)
+    ledger = SessionActions(address, SESSION)
     assert await ledger.begin({"k": "Bash"}, "t1", lambda: False) == []
     await ledger.finish("t1", ok=True, result="ok")
     assert team_database.execute("SELECT state, result FROM action") == [("done", "ok")]

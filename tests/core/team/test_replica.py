@@ -25,7 +25,8 @@ from tests.tcp_proxy import TcpProxy
 from tests.waiting import PATIENCE, ManualClock, run_ready, until, until_in_thread
 from ua_tui.core.events import types as ev
 from ua_tui.core.postgres.address import Address
-from ua_tui.core.postgres.schema import grant
+from ua_tui.core.postgres.connection import fetch
+from ua_tui.core.postgres.schema import grant, sharing
 from ua_tui.core.team.records import SessionId
 from ua_tui.core.team.replication.large_files import FolderPlace
 
@@ -56,7 +57,7 @@ async def test_journal_transcripts_files_and_state_copied(tmp_path: Path, team_d
         session.save("work_products/report.md", b"# Report\0")
         session.publish(ev.ToolCallStarted(query_id="q1", tool_use_id="t1", name="mcp__x__SEARCH"))
         await until_in_thread(lambda: row_of(team_database, "activity") == ("SEARCH",))
-        assert row_of(team_database, "state, title, calls") == ("running", "What is new?", 1)
+        assert row_of(team_database, "state, title") == ("running", "What is new?")
         session.publish(ev.PermissionAsked(request_id="p1", tool_name="Bash", subjects=["Bash(rm)"]))
         await until_in_thread(
             lambda: row_of(team_database, "state, activity") == ("needs_you", "asks to run Bash")
@@ -172,6 +173,27 @@ async def test_a_black_hole_is_noticed(
         assert await session.replica.drain(0.3) == "1 event"
         proxy.cut()
         proxy.resume()
+
+
+async def test_a_table_that_a_member_locks_keeps_no_connection(
+    tmp_path: Path, cluster: Cluster, team_database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Neither gives up before.
+    monkeypatch.setattr("ua_tui.core.postgres.connection._LENDING_S", PATIENCE)
+    monkeypatch.setattr("ua_tui.core.team.replica._ANSWER_S", 3600.0)
+    anna = cluster.make_role(f"anna_{team_database.name}")
+    address = Address.parse(team_database.url)
+    grant(address, anna)
+    waits = "SELECT 1 FROM pg_locks WHERE NOT granted AND relation = 'ua_tui.piece'::regclass"
+    async with sharing(address, 1) as shared, copied_session(tmp_path, shared) as session:
+        assert await session.replica.flush(PATIENCE)
+        with psycopg.connect(cluster.url(team_database.name, anna)) as lock:
+            lock.execute("LOCK TABLE ua_tui.piece IN ACCESS EXCLUSIVE MODE")
+            session.publish(ev.QueryReceived(query_id="q1", text="go"))
+            await until_in_thread(lambda: team_database.execute(waits))
+            assert await fetch(shared, "SELECT 1", within=3600.0) == [(1,)]
+        assert await session.replica.flush(PATIENCE)
+        assert stored_lines(team_database) == session.journal_lines
 
 
 async def test_the_database_is_asked_regularly(tmp_path: Path, team_database: Database) -> None:
@@ -365,6 +387,25 @@ async def test_what_the_database_alone_has_stays_but_for_a_torn_line(
         assert team_database.execute(first) == before
         later.append_entry(b'{"n":2}')
         await until_in_thread(lambda: stored_lines(team_database, path=CONVERSATION) == ['{"n":2}'])
+
+
+async def test_files_of_an_earlier_run_are_copied_when_it_is_resumed(
+    tmp_path: Path, team_database: Database
+) -> None:
+    async with copied_session(tmp_path, "postgresql://127.0.0.1:1/x") as session:
+        session.save("work_products/report.md", b"# Report")
+        (session.workspace.path / "attachments").mkdir()
+        (session.workspace.path / "attachments/a.txt").write_bytes(b"attached")
+        file = ev.AttachedFile(path="attachments/a.txt", media_type="text/plain", size=8, sha256="0" * 64)
+        session.publish(ev.FilesAttached(query_id="q1", files=[file]))
+        await until_in_thread(lambda: session.failures)
+        assert await session.replica.drain(0.1) == "3 events and 2 files"
+    async with copied_session(session.workspace.path, team_database, SessionId(id="s1", attempt=2)) as later:
+        assert await later.replica.flush(PATIENCE)
+        assert team_database.execute("SELECT path, size FROM artifact ORDER BY path") == [
+            ("attachments/a.txt", 8),
+            ("work_products/report.md", 8),
+        ]
 
 
 async def test_a_large_file_goes_to_the_place_and_not_into_the_database(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import os
-import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -18,19 +17,19 @@ from tests.core.cases import cases_of
 from tests.core.team.copied_session import CopiedSession, copied_session
 from tests.postgres_server import Cluster, Database
 from tests.tcp_proxy import TcpProxy
-from tests.waiting import PATIENCE, run_ready, until_in_thread
+from tests.waiting import PATIENCE, until, until_in_thread
 from ua_tui.core.errors import TeamError
 from ua_tui.core.events.types import ArtifactSaved, QueryReceived, SessionFinished
 from ua_tui.core.history.session import runs_elsewhere
 from ua_tui.core.postgres.address import Address
-from ua_tui.core.postgres.connection import Connection, Connections, connect_async
+from ua_tui.core.postgres.connection import Connections
 from ua_tui.core.postgres.schema import grant
 from ua_tui.core.session.resume import prepare_resume, read_previous_state
 from ua_tui.core.settings.model import Settings
 from ua_tui.core.storage.files import Root
 from ua_tui.core.storage.workspace import Workspace
+from ua_tui.core.team import restore as restoring
 from ua_tui.core.team.records import SessionId
-from ua_tui.core.team.replication import pulling
 from ua_tui.core.team.restore import SessionMirror, restore_session
 
 CASES = cases_of(__file__)
@@ -125,19 +124,20 @@ async def test_others_may_use_the_connection_while_files_are_written(
     assert len(asked) > 4
 
 
-async def test_one_connection_brings_a_session(
+async def test_two_connections_bring_a_session_of_many_files(
     tmp_path: Path, team_database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = await filled(tmp_path / "a", team_database)
-    made: list[Address] = []
+    connect, made = psycopg.AsyncConnection.connect, list[Any]()
 
-    async def connect(address: Address) -> Connection:
-        made.append(address)
-        return await connect_async(address)
+    async def connecting(*given: Any, **more: Any) -> Any:
+        made.append(more)
+        return await connect(*given, **more)
 
-    monkeypatch.setattr("ua_tui.core.postgres.connection.connect_async", connect)
+    monkeypatch.setattr(psycopg.AsyncConnection, "connect", connecting)
     assert files_of(await restore(team_database, tmp_path / "b")) == files_of(folder)
-    assert len(made) == 1
+    # One sees whether the tables are those of this program.
+    assert len(made) == 2
 
 
 async def test_what_is_not_there_is_said(tmp_path: Path, team_database: Database) -> None:
@@ -159,7 +159,7 @@ async def test_hostile_rows_write_nothing_outside_and_no_records(
     tmp_path: Path, cluster: Cluster, team_database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Lines are read one after the other.
-    monkeypatch.setattr(pulling, "_PIECES", pulling._PIECES.replace("16777216", "100"))
+    monkeypatch.setattr(restoring, "_PIECES", restoring._PIECES.replace("16777216", "100"))
     secret = tmp_path / "secret"
     secret.write_text("secret")
     before = files_of(await filled(tmp_path / "a", team_database))
@@ -271,32 +271,6 @@ async def test_a_mirror_follows_a_session_and_notices_its_end(
     await later.close()
 
 
-async def test_a_mirror_that_is_closed_while_it_locks_its_folder_leaves_it_free(
-    tmp_path: Path, team_database: Database, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    lock = Workspace.lock
-    locks, may_lock, locked = threading.Event(), threading.Event(), threading.Event()
-
-    def lock_late(workspace: Workspace) -> None:
-        locks.set()
-        assert may_lock.wait(PATIENCE)
-        lock(workspace)
-        locked.set()
-
-    async with copied_session(tmp_path / "a", team_database) as session:
-        await fill(session)
-        monkeypatch.setattr(Workspace, "lock", lock_late)
-        mirror = SessionMirror(Address.parse(team_database.url), "s1")
-        folder = await mirror.start()
-        await until_in_thread(locks.is_set)
-        closing = asyncio.create_task(mirror.close())
-        await run_ready()
-        may_lock.set()
-        await closing
-        await until_in_thread(locked.is_set)
-        assert not runs_elsewhere(folder)
-
-
 async def test_a_mirror_connects_again(
     tmp_path: Path, team_database: Database, cluster: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -312,6 +286,28 @@ async def test_a_mirror_connects_again(
             proxy.resume()
             await until_in_thread(lambda: '"q7"' in (folder / "journal.jsonl").read_text())
             await mirror.close()
+
+
+async def test_a_mirror_is_closed_although_the_network_swallows_everything(
+    tmp_path: Path, team_database: Database, cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PGPASSWORD", "owner")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr(restoring, "_POLL_S", 0.1)
+    # No statement gives up by itself.
+    monkeypatch.setattr(restoring, "_ANSWER_S", 3600.0)
+    monkeypatch.setattr("ua_tui.core.postgres.connection.ANSWER_S", 3600.0)
+    monkeypatch.setattr("ua_tui.core.postgres.connection._ANSWER_MS", 3_600_000)
+    async with copied_session(tmp_path / "a", team_database) as session:
+        await fill(session)
+        with TcpProxy("127.0.0.1", cluster.port) as proxy:
+            mirror = SessionMirror(Address.parse(proxy.url(team_database.tcp)), "s1")
+            await mirror.start()
+            swallowed = proxy.swallowed
+            proxy.pause()
+            await until(lambda: proxy.swallowed > swallowed)
+            async with asyncio.timeout(PATIENCE):
+                await mirror.close()
 
 
 async def test_two_programs_follow_one_session_in_two_folders(

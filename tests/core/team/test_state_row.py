@@ -75,7 +75,7 @@ def test_the_states_of_a_session_and_what_it_does() -> None:
     assert state["activity"] == "thinks"
     for number in (1, 2):
         state.handle_event(ev.ToolCallStarted(query_id="q1", tool_use_id=f"t{number}", name=f"tool_{number}"))
-    assert (state["activity"], state["calls"]) == ("tool_2", 2)
+    assert state["activity"] == "tool_2"
     state.handle_event(ev.ToolCallFinished(tool_use_id="t2", status="success"))
     assert state["activity"] == "tool_1"
     state.handle_event(ev.QueryFinished(query_id="q1", status="interrupted"))

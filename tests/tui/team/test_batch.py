@@ -35,7 +35,7 @@ from ua_tui.tui.cli.arguments import COMMANDS, read_arguments
 from ua_tui.tui.cli.team.batch import run_batch
 from ua_tui.tui.team import batch
 from ua_tui.tui.team.batch import BatchRun
-from ua_tui.tui.team.reporters import Reporter, TerminalReporter, counts_line
+from ua_tui.tui.team.reporters import Reporter, counts_line
 from ua_tui.tui.team.result_output import result_text
 
 Run = Callable[[JobClaim, asyncio.Event], object]
@@ -427,7 +427,7 @@ def test_wrong_options_and_a_missing_file_are_reported(
 
 
 def test_the_line_of_a_terminal_changes_in_place(capsys: Output) -> None:
-    reporter = TerminalReporter()
+    reporter = Reporter(in_place=True)
     reporter.counts(Counts(waiting=1, done=1))
     reporter.line("something")
     reporter.close()

@@ -24,7 +24,6 @@ from ua_tui.core.team.fleet.source import FleetSource
 from ua_tui.core.team.jobs.results_file import ResultsFile
 from ua_tui.core.team.jobs.running import JobStop
 from ua_tui.core.team.records import JobClaim, Outcome
-from ua_tui.tui.cli import output as cli_output
 from ua_tui.tui.cli.team.batch import run_batch
 from ua_tui.tui.team import local_batch
 from ua_tui.tui.team.local_batch import LocalBatch
@@ -406,7 +405,7 @@ async def test_where_a_result_cannot_be_written_other_sessions_end_within_the_gr
     def fail(_text: str, **_more: object) -> None:
         raise BrokenPipeError
 
-    monkeypatch.setattr(cli_output, "print_line", fail)
+    monkeypatch.setattr("ua_tui.tui.cli.team.batch.print_line", fail)
     args = arguments(str(queries), "--output", str(output), "--json", "--grace", "3600")
     running = asyncio.create_task(run_batch(args, Settings(workspace_base=queries.parent), None, job=hold))
     await until(stopped.is_set)

@@ -3,36 +3,46 @@
 from __future__ import annotations
 
 import argparse
+import asyncio
 import math
 import shlex
 import sys
+from collections.abc import Sequence
 from contextlib import AsyncExitStack, closing
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec.structs import replace
 
-from ua_tui.tui.cli.arguments import (
-    WrongUsage,
-    amount,
-    optional_address,
-    settings_of,
-)
-from ua_tui.tui.cli.output import quiet_libraries
+from ua_tui.core.agent.messages.usage import Prices
+from ua_tui.core.agent.permissions.rule_set import RuleSet, rules_of
+from ua_tui.core.errors import SettingsError
+from ua_tui.core.events.units import quantity
+from ua_tui.core.postgres.address import Address
+from ua_tui.core.postgres.schema import sharing
+from ua_tui.core.settings.model import Settings
+from ua_tui.core.settings.parsers import read_prices, unpriced_error
+from ua_tui.core.settings.places import Places
+from ua_tui.core.storage.folders import WORKSPACES
+from ua_tui.core.storage.paths import safe_name
+from ua_tui.core.team.fleet.running_batch import BATCHES
+from ua_tui.core.team.jobs.batch_file import BatchProblems, batch_of, read_jobs
+from ua_tui.core.team.jobs.postgres_jobs import PostgresJobs
+from ua_tui.core.team.jobs.results_file import ResultsFile
+from ua_tui.core.team.jobs.running import RunJob
+from ua_tui.core.team.records import NO_MONEY, Job
+from ua_tui.core.text import clean_line
+from ua_tui.core.trust_question import read_folder
+from ua_tui.tui.cli.arguments import WrongUsage, amount, optional_address, settings_of
+from ua_tui.tui.cli.output import print_line, quiet_libraries
 from ua_tui.tui.cli.team.schedule import make_schedule, print_timer
 from ua_tui.tui.cli.team.worker import PARALLEL
+from ua_tui.tui.team.batch import BatchRun
+from ua_tui.tui.team.local_batch import LocalBatch
+from ua_tui.tui.team.reporters import Reporter
+from ua_tui.tui.team.result_output import LINES, ResultOutput, target_of
 from ua_tui.tui.terminal.apart import run_apart
 from ua_tui.tui.terminal.exit_codes import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_USAGE
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from ua_tui.core.postgres.address import Address
-    from ua_tui.core.settings.model import Settings
-    from ua_tui.core.team.jobs.running import RunJob
-    from ua_tui.core.team.records import Job
-    from ua_tui.tui.team.reporters import Reporter
-    from ua_tui.tui.team.result_output import ResultOutput
 
 MOST_EACH, MOST_ALL = 1.0, 50.0
 """The spending limits by default, in US dollars: of a job, and of the batch."""
@@ -48,10 +58,6 @@ def run(args: argparse.Namespace) -> int:
         TeamError: the jobs cannot be reached.
         WrongUsage: the options do not go together.
     """
-    import asyncio
-
-    from ua_tui.core.agent.permissions.rule_set import RuleSet, rules_of
-
     settings = settings_of(args)
     # Each job would fail for a rule that cannot be used.
     RuleSet(rules_of(settings))
@@ -89,10 +95,7 @@ async def run_batch(
     args: argparse.Namespace, settings: Settings, address: Address | None, *, job: RunJob | None = None
 ) -> int:
     """Run the command; `job` runs one job of this machine, by default as a session."""
-    from ua_tui.core.team.jobs.batch_file import BatchProblems
-    from ua_tui.tui.team.reporters import Reporter, TerminalReporter
-
-    reporter = TerminalReporter() if sys.stderr.isatty() else Reporter()
+    reporter = Reporter(in_place=sys.stderr.isatty())
     try:
         if address is not None:
             return await _run_for_team(args, settings, address, reporter)
@@ -107,25 +110,14 @@ async def run_batch(
 async def _run_here(
     args: argparse.Namespace, settings: Settings, reporter: Reporter, job: RunJob | None
 ) -> int:
-    from ua_tui.core.storage.folders import WORKSPACES
-    from ua_tui.core.storage.paths import safe_name
-    from ua_tui.core.team.fleet.running_batch import BATCHES
-    from ua_tui.core.team.jobs.results_file import ResultsFile
-    from ua_tui.tui.team.local_batch import LocalBatch
-    from ua_tui.tui.team.result_output import LINES
-
     jobs, most = _with_limits(args, settings, _read(args), reporter)
     if args.every is not None:
         print_timer(args, _title(args))
         return 0
     path = args.output
     if path is None or path.suffix.lower() not in LINES:
-        path = (
-            settings.workspace_base
-            / WORKSPACES
-            / BATCHES
-            / f"{safe_name(args.name or Path(_title(args)).stem)}.jsonl"
-        )
+        name = safe_name(args.name or Path(_title(args)).stem)
+        path = settings.workspace_base / WORKSPACES / BATCHES / f"{name}.jsonl"
     output = _output(args, jobs)
     with closing(ResultsFile(path, again=args.again)) as file:
         output.file = file
@@ -153,14 +145,6 @@ async def _run_here(
 async def _run_for_team(
     args: argparse.Namespace, settings: Settings, address: Address, reporter: Reporter
 ) -> int:
-    from ua_tui.core.postgres.schema import sharing
-    from ua_tui.core.team.jobs.batch_file import batch_of
-    from ua_tui.core.team.jobs.postgres_jobs import PostgresJobs
-    from ua_tui.core.team.jobs.results_file import ResultsFile
-    from ua_tui.core.text import clean_line
-    from ua_tui.tui.team.batch import BatchRun
-    from ua_tui.tui.team.result_output import LINES
-
     async with AsyncExitStack() as stack:
         store = PostgresJobs(await stack.enter_async_context(sharing(address, 2)))
         owner = await store.owner() if args.private else None
@@ -190,9 +174,6 @@ async def _run_for_team(
 
 def _end(output: ResultOutput, signals: list[int], reporter: Reporter, advice: str, where: str) -> int:
     """Write all results, and say what came of the batch; returns the exit code."""
-    from ua_tui.core.events.units import quantity
-    from ua_tui.core.team.records import NO_MONEY
-
     reporter.close()
     output.finish()
     if signals or output.left:
@@ -222,10 +203,6 @@ def _output(args: argparse.Namespace, jobs: Sequence[Job]) -> ResultOutput:
     Raises:
         SettingsError: they would replace another file.
     """
-    from ua_tui.core.errors import SettingsError
-    from ua_tui.tui.cli.output import print_line
-    from ua_tui.tui.team.result_output import ResultOutput, target_of
-
     target = None
     if args.output is not None:
         if args.file != "-" and args.output.exists() and args.output.samefile(args.file):
@@ -251,9 +228,6 @@ def _with_limits(
     Raises:
         SettingsError: a limit was set, and the price of a model is unknown.
     """
-    from ua_tui.core.agent.messages.usage import Prices
-    from ua_tui.core.settings.parsers import read_prices, unpriced_error
-
     models: dict[str, None] = {}
     for job in jobs:
         for name in ("model", "simple_model", "fallback_model"):
@@ -283,8 +257,6 @@ def _with_limits(
 
 
 def _read(args: argparse.Namespace, owner: str | None = None, run: tuple[str, int] = ("", 1)) -> list[Job]:
-    from ua_tui.core.errors import SettingsError
-    from ua_tui.core.team.jobs.batch_file import read_jobs
 
     defaults: dict[str, Any] = {
         name: given for name in _OF_JOBS if (given := args.settings[name]) is not None
@@ -309,11 +281,6 @@ def _check_folders(file: Path) -> None:
     Raises:
         SettingsError: it is in such a folder.
     """
-    from ua_tui.core.errors import SettingsError
-    from ua_tui.core.settings.places import Places
-    from ua_tui.core.text import clean_line
-    from ua_tui.core.trust_question import read_folder
-
     # The home has files of the user's own, such as sub-agents.
     for folder in {*file.resolve().parents, *file.absolute().parents} - {Path.home().resolve()}:
         if read_folder(replace(Places(), cwd=folder)).state not in ("harmless", "trusted", "partly"):

@@ -4,17 +4,26 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import time
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from ua_tui.core.errors import TeamError
+from ua_tui.core.events.units import duration, money
+from ua_tui.core.history.index import SessionIndex
+from ua_tui.core.postgres.address import Address
+from ua_tui.core.settings.model import Settings
+from ua_tui.core.team.fleet.database import find_session
+from ua_tui.core.team.fleet.rows import Fleet, FleetBatch, FleetRow, FleetWorker
+from ua_tui.core.team.fleet.source import FleetSource
+from ua_tui.core.team.local_mailbox import LocalMailbox
+from ua_tui.core.team.mailbox import PostgresMailbox
+from ua_tui.core.team.restore import SessionMirror
 from ua_tui.core.text import clean_line
-from ua_tui.tui.cli.arguments import (
-    optional_address,
-    settings_of,
-)
+from ua_tui.tui.cli.arguments import optional_address, settings_of
 from ua_tui.tui.cli.output import (
     complain,
     has_screen,
@@ -27,9 +36,6 @@ from ua_tui.tui.cli.output import (
 from ua_tui.tui.terminal.exit_codes import EXIT_FAILED
 
 if TYPE_CHECKING:
-    from ua_tui.core.postgres.address import Address
-    from ua_tui.core.settings.model import Settings
-    from ua_tui.core.team.fleet.rows import Fleet, FleetBatch, FleetRow, FleetWorker
     from ua_tui.tui.replay.followed_source import FollowedSource
 
 _HEADER = ("STATE", "STARTED", "TIME", "COST", "WHERE", "OWNER", "BATCH", "TITLE OR FIRST QUERY", "NOW")
@@ -52,8 +58,6 @@ def run(args: argparse.Namespace) -> int:
     address = optional_address(args.address or None, settings)
     if args.follow:
         return _follow(settings, args.follow, address, Path(args.folder) if args.folder else None)
-    from ua_tui.core.history.index import SessionIndex
-    from ua_tui.core.team.fleet.source import FleetSource
 
     index = SessionIndex(settings.workspace_base)
     if args.json or not has_screen():
@@ -72,8 +76,6 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _print(fleet: Fleet, *, as_json: bool, place: str) -> int:
-    import time
-
     if fleet.notice:
         complain(fleet.notice)
     now = time.time()
@@ -114,7 +116,6 @@ def _session(row: FleetRow) -> dict[str, Any]:
 
 
 def _row(row: FleetRow, now: float) -> tuple[str, ...]:
-    from ua_tui.core.events.units import duration, money
 
     seconds = row.seconds(now)
     return (
@@ -167,18 +168,12 @@ async def make_source(session: str, address: Address | None, folder: Path | None
     Raises:
         TeamError: the team's database cannot be used, or has no such session.
     """
-    from ua_tui.core.errors import TeamError
     from ua_tui.tui.replay.followed_source import FollowedSource
 
     if address is None:
-        from ua_tui.core.team.local_mailbox import LocalMailbox
-
         if folder is None:
             raise TeamError("a session of this machine is followed in its folder: give --folder")
         return FollowedSource(folder, session, LocalMailbox(folder))
-    from ua_tui.core.team.fleet.database import find_session
-    from ua_tui.core.team.mailbox import PostgresMailbox
-    from ua_tui.core.team.restore import SessionMirror
 
     row = await find_session(address, session)
     mailbox = PostgresMailbox(address) if row.takes_answers else None

@@ -3,22 +3,29 @@
 from __future__ import annotations
 
 import argparse
+import asyncio
 import time
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from dataclasses import asdict
+from typing import Any
 
 from ua_tui.core.events.units import duration, quantity
+from ua_tui.core.postgres.address import Address
+from ua_tui.core.postgres.connection import connect_async, shown_version
+from ua_tui.core.postgres.problems import reporting
+from ua_tui.core.postgres.schema import LATEST, check_version, grant, limit, migrate, revoke
+from ua_tui.core.postgres.state import WorkState, read_version, read_work
+from ua_tui.core.settings.loading import load_settings
+from ua_tui.core.team.fleet.rows import describe_counts
+from ua_tui.core.team.jobs.operations import Attention, Operations
 from ua_tui.core.text import clean_line
 from ua_tui.tui.cli.arguments import WrongUsage, amount, team_address
 from ua_tui.tui.cli.output import print_json, print_line
 
-if TYPE_CHECKING:
-    from ua_tui.core.postgres.address import Address
-    from ua_tui.core.postgres.state import WorkState
-    from ua_tui.core.team.jobs.operations import Attention
-
-_OF_ROLES = ("grant", "revoke", "limit")
-_OF_JOBS = ("cancel", "pause", "resume", "retry")
+_TAKES = dict.fromkeys(("grant", "revoke", "limit"), "the names of roles of the server") | dict.fromkeys(
+    ("cancel", "pause", "resume", "retry"), "the names or ids of jobs or batches"
+)
+"""What the actions are done with that need names."""
 _GO_WITH = {("json",): ("status", "attention"), ("cost_per_day", "jobs", "tools", "none"): ("limit",)}
 """With which actions options go."""
 
@@ -32,23 +39,16 @@ def run(args: argparse.Namespace) -> int:
         WrongUsage: the words do not go together.
     """
     action: str = args.action
-    if action in _OF_ROLES and not args.names:
-        raise WrongUsage(f"{action} takes the names of roles of the server")
-    if action in _OF_JOBS and not args.names:
-        raise WrongUsage(f"{action} takes the names or ids of jobs or batches")
     if args.checked and not (action == "attention" and args.names):
         raise WrongUsage("--checked needs attention, with ids of sessions or jobs, or names of schedules")
-    if args.names and action not in (*_OF_ROLES, *_OF_JOBS) and not args.checked:
-        raise WrongUsage(f"{action} takes no names")
+    if bool(args.names) != (action in _TAKES) and not args.checked:
+        raise WrongUsage(f"{action} takes {_TAKES.get(action, 'no names')}")
     if (action == "prune") != (args.older_than is not None):
         raise WrongUsage("prune and --older-than need each other, such as prune --older-than 90d")
     for names, actions in _GO_WITH.items():
         if action not in actions and any(getattr(args, name) not in (None, False) for name in names):
             options = " and ".join(f"--{name.replace('_', '-')}" for name in names)
             raise WrongUsage(f"{options} can only be used with {' and '.join(actions)}")
-    import asyncio
-
-    from ua_tui.core.settings.loading import load_settings
 
     address = team_address(args.address, load_settings())
     match action:
@@ -75,7 +75,6 @@ def read_days(text: str) -> float:
 
 
 def _migrate(address: Address) -> None:
-    from ua_tui.core.postgres.schema import LATEST, migrate
 
     done = migrate(address)
     for each in done:
@@ -85,7 +84,6 @@ def _migrate(address: Address) -> None:
 
 
 def _change_rights(address: Address, action: str, users: list[str]) -> None:
-    from ua_tui.core.postgres.schema import grant, revoke
 
     for user in users:
         name = clean_line(user, 100)
@@ -103,7 +101,6 @@ def _change_rights(address: Address, action: str, users: list[str]) -> None:
 
 
 async def _operate(address: Address, args: argparse.Namespace) -> None:
-    from ua_tui.core.team.jobs.operations import Operations
 
     operations = Operations(address)
     match args.action:
@@ -133,8 +130,6 @@ async def _operate(address: Address, args: argparse.Namespace) -> None:
 
 def _limit(address: Address, args: argparse.Namespace) -> None:
     """Set the ceilings of roles, and print those that they have now."""
-    from ua_tui.core.postgres.schema import limit
-
     for user in args.names:
         cost, jobs, tools = limit(
             address,
@@ -153,7 +148,6 @@ def _limit(address: Address, args: argparse.Namespace) -> None:
 
 
 def _show_attention(found: Sequence[Attention], *, as_json: bool) -> None:
-    from dataclasses import asdict
 
     if as_json:
         print_json([asdict(each) for each in found])
@@ -178,12 +172,6 @@ def _show_attention(found: Sequence[Attention], *, as_json: bool) -> None:
 
 
 async def _show_status(address: Address, *, as_json: bool) -> None:
-    from dataclasses import asdict
-
-    from ua_tui.core.postgres.connection import connect_async, shown_version
-    from ua_tui.core.postgres.problems import reporting
-    from ua_tui.core.postgres.schema import check_version
-    from ua_tui.core.postgres.state import read_version, read_work
 
     async with await connect_async(address) as db:
         with reporting(address):
@@ -206,7 +194,6 @@ async def _show_status(address: Address, *, as_json: bool) -> None:
 
 
 def _counts(found: Mapping[Any, int]) -> str:
-    from ua_tui.core.team.fleet.rows import describe_counts
 
     return " · ".join(describe_counts(found)) or "none"
 

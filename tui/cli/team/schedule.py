@@ -7,17 +7,19 @@ import re
 import shlex
 import shutil
 import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from zoneinfo import ZoneInfo
 
+from ua_tui.core.events.units import quantity
+from ua_tui.core.storage.paths import safe_name
+from ua_tui.core.team.jobs.due_times import DueTimes
+from ua_tui.core.team.jobs.postgres_jobs import PostgresJobs
+from ua_tui.core.team.jobs.schedules import store_schedule
+from ua_tui.core.team.records import Job, JobBatch
+from ua_tui.core.text import clean_line
 from ua_tui.tui.cli.arguments import WrongUsage, options_beside
 from ua_tui.tui.cli.output import print_line
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from ua_tui.core.team.jobs.postgres_jobs import PostgresJobs
-    from ua_tui.core.team.records import Job, JobBatch
 
 
 async def make_schedule(store: PostgresJobs, batch: JobBatch, jobs: Sequence[Job], every: str) -> str:
@@ -27,11 +29,6 @@ async def make_schedule(store: PostgresJobs, batch: JobBatch, jobs: Sequence[Job
         SettingsError: the expression is wrong.
         TeamError: the database cannot be used.
     """
-    from zoneinfo import ZoneInfo
-
-    from ua_tui.core.events.units import quantity
-    from ua_tui.core.team.jobs.schedules import store_schedule
-
     zone = _zone()
     due = (await store_schedule(store, batch, jobs, every=every, zone=zone)).astimezone(ZoneInfo(zone))
     return (
@@ -48,10 +45,6 @@ def print_timer(args: argparse.Namespace, title: str) -> None:
         SettingsError: the expression is wrong.
         WrongUsage: the command has line breaks or other control characters.
     """
-    from ua_tui.core.storage.paths import safe_name
-    from ua_tui.core.team.jobs.due_times import DueTimes
-    from ua_tui.core.text import clean_line
-
     times = DueTimes(args.every, _zone())
     calendar = times.on_calendar()
     given = options_beside(args.given, {"--every": {}})

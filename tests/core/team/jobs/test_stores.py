@@ -279,3 +279,13 @@ async def test_the_end_of_a_job_is_that_of_its_session(
     assert await desk.store.finish(claim, outcome)
     state = "done" if outcome.state == "done" else "failed"
     assert team_database.execute(rows) == [(state, False)]
+
+
+async def test_a_worker_that_is_alive_is_known(team_database: Database) -> None:
+    async with open_jobs(team_database) as store:
+        assert not await store.has_workers()
+        number = await store.add_worker("w", "1", 1)
+        assert await store.has_workers()
+        team_database.execute("UPDATE worker SET seen_at = now() - interval '31 s'")
+        assert not await store.has_workers()
+        await store.remove_worker(number)

@@ -6,12 +6,13 @@ import hashlib
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
 from ua_tui.core.errors import WorkspaceError
 from ua_tui.core.storage.workspace import Workspace
-from ua_tui.core.team.replication.folder_copy import FolderCopy, Piece, StoredPiece, announced_files
+from ua_tui.core.team.replication.folder_copy import FolderCopy, Piece
 
 JOURNAL, TRANSCRIPT = "journal.jsonl", ".conversation/a/b.jsonl"
 
@@ -22,6 +23,15 @@ def workspace(tmp_path: Path) -> Iterator[Workspace]:
     (workspace.path / TRANSCRIPT).parent.mkdir(parents=True)
     yield workspace
     workspace.close()
+
+
+class StoredPiece(NamedTuple):
+    """As the database gives it."""
+
+    path: str
+    start: int
+    end: int
+    sha256: str
 
 
 def stored(piece: Piece) -> StoredPiece:
@@ -69,8 +79,6 @@ def test_copying_begins_where_the_database_ends_if_that_is_of_this_folder(worksp
     copy = FolderCopy(workspace)
     gone = StoredPiece(".conversation/gone.jsonl", 0, 3, "")
     assert copy.begin([stored(first), stored(other), gone]) == {TRANSCRIPT: 0}
-    # What was announced before is known, too.
-    assert copy.files == {"a": "0"}
     assert copy.read() == [Piece(JOURNAL, len(event), event), Piece(TRANSCRIPT, 0, b"{}\n")]
     (workspace.path / gone.path).write_bytes(b"{}\n{}\n")
     with pytest.raises(WorkspaceError, match="made anew"):
@@ -84,17 +92,3 @@ def test_only_what_the_folder_does_not_have_is_copied_anew(workspace: Workspace)
         assert copy.begin([stored(last)]) == {JOURNAL: start}
     assert copy.begin([stored(Piece(JOURNAL, 4, b"two\n"))]) == {}
     assert copy.read() == []
-
-
-@pytest.mark.parametrize("line", [b"", b"{", b"[]", b'{"event":5}', b'{"path":[]}', b"\xff", b"[" * 100_000])
-def test_what_is_no_event_announces_nothing(line: bytes) -> None:
-    assert announced_files(line) == []
-
-
-def test_files_are_announced_by_three_events() -> None:
-    saved = b'{"event":"artifact_saved","seq":1,"path":"a","sha256":"0"}'
-    assert announced_files(saved) == [("a", "0")]
-    assert announced_files(saved.replace(b"saved", b"changed")) == [("a", "0")]
-    assert announced_files(saved.replace(b"artifact_saved", b"query_received")) == []
-    attached = b'{"event":"files_attached","files":[{"path":"attachments/a"},{"path":"b"}]}'
-    assert announced_files(attached) == [("attachments/a", ""), ("b", "")]
