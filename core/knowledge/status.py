@@ -81,16 +81,29 @@ def read_status(place: KnowledgePlace, base: Path | None = None, model: str = ""
     if isinstance(place, Address):
         lagging = {} if problems else _lagging(place, base, places)
         return msgspec.structs.replace(found, version=LATEST, lagging=lagging, problems=tuple(problems))
-    tombstones = _tombstones(place, problems)
+    known = ForgottenFile(place)
+    try:
+        known.refresh()
+    except KnowledgeError as error:
+        problems.append(str(error))
+    if known.damaged_lines:
+        problems.append(
+            f"{known.path} has lines that cannot be read: what they list may come back; restore it from a copy"
+        )
     lagging = _lagging(place, base, places)
-    files = [_stat(each) for each in (place, *sidecars(place))]
+    files: dict[Path, os.stat_result] = {}
+    for each in (place, *sidecars(place)):
+        with suppress(OSError):
+            if stat.S_ISREG((state := os.lstat(each)).st_mode):
+                files[each] = state
+    log = sidecars(place)[0]
     return msgspec.structs.replace(
         found,
-        size=sum(each.st_size for each in files if each is not None),
+        size=sum(each.st_size for each in files.values()),
         # A program that reads changes the memory that it shares with others.
-        updated=max((each.st_mtime for each in files[:2] if each is not None), default=None),
-        forgotten=len(tombstones),
-        lagging={key: missing for key, missing in lagging.items() if not tombstones.has_session(key)},
+        updated=max((files[each].st_mtime for each in (place, log) if each in files), default=None),
+        forgotten=len(known),
+        lagging={key: missing for key, missing in lagging.items() if not known.has_session(key)},
         set_aside=tuple(
             each for each in files_set_aside(place) if not each.name.endswith(("-wal", "-journal"))
         ),
@@ -113,19 +126,6 @@ def _counted(place: KnowledgePlace, model: str) -> tuple[Status, dict[str, int]]
     return Status(path=place, exists=True, documents=documents, vectors=vectors, **counts, **state), places
 
 
-def _tombstones(database: Path, problems: list[str]) -> ForgottenFile:
-    forgotten = ForgottenFile(database)
-    try:
-        forgotten.refresh()
-    except KnowledgeError as error:
-        problems.append(str(error))
-    if forgotten.damaged_lines:
-        problems.append(
-            f"{forgotten.path} has lines that cannot be read: what they list may come back; restore it from a copy"
-        )
-    return forgotten
-
-
 def _lagging(place: KnowledgePlace, base: Path | None, places: Mapping[str, int]) -> dict[str, int]:
     """The sessions below `base`, and those that are known, whose journals are longer than what was read of them."""
     keys = dict.fromkeys(places)
@@ -135,12 +135,3 @@ def _lagging(place: KnowledgePlace, base: Path | None, places: Mapping[str, int]
             keys |= dict.fromkeys(folder_key(place, folder) for folder in folders)
     missing = {key: journal_size(folder_path(place, key)) - places.get(key, 0) for key in keys}
     return dict(sorted(((key, size) for key, size in missing.items() if size > 0), key=lambda each: -each[1]))
-
-
-def _stat(path: Path) -> os.stat_result | None:
-    """The state of a regular file; None if there is none."""
-    try:
-        found = os.lstat(path)
-    except OSError:
-        return None
-    return found if stat.S_ISREG(found.st_mode) else None

@@ -89,6 +89,8 @@ def is_secret(key: object, value: object) -> bool:
     if not isinstance(key, str) or value in (None, "", [], {}, ()) or isinstance(value, bool):
         return False
     found = grade(key)
+    if not found:
+        return False
     if not isinstance(value, str):
         return found is Grade.CERTAIN and not _is_harmless_data(value)
     return is_strong_enough(found, strength(value), key, value)

@@ -15,6 +15,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
+from glob import escape
 from pathlib import Path
 
 from ua_tui.core.errors import Advice, advice_code, advise
@@ -127,22 +128,7 @@ def close(path: Path, connection: sqlite3.Connection) -> None:
 
 def files_set_aside(path: Path) -> list[Path]:
     """The files that were set aside, with their logs."""
-    try:
-        with os.scandir(path.parent) as found:
-            names = [each.name for each in found if each.name.startswith(f"{path.name}.corrupt-")]
-    except OSError:
-        return []
-    return [path.with_name(name) for name in sorted(names)]
-
-
-def remove_file(path: Path) -> None:
-    """Remove a file and those beside it, if they are there.
-
-    Raises:
-        OSError: one of them cannot be removed.
-    """
-    for each in (path, *sidecars(path)):
-        each.unlink(missing_ok=True)
+    return sorted(path.parent.glob(f"{escape(path.name)}.corrupt-*"))
 
 
 def set_aside(path: Path) -> Path:

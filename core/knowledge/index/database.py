@@ -123,7 +123,7 @@ _PAGE = 16384
 _LATER_NUMBERS = 1_000_000
 """The numbers of documents of a new file begin so far behind earlier ones: none means another document than before."""
 
-
+_AGAIN = "run `ua-tui knowledge rebuild`"
 _FILLED = "it is rebuilt when a session runs, or at once by `ua-tui knowledge update`"
 
 
@@ -135,24 +135,18 @@ class KnowledgeForeign(KnowledgeError):
     """The file is not the user's own: it can be searched, but not written."""
 
 
-def explain(path: Path, action: str, error: OSError | sqlite3.Error) -> KnowledgeError:
-    """Return the error for a person: what failed on the file, why, and what to do; `action` as in "cannot be read"."""
-    advice = file_advice(
-        error,
-        again="run `ua-tui knowledge rebuild`",
-        elsewhere=", or set `knowledge` to another path",
-    )
-    problem = f"the knowledge base {_shown(path)} cannot be {action}: {advice.problem}"
-    return KnowledgeError(advice._replace(problem=problem))
-
-
 @contextmanager
 def reporting(path: Path, action: str) -> Iterator[None]:
-    """Turn errors of the database and of the file system within the block into those for a person."""
+    """Turn errors of the database and of the file system in the block into those for a person.
+
+    They say what failed on the file, why, and what to do; `action` is as in "cannot be read".
+    """
     try:
         yield
     except (OSError, sqlite3.Error) as error:
-        raise explain(path, action, error) from error
+        advice = file_advice(error, again=_AGAIN, elsewhere=", or set `knowledge` to another path")
+        problem = f"the knowledge base {_shown(path)} cannot be {action}: {advice.problem}"
+        raise KnowledgeError(advice._replace(problem=problem)) from error
 
 
 def open_writer(path: Path) -> sqlite3.Connection:
@@ -305,7 +299,8 @@ def _make_again(connection: sqlite3.Connection, path: Path) -> None:
     row = connection.execute("SELECT seq FROM sqlite_sequence WHERE name = 'document'").fetchone()
     last = int(row[0]) if row else 0
     connection.close()
-    sqlite.remove_file(path)
+    for each in (path, *sqlite.sidecars(path)):
+        each.unlink(missing_ok=True)
     sqlite.make_private(path)
     with closing(connect(path, "rw")) as new:
         _make_tables(new, path)

@@ -17,11 +17,11 @@ from ua_tui.core.knowledge.forgotten import ForgottenFile
 from ua_tui.core.knowledge.index.chunks import Chunk
 from ua_tui.core.knowledge.index.database import (
     VERSION,
-    explain,
     is_own,
     open_reader,
     open_writer,
     remove_damaged,
+    reporting,
     version_in,
 )
 from ua_tui.core.knowledge.index.store import KnowledgeStore, Overtaken, Prepared, read_statements
@@ -93,13 +93,13 @@ class SqliteStore(KnowledgeStore):
     @contextmanager
     def _reporting(self, action: str) -> Iterator[None]:
         """Raise a `KnowledgeError` for what goes wrong in the block; a damaged file that is written to is set aside."""
-        try:
-            yield
-        except (OSError, sqlite3.Error) as error:
-            is_damaged = isinstance(error, sqlite3.Error) and primary_code(error) in DAMAGED
-            if isinstance(error, sqlite3.Error) and is_damaged and not self._is_read_only:
+        with reporting(self.path, action):
+            try:
+                yield
+            except sqlite3.Error as error:
+                if self._is_read_only or primary_code(error) not in DAMAGED:
+                    raise
                 raise remove_damaged(self.path, self._db, self._identity, error) from error
-            raise explain(self.path, action, error) from error
 
     # -- reading
 

@@ -34,13 +34,9 @@ _LONGEST = 40
 
 
 class Page(msgspec.Struct):
-    """Everything of one page that was found: its best passages, one of each document, the best first.
-
-    `length` is that of the best passage, in characters.
-    """
+    """Everything of one page that was found: its best passages, one of each document, the best first."""
 
     versions: list[Found]
-    length: int
     copies: int = 0
 
     @property
@@ -100,12 +96,13 @@ def pages_of(ordered: Iterable[Found]) -> list[Page]:
                     (
                         page
                         for page in pages
-                        if abs(page.length - length) <= _LONGER * length and page.is_copied_by(each)
+                        if abs(len(page.versions[0].text) - length) <= _LONGER * length
+                        and page.is_copied_by(each)
                     ),
                     None,
                 )
         if page is None:
-            page = Page([each], len(each.text))
+            page = Page([each])
             pages.append(page)
         elif address in known or not _has_same_figures(each, page.versions[0]):
             page.versions.append(each)

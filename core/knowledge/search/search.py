@@ -194,7 +194,7 @@ class KnowledgeSearch:
         self, query: SearchQuery, within: Filters, begin: Callable[[], Deadline], *, typing: bool
     ) -> Passages:
         terms = make_terms(query, self._tokenizer, typing=typing)
-        if terms.is_empty:
+        if query.terms and not terms.words:
             return Passages([], terms, (*query.notices, _NO_WORDS), partial=False)
         deadline = begin()
         total, counted = self._database.counted([*terms.words, *terms.without])

@@ -41,13 +41,11 @@ class Terms(msgspec.Struct, frozen=True):
     Attributes:
         words: what a document should have, in the order in which it was typed; phrases are among them.
         without: what a document must not have.
-        is_empty: whether nothing that was typed has a letter or a digit.
         is_short: whether the last word is being typed and has too few letters to be searched as the beginning of one.
     """
 
     words: tuple[Term, ...] = ()
     without: tuple[Term, ...] = ()
-    is_empty: bool = False
     is_short: bool = False
 
 
@@ -81,7 +79,7 @@ def make_terms(query: SearchQuery, tokenizer: Tokenizer, *, typing: bool) -> Ter
     # Of words that are equal the last one stays, which may be unfinished.
     unique = {term.choices[0].words: term for term in words}
     counted = [msgspec.structs.replace(term, times=times[key]) for key, term in unique.items()]
-    return Terms(tuple(counted), tuple(without), bool(query.terms) and not words, is_short)
+    return Terms(tuple(counted), tuple(without), is_short)
 
 
 def rarest(terms: Iterable[Term], most: int, passages: int) -> list[Term]:

@@ -69,7 +69,7 @@ async def finding(
 
 async def answered(screen: FindScreen) -> None:
     """Wait for the answer; on a busy machine the first one may be partial, and another one follows."""
-    await until(lambda: screen.is_mounted and not screen._waits and not screen._answer.results.partial)
+    await until(lambda: screen.is_mounted and not screen._waits and not screen._results.partial)
 
 
 def kinds(screen: FindScreen) -> list[str]:

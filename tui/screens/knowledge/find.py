@@ -20,7 +20,7 @@ from ua_tui.core.errors import KnowledgeError, UniversalAgentError
 from ua_tui.core.events.tool_names import tool_name
 from ua_tui.core.events.units import quantity
 from ua_tui.core.knowledge.place import folder_path, is_here
-from ua_tui.core.knowledge.records import Hit
+from ua_tui.core.knowledge.records import Hit, Results
 from ua_tui.core.records.journal_reader import read_call
 from ua_tui.core.text import clean_line
 from ua_tui.core.toolkit.articles import Article
@@ -32,7 +32,7 @@ from ua_tui.tui.screens.files.link import follow_link
 from ua_tui.tui.screens.files.viewer import ViewerScreen
 from ua_tui.tui.screens.knowledge.hit_list import HitList
 from ua_tui.tui.screens.knowledge.hit_text import citation, kind_name, moment, title_of
-from ua_tui.tui.screens.knowledge.reader import KnowledgeReader, SearchAnswer
+from ua_tui.tui.screens.knowledge.reader import KnowledgeReader
 from ua_tui.tui.screens.tool_call.screen import ToolCallScreen
 from ua_tui.tui.terminal.copy import copy_text
 from ua_tui.tui.viewers.passage import Passage
@@ -119,7 +119,7 @@ class FindScreen(Modal[None]):
         self._reader = KnowledgeReader(database)
         self._place = database
         self._sessions = sessions
-        self._answer = SearchAnswer()
+        self._results = Results()
         self._asked = ""
         self._waits = False
         self._opens_first = False
@@ -171,22 +171,21 @@ class FindScreen(Modal[None]):
 
     async def _search(self, words: str, delay: float, *, keep: bool) -> None:
         await asyncio.sleep(delay)
-        answer = await self._reader.search(words, limit=MOST_HITS)
+        results = await self._reader.search(words, limit=MOST_HITS)
         self._waits = False
-        if answer.results.unfinished and self._list.chosen is not None:
+        if results.unfinished and self._list.chosen is not None:
             # The hits of the text before stay until the word is longer.
             self._show_notices([_UNFINISHED])
             return
-        self._show(answer, keep=keep)
-        if answer.results.partial:
+        self._show(results, keep=keep)
+        if results.partial:
             # The person waits, as the next key would have stopped this.
-            answer = await self._reader.search(words, limit=MOST_HITS, patient=True)
-            self._show(answer, keep=True)
+            results = await self._reader.search(words, limit=MOST_HITS, patient=True)
+            self._show(results, keep=True)
 
-    def _show(self, answer: SearchAnswer, *, keep: bool) -> None:
-        results = answer.results
-        self._answer = answer
-        self._list.show(results.hits, self._messages(answer), keep=keep)
+    def _show(self, results: Results, *, keep: bool) -> None:
+        self._results = results
+        self._list.show(results.hits, self._messages(results), keep=keep)
         self._show_title()
         self._show_notices(results.notices)
         if self._opens_first:
@@ -204,10 +203,10 @@ class FindScreen(Modal[None]):
             if self.is_current and not self._waits and await self._reader.changed():
                 self._ask(delay=0, keep=True)
 
-    def _messages(self, answer: SearchAnswer) -> list[str]:
-        if answer.problem:
-            return [clean_line(answer.problem, 1_000)]
-        if answer.results.unfinished:
+    def _messages(self, results: Results) -> list[str]:
+        if results.problem:
+            return [clean_line(results.problem, 1_000)]
+        if results.unfinished:
             return [_UNFINISHED]
         if not self._asked.strip():
             return [_EMPTY]
@@ -238,7 +237,7 @@ class FindScreen(Modal[None]):
             self._show_detail()
 
     def _show_title(self) -> None:
-        results = self._answer.results
+        results = self._results
         counted = quantity(len(results.hits), "hit")
         if not self._line.value.strip():
             counted = "the newest"

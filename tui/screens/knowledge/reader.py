@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeVar
 
@@ -24,18 +23,6 @@ _MISSING = (
     "Nothing is indexed yet. What a session finds appears here as it is saved; "
     "`ua-tui knowledge update` indexes past sessions."
 )
-
-
-@dataclass(frozen=True, slots=True)
-class SearchAnswer:
-    """The results of a search; `problem` is a sentence that says why there can be none, and what to do.
-
-    It `failed` if there is a knowledge base, which cannot be read.
-    """
-
-    results: Results = field(default_factory=Results)
-    problem: str = ""
-    failed: bool = False
 
 
 class KnowledgeReader:
@@ -60,14 +47,14 @@ class KnowledgeReader:
         search.changed()
         return search
 
-    async def search(self, text: str, *, limit: int, patient: bool = False) -> SearchAnswer:
+    async def search(self, text: str, *, limit: int, patient: bool = False) -> Results:
         """Return the hits for a text that a person types, at most `limit`; the newest documents for an empty one.
 
         A search that is not `patient` may give a part of them, while the person types on.
         """
         place = self._place
         if place is None:
-            return SearchAnswer(problem=_OFF)
+            return Results(problem=_OFF)
 
         def find(search: KnowledgeSearch, stop: Stop) -> Results | None:
             from ua_tui.core.knowledge.search.search import TYPING_BUDGET
@@ -78,11 +65,10 @@ class KnowledgeReader:
             return search.search(text, limit=limit, typing=True, budget=budget, stopped=lambda: stop.is_set)
 
         try:
-            results = await self._ask(find)
-            return SearchAnswer(problem=_MISSING) if results is None else SearchAnswer(results)
+            return await self._ask(find) or Results(problem=_MISSING)
         except KnowledgeError as error:
             reason = str(error)
-            return SearchAnswer(problem=f"{reason[:1].upper()}{reason[1:].rstrip('.')}.", failed=True)
+            return Results(problem=f"{reason[:1].upper()}{reason[1:].rstrip('.')}.", failed=True)
 
     async def read(self, number: int) -> FoundDocument | None:
         """Return a document; None if it is not there any more.

@@ -560,11 +560,11 @@ class SessionsScreen(Modal[Path | None]):
 
     async def _search_knowledge(self, query: str) -> None:
         """Add the sessions with hits in the knowledge base; those that are not in it are found in their journals."""
-        answer = await self._reader.search(query, limit=MOST_HITS, patient=True)
+        found = await self._reader.search(query, limit=MOST_HITS, patient=True)
         if query != self._query or self._found is None:
             return
-        self._show_notice(answer.problem if answer.failed else "")
-        for hit in answer.results.hits:
+        self._show_notice(found.problem if found.failed else "")
+        for hit in found.hits:
             name = hit.session.rpartition("/")[2]
             # One with some of the words tells more about a session that is listed anyway.
             if name in self._all and (hit.full or name in self._found):
