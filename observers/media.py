@@ -168,7 +168,7 @@ def _copy_file(path: str, context: ObserverContext) -> Outcome:
             if kind is None:
                 continue
             if found.st_size > MAX_SIZE:
-                reason = f"larger than {MAX_SIZE >> 20} MiB, which is not copied"
+                reason = f"larger than {MAX_SIZE >> 20} MiB, so not copied"
                 continue
             if root.path == context.workspace.path / "work_products" and relative.startswith("media/"):
                 return _duplicate(f"work_products/{relative}")

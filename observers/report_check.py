@@ -43,7 +43,7 @@ class ReportChecker:
             return Outcome(note="not a document that can be checked")
         data = read_written(result, workspace, path, LARGEST_REPORT)
         if len(data) > LARGEST_REPORT:
-            return Outcome(note=f"larger than {LARGEST_REPORT >> 20} MiB, which is not checked")
+            return Outcome(note=f"larger than {LARGEST_REPORT >> 20} MiB, so not checked")
         # Slow to import, and most sessions write no report.
         from ua_tui.observers.check.session import check_in_session
 

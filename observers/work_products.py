@@ -58,14 +58,14 @@ class WorkProducts:
         if path is None:
             return Outcome(note=f"not a file under {FOLDER}/")
         if is_draft(path):
-            return Outcome(note="a draft or working file, which is not copied")
+            return Outcome(note="a draft or working file, so not copied")
         data = read_written(result, workspace, path, _MAX_SIZE)
         if len(data) > _MAX_SIZE:
-            return Outcome(note=f"larger than {_MAX_SIZE >> 20} MiB, which is not copied")
+            return Outcome(note=f"larger than {_MAX_SIZE >> 20} MiB, so not copied")
         if not data:
             return Outcome(note="the file is empty")
         if not is_document(path, data[:HEAD_SIZE]):
-            return Outcome(note="no document, picture or table, which is not copied")
+            return Outcome(note="not a document, picture or table, so not copied")
         digest = hashlib.sha256(data).hexdigest()
         with context.ledger.editing():
             copies = _earlier_copies(workspace, path)

@@ -20,7 +20,7 @@ _MEANINGS: Mapping[State, str] = {
     "found": "A passage about the same thing has it.",
     "calculated": "It follows from values in the sources.",
     "differs": "A passage about the same thing says something else.",
-    "not found": "It is in nothing that was read.",
+    "not found": "No source has it.",
     "never seen": "This address was never read or found.",
     "not looked at": "The check does not cover claims of this form.",
 }

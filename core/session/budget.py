@@ -100,9 +100,7 @@ class Budget(msgspec.Struct, eq=False):
             SettingsError: it is not an amount above what the session has cost already.
         """
         if not math.isfinite(limit_usd) or limit_usd <= self._total_usd:
-            raise SettingsError(
-                f"the limit must be above ${self._total_usd:.2f}, which the session has cost already"
-            )
+            raise SettingsError(f"the limit must be above ${self._total_usd:.2f}, which is already spent")
         self.limit_usd = limit_usd
         self._reported = "none"
         self.publish(BudgetRaised(spent_usd=self._total_usd, limit_usd=limit_usd))

@@ -77,7 +77,9 @@ async def ask_opinion(
             raise WorkspaceError(ledger.notice)
         questions = questions_about(report.claims, known.redactor)
         if not questions:
-            raise SettingsError(f"no claim has a passage to be judged by in {clean_line(report.report, 300)}")
+            raise SettingsError(
+                f"no claim in {clean_line(report.report, 300)} has a passage to compare it with"
+            )
         price = model.prices.cost_of(model.model, sum((each.usage for each in questions), Usage()))
         if known.left_usd is not None:
             _refuse_beyond(known.left_usd, price, model.model)

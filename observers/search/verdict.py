@@ -35,10 +35,10 @@ def verdict_on(value: list[Any], key: str, path: tuple[str, ...], scope: Scope) 
     own = _Listed(sample, key, path, kind)
     if not value or all(isinstance(item, str) for item in sample):
         bare = _kind_of_addresses(own, scope) if value else None
-        return Verdict(bare, "it has addresses alone" if bare else "it has no objects")
+        return Verdict(bare, "it only has addresses" if bare else "it has no objects")
     promised = refined_kind(kind, key, value, scope)
     if key == "references" and not scope.answer and not any(map(is_row, sample)):
-        return Verdict(None, "it has addresses alone, and no answer that cites them")
+        return Verdict(None, "it only has addresses, and no answer that cites them")
     if scope.policy is not Policy.SEARCH:
         is_taken, problem = _is_of_pages(own), "too few of its items look like pages of the web"
     else:

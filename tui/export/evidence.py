@@ -24,8 +24,8 @@ from ua_tui.tui.viewers.claims.marks import count_states, sign_of
 
 _LONGEST_TIP = 400
 _MARKS = (
-    "In the margin of the report: ✗ a source says something else, or the link was never seen; ? it is in nothing that "
-    "was read. The numbers are those of the list below."
+    "In the margin of the report: ✗ a source says something else, or the link was never seen; ? no source has it. "
+    "The numbers are those of the list below."
 )
 _PASSAGES, _MANY = 4, 500
 """How many passages a claim has in the list, and from how many claims on there is only one."""

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 _LABELS: dict[Answer, str] = {
     "trusted": "Trust them",
-    "partly": "Trust them in part: all but servers, addresses, keys, accounts and the folder of the sessions",
+    "partly": "Trust them partly: no servers, addresses, keys, accounts or sessions folder from these files",
     "ignored": "Ignore them until a file changes",
 }
 

@@ -149,7 +149,7 @@ def _ends_early(folder: Path) -> bool:
     except JournalError as error:
         why = unreadable(error)
     sys.stderr.write(
-        f"ua-tui: the query was answered, but the journal in {clean_line(str(folder), 300)} lacks its end: {why}; "
+        f"ua-tui: the query was answered, but the journal in {clean_line(str(folder), 300)} is incomplete: {why}; "
         "free space and run it again if you need its records\n"
     )
     return True

@@ -37,7 +37,7 @@ class Guard:
             tokens: what it brings as a cookie or in its address.
         """
         if self.names is not None and _name_of(f"//{host}") not in self.names:
-            return "The address of this page is not one of this server's own."
+            return "The address of this page does not belong to this server."
         if websocket and not _is_same_place(origin, host):
             return "Another page may not open a session."
         if not self.lets_in(tokens):

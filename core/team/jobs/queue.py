@@ -224,7 +224,7 @@ class QueueWorker:
             # It is over: nobody stops it any more while that is recorded.
             running.stop.set()
             if outcome.state == "put_off":
-                self._report(f"nothing is claimed for {PUT_OFF_SECONDS:.0f} s, by no worker of the team")
+                self._report(f"no worker of the team claims jobs for {PUT_OFF_SECONDS:.0f} s")
             is_ours = await self._persist(lambda: self._jobs.finish(claim, outcome))
             if not is_ours and outcome.state != "waiting":
                 log.warning("job %s is another worker's by now: its end was not recorded", claim.job.id)
@@ -284,12 +284,10 @@ class QueueWorker:
                     self.drain(error)
                 if beat.draining:
                     jobs = quantity(len(self._running), "job")
-                    self._report(
-                        f"draining: nothing more is claimed; this worker ends when its {jobs} have ended"
-                    )
+                    self._report(f"draining: no more jobs are claimed; this worker ends after its {jobs}")
                     self.drain()
             if beat.freed:
-                self._report(f"{quantity(beat.freed, 'job')} of lost workers: queued again")
+                self._report(f"{quantity(beat.freed, 'job')} of lost workers queued again")
             if beat.failed:
                 self._report(
                     f"{quantity(beat.failed, 'job')} failed: their workers were lost again and again"

@@ -106,7 +106,7 @@ def _said(ledgers: Sequence[Path]) -> str:
             content = read_content(each)
             decisions += content.decisions
             opinions += content.opinions
-    more = f" and {quantity(opinions, 'opinion')} of a model" if opinions else ""
+    more = f" and {quantity(opinions, 'model opinion')}" if opinions else ""
     return f"{quantity(decisions, 'decision')}{more} about claims"
 
 

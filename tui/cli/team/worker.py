@@ -37,7 +37,7 @@ def run(args: argparse.Namespace) -> int:
         from ua_tui.core.team.jobs.operations import Operations
 
         count = asyncio.run(Operations(address).drain(socket.gethostname()))
-        workers = f"{quantity(count, 'worker')} of this machine: ending when their jobs have ended"
+        workers = f"{quantity(count, 'worker')} of this machine will end after the running jobs"
         print_line(workers if count else "no worker runs on this machine")
         return 0
     from ua_tui.tui.team.worker import run_worker

@@ -86,7 +86,7 @@ def _details(question: FolderQuestion) -> Iterator[Widget]:
     if question.difference:
         yield Static(Content("Since you answered, this has changed:"), classes="facts")
         yield ArgumentsView(_limited([reveal(each) for each in question.difference]))
-        about = "Its files have no effect until you answer again. Altogether they change:"
+        about = "Its files have no effect until you answer again. In total they change:"
     yield Static(Content(about), classes="facts")
     for group, title in GROUPS.items():
         changes = [each for each in question.changes if each.affects == group]

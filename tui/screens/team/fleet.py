@@ -285,7 +285,7 @@ class FleetScreen(Modal[None]):
                 where = f"{row.name} · version {row.version} · {row.busy} of {row.slots} slots busy"
                 lines = [where, "claims no more jobs, and ends when its jobs end" if row.draining else ""]
             case FleetRow(id=id_) if id_ in (_COLLAPSED, _MORE):
-                lines = [f"{keys_of(self.app).shown('fleet.waiting')} lists them, or their number."]
+                lines = [f"{keys_of(self.app).shown('fleet.waiting')} shows the list or the number."]
             case _:
                 lines = self._describe(row)
         detail.update(Content("\n").join(map(Content, lines)))

@@ -50,6 +50,6 @@ def test_it_is_shown_when_on_and_used_by_find(tmp_path: Path, capsys: Output, mo
         server.status = 500
         assert main(find) == 0
         failed = capsys.readouterr()
-        assert "Only the words were searched, not the meaning" in failed.err
+        assert "only the words were searched, not the meaning" in failed.err
         assert KEY not in failed.out + failed.err
     assert not [each for each in tmp_path.rglob("*") if each.is_file() and KEY.encode() in each.read_bytes()]
