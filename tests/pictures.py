@@ -85,7 +85,7 @@ NARROW = Picture(
 VIEWER = Picture(
     "report.svg",
     (100, 32),
-    ("ai-chip-news.html", "AI chips", "75 percent", "not found", "Nearest passage", "Tab claims"),
+    ("AI chips this week", "75 percent", "not found", "Nearest passage", "Tab claims"),
 )
 PERMISSION = Picture(
     "permission.svg",

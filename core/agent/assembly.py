@@ -194,6 +194,8 @@ class AgentAssembly:
         )
         self._briefing: Briefing | None = None
         self._servers: dict[str, dict[str, Any]] | None = None
+        self.opening: set[str] = set()
+        """The connections that are being opened, before the command-line agent is started."""
         self._last: Translator | None = None
         self._begun = parts.conversation is not None
         self._opened: dict[str, Connection] = {}
@@ -458,8 +460,15 @@ class AgentAssembly:
         self._renewal.check_result(result)
 
     async def _open_connections(self) -> None:
+        async def open_one(name: str) -> Connection:
+            self.opening.add(name)
+            try:
+                return await connectors[name]()
+            finally:
+                self.opening.discard(name)
+
         connectors = self._parts.connectors
-        opened = await asyncio.gather(*(open_() for open_ in connectors.values()), return_exceptions=True)
+        opened = await asyncio.gather(*map(open_one, connectors), return_exceptions=True)
         for name, result in zip(connectors, opened, strict=True):
             match result:
                 case Connection():

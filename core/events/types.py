@@ -793,8 +793,8 @@ class SessionFinished(Event, frozen=True, kw_only=True):
 
     @property
     def state(self) -> Literal["finished", "stopped"]:
-        """Whether Ctrl+C, a time limit or a signal stopped it, rather than its own end or a person who left."""
-        return "stopped" if self.reason in ("interrupted", "timeout", "signal") else "finished"
+        """Whether it was stopped, and its query with it: by a person, a limit of time or money, or a signal."""
+        return "stopped" if self.reason in ("interrupted", "timeout", "limit", "signal") else "finished"
 
 
 class UnknownEvent(Event, frozen=True, kw_only=True, tag="_unknown"):

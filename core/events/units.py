@@ -85,10 +85,12 @@ def progress(done: int, total: int, unit: str) -> str:
     return f"{done:,} of {total:,} {clean_line(unit, 20)}".rstrip()
 
 
-def money(dollars: float | None) -> str:
-    """Write a cost: `$0.21`, `<$0.01` when there is one but small, and nothing when it is not known."""
+def money(dollars: float | None, *, is_estimated: bool = False) -> str:
+    """Write a cost: `$0.21`, `<$0.01` if it is small, `~$0.21` if it is an estimate, nothing if it is not known."""
     if dollars is None:
         return ""
+    if is_estimated:
+        return f"~{money(dollars)}"
     if 0 < dollars < 0.01:
         return "<$0.01"
     return f"${dollars:,.2f}" if dollars < 1000 else f"${dollars:,.0f}"

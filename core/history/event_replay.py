@@ -146,9 +146,15 @@ class SessionStats(msgspec.Struct):
 
     @property
     def cost(self) -> float | None:
-        """What it cost in US dollars; None if that is not known."""
+        """What it cost in US dollars, estimated for a query that was cut off; None if that is not known."""
         stated = self.end.cost_usd if self.end is not None else None
-        return stated if stated is not None or self.is_tail else self._costs.spent
+        return stated if stated is not None or self.is_tail else self._costs.total
+
+    @property
+    def is_estimated(self) -> bool:
+        """Whether a part of the cost is an estimate."""
+        stated = self.end is not None and self.end.cost_usd is not None
+        return self._costs.estimated and not stated
 
     @property
     def inherited(self) -> float:
@@ -160,7 +166,7 @@ class SessionStats(msgspec.Struct):
         """The models whose price is unknown."""
         if self.is_tail:
             return tuple(self.end.unpriced) if self.end is not None else ()
-        return self._costs.unpriced
+        return self._costs.all_unpriced
 
     @property
     def tokens(self) -> int:

@@ -37,8 +37,8 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         started: seconds since the epoch.
         seconds: how long the session took.
-        state: `stopped` if Ctrl+C, a time limit or a signal ended it; `unknown` if the journal has no end: the session
-            is running or crashed. If it is `corrupt`, `why` says what is wrong.
+        state: `stopped` if a person, a limit or a signal ended it while a query ran; `unknown` if the journal has no
+            end: the session is running or crashed. If it is `corrupt`, `why` says what is wrong.
         forked_from: the name of the session of which this is a fork; it began when it was forked.
         counted: the bytes of a journal without an end that were added up, and `costs` what its queries cost.
         unpriced: whether a part of the cost is unknown, as the price of a model is.

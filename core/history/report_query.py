@@ -8,6 +8,7 @@ import msgspec
 
 from ua_tui.core.claims.files import is_report
 from ua_tui.core.errors import SettingsError
+from ua_tui.core.events.types import QueryFinished
 from ua_tui.core.history.versions import TextOrigin, find_origin
 from ua_tui.core.records.journal_reader import read_events
 from ua_tui.core.storage.ownership import is_own_session, not_own
@@ -19,11 +20,12 @@ PAGE_AGE = 7 * 86_400
 
 
 class ReportQuery(msgspec.Struct, frozen=True):
-    """The query of a report: its text, the report it is of, and whether it was asked in the demo."""
+    """The query of a report: its text, the report it is of, whether it was asked in the demo, and how it ended."""
 
     text: str
     origin: TextOrigin
     is_demo: bool
+    end: QueryFinished | None = None
 
 
 def find_query(report: Path) -> ReportQuery:
@@ -57,4 +59,4 @@ def find_query(report: Path) -> ReportQuery:
     query = (view.query(call.query_id) if call is not None else None) or view.last_query
     if query is None:
         raise SettingsError(f"the session {clean_line(origin.session.name, 100)} has no query to ask again")
-    return ReportQuery(query.text, origin, view.setup.demo)
+    return ReportQuery(query.text, origin, view.setup.demo, query.end)

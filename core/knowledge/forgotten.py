@@ -162,7 +162,8 @@ class ForgottenFile(Tombstones):
         except FileNotFoundError:
             return
         except (OSError, WorkspaceError) as error:
-            raise KnowledgeError(f"the list of what was forgotten cannot be read: {error}") from error
+            why = f"{self.path}: {error.strerror}" if isinstance(error, OSError) else error
+            raise KnowledgeError(f"the list of what was forgotten cannot be read: {why}") from error
         complete, _, torn = data.rpartition(b"\n")
         self._read += len(data) - len(torn)
         for line in complete.splitlines():

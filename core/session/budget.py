@@ -42,6 +42,7 @@ class Budget(msgspec.Struct, eq=False):
         publish: publishes `budget_reached` and `budget_raised`.
         stop: stops the running query; called at most once per query.
         agent_stops: whether the agent stops itself at the limit.
+        stopped_query: whether the query that ended last was stopped at the limit.
     """
 
     limit_usd: float | None
@@ -49,6 +50,7 @@ class Budget(msgspec.Struct, eq=False):
     publish: Callable[[Event], object]
     stop: Callable[[], object] = lambda: None
     agent_stops: Callable[[], bool] = lambda: True
+    stopped_query: bool = False
     _calls_tools: bool = False
     _stopped: bool = False
     _ends_at_limit: bool = False
@@ -81,6 +83,7 @@ class Budget(msgspec.Struct, eq=False):
                 self.check()
             case QueryFinished():
                 self.check()
+                self.stopped_query = self._stopped or self._ends_at_limit
                 self._stopped = self._ends_at_limit = False
             case ConversationCleared():
                 self._is_cleared = True

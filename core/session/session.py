@@ -183,6 +183,12 @@ class Session:
         return self
 
     @property
+    def starts_with(self) -> str:
+        """What the session waits for while it is starting."""
+        opening = ", ".join(sorted(self._assembly.opening))
+        return f"connecting {opening}" if opening else "starting the agent's command line"
+
+    @property
     def models(self) -> Models:
         """The current model, and the choice of another."""
         return self._assembly.models
@@ -563,6 +569,9 @@ class Session:
         if self._finished:
             return
         self._finished = True
+        if reason == "quit" and self.state in (SessionState.RUNNING, SessionState.STOPPING):
+            # Who leaves while a query runs stops it.
+            reason = "interrupted"
         await self._runner.stop()
         if self._going_back is not None:
             await asyncio.wait({self._going_back}, timeout=_CLOSE_TIMEOUT)
@@ -611,6 +620,8 @@ class Session:
     def _end(self, reason: str) -> SessionFinished:
         view, previous = self._view, self._parts.previous
         unpriced = view.costs.unpriced
+        if self._budget.stopped_query:
+            reason = "limit"
         earlier_ms = previous.earlier_ms if previous is not None else 0.0
         return SessionFinished(
             reason=reason,

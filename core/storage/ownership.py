@@ -54,9 +54,9 @@ def not_own(path: Path, effect: str) -> str:
     """The sentence for a person about a file that is not the user's own; `effect` says what it therefore lacks."""
     problem = _key(user_state_path("ua-tui"))[1]
     return (
-        f"'{clean_line(str(path), 700)}' was not made by this program for this user{problem and f' ({problem})'}: "
-        f"{effect}. `ua-tui trust adopt {clean_line(shlex.quote(str(path)), 700)}` makes it yours: its queries, rules "
-        "and answers then count"
+        f"'{clean_line(path.name, 300)}' was not made by this program for this user{problem and f' ({problem})'}: "
+        f"{effect} until `ua-tui trust adopt {clean_line(shlex.quote(str(path)), 700)}` makes it yours. Then its "
+        "queries, rules and answers count"
     )
 
 

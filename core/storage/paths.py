@@ -14,6 +14,7 @@ from ua_tui.core.errors import PathRefused
 from ua_tui.core.text import clean_line, is_unsafe
 
 _HASH = 8
+_WORD = re.compile(r"[a-z0-9]+")
 _RESERVED = re.compile(r"(?:con|prn|aux|nul|com[0-9]|lpt[0-9])(?:\..*)?")
 _OUTSIDE = re.compile(r"(?:[^a-z0-9_.-]|\.{2,}|_)+")
 _SUFFIX = re.compile(r"\.[a-z0-9]{1,8}$")
@@ -29,6 +30,12 @@ def is_protected(part: str) -> bool:
     """
     folded = unicodedata.normalize("NFKC", part).casefold()
     return part not in _OWN and _PROTECTED.match(folded) is not None
+
+
+def words_of(title: str) -> str:
+    """The words of a title with hyphens between them, for the name of a file; empty without Latin letters or digits."""
+    plain = unicodedata.normalize("NFKD", title.casefold()).encode("ascii", "ignore").decode()
+    return "-".join(_WORD.findall(plain))
 
 
 def safe_name(text: str, limit: int = 60) -> str:

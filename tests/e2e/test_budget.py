@@ -173,6 +173,7 @@ def test_sub_agents_are_stopped_by_what_they_are_estimated_to_spend(tmp_path: Pa
     assert model.requests < 10
     (finished,) = done.of(ev.QueryFinished)
     assert (finished.status, "spending limit" in finished.error) == ("error", True)
+    assert [(each.reason, each.state) for each in done.of(ev.SessionFinished)] == [("limit", "stopped")]
     assert not done.of(ev.ErrorRaised)
     assert {each.status for each in done.of(ev.SubagentFinished)} == {"cancelled"}
     assert {each.status for each in done.of(ev.ToolCallFinished)} <= {"success", "cancelled"}

@@ -67,13 +67,13 @@ def test_a_question_of_a_batch_is_answered_on_the_screen(tmp_path: Path) -> None
             screen.wait_for("It was sent to Ann.", "The session has ended.", "Esc back")
             assert outbox.read_text() == SENT
             assert running.wait(DEADLINE) == 0
-            screen.press_until("\x1b", lambda text: "1 done" in text)
+            screen.press_until("\x1b", lambda text: "1 finished" in text)
             # Keys from before the session was there are neither shown nor given to it.
             assert b"never" not in screen.written
             assert b"^[x" not in screen.written
     listed = command(tmp_path, "fleet", "--json", *there)
     (row,) = json.loads(listed.stdout)["sessions"]
-    assert (row["state"], row["title"]) == ("done", QUERY)
+    assert (row["state"], row["title"]) == ("finished", QUERY)
 
 
 @pytest.mark.parametrize("name", ["sessions", "fleet"])

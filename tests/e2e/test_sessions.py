@@ -8,6 +8,7 @@ from pathlib import Path
 
 from tests.e2e.live import children, demo_settings
 from tests.waiting import until
+from ua_tui.core.connections.base import Connection
 from ua_tui.core.events.types import Event
 from ua_tui.core.session.parts import SessionState
 from ua_tui.tui.compose import compose_session
@@ -15,9 +16,23 @@ from ua_tui.tui.compose import compose_session
 
 async def test_closing_while_the_agent_connects_ends_everything_once(tmp_path: Path) -> None:
     events: list[Event] = []
-    session = await compose_session(demo_settings(tmp_path), interactive=True, subscribers=(events.append,))
+    may_open = asyncio.Event()
+
+    async def open_late() -> Connection:
+        await may_open.wait()
+        return Connection()
+
+    session = await compose_session(
+        demo_settings(tmp_path),
+        interactive=True,
+        subscribers=(events.append,),
+        connectors={"records": open_late},
+    )
     starting = asyncio.create_task(session.start())
     session.submit("What is the capital of France?")
+    await until(lambda: session.starts_with == "connecting records")
+    may_open.set()
+    await until(lambda: session.starts_with == "starting the agent's command line")
     await until(lambda: any("_bundled/claude" in command for _, command in children(os.getpid())))
     await session.close("test")
     await starting

@@ -168,6 +168,16 @@ def test_whoever_stays_can_wait_for_the_end_of_the_work(tmp_path: Path) -> None:
     assert assert_ended(tmp_path, "success").reason == "quit"
 
 
+def test_whoever_quits_while_a_query_runs_stops_the_session(tmp_path: Path) -> None:
+    with at_work(tmp_path) as (screen, _):
+        screen.type(QUIT)
+        screen.wait_for(QUESTION)
+        screen.press_until("y", lambda text: QUESTION not in text)
+        assert screen.end() == 0
+    ended = assert_ended(tmp_path, "interrupted")
+    assert (ended.reason, ended.state) == ("interrupted", "stopped")
+
+
 HANGS = """
 import time
 from textual.app import App

@@ -107,6 +107,7 @@ class FakeSession:
     rewound: list[tuple[str, int]] = field(default_factory=list)
     refuses: str = ""
     may_start: asyncio.Event = field(default_factory=asyncio.Event)
+    starts_with: str = "connecting composio"
 
     references: ServerReferences = field(
         default_factory=lambda: ServerReferences({}, tuple, cast("Workspace", None))

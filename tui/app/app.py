@@ -149,7 +149,9 @@ class UaTuiApp(BaseApp):
         yield NoticeBar()
         if controls is not None:
             yield controls
-        yield self.source.make_status(self.settings, self.view)
+        status = self.source.make_status(self.settings, self.view)
+        status.quits = ("quit", self.source.quits)
+        yield status
 
     @property
     def session_folder(self) -> Path | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import signal
+import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
@@ -107,6 +108,8 @@ class BaseApp(App[str]):
         self.is_suspended = False
         self._knowledge: KnowledgePlace | None = None
         self._storing = asyncio.Lock()
+        self._told: dict[str, float] = {}
+        """The notifications on the screen, and when each has gone."""
 
     # -- the terminal -----------------------------------------------------------------------------
 
@@ -300,8 +303,13 @@ class BaseApp(App[str]):
         timeout: float | None = None,
         markup: bool = True,
     ) -> None:
-        """Show one short sentence for some seconds, which is never markup; a message that has more is in the log."""
+        """Show one short sentence, which is never markup, once at a time; a message that has more is in the log."""
         shown = middle_cut(first_sentence(message), LONGEST_NOTIFICATION)
+        now, seconds = time.monotonic(), self.NOTIFICATION_TIMEOUT if timeout is None else timeout
+        self._told = {text: until for text, until in self._told.items() if until > now}
+        if shown in self._told:
+            return
+        self._told[shown] = now + seconds
         if shown != message:
             log.info("a notification was shortened: %s", message)
         super().notify(shown, title=title, severity=severity, timeout=timeout, markup=False)

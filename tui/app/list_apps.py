@@ -8,15 +8,13 @@ import time
 from collections.abc import Callable
 from datetime import tzinfo
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ua_tui.core.knowledge.place import place_of
 from ua_tui.tui.app.base_app import BaseApp
 from ua_tui.tui.app.controllers.attention import Attention
 from ua_tui.tui.app.controllers.shutdown import end_soon
-from ua_tui.tui.app.open_session import open_fleet_row, open_read_only
-from ua_tui.tui.app.port import ToResume
+from ua_tui.tui.app.open_session import open_fleet_row, open_read_only, open_resumed
 
 if TYPE_CHECKING:
     from ua_tui.core.history.index import SessionIndex
@@ -69,7 +67,7 @@ class FleetApp(BaseApp):
 
 
 class SessionsApp(BaseApp):
-    """The list of sessions; returns which one is to be resumed.
+    """The list of sessions; one that is read or resumed leads back to it.
 
     Args:
         index: lists them.
@@ -106,13 +104,11 @@ class SessionsApp(BaseApp):
             self._index,
             partial(open_read_only, self),
             partial(open_read_only, self, command="replay"),
+            resume=partial(open_resumed, self, base=self._index.base),
             database=self._knowledge,
             zone=self._zone,
         )
-        self.push_screen(screen, self._on_closed)
-
-    def _on_closed(self, folder: Path | None) -> None:
-        self.exit(None if folder is None else ToResume(folder))
+        self.push_screen(screen, lambda _: self.exit())
 
 
 def end_on_signals(app: BaseApp) -> None:

@@ -34,6 +34,19 @@ def open_read_only(app: App[Any], folder: Path, command: str = "open") -> None:
     _run(app, [command, os.fspath(folder), "--back"])
 
 
+def open_resumed(app: App[Any], folder: Path, base: Path) -> None:
+    """Give the terminal to `ua-tui resume` for the session in `folder`, of the sessions below `base`, until it ends.
+
+    Raises:
+        SettingsError: it cannot be resumed.
+    """
+    from ua_tui.core.session.resume import prepare_resume
+    from ua_tui.core.settings.model import Settings
+
+    prepare_resume(Settings(), folder)
+    _run(app, ["resume", os.fspath(folder), f"--workspace={os.fspath(base)}", "--back"])
+
+
 def open_fleet_row(app: App[Any], row: FleetRow, source: FleetSource) -> None:
     """Give the terminal to the screen that follows a session of the fleet until the user closes it.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from abc import ABC, abstractmethod
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
@@ -23,6 +24,10 @@ if TYPE_CHECKING:
     from ua_tui.tui.panes.status.bar import StatusLine
     from ua_tui.tui.panes.status.facts import StatusFacts
     from ua_tui.tui.ports import Build, SessionPort
+
+
+SLOW_SECONDS = 3.0
+"""The time after which one is told what a start waits for."""
 
 
 class SessionSource(ABC):
@@ -50,6 +55,8 @@ class SessionSource(ABC):
     """Whose session it is, if it belongs to somebody of the team."""
     closes_on_escape: bool = False
     """Whether Esc closes the application when there is nothing else to leave."""
+    quits: str = "quit"
+    """What the key that quits does, in a word: `back` if the session was opened from a list."""
 
     def make_status(self, settings: Settings, view: SessionView) -> StatusLine:
         """Make the status line, which shows the session's `view`."""
@@ -122,26 +129,33 @@ class LiveSource(SessionSource):
 
     async def open(self, host: UaTuiApp) -> None:
         """Build the session and start its agent; start the agent again if there is a session."""
-        if host.controls is not None:
-            await host.controls.restart()
+        begun, controls = time.monotonic(), host.controls
+
+        def starts_with() -> str:
+            what = "loading the program" if controls is None else controls.starts_with
+            return f"{what}…" if time.monotonic() - begun >= SLOW_SECONDS else ""
+
+        host.status.starts_with = starts_with
+        if controls is not None:
+            await controls.restart()
             return
         host.set_state("starting")
         host.status.follow(lambda: host.state)
         host.status.hint = "" if _is_compiled() else "compiling (usually first start only)…"
         session = await self.build(host.spawn)
+        host.status.hint = ""
         session.bus.subscribe(host.pump.receive)
         host.attach(session)
         host.status.facts.trace = lambda: session.trace
         host.frame.folder = session.workspace.path
-        controls = session.controls
-        assert controls is not None, "this program runs the session"
+        controls = running = session.controls
+        assert running is not None, "this program runs the session"
         prompt = host.frame.prompt
-        prompt.offer_files(controls.places)
-        prompt.of_agent = lambda: controls.commands
-        prompt.attach_file = controls.attach
-        prompt.prepare = controls.prepare
-        prompt.offer_references(controls.references)
+        prompt.offer_files(running.places)
+        prompt.of_agent = lambda: running.commands
+        prompt.attach_file = running.attach
+        prompt.prepare = running.prepare
+        prompt.offer_references(running.references)
         await session.start()
         if self._compared_with is not None:
             _compare_later(host, session, self._compared_with)
-        host.status.hint = ""

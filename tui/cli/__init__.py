@@ -58,7 +58,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stderr.write("interrupted\n")
         return EXIT_INTERRUPTED
     except BrokenPipeError:
-        _drop_output()
+        # Both, as after `2>&1 | head`: at its exit Python would fail to write the rest, and choose the code.
+        for stream in (sys.stdout, sys.stderr):
+            try:
+                stream.flush()
+            except OSError:
+                _drop_output(stream)
         return EXIT_FAILED
     except OSError as error:
         if error.errno not in _UNWRITABLE or error.filename is not None:

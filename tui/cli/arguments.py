@@ -122,6 +122,16 @@ def add_arguments(
         groups.get(title, parser).add_argument(*names.split(), **how)
 
 
+def _with_excluded(words: list[str]) -> list[str]:
+    """Take a word such as `-china`, which a search excludes, for no option: all options of a search have two dashes."""
+    if "--" in words or any(word.startswith("--") for word in words):
+        return words
+    at = next(
+        (at for at, word in enumerate(words) if word[:1] == "-" and word not in ("-h", "-")), len(words)
+    )
+    return [*words[:at], "--", *words[at:]]
+
+
 def read_arguments(prog: str, command: CommandLine, given: Sequence[str]) -> argparse.Namespace:
     """Read the arguments of a command, options and others in any order; what follows `--` is not an option.
 
@@ -141,6 +151,8 @@ def read_arguments(prog: str, command: CommandLine, given: Sequence[str]) -> arg
         whole.epilog = _filled(command.details or (_list_commands() if command is COMMANDS[None] else []))
     args, others = options.parse_known_args(given)
     args.prog, args.given = prog, given
+    if "words" in command.arguments:
+        others = _with_excluded(others)
     args = whole.parse_args(others, args)
     args.settings = {}
     for name in filter(None, (how.get("setting") for how in command.arguments.values())):

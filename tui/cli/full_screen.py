@@ -34,12 +34,14 @@ class NextSession(NamedTuple):
         first_query: the query that it begins with.
         resume: which past session it resumes.
         compared_with: the folder of a session with which it is compared once its first query has ended.
+        quits: what its end is called: `quit`, or `back` if it leads to a list.
     """
 
     settings: Settings
     first_query: str | None = None
     resume: Resume | None = None
     compared_with: Path | None = None
+    quits: str = "quit"
 
 
 def next_session(result: object, settings: Settings) -> NextSession | None:
@@ -90,6 +92,7 @@ def make_app(session: NextSession) -> UaTuiApp:
 
         past = PastSession(resume.folder)
         source = resumed = ResumedSource(build, past, resume, offers_draft=session.first_query is None)
+    source.quits = session.quits
     app = UaTuiApp(session.settings, source, session.first_query)
     app.attention = Attention(session.settings, app.write_to_terminal)
     app.theme_store = store_theme
@@ -101,7 +104,9 @@ def run_read_only(app: UaTuiApp, settings: Settings) -> int:
     result = app.run()
     settings = replace(settings, theme=app.chosen_theme or settings.theme)
     following = next_session(result, settings)
-    return run_screen(following) if following is not None else app.return_code or 0
+    if following is None:
+        return app.return_code or 0
+    return run_screen(following._replace(quits="back" if app.source.closes_on_escape else "quit"))
 
 
 def run_screen(session: NextSession) -> int:
@@ -117,7 +122,7 @@ def run_screen(session: NextSession) -> int:
         # The chosen theme is used for the next screen of this run, too.
         theme = app.chosen_theme or was.theme
         if result == DEMO:
-            session = NextSession(replace(was, theme=theme, demo=True))
+            session = NextSession(replace(was, theme=theme, demo=True), quits=session.quits)
             continue
         if result == SET_UP:
             settings, resume = replace(app.settings, theme=theme), None
@@ -130,7 +135,7 @@ def run_screen(session: NextSession) -> int:
                 changed = {name for name in OVERRIDABLE if getattr(settings, name) != getattr(was, name)}
                 changed |= {"model", "fallback_model"} if moved else set()
                 resume = Resume(app.session_folder, fresh=moved, named=frozenset(changed))
-            session = NextSession(settings, resume=resume)
+            session = NextSession(settings, resume=resume, quits=session.quits)
             continue
         if app.session_folder is not None:
             # After a hangup nobody reads this, and the exit code says how it ended.
@@ -140,4 +145,4 @@ def run_screen(session: NextSession) -> int:
                 sys.stdout.write(f"Session saved in {clean_line(str(app.session_folder), 1000)}\n")
         if (following := next_session(result, replace(was, theme=theme))) is None:
             return app.return_code or 0
-        session = following
+        session = following._replace(quits=session.quits)

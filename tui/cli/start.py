@@ -88,7 +88,7 @@ def resume_session(args: argparse.Namespace) -> int:
     settings, resume = _resumed(settings_of(args), args.session, args)
     if args.plain:
         return start_line_by_line(settings, args.query, resume)
-    return start_on_screen(settings, args.query, resume)
+    return start_on_screen(settings, args.query, resume, quits="back" if args.back else "quit")
 
 
 def _resumed(settings: Settings, wanted: str, args: argparse.Namespace) -> tuple[Settings, Resume]:
@@ -100,8 +100,13 @@ def _resumed(settings: Settings, wanted: str, args: argparse.Namespace) -> tuple
     return prepare_resume(settings, folder, fresh=args.fresh, named=named_settings(args))
 
 
-def start_on_screen(settings: Settings, query: str | None, resume: Resume | None = None) -> int:
-    """Run the full screen, which needs a terminal or a browser that it is served to; returns the exit code."""
+def start_on_screen(
+    settings: Settings, query: str | None, resume: Resume | None = None, *, quits: str = "quit"
+) -> int:
+    """Run the full screen, which needs a terminal or a browser that it is served to; returns the exit code.
+
+    `quits` is the word for what its end does.
+    """
     served = os.environ.get("TEXTUAL_DRIVER") == _WEB_DRIVER
     if not served and (problem := screen_problem()):
         return complain(f"{problem}; without one use `ua-tui run` or `ua-tui --plain`, line by line. {_TRY}")
@@ -109,7 +114,7 @@ def start_on_screen(settings: Settings, query: str | None, resume: Resume | None
     gc.disable()
     from ua_tui.tui.cli.full_screen import NextSession, run_screen
 
-    return run_screen(NextSession(settings, query, resume))
+    return run_screen(NextSession(settings, query, resume, quits=quits))
 
 
 def start_line_by_line(settings: Settings, query: str | None, resume: Resume | None = None) -> int:

@@ -131,7 +131,8 @@ def _calls(session: ComparedSession) -> str:
 
 def _cost(session: ComparedSession) -> str:
     inherited = f", {money(session.inherited_usd)} inherited" if session.inherited_usd else ""
-    return "?" if session.cost_usd is None else money(session.cost_usd) + inherited
+    cost = money(session.cost_usd, is_estimated=session.cost_is_estimated)
+    return cost + inherited if cost else "?"
 
 
 def _claim_count(session: ComparedSession) -> str:

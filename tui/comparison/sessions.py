@@ -60,7 +60,8 @@ class ComparedSession(msgspec.Struct, frozen=True, kw_only=True):
     """One of the two sessions.
 
     Attributes:
-        cost_usd: None if it is unknown. Like `tokens` it is with what a fork inherited, `inherited_usd` of it.
+        cost_usd: None if it is unknown. Like `tokens` it is with what a fork inherited, `inherited_usd` of it; in a
+            session that crashed it is an estimate.
         undone: how many of its queries are undone, as a person went back to before them.
         seconds: how long its queries took.
         pages: how many pages it read.
@@ -80,6 +81,7 @@ class ComparedSession(msgspec.Struct, frozen=True, kw_only=True):
     calls: int = 0
     failed_calls: int = 0
     cost_usd: float | None = None
+    cost_is_estimated: bool = False
     inherited_usd: float = 0.0
     tokens: int = 0
     seconds: float = 0.0
@@ -216,8 +218,9 @@ def _session(export: Export, folder: Path) -> ComparedSession:
         queries=facts.queries,
         undone=sum(query.undone for query in export.queries),
         calls=facts.calls,
-        failed_calls=sum(call.status not in ("", "success") for call in export.calls),
+        failed_calls=sum(call.status == "error" for call in export.calls),
         cost_usd=cost,
+        cost_is_estimated=costs.cost_is_estimated,
         inherited_usd=inherited,
         tokens=sum(query.tokens for query in export.queries) if inherited else costs.tokens,
         seconds=round(costs.seconds, 3),

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-import unicodedata
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
@@ -17,7 +15,7 @@ from ua_tui.core.errors import SettingsError
 from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.core.storage.files import Root
 from ua_tui.core.storage.folders import SAVED_REPORTS
-from ua_tui.core.storage.paths import safe_name
+from ua_tui.core.storage.paths import safe_name, words_of
 from ua_tui.core.storage.workspace import saved_reports_of
 from ua_tui.core.text import clean_line, escape_unsafe
 from ua_tui.tui.export.documents.document import document_bytes
@@ -38,7 +36,6 @@ _SUFFIXES: Mapping[ExportFormat, str] = {
     "bibtex": ".bib",
 }  # fmt: skip
 _LONGEST_NAME = 80
-_WORD = re.compile(r"[a-z0-9]+")
 
 
 def read_export(
@@ -113,8 +110,7 @@ def _name(export: Export, form: ExportFormat) -> str:
     report = export.report
     stem = ""
     if report is not None:
-        plain = unicodedata.normalize("NFKD", report.title.casefold()).encode("ascii", "ignore").decode()
-        stem = "-".join(_WORD.findall(plain)) or PurePosixPath(report.path).stem
+        stem = words_of(report.title) or PurePosixPath(report.path).stem
     return f"{safe_name(stem or export.session.id, _LONGEST_NAME)}{_SUFFIXES[form]}"
 
 

@@ -196,7 +196,7 @@ def _tables(export: Export) -> Iterator[str]:
         "State": session.state,
         "Started": started,
         "Model": session.model,
-        "Cost": money(costs.cost_usd),
+        "Cost": money(costs.cost_usd, is_estimated=costs.cost_is_estimated),
         "Tokens": f"{costs.tokens:,}",
         "Time": spoken(costs.seconds),
         "Program": session.version,

@@ -218,7 +218,7 @@ def _header(export: Export, evidence: Evidence, report: _Report, title: str) -> 
             quantity(session.queries, "query", "queries"),
             quantity(session.calls, "tool call"),
             quantity(len(export.sources), "source") if export.sources else "",
-            money(export.costs.cost_usd),
+            money(export.costs.cost_usd, is_estimated=export.costs.cost_is_estimated),
             "demo session" if session.demo else "",
             "session still running" if session.state == "running" else "",
         ]
@@ -399,7 +399,7 @@ def _costs(export: Export) -> str:
         f"unknown, as there is no price for {', '.join(costs.unpriced)}" if costs.unpriced else "unknown"
     )
     pairs = [
-        ("Cost", escaped(money(costs.cost_usd) or unknown)),
+        ("Cost", escaped(money(costs.cost_usd, is_estimated=costs.cost_is_estimated) or unknown)),
         ("Tokens", f"{costs.tokens:,}"),
         ("Time of all queries", spoken(costs.seconds)),
     ]

@@ -126,11 +126,13 @@ class ModelCosts(msgspec.Struct, frozen=True, kw_only=True):
 class Costs(msgspec.Struct, frozen=True, kw_only=True):
     """What the session cost; `cost_usd` is None if it is unknown, for which `unpriced` names the models.
 
+    It is estimated if no end of a query states it, as in a session that crashed.
     `inherited_usd` is what the session of which this is a fork had spent before, and no part of the rest.
     `tokens` counts all of them, cached ones included. `seconds` is the time of all queries.
     """
 
     cost_usd: float | None = None
+    cost_is_estimated: bool = False
     inherited_usd: float = 0.0
     unpriced: tuple[str, ...] = ()
     tokens: int = 0

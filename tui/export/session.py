@@ -112,6 +112,7 @@ def _export(
     )
     costs = Costs(
         cost_usd=None if stats.unpriced else stats.cost,
+        cost_is_estimated=stats.is_estimated,
         inherited_usd=record.costs.inherited,
         unpriced=stats.unpriced,
         tokens=stats.tokens,

@@ -48,6 +48,9 @@ _TABLES = msgspec.json.decode(Path(__file__).with_name("bindings.json").read_byt
 
 GROUPS = {name: Binding.Group(text) for name, text in _TABLES.groups.items()}
 """Actions that share a line of the help, by the name of their group."""
+_ABOUTS = {(action.group, action.about) for action in _TABLES.actions.values()}
+MIXED_GROUPS = {GROUPS[name] for name in GROUPS if sum(group == name for group, _ in _ABOUTS) > 1}
+"""The groups whose actions do different things."""
 STANDARD_OF_CLASSES = {name: action.keys for name, action in _TABLES.actions.items()}
 """The standard keys of every action, but of those that show a pane."""
 PLACES = _TABLES.places

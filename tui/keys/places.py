@@ -13,7 +13,7 @@ from itertools import chain
 from textual.binding import Binding
 from textual.dom import DOMNode
 
-from ua_tui.tui.keys.bindings import PLACES, SHARED, SHARED_GROUPS, KeyPlace
+from ua_tui.tui.keys.bindings import MIXED_GROUPS, PLACES, SHARED, SHARED_GROUPS, KeyPlace
 from ua_tui.tui.keys.keymap import Keys
 from ua_tui.tui.keys.names import is_typed, shown_key
 
@@ -74,6 +74,7 @@ def sections_of(
     that do nothing with what is shown.
     """
     found: dict[KeyPlace, Lines] = {}
+    alone: dict[tuple[str, ...], str] = {}
     for place, binding in chain.from_iterable(map(_with_own_place_first, classes)):
         if binding is None:
             found.setdefault(place, {})
@@ -92,7 +93,17 @@ def sections_of(
             if shown:
                 what = binding.group.description if binding.group is not None else binding.description
                 lines.setdefault(what, {})[binding.id or ""] = shown
-    return {place: lines for place, lines in found.items() if lines or place.fixed}
+                if binding.group in MIXED_GROUPS:
+                    alone[what, binding.id or ""] = binding.description
+    return {place: _without_absent(lines, alone) for place, lines in found.items() if lines or place.fixed}
+
+
+def _without_absent(lines: Lines, alone: dict[tuple[str, ...], str]) -> Lines:
+    """The lines, of which one with a single action of its group tells only what that action does."""
+    shown: Lines = {}
+    for what, actions in lines.items():
+        shown.setdefault(alone.get((what, *actions), what), {}).update(actions)
+    return shown
 
 
 def distinct(actions: Iterable[tuple[str, ...]]) -> list[tuple[str, ...]]:

@@ -60,7 +60,7 @@ class PastStatus:
         if stats.unpriced:
             cells.append(cell("cost ?", 80))
         elif stats.cost is not None:
-            cells.append(cell(money(stats.cost), 80))
+            cells.append(cell(f"{'~' if stats.is_estimated else ''}{money(stats.cost)}", 80))
         if stats.tokens:
             cells.append(cell(f"{short_count(stats.tokens)} tok", 70))
         if stats.setup.model:
@@ -112,17 +112,15 @@ class PastSource(SessionSource):
         self.session = session
         self._status = PastStatus()
         self.closes_on_escape = from_list
+        self.quits = "back" if from_list else "quit"
         self.end_shown = asyncio.Event()
         """Set when the end of the session is on the screen."""
         self.all_shown = asyncio.Event()
         """Set when the whole session is on the screen."""
 
     def make_status(self, settings: Settings, view: SessionView) -> StatusLine:
-        """Make the status line, which says how to get back to a list."""
-        line = StatusLine(StatusFacts(view), self._status)
-        if self.closes_on_escape:
-            line.quits = ("quit", "back")
-        return line
+        """Make the status line, which shows figures of the whole session."""
+        return StatusLine(StatusFacts(view), self._status)
 
     async def open(self, host: UaTuiApp) -> None:
         """Show the end of the session, then all of it, then what still happens in it."""

@@ -66,6 +66,7 @@ class ReplaySource(SessionSource):
         self._until = until
         self._longest_wait = longest_wait
         self.closes_on_escape = from_list
+        self.quits = "back" if from_list else "leave"
         self._time_line = TimeLine(label)
         if label:
             self.fork_refusal = f"{label}: it is not one of your sessions, so it cannot be forked."
@@ -77,10 +78,7 @@ class ReplaySource(SessionSource):
     def make_status(self, settings: Settings, view: SessionView) -> StatusLine:
         """Make the status line, which shows what that of the session showed."""
         facts = StatusFacts(view)
-        line = StatusLine(facts, ReplayStatus(facts))
-        # Another word than usual is shown in a narrow line, too.
-        line.quits = ("quit", "back" if self.closes_on_escape else "leave")
-        return line
+        return StatusLine(facts, ReplayStatus(facts))
 
     def make_controls(self) -> Widget:
         """Make the time line."""

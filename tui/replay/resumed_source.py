@@ -93,7 +93,12 @@ class ResumedSource(SessionSource):
             host.frame.prompt.put(stats.draft)
         view.setup, view.activity = Setup(), Activity()
         view.costs = Costs(
-            spent=stats.cost, tokens=tokens, unpriced=tuple(stats.unpriced), inherited=stats.inherited
+            spent=stats.cost,
+            tokens=tokens,
+            unpriced=tuple(stats.unpriced),
+            inherited=stats.inherited,
+            context=0 if self.resume.fresh else view.costs.context,
+            window=view.costs.window,
         )
         facts.view = view
         show_settings(host.settings, facts)
@@ -103,6 +108,7 @@ class ResumedSource(SessionSource):
     def _on_choice(self, host: UaTuiApp, fresh: bool | None) -> None:
         if fresh:
             self.resume = replace(self.resume, fresh=True)
+            host.view.costs = replace(host.view.costs, context=0)
             host.restart_agent()
         else:
             host.shutdown.begin("quit")

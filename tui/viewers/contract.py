@@ -73,6 +73,7 @@ class View:
     facts: tuple[str, ...] = ()
     notice: str | None = None
     all_rendered: bool = False
+    title: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -121,6 +121,7 @@ class Document:
         end: the byte after the last one shown.
         packed: the size on disk of a compressed file; None for any other file.
         all_rendered: whether `rendered` shows the complete file although `raw` is only its beginning.
+        title: what the content calls itself; empty if only the file has a name.
     """
 
     path: Path
@@ -134,6 +135,7 @@ class Document:
     end: int = 0
     packed: int | None = None
     all_rendered: bool = False
+    title: str = ""
 
     @property
     def size_text(self) -> str:

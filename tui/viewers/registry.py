@@ -12,6 +12,7 @@ from importlib import import_module
 from pathlib import Path
 
 from ua_tui.core.concurrency.cancellation import NEVER, Stop, in_thread
+from ua_tui.core.text import clean_line
 from ua_tui.tui.viewers import types
 from ua_tui.tui.viewers.bodies.text import TextBody
 from ua_tui.tui.viewers.contract import FULL_LIMIT, PAGE, PREVIEW_LIMIT, Declined, Sample, View, Viewer
@@ -144,6 +145,7 @@ def _document(sample: Sample, view: View, notice: str | None) -> Document:
         raw=view.raw,
         rendered=view.rendered,
         facts=view.facts,
+        title=clean_line(view.title, 300),
         packed=piece.packed,
         notice=view.notice or notice,
         start=piece.offset,

@@ -31,6 +31,7 @@ _TOKEN = re.compile(
     rf'(?P<minus>-(?!-))?(?:(?P<name>{"|".join(FILTERS)}):)?(?:"(?P<quoted>[^"]*)(?:"|\Z)|(?P<word>[^\s"]*))',
     re.IGNORECASE,
 )
+_NO_VALUE = "“{}:” has no value."
 _HIRAGANA = re.compile("[぀-ゟ]+")
 _SCRIPTS = re.compile("[぀-ゟ]+|[゠-ヿ]+|[㐀-䶿一-鿿]+|[^぀-ヿ㐀-䶿一-鿿]+")
 _ESCAPED = str.maketrans({"%": r"\%", "_": r"\_", "\\": "\\\\"})
@@ -89,16 +90,18 @@ class _Reading:
     def add(self, token: re.Match[str]) -> None:
         name, quoted, word = token["name"], token["quoted"], token["word"]
         text = (quoted if quoted is not None else word).strip()[:200]
+        if name and token["minus"]:
+            self.wrong.append(f"“-{name}:” is no filter: a minus only excludes words.")
+            return
         if not text:
+            self.wrong += [_NO_VALUE.format(name)] if name else []
             return
         words = indexed(text).split()
         if len(words) > _MOST_WORDS:
             text = " ".join(words[:_MOST_WORDS])
-        if name and not token["minus"]:
+        if name:
             self.filters.setdefault(name.lower(), []).append(text)
             return
-        if name:
-            text = f"{name}:{text}"
         if token["minus"]:
             self.without.append(Typed(text, quoted is not None))
         elif quoted is not None:
@@ -110,6 +113,8 @@ class _Reading:
         """The values of a filter; commas separate them."""
         values = [value.strip() for text in self.filters.get(name, []) for value in text.split(",")]
         found = list(dict.fromkeys(filter(None, values)))
+        if values and not found:
+            self.wrong.append(_NO_VALUE.format(name))
         if len(found) > MOST_VALUES:
             self.notices.append(f"Only the first {MOST_VALUES} values of “{name}:” are used.")
         return found[:MOST_VALUES]

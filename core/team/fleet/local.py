@@ -132,6 +132,7 @@ class LocalSessions:
             title=summary.heading,
             activity=clean_line(activity, _LONGEST),
             cost_usd=summary.known_cost,
+            cost_is_estimated=summary.is_estimated,
             started=summary.started,
             finished=ended,
             name=name,

@@ -15,7 +15,7 @@ FleetState = Literal[
     "crashed",
 ]  # fmt: skip
 WORDS: dict[FleetState, str] = {each: each for each in get_args(FleetState)} | {
-    "needs_you": "needs you", "held": "paused",
+    "needs_you": "needs you", "held": "paused", "done": "finished",
 }  # fmt: skip
 """What each state is called, in the order in which a person looks for them."""
 MOST_FINISHED = 500
@@ -63,6 +63,7 @@ class FleetRow(msgspec.Struct, frozen=True, kw_only=True):
     title: str = ""
     activity: str = ""
     cost_usd: float | None = None
+    cost_is_estimated: bool = False
     started: float | None = None
     finished: float | None = None
     where: str = ""

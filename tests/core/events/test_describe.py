@@ -49,7 +49,7 @@ def sample(kind: type[ev.Event], text: str = "text") -> ev.Event:
 VALUES: dict[str, tuple[Any, ...]] = {
     "waits_for": ("model", "process", "tool", "subagent", "server"),
     "over": (False, True),
-    "reason": ("text", "finished", "interrupted", "quit", "timeout", "signal", "forked"),
+    "reason": ("text", "finished", "interrupted", "quit", "timeout", "limit", "signal", "forked"),
     "resumed_from": (None, "s"),
     "error": ("text", "billing_error", f"{CONNECTION_BROKE}3 s: it is gone"),
     "finding": ("", "text"),

@@ -132,7 +132,7 @@ def change_queue(**changed: object) -> Change:
 def test_a_queue_of_somebody_else_is_not_used(folder: Path, change: Change) -> None:
     assert len(read_queue(Root(folder))) == len(QUERIES)
     change(folder / QUEUE_FILE)
-    with pytest.raises(WorkspaceError, match=r"its queries are not used\. `ua-tui trust adopt "):
+    with pytest.raises(WorkspaceError, match=r"its queries are not used until `ua-tui trust adopt "):
         read_queue(Root(folder))
     assert isinstance(read_queue(Root(folder), foreign=True), tuple)
 

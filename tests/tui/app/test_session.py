@@ -56,6 +56,19 @@ async def test_what_is_typed_before_the_session_is_ready_is_kept_and_sent(tmp_pa
         assert app.frame.prompt.text == "kkkk", "events do not disturb who types"
 
 
+async def test_a_slow_start_says_what_it_waits_for(tmp_path: Path, monkeypatch: Patch) -> None:
+    monkeypatch.setattr("ua_tui.tui.app.session_source.SLOW_SECONDS", 0.0)
+    session = make_session(tmp_path, hold_start=True)
+    app = make_app(tmp_path, session)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await until(lambda: "connecting composio…" in str(app.status.render()))
+        session.starts_with = "starting the agent's command line"
+        await until(lambda: "starting the agent's command line…" in str(app.status.render()))
+        session.may_start.set()
+        await settled(app, pilot)
+        assert "command line" not in str(app.status.render())
+
+
 async def test_one_sub_agent_is_stopped_and_problems_are_reported(tmp_path: Path, monkeypatch: Patch) -> None:
     async with at_work(tmp_path) as (session, app, pilot):
         message = "no such task"

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import io
+import os
+import subprocess
 import sys
 
 from tests.tui.fixture_types import Output, Patch
@@ -31,3 +33,15 @@ def test_a_complaint_is_one_harmless_line(capsys: Output) -> None:
     assert "\x1b" not in reported
     assert why == "ua-tui: why"
     assert (file, name) == ("ua-tui: the file is gone.", "ua-tui: SQLite failed")
+
+
+def test_both_outputs_may_be_closed() -> None:
+    read, write = os.pipe()
+    os.close(read)
+    # Something that is not written yet, as a line of `run` may be.
+    begun = "import sys; sys.stderr.write('begun'); from ua_tui.tui.cli import main; sys.exit(main(['help']))"
+    try:
+        ended = subprocess.run([sys.executable, "-c", begun], stdout=write, stderr=write, check=False)
+    finally:
+        os.close(write)
+    assert ended.returncode == 1, "Python itself would end with 120"

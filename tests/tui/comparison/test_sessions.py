@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import fcntl
+import json
 from contextlib import ExitStack
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -10,12 +11,15 @@ import pytest
 from tests.observers.knowledge.recorded import NOON, Recorded
 from tests.tui.comparison.compared import A, session_a, session_b
 from tests.tui.export.exported import answered
+from tests.tui.fixture_types import Output, Patch
 from ua_tui.core.errors import UniversalAgentError
 from ua_tui.core.events import types as ev
 from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.core.storage.workspace import JOURNAL, OWNER
+from ua_tui.tui.cli import main
 from ua_tui.tui.comparison.body import comparison_lines
 from ua_tui.tui.comparison.sessions import ComparedSession, compare_sessions
+from ua_tui.tui.export.formats import read_export
 
 
 def lines(a: Path, b: Path, width: int = 100) -> list[str]:
@@ -54,6 +58,37 @@ def test_everything_that_both_have_in_common_or_not_is_compared(tmp_path: Path) 
         "+ 600 were asked.",
     ):
         assert line in shown, line
+
+
+def test_a_session_that_crashed_costs_the_same_everywhere(
+    tmp_path: Path, capsys: Output, monkeypatch: Patch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    a, b = session_a(tmp_path).folder, Recorded(tmp_path, "session_20260312_120000")
+    b.add(
+        ev.QueryReceived(query_id="q1", text="And dogs?"),
+        ev.ToolCallStarted(query_id="q1", tool_use_id="t1", name="Read", input={}),
+        ev.ToolCallFinished(tool_use_id="t1", status="cancelled", ran=False),
+        ev.TokensSpent(query_id="q1", message_id="m", usage=ev.Usage(output_tokens=9), cost_usd=0.1),
+    )
+    found = compare_sessions(a, b.folder, Redactor())[0].b
+    # A call that was cancelled did not fail.
+    assert (found.calls, found.failed_calls) == (1, 0)
+    assert found.state == "crashed"
+    assert "cost     $0.02                                         ~$0.10 (5.0 times)" in lines(a, b.folder)
+    costs = read_export(b.folder, Redactor())[0].costs
+    assert (
+        (found.cost_usd, found.cost_is_estimated) == (costs.cost_usd, costs.cost_is_estimated) == (0.1, True)
+    )
+    assert main(["sessions"]) == 0
+    assert "~$0.10" in capsys.readouterr().out
+    assert main(["fleet"]) == 0
+    crashed, finished = (line.split()[0] for line in sorted(capsys.readouterr().out.splitlines()[1:]))
+    assert (crashed, finished) == ("crashed", "finished")
+    assert main(["fleet", "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)["sessions"]
+    shown = {row["session"]: (row["state"], row["cost_usd"], row["cost_is_estimated"]) for row in rows}
+    assert shown == {A: ("finished", None, False), b.folder.name: ("crashed", 0.1, True)}
 
 
 def test_a_fork_is_compared_with_what_it_inherited(tmp_path: Path) -> None:

@@ -75,8 +75,20 @@ def text(app: UaTuiApp, kind: type[VirtualList[Any]]) -> str:
     return "\n".join(rows(app.frame.query_one(kind)))
 
 
+def with_context() -> list[ev.Event]:
+    """A query after which the model's context is known."""
+    return [
+        ev.QueryReceived(query_id="c", text="And?"),
+        ev.MessageFinished(query_id="c", message_id="c", text="No.", usage=ev.Usage(input_tokens=20_000)),
+        ev.QueryFinished(query_id="c", status="success", context_window=1_000_000),
+    ]
+
+
 async def test_what_was_before_is_shown_and_what_happens_comes_below_it(tmp_path: Path) -> None:
-    folder = write(tmp_path, [*many(2), ev.SessionFinished(reason="quit", cost_usd=1.0, duration_ms=9.0)])
+    folder = write(
+        tmp_path,
+        [*many(2), *with_context(), ev.SessionFinished(reason="quit", cost_usd=1.0, duration_ms=9.0)],
+    )
     (folder / "old.md").write_text("old")
     async with resumed(folder) as (app, pilot, session):
         await until(lambda: app.state == "idle" and "Resumed" in text(app, ConversationPane))
@@ -84,6 +96,7 @@ async def test_what_was_before_is_shown_and_what_happens_comes_below_it(tmp_path
         assert talk.index("Answer 1 speaks") < talk.index("Resumed")
         # Money and tokens count on.
         assert "$1.00" in str(app.status.render())
+        assert "ctx 2%" in str(app.status.render())
         await pilot.press(*"more", "enter")
         assert session.submitted == ["more"]
         session.bus.publish(started("call_new", "Read", query="q1", file_path="new.md"))
@@ -122,9 +135,10 @@ async def test_a_journal_that_failed_is_read_by_the_next_start(tmp_path: Path, m
 
 
 async def test_while_a_long_journal_is_read_nothing_new_is_lost(tmp_path: Path) -> None:
-    folder = write(tmp_path, many(60))
+    folder = write(tmp_path, [*many(60), *with_context()])
     async with resumed(folder, tail=8_000) as (app, _, session):
         await until(lambda: app.session is not None and app.state == "idle")
+        await until(lambda: "ctx 2%" in str(app.status.render()))
         session.submit("live")
         session.finish(text="A live answer.")
         await until(lambda: "A live answer." in text(app, ConversationPane))

@@ -120,7 +120,7 @@ async def test_all_sessions_are_counted_and_the_cursor_stays_on_its_own(tmp_path
         shown = screen_text(app)
         for wanted in (
             "1 needs you · 2 running · 1 idle · 1 lost · 1,208 waiting · $3.20",
-            "40 of 1,252 done · 1 failed · oldest waits 1h 00m",
+            "40 of 1,252 finished · 1 failed · oldest waits 1h 00m",
             "desk on db.example",
             "1,208 jobs for a worker",
             "asks to run GMAIL_SEND_EMAIL",
@@ -202,7 +202,7 @@ async def test_batches_and_workers_have_lists_of_their_own(tmp_path: Path) -> No
         assert listed(screen) == ["team:1", "team:2", "waiting", "team:6", "team:7"]
         shown = screen_text(app)
         assert "filter: batch weekly 2 · Esc clears · 1 needs you · 1 running · 8 waiting · $3.00" in shown
-        assert "40 of 51 done · 1 failed" in shown
+        assert "40 of 51 finished · 1 failed" in shown
         await pilot.press("escape")
         await until(lambda: "Fleet · batches" in screen_text(app))
         await pilot.press("slash", *"ada", "enter")
@@ -269,7 +269,7 @@ async def test_marked_jobs_and_batches_are_cancelled_repeated_and_paused_after_a
         await until(lambda: "2 jobs cancelled." in notices(app))
         await until_in_thread(lambda: [*states().values()] == ["cancelled", "cancelled", "waiting", "failed"])
         await until(lambda: "marked" not in screen_text(app))
-        await until(lambda: "0 of 4 done · 1 failed · 2 cancelled" in screen_text(app))
+        await until(lambda: "0 of 4 finished · 1 failed · 2 cancelled" in screen_text(app))
         await until(lambda: "job:j0" not in listed(screen))
         # What waits cannot be run again; what failed can.
         await pilot.press("home", "r")
@@ -307,7 +307,7 @@ async def test_what_is_paused_or_cancelled_is_called_so(tmp_path: Path) -> None:
         await play(screen, source, Fleet(rows=(ended,), batches=(paused, cancelled), workers=WORKERS))
         shown = screen_text(app)
         assert "32 jobs paused" in shown
-        assert "1 of 33 done" in shown
+        assert "1 of 33 finished" in shown
         for wrong in ("waits", "waiting:", "left", "for a worker", "32 waiting"):
             assert wrong not in shown, wrong
         await pilot.press("b", "down")
@@ -322,7 +322,7 @@ async def test_what_is_paused_or_cancelled_is_called_so(tmp_path: Path) -> None:
             for state in ("done", "stopped", "crashed")
         )
         await play(screen, source, Fleet(rows=mine))
-        assert "1 done · 1 stopped · 1 crashed" in screen_text(app).splitlines()[0]
+        assert "1 finished · 1 stopped · 1 crashed" in screen_text(app).splitlines()[0]
 
 
 async def test_the_keys_at_the_bottom_are_those_of_the_list(tmp_path: Path) -> None:

@@ -15,9 +15,12 @@ from tests.waiting import until
 from ua_tui.core.events.types import PermissionAsked
 from ua_tui.tui.app.app import UaTuiApp
 from ua_tui.tui.app.commands import commands_of
+from ua_tui.tui.keys.keymap import Keys
 from ua_tui.tui.keys.places import sections_of
+from ua_tui.tui.panes.trace.pane import TracePane
 from ua_tui.tui.screens.application.help import HelpScreen
 from ua_tui.tui.screens.files.viewer import ViewerScreen
+from ua_tui.tui.screens.knowledge.find import FindScreen
 from ua_tui.tui.screens.requests.permission import PermissionScreen
 from ua_tui.tui.screens.services.blacklist import BlacklistScreen
 from ua_tui.tui.screens.session.sessions import SessionsScreen
@@ -44,6 +47,18 @@ def titles(app: UaTuiApp) -> list[str]:
     here = help_of(app).here
     assert here is not None
     return [place.title for place in sections_of(here, app.keys)]
+
+
+def test_a_line_tells_only_of_the_keys_it_lists() -> None:
+    told_of = {
+        screen: [what for lines in sections_of([screen], Keys()).values() for what in lines]
+        for screen in (SessionsScreen, FindScreen, ToolCallScreen, TracePane)
+    }
+    assert "search" in told_of[SessionsScreen], "`n` gives a title there"
+    assert "open in the browser" in told_of[FindScreen]
+    assert "page down" in told_of[ToolCallScreen]
+    assert any("next, previous match" in each for each in told_of[ToolCallScreen])
+    assert any("tool:news" in each for each in told_of[TracePane])
 
 
 async def test_the_keys_of_where_one_is_come_first(tmp_path: Path) -> None:

@@ -3,7 +3,7 @@ from __future__ import annotations
 import fcntl
 import json
 import shutil
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, closing
 from datetime import UTC
 from pathlib import Path
@@ -30,7 +30,9 @@ from ua_tui.core.history.headline import TITLE, Summary
 from ua_tui.core.history.index import SessionIndex
 from ua_tui.core.knowledge.index.database import connect
 from ua_tui.core.knowledge.records import KnowledgeDocument
+from ua_tui.core.storage.files import Root
 from ua_tui.core.storage.folders import SAVED_REPORTS, WORKSPACES
+from ua_tui.core.storage.ownership import seal_session
 from ua_tui.core.version import VERSION
 from ua_tui.tui.app.app import UaTuiApp
 from ua_tui.tui.app.list_apps import SessionsApp
@@ -173,31 +175,39 @@ async def test_r_resumes_a_session_and_what_cannot_be_opened_is_reported(
     tmp_path: Path, monkeypatch: Patch
 ) -> None:
     lay_all(tmp_path)
+    commands: list[Sequence[str]] = []
 
     def fail(app: object, folder: Path) -> None:
         raise UniversalAgentError("There is no [red]terminal")
 
     monkeypatch.setattr("ua_tui.tui.app.list_apps.open_read_only", fail)
+    monkeypatch.setattr("ua_tui.tui.app.open_session._run", lambda _, command: commands.append(command))
     async with sessions(tmp_path) as (app, _, pilot):
         await pilot.press("enter")
         await until(lambda: "There is no [red]terminal" in notices(app))
         await pilot.press("r")
         await until(lambda: "can't be resumed" in notices(app))
         await pilot.press("down", "r")
-        await until(lambda: app._exit)
-        assert app.return_value == ToResume(tmp_path / WORKSPACES / name(4))
+        # Another user's program made it.
+        await until(lambda: "not made by this program" in notices(app))
+        assert "makes it yours." in notices(app)
+        seal_session(Root(tmp_path / WORKSPACES / name(4)))
+        await pilot.press("r")
+        await until(lambda: commands)
+        folder = str(tmp_path / WORKSPACES / name(4))
+        assert commands == [["resume", folder, f"--workspace={tmp_path}", "--back"]]
+        assert not app._exit
 
 
 async def test_a_key_exports_a_session_or_says_why_not(tmp_path: Path, monkeypatch: Patch) -> None:
     # A session whose journal is gone stays listed.
     monkeypatch.setattr("ua_tui.tui.screens.session.sessions.REFRESH_SECONDS", 10 * PATIENCE)
     lay_all(tmp_path)
-    page = tmp_path / SAVED_REPORTS / f"{name(4)}.html"
     async with sessions(tmp_path) as (app, screen, pilot):
         await pilot.press("X")
         await until(lambda: "can't be exported: its journal is damaged" in notices(app))
         await pilot.press("down", "X", "enter")
-        await until(lambda: f"Exported to {page}" in notices(app))
+        await until(lambda: f"Exported to {SAVED_REPORTS}/{name(4)}.html" in notices(app))
         assert app.screen is screen
         journal = tmp_path / WORKSPACES / name(3) / "journal.jsonl"
         journal.unlink()

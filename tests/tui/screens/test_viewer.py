@@ -146,7 +146,7 @@ async def test_a_report_is_exported_with_its_session(tmp_path: Path) -> None:
         await until(lambda: "X export" in screen_text(app))
         await pilot.press("X", "escape", "X", "enter")
         page = tmp_path / SAVED_REPORTS / "cats.html"
-        await until(lambda: any(f"Exported to {page}" in each for each in app.shown_text))
+        await until(lambda: any(f"Exported to {SAVED_REPORTS}/cats.html" in each for each in app.shown_text))
         await finished(app.workers)
         await pilot.press("X", "down", "down", "enter", "q")
         await until((tmp_path / SAVED_REPORTS / "cats.docx").exists)
@@ -155,6 +155,22 @@ async def test_a_report_is_exported_with_its_session(tmp_path: Path) -> None:
     text = page.read_text()
     assert "Cats smile." in text
     assert "work_products/dogs.md" in text
+
+
+async def test_what_is_shown_is_named_by_its_title_also_as_a_table(
+    tmp_path: Path, monkeypatch: Patch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    hits = [{"title": f"Chip {number}", "url": f"https://c.example/{number}"} for number in range(3)]
+    value = {"type": "search", "query": "AI chips, again", "results": hits}
+    path = write(tmp_path, "composio_search_000103_r5vw.json", json.dumps(value))
+    async with viewing(path, tmp_path) as (app, pilot, _screen):
+        first = screen_text(app).splitlines()[0]
+        assert first.strip().startswith("AI chips, again")
+        assert "Search results" in first
+        await pilot.press("X")
+        await until(lambda: any(f"{SAVED_REPORTS}/ai-chips-again.csv" in each for each in app.shown_text))
+    assert "Chip 2" in (tmp_path / SAVED_REPORTS / "ai-chips-again.csv").read_text()
 
 
 async def test_an_exported_table_has_no_secret(tmp_path: Path, monkeypatch: Patch) -> None:

@@ -248,7 +248,7 @@ async def test_decisions_of_somebody_else_sign_nothing_and_stay_as_they_are(tmp_
     file.write_text(file.read_text().replace("accepted", "rejected"))
     planted = file.read_bytes()
     async with reading(tmp_path, (120, 40)) as (app, pilot, _, __):
-        await until(lambda: "its decisions sign nothing. `ua-tui trust adopt" in flat(app))
+        await until(lambda: "its decisions sign nothing until `ua-tui trust adopt" in flat(app))
         assert "Signed" not in screen_text(app)
         await pilot.press("enter", "a")
         await until(lambda: app.shown_text and app.shown_text[-1].startswith("Not stored: "))

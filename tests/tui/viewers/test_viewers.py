@@ -605,7 +605,7 @@ class TestMarkdownAndHtml:
     def test_html_is_read_as_text_with_its_links(self, tmp_path: Path) -> None:
         document = load(write(tmp_path, "report.html", self.EVIL))
         text = shown(document)
-        assert document.facts == ("Week & chips",)
+        assert document.title == "Week & chips"
         kept = ("Report", "text news bad", "cell", "[image: a chart]", "1. news: https://news.example/a")
         assert [each for each in kept if each not in text] == []
         forbidden = ("steal", "javascript", "t.example", "passwd", "color:red")

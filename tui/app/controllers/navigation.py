@@ -82,6 +82,7 @@ class Navigation:
 
     async def _ask_again(self, report: Path) -> None:
         from ua_tui.core.errors import UniversalAgentError
+        from ua_tui.core.events.units import duration, money
         from ua_tui.core.history.report_query import PAGE_AGE, find_query
         from ua_tui.tui.screens.session.confirm import ConfirmScreen
 
@@ -90,9 +91,13 @@ class Navigation:
         except UniversalAgentError as error:
             self._app.notify(str(error), severity="warning")
             return
+        took = ""
+        if (end := query.end) is not None:
+            cost = f" and cost {money(end.cost_usd)}" if end.cost_usd else ""
+            took = f" It took {duration(end.duration_ms / 1000)}{cost}."
         advice = (
             "A new session runs the query, and this one is closed. Pages read in the last "
-            f"{PAGE_AGE // 86_400} days are not fetched again. Then both sessions are compared."
+            f"{PAGE_AGE // 86_400} days are not fetched again. Then both sessions are compared.{took}"
         )
 
         def answered(is_wanted: bool | None) -> None:

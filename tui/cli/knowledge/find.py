@@ -42,8 +42,6 @@ def run(args: argparse.Namespace) -> int:
     from ua_tui.core.knowledge.search.figures import figures_near
 
     words = " ".join(args.words)
-    if args.words and not words.strip():
-        raise WrongUsage("the query is empty")
     # Before the words, which may have a quotation mark too few.
     query = f"{_filters(args, words)} {words}"
     settings = settings_of(args)

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import argparse
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ua_tui.core.errors import SettingsError
 from ua_tui.core.text import clean_line
 from ua_tui.tui.cli.arguments import settings_of
 from ua_tui.tui.cli.output import complain, has_screen, local_time, print_json, print_table
-from ua_tui.tui.cli.start import start_on_screen
 
 if TYPE_CHECKING:
     from ua_tui.core.history.headline import Summary
@@ -20,12 +18,12 @@ _HEADER = ("SESSION", "STATE", "STARTED", "DURATION", "COST", "CALLS", "FILES", 
 
 
 def run(args: argparse.Namespace) -> int:
-    """Show the sessions, and resume the chosen one; returns the exit code.
+    """Show the sessions; returns the exit code.
 
     Without a terminal, or with `--json`, the sessions are printed.
 
     Raises:
-        SettingsError: there is no such folder, or the chosen session cannot be resumed.
+        SettingsError: there is no such folder.
     """
     from ua_tui.core.history.index import SessionIndex
     from ua_tui.core.knowledge.place import place_of
@@ -41,16 +39,12 @@ def run(args: argparse.Namespace) -> int:
         else:
             _print(found, as_json=args.json)
         return 0
-    from ua_tui.core.session.resume import prepare_resume
     from ua_tui.tui.app.list_apps import SessionsApp
-    from ua_tui.tui.app.port import ToResume
     from ua_tui.tui.keys.keymap import choose_keys
 
     app = SessionsApp(index, settings.theme, keys=choose_keys(settings.keys), database=place_of(settings))
-    if not isinstance(wanted := app.run(), ToResume):
-        return 0
-    settings, resume = prepare_resume(settings, Path(wanted))
-    return start_on_screen(settings, None, resume)
+    app.run()
+    return app.return_code or 0
 
 
 def _print(summaries: list[Summary], *, as_json: bool) -> None:
@@ -105,7 +99,7 @@ def _cost(summary: Summary) -> str:
 
     if summary.unpriced:
         return "?"
-    return "-" if summary.cost is None else f"{'~' if summary.is_estimated else ''}{money(summary.cost)}"
+    return money(summary.cost, is_estimated=summary.is_estimated) or "-"
 
 
 def _at(seconds: float) -> datetime:

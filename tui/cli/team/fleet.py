@@ -17,7 +17,7 @@ from ua_tui.core.history.index import SessionIndex
 from ua_tui.core.postgres.address import Address
 from ua_tui.core.settings.model import Settings
 from ua_tui.core.team.fleet.database import find_session
-from ua_tui.core.team.fleet.rows import Fleet, FleetBatch, FleetRow, FleetWorker
+from ua_tui.core.team.fleet.rows import WORDS, Fleet, FleetBatch, FleetRow, FleetWorker
 from ua_tui.core.team.fleet.source import FleetSource
 from ua_tui.core.team.local_mailbox import LocalMailbox
 from ua_tui.core.team.mailbox import PostgresMailbox
@@ -40,8 +40,8 @@ if TYPE_CHECKING:
 
 _HEADER = ("STATE", "STARTED", "TIME", "COST", "WHERE", "OWNER", "BATCH", "TITLE OR FIRST QUERY", "NOW")
 _OF_SESSIONS = (
-    "id", "state", "title", "now", "cost_usd", "started", "finished", "where", "owner", "session", "job", "batch",
-    "unknown_outcomes", "folder", "private", "demo",
+    "id", "state", "title", "now", "cost_usd", "cost_is_estimated", "started", "finished", "where", "owner",
+    "session", "job", "batch", "unknown_outcomes", "folder", "private", "demo",
 )  # fmt: skip
 
 
@@ -111,7 +111,8 @@ def _fields(record: FleetRow | FleetBatch | FleetWorker, **more: Any) -> dict[st
 
 
 def _session(row: FleetRow) -> dict[str, Any]:
-    known = _fields(row, now=row.activity, session=row.name, unknown_outcomes=row.unknown)
+    state = "finished" if row.state == "done" else row.state
+    known = _fields(row, state=state, now=row.activity, session=row.name, unknown_outcomes=row.unknown)
     return {name: known[name] for name in _OF_SESSIONS} | {"folder": row.folder or None}
 
 
@@ -119,10 +120,10 @@ def _row(row: FleetRow, now: float) -> tuple[str, ...]:
 
     seconds = row.seconds(now)
     return (
-        row.state.replace("_", " "),
+        WORDS[row.state],
         "-" if row.started is None else local_time(datetime.fromtimestamp(row.started, UTC)),
         "-" if seconds is None else duration(seconds),
-        money(row.cost_usd) or "-",
+        money(row.cost_usd, is_estimated=row.cost_is_estimated) or "-",
         row.where or "-",
         row.owner or "-",
         row.batch_name or "-",

@@ -90,6 +90,8 @@ class StatusLine(Widget):
     ) -> None:
         super().__init__()
         self.facts = facts
+        self.starts_with: Callable[[], str] = lambda: ""
+        """What a session that is starting waits for."""
         self.quits = QUITS
         """The key that quits, and what that is called here; another word is shown even while the agent works."""
         self._source = source or facts
@@ -131,7 +133,7 @@ class StatusLine(Widget):
 
     def _run_timer(self) -> None:
         busy = self.state in BUSY
-        if busy and self._timer is None and self.is_mounted:
+        if busy and self._timer is None and self.is_running:
             self._timer = self.set_interval(1 / FRAMES_A_SECOND, self._tick, name="status spinner")
         elif not busy and self._timer is not None:
             self._timer.stop()
@@ -148,10 +150,11 @@ class StatusLine(Widget):
 
     def render(self) -> Content:
         """Draw the cells that fit, the most important first, and keys at the right."""
-        hints = [[self.hint]] if self.hint else self._keys()
+        hint = self.hint or (self.state == "starting" and self.starts_with())
+        hints = [[hint]] if hint else self._keys()
         width = self.content_size.width
         cells = self._source.cells(self.state, self._frame, width)
-        self._line = lay_out(cells, hints, width, [] if self.hint or self._is_covered else self._more_keys())
+        self._line = lay_out(cells, hints, width, [] if hint or self._is_covered else self._more_keys())
         return self._line.content
 
     def _keys(self) -> list[list[str]]:

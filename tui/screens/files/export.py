@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -20,7 +21,6 @@ from ua_tui.core.settings.model import secrets
 from ua_tui.core.storage.files import Root, Written
 from ua_tui.core.storage.folders import SAVED_REPORTS
 from ua_tui.core.storage.paths import safe_name
-from ua_tui.core.text import clean_line
 from ua_tui.tui.screens.files.headings import ChoiceScreen
 from ua_tui.tui.widgets.choice_list import LetterKeyList
 from ua_tui.tui.workers import start_job
@@ -30,7 +30,8 @@ if TYPE_CHECKING:
     from ua_tui.core.settings.model import Settings
     from ua_tui.tui.export.formats import ExportFormat
 
-_NAME = 120
+_SLOW_SECONDS = 1.0
+"""The time after which one is told that an export is running."""
 _FORMATS: Mapping[ExportFormat, str] = {
     "html": "HTML: one page with report, evidence and conversation",
     "pdf": "PDF: the report with its references",
@@ -80,8 +81,9 @@ def export_session(app: App[Any], folder: Path, report: str = "") -> None:
 
 
 async def _export(app: App[Any], folder: Path, report: str, form: ExportFormat) -> None:
-    app.notify(f"Exporting {clean_line(folder.name, _NAME)}…", timeout=3)
     work = partial(_write, folder, report, form, getattr(app, "settings", None), learned_secrets(app))
+    notify = partial(app.notify, "Exporting…", timeout=3)
+    slow = asyncio.get_running_loop().call_later(_SLOW_SECONDS, notify)
     try:
         path, length = await in_thread(work)
     except UniversalAgentError as error:
@@ -90,7 +92,9 @@ async def _export(app: App[Any], folder: Path, report: str, form: ExportFormat) 
         why = error.strerror or type(error).__name__
         app.notify(f"The export could not be written into {folder}: {why}.", severity="error")
     else:
-        app.notify(f"Exported to {path} ({size(length)}).", timeout=10)
+        app.notify(f"Exported to {path.parent.name}/{path.name} ({size(length)}).", timeout=10)
+    finally:
+        slow.cancel()
 
 
 def learned_secrets(app: App[Any]) -> frozenset[str]:

@@ -20,6 +20,7 @@ from ua_tui.core.concurrency.cancellation import in_thread
 from ua_tui.core.errors import UniversalAgentError
 from ua_tui.core.events.units import size
 from ua_tui.core.storage.files import Root
+from ua_tui.core.storage.paths import words_of
 from ua_tui.core.storage.workspace import is_record
 from ua_tui.core.text import clean_line
 from ua_tui.tui.keys.bindings import bindings
@@ -118,7 +119,7 @@ class ViewerScreen(DocumentScreen[None]):
         self._outline.display = False
         self.watch(self.view, "scroll_y", self._show_current_heading, init=False)
         title = self.query_one(TitleLine)
-        title.show(clean_line(self.path.name, _NAME), place=self._shown_folder())
+        title.show(self._file_name, place=self._shown_folder())
         self._offer_keys()
         self._read()
 
@@ -343,6 +344,10 @@ class ViewerScreen(DocumentScreen[None]):
 
     # -- title and keys -----------------------------------------------------------------------------
 
+    @property
+    def _file_name(self) -> str:
+        return clean_line(self.path.name, _NAME)
+
     def _shown_folder(self) -> str:
         folder = self.path.parent
         if self.root is not None and folder.is_relative_to(self.root):
@@ -367,7 +372,12 @@ class ViewerScreen(DocumentScreen[None]):
         if fact := self.evidence.fact():
             facts.insert(0, fact)
         facts = [*self.search_facts(), *facts]
-        self.query_one(TitleLine).show(facts=" · ".join(clean_line(fact, 80) for fact in facts))
+        name, folder = self._file_name, self._shown_folder()
+        self.query_one(TitleLine).show(
+            document.title or name,
+            place="/".join(filter(None, (folder, name))) if document.title else folder,
+            facts=" · ".join(clean_line(fact, 80) for fact in facts),
+        )
         self._show_notice(
             " ".join(part for part in (document.notice, self._describe_range(document)) if part),
             warning=document.notice is not None,
@@ -527,8 +537,8 @@ class ViewerScreen(DocumentScreen[None]):
 
     @property
     def name_of_table(self) -> str:
-        """The name of the file."""
-        return self.path.stem
+        """The title of what is shown, or the name of the file."""
+        return (words_of(self.document.title) if self.document is not None else "") or self.path.stem
 
     def action_export(self) -> None:
         """Export the session with this report, or a table."""

@@ -144,7 +144,7 @@ def _time(row: Summary) -> str:
 def _cost(row: Summary) -> str:
     if row.unpriced:
         return "?"
-    return _UNKNOWN if row.cost is None else f"{'~' if row.is_estimated else ''}{money(row.cost)}"
+    return money(row.cost, is_estimated=row.is_estimated) or _UNKNOWN
 
 
 def _count(number: int | None) -> str:
@@ -172,6 +172,7 @@ class SessionsScreen(Modal[Path | None]):
         index: the index of the sessions.
         read: opens a session for reading; called with its folder.
         replay: replays a session; called with its folder.
+        resume: resumes a session, called with its folder; without it the list closes with the folder.
         current: the folder of the running session, which can be neither resumed nor deleted here.
         database: the knowledge base, in which the search finds passages; None if there is none.
         zone: the time zone of the times shown; by default that of this machine.
@@ -186,6 +187,7 @@ class SessionsScreen(Modal[Path | None]):
         read: Callable[[Path], None],
         replay: Callable[[Path], None],
         *,
+        resume: Callable[[Path], None] | None = None,
         current: Path | None = None,
         database: KnowledgePlace | None = None,
         zone: tzinfo | None = None,
@@ -194,6 +196,7 @@ class SessionsScreen(Modal[Path | None]):
         self._index = index
         self._read = read
         self._replay = replay
+        self._resume = resume or self.dismiss
         self._current = current.name if current is not None and current.parent == index.sessions else None
         self._all: dict[str, Summary] = {}
         self._found: set[str] | None = None
@@ -363,7 +366,7 @@ class SessionsScreen(Modal[Path | None]):
         """Replay the session under the cursor."""
         self._open(self._replay)
 
-    def _open(self, show: Callable[[Path], None]) -> None:
+    def _open(self, show: Callable[[Path], object]) -> None:
         if (chosen := self._list.chosen) is not None:
             try:
                 show(self._index.folder(chosen.name))
@@ -386,7 +389,7 @@ class SessionsScreen(Modal[Path | None]):
         elif chosen.state == "corrupt":
             self.warn(f"This session can't be resumed: {chosen.why}.")
         else:
-            self.dismiss(self._index.folder(chosen.name))
+            self._open(self._resume)
 
     def action_export(self) -> None:
         """Export the session under the cursor."""

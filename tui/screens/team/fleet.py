@@ -254,7 +254,7 @@ class FleetScreen(Modal[None]):
             each.is_alive(now) for each in fleet.workers
         )
         facts = [
-            f"{progress.done:,} of {progress.total:,} done",
+            f"{progress.done:,} of {progress.total:,} finished",
             f"{progress.failed:,} failed" if progress.failed else "",
             f"{progress.cancelled:,} cancelled" if progress.cancelled else "",
             f"oldest waits {live_duration(max(0.0, self._now() - progress.oldest))}"

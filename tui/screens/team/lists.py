@@ -111,7 +111,7 @@ class FleetList(ColumnList[Any]):
         if has_team and width >= 64:
             columns.append(Column("owner", 8, lambda row: row.owner, muted))
         columns += [
-            self._number("cost", 7, lambda row: money(row.cost_usd) or _UNKNOWN),
+            self._number("cost", 7, _cost_of),
             self._number("time", 7, self._time),
         ]
         if has_team and width >= 140:
@@ -122,7 +122,7 @@ class FleetList(ColumnList[Any]):
         columns: list[Column[Any]] = [
             Column("batch", 0, lambda row: row.name, self.rich_style),
             Column("owner", 8, lambda row: row.owner, self.muted),
-            self._number("done", 13, lambda row: f"{row.done:,} of {row.total:,}"),
+            self._number("finished", 13, lambda row: f"{row.done:,} of {row.total:,}"),
             self._number("failed", 6, lambda row: _count(row.failed)),
             self._number("cost", 7, lambda row: money(row.cost_usd) or _UNKNOWN),
         ]
@@ -157,6 +157,10 @@ class FleetList(ColumnList[Any]):
 
 def _place_of(row: FleetRow) -> str:
     return row.where or ("" if row.state in ("waiting", "held") else "this machine")
+
+
+def _cost_of(row: FleetRow) -> str:
+    return money(row.cost_usd, is_estimated=row.cost_is_estimated) or _UNKNOWN
 
 
 def bar(done: int, total: int) -> str:

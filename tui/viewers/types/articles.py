@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from ua_tui.core.events.units import quantity
-from ua_tui.tui.viewers.articles.page import article_body, article_in
+from ua_tui.tui.viewers.articles.page import article_body, article_in, text_in
 from ua_tui.tui.viewers.articles.results import LISTS, articles_in, articles_table, hits_in, results_table
 from ua_tui.tui.viewers.bodies.json_text import complete_json, style_json_line
 from ua_tui.tui.viewers.bodies.markdown import RENDERED_CHARACTERS
@@ -34,9 +34,9 @@ def _more(sample: Sample, count: str) -> list[tuple[str, str]]:
     return [] if sample.complete else [(f"… The first {count}; the file has more.", "warn")]
 
 
-def _table(sample: Sample, kind: str, count: str, table: Table) -> View:
+def _table(sample: Sample, kind: str, count: str, table: Table, title: str = "") -> View:
     facts = (count if sample.complete else f"at least {count}",)
-    return View(kind, _raw(sample), table, facts, all_rendered=sample.complete)
+    return View(kind, _raw(sample), table, facts, all_rendered=sample.complete, title=title)
 
 
 def _view_search_results(sample: Sample) -> View:
@@ -45,7 +45,8 @@ def _view_search_results(sample: Sample) -> View:
     if value is None or hits is None:
         raise Declined
     count = quantity(len(hits), "result")
-    return _table(sample, "Search results", count, results_table(value, hits, *_more(sample, count)))
+    table = results_table(value, hits, *_more(sample, count))
+    return _table(sample, "Search results", count, table, text_in(value, "query"))
 
 
 def _view_article(sample: Sample) -> View:
@@ -67,6 +68,7 @@ def _view_article(sample: Sample) -> View:
         length,
         notice,
         all_rendered=sample.complete and not is_cut,
+        title=article.title or "",
     )
 
 

@@ -26,17 +26,16 @@ def _view(sample: Sample) -> View:
     if not sample.data.strip():
         return View("HTML", raw, notice="This file is empty.")
     title = title_of(sample.text)
-    facts = (title,) if title else ()
     try:
         source = convert_to_markdown(sample.text, sample.stop)
     except ConversionFailed as error:
         notice = f"Too complex to preview ({error}); shown as source. Press o to open it in the browser."
-        return View("HTML", raw, None, facts, notice)
+        return View("HTML", raw, None, notice=notice, title=title)
     if len(source) > RENDERED_CHARACTERS:
-        return View("HTML", raw, None, facts, "Too long to render; shown as source.")
+        return View("HTML", raw, notice="Too long to render; shown as source.", title=title)
     if not source:
-        return View("HTML", raw, None, facts, "This page has no text; shown as source.")
-    return View("HTML", raw, PageBody(MarkdownBody(source + _addresses(source))), facts)
+        return View("HTML", raw, notice="This page has no text; shown as source.", title=title)
+    return View("HTML", raw, PageBody(MarkdownBody(source + _addresses(source))), title=title)
 
 
 def _addresses(source: str) -> str:

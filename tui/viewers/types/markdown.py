@@ -38,7 +38,7 @@ def _view(sample: Sample) -> View:
     article = decode_article(sample.text)
     if article is not None:
         count = (quantity(article.words, "word"),) if article.words else ()
-        return View("Article", raw, PageBody(article_body(article)), count)
+        return View("Article", raw, PageBody(article_body(article)), count, title=article.title or "")
     front, text = split_front_matter(sample.text)
     body: Body = MarkdownBody(text)
     if front.strip():

@@ -160,7 +160,10 @@ def test_figures_are_a_table_with_day_and_source(tmp_path: Path, capsys: Output)
 
 
 @pytest.mark.parametrize(("words", "problem"), [
-    ([" "], "the query is empty"),
+    (["a", "-kind:poem"], "find: “-kind:” is no filter: a minus only excludes words"),
+    (["a", "kind:,"], "find: “kind:” has no value"),
+    (["a", "site:"], "find: “site:” has no value"),
+    (["a", "--kind", ""], "--kind: “kind:” has no value"),
     (["a", "--kind", "poem"], "--kind: There is no kind “poem”"),
     (["a", "--since", "whenever"], "--since: “since:whenever” is not a date"),
     (["a", "since:whenever"], "find: “since:whenever” is not a date"),
@@ -176,6 +179,24 @@ def test_wrong_input_is_one_line(base: Path, capsys: Output, words: list[str], p
     assert problem in error
 
 
+def test_words_are_excluded_without_quotation_marks(base: Path, capsys: Output) -> None:
+    assert find(base, "quokka") == 0
+    assert capsys.readouterr().out
+    assert find(base, "quokka", "-quokka", "--limit", "5") == 1
+    assert find(base, "-quokka", "--json") == 0
+    assert "quokka" not in json.loads(capsys.readouterr().out)["hits"][0]["passage"]
+    with pytest.raises(SystemExit):
+        find(base, "-quokka", "--nonsense")
+    assert "--nonsense" in capsys.readouterr().err
+
+
+def test_an_empty_query_shows_the_newest(base: Path, capsys: Output) -> None:
+    assert find(base) == 0
+    newest = capsys.readouterr().out
+    assert find(base, "") == 0
+    assert capsys.readouterr().out == newest
+
+
 def test_a_wrong_limit_is_one_line(capsys: Output) -> None:
     for limit in ("0", "-3", "many", "1001", "١"):
         with pytest.raises(SystemExit) as ended:
@@ -185,7 +206,7 @@ def test_a_wrong_limit_is_one_line(capsys: Output) -> None:
 
 
 def test_any_words_are_a_query(base: Path, capsys: Output) -> None:
-    for words in ('"', "*", "NEAR(", "^", "a AND OR", "-", "kind:", "'; DROP TABLE", "x" * 10_000):
+    for words in ('"', "*", "NEAR(", "^", "a AND OR", "-", "'; DROP TABLE", "x" * 10_000):
         assert find(base, "--", words) in (0, 1)
         assert "Traceback" not in capsys.readouterr().err
 

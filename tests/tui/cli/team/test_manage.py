@@ -118,7 +118,7 @@ def test_the_state_is_shown(team_database: Database, capsys: Output) -> None:
     assert main(["team", "--to", team_database.url]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[1:] == [
-        "jobs      1 waiting · 1 done",
+        "jobs      1 waiting · 1 finished",
         "workers   1 alive, 1 silent", "  desk-1, 4 jobs at once, version 0.2, seen 0.0s ago",
         "  old\ufffd[2J, 1 job at once, version 0.1, seen 2h 00m ago",
         "schedules none",
@@ -128,17 +128,17 @@ def test_the_state_is_shown(team_database: Database, capsys: Output) -> None:
     assert (found["tables"], found["alive"], found["jobs"]) == (LATEST, 1, {"waiting": 1, "done": 1})
     team_database.execute("UPDATE batch SET paused = true")
     assert main(["team", "--to", team_database.url]) == 0
-    assert "jobs      1 paused · 1 done" in capsys.readouterr().out.splitlines()
+    assert "jobs      1 paused · 1 finished" in capsys.readouterr().out.splitlines()
     team_database.execute("UPDATE batch SET paused = false")
     team_database.execute("UPDATE job SET state = 'held' WHERE state = 'waiting'")
     assert main(["team", "--to", team_database.url]) == 0
-    assert "jobs      1 paused · 1 done" in capsys.readouterr().out.splitlines()
+    assert "jobs      1 paused · 1 finished" in capsys.readouterr().out.splitlines()
     team_database.execute(
         "INSERT INTO job (id, batch, query, state, worker_id) VALUES"
         " ('3', 'b', 'q', 'running', 1), ('4', 'b', 'q', 'running', 2)"
     )
     assert main(["team", "--to", team_database.url]) == 0
-    assert capsys.readouterr().out.splitlines()[1] == "jobs      1 running · 1 lost · 1 paused · 1 done"
+    assert capsys.readouterr().out.splitlines()[1] == "jobs      1 running · 1 lost · 1 paused · 1 finished"
 
 
 @pytest.mark.parametrize(("given", "words"), [
