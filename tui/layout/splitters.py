@@ -28,7 +28,7 @@ from ua_tui.tui.panes.spec import column_specs, pane_specs, side_specs
 from ua_tui.tui.workers import start_job
 
 if TYPE_CHECKING:
-    from ua_tui.tui.layout.pane_requests import PaneRequests
+    from ua_tui.tui.layout.frame import Frame
 
 REDRAW_SECONDS = 1 / 30
 """The least time between two new sizes: each one wraps and paints the whole screen, and a pointer moves more often than
@@ -61,7 +61,7 @@ class _Drag:
 class Splitters:
     """Sets the sizes of the panes of `frame` and changes them; `kept` stores what the user changed."""
 
-    def __init__(self, frame: PaneRequests, kept: LayoutStore | None) -> None:
+    def __init__(self, frame: Frame, kept: LayoutStore | None) -> None:
         self._frame = frame
         self._kept = kept
         self._drag: _Drag | None = None
