@@ -26,13 +26,6 @@ class Cursor(msgspec.Struct, frozen=True):
     place: int = 0
 
 
-class Facts(msgspec.Struct, frozen=True, kw_only=True):
-    """What is known of a session."""
-
-    title: str = ""
-    demo: bool = False
-
-
 class IndexedCall(msgspec.Struct, frozen=True, kw_only=True):
     """One tool call. `tool` is the name that the agent used, `slug` the tool that ran inside it, if there is one."""
 
@@ -75,7 +68,8 @@ class Batch(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         after: the cursor at which the reading ended; that at which it began if there was nothing to read.
-        facts: what is known of the session; None if it is not known when it began.
+        title: the title of the session; None if the session cannot be described.
+        demo: whether it is one of the demo.
         calls: calls that began.
         documents: read while they are asked for; one with the path and the part of an earlier one replaces it.
         replaced: the files that were read again: all of their earlier documents are removed.
@@ -85,7 +79,8 @@ class Batch(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     after: Cursor
-    facts: Facts | None = None
+    title: str | None = None
+    demo: bool = False
     calls: Sequence[IndexedCall] = ()
     documents: Iterable[KnowledgeDocument] = ()
     replaced: Collection[str] = ()

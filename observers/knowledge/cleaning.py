@@ -12,6 +12,7 @@ from itertools import islice
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
+from ua_tui.core.agent.permissions.arguments import leaves
 from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.core.text import clean, clean_line
 from ua_tui.observers.decoding.urls import is_public_address, is_web_url
@@ -119,22 +120,18 @@ def texts_in(value: Any) -> Iterator[str]:
 
     Members such as `related_titles` are about other things.
     """
-    found = 0
-    waiting = [value]
-    while waiting and found < _MOST_TEXTS:
-        item = waiting.pop()
-        if isinstance(item, str) and item.count(" ") >= _SENTENCE_WORDS and _is_sentence(item):
-            found += 1
-            yield item
-        elif isinstance(item, dict):
-            waiting += [item[name] for name in reversed(item) if not name.lower().startswith("related")]
-        elif isinstance(item, list):
-            waiting += reversed(item)
+    texts = (
+        item
+        for names, item in leaves(value)
+        if isinstance(item, str) and not any(name.lower().startswith("related") for name in names)
+    )
+    return islice(filter(_is_sentence, texts), _MOST_TEXTS)
 
 
 def _is_sentence(text: str) -> bool:
-    words = islice(_LETTERS.finditer(text), _SENTENCE_WORDS)
-    return text.lstrip()[:1] not in ("{", "[") and len(list(words)) == _SENTENCE_WORDS
+    if text.count(" ") < _SENTENCE_WORDS or text.lstrip()[:1] in ("{", "["):
+        return False
+    return len(list(islice(_LETTERS.finditer(text), _SENTENCE_WORDS))) == _SENTENCE_WORDS
 
 
 def _pieces(text: str) -> Iterator[str]:

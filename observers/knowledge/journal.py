@@ -27,7 +27,7 @@ from ua_tui.core.events.types import (
     ToolCallStarted,
 )
 from ua_tui.core.history.headline import read_heading
-from ua_tui.core.knowledge.records import Batch, Cursor, Facts, IndexedCall, KnowledgeDocument
+from ua_tui.core.knowledge.records import Batch, Cursor, IndexedCall, KnowledgeDocument
 from ua_tui.core.observation import FileWriteObservation, ToolCall
 from ua_tui.core.records.journal_reader import PastJournal
 from ua_tui.core.redaction.redactor import Redactor
@@ -107,9 +107,12 @@ def read_batch(folder: Path, cursor: Cursor, redactor: Redactor) -> Batch:
     if not is_own_session(folder):
         # What somebody else's journal says about who wrote a text does not count.
         documents = (replace(document, trust="unknown") for document in documents)
+    # What both ends of the journal say of the session as it is.
+    summary = read_heading(folder)
     return Batch(
         after=after,
-        facts=_facts(folder, redactor),
+        title=None if summary.state == "corrupt" else clean_line(redactor.redact(summary.heading)),
+        demo=summary.demo,
         calls=tuple(calls),
         documents=documents,
         replaced=tuple(files),
@@ -225,11 +228,3 @@ def _calls_of(event: Event, redactor: Redactor) -> Iterator[IndexedCall]:
 
 def _name(name: str, redactor: Redactor) -> str:
     return clean_title(redactor.redact(name))
-
-
-def _facts(folder: Path, redactor: Redactor) -> Facts | None:
-    """What both ends of the journal say of the session as it is."""
-    summary = read_heading(folder)
-    if summary.state == "corrupt":
-        return None
-    return Facts(title=clean_line(redactor.redact(summary.heading)), demo=summary.demo)

@@ -410,10 +410,10 @@ class KnowledgeStore(ABC):
         known = into.forgotten
         if known.has_session(into.folder):
             return
-        if batch.facts is not None:
-            title = storable(batch.facts.title)
+        if batch.title is not None:
+            title = storable(batch.title)
             title = "" if known.has_title(into.folder, title) else title
-            self.rows("put_facts", session=into.number, title=title, demo=batch.facts.demo)
+            self.rows("put_facts", session=into.number, title=title, demo=batch.demo)
         for call in batch.calls:
             self.rows("put_call", session=into.number, **msgspec.structs.asdict(call))
         if batch.replaced:

@@ -13,7 +13,7 @@ from tests.bench.knowledge.queries import query_rows
 from tests.bench.table import Row
 from tests.postgres_server import Cluster, binaries, short_folder
 from ua_tui.core.knowledge.access import open_search, open_store
-from ua_tui.core.knowledge.records import Batch, Cursor, Facts, IndexedCall, KnowledgeDocument
+from ua_tui.core.knowledge.records import Batch, Cursor, IndexedCall, KnowledgeDocument
 from ua_tui.core.postgres.address import Address
 
 MEDIAN, P95 = 20.0, 60.0
@@ -73,10 +73,10 @@ def _copy(file: Path, address: Address) -> None:
         sessions = db.execute("SELECT id, folder, title FROM session").fetchall()
         for number, folder, title in sessions:
             call = IndexedCall(tool_use_id=f"t{number}", tool="mcp__composio__COMPOSIO_SEARCH_WEB")
-            facts, documents = Facts(title=title), [*_documents(db, number)]
+            documents = [*_documents(db, number)]
             name, ends = f"bench:/runs/{folder}", Cursor(1, 1)
             assert store.apply(
-                name, Cursor(), Batch(after=ends, facts=facts, calls=[call], documents=documents)
+                name, Cursor(), Batch(after=ends, title=title, calls=[call], documents=documents)
             )
 
 

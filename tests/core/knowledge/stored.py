@@ -9,7 +9,7 @@ from typing import Any
 
 from ua_tui.core.knowledge.index.database import connect, open_writer
 from ua_tui.core.knowledge.index.store import KnowledgeStore
-from ua_tui.core.knowledge.records import Batch, Cursor, Facts, Kind, KnowledgeDocument
+from ua_tui.core.knowledge.records import Batch, Cursor, Kind, KnowledgeDocument
 
 TABLES = Path(__file__).with_suffix(".sql").read_text("utf-8").splitlines()
 """A statement for each table, which gives its rows in an order that does not depend on their numbers."""
@@ -31,7 +31,7 @@ def add(
     return store.apply(
         folder,
         before,
-        Batch(after=after, facts=Facts(title=f"About {folder}"), documents=documents, replaced=replaced),
+        Batch(after=after, title=f"About {folder}", documents=documents, replaced=replaced),
     )
 
 

@@ -326,3 +326,15 @@ def test_without_shared_memory_there_is_no_log(path: Path, monkeypatch: pytest.M
             assert db.execute("PRAGMA journal_mode").fetchone() == ("delete",)
         assert {each.name for each in path.parent.iterdir()} == {FILE}
     assert [file for _, file in found(path, "quokkas OR numbat OR wombat")] == ["b.md", "c.md", "notes.md"]
+
+
+def test_a_rebuild_that_was_killed_leaves_no_setting_behind(path: Path) -> None:
+    """It merges the parts of the index at its end; whoever opens the file next has them merged as they are added."""
+    merged = "SELECT v FROM chunk_fts_config WHERE k = 'automerge'"
+    with open_store(path) as store:
+        store.begin_rebuild()
+        assert store.execute(merged, {})[1] == [(0,)]
+    with open_store(path) as store:
+        assert store.execute(merged, {})[1] == [(4,)]
+        assert add(store, "session_1", document("numbat", path="b.md"))
+    assert len(content(path)[1]) == 2

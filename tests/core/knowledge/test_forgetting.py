@@ -22,7 +22,7 @@ from ua_tui.core.knowledge.forgotten import (
 )
 from ua_tui.core.knowledge.index.database import open_reader
 from ua_tui.core.knowledge.place import FILE
-from ua_tui.core.knowledge.records import Batch, Cursor, Facts
+from ua_tui.core.knowledge.records import Batch, Cursor
 from ua_tui.core.storage import sqlite
 
 SECRET = b"zqxwombat"
@@ -187,15 +187,15 @@ def test_damaged_files_are_removed_too(path: Path) -> None:
 
 def test_the_title_of_a_session_is_forgotten_with_its_question(tmp_path: Path) -> None:
     path = tmp_path / FILE
-    facts = Facts(title=f"What do {WORD}s cost, and wh…")
+    title = f"What do {WORD}s cost, and wh…"
     with open_store(path) as store:
         question = document(f"What do {WORD}s cost, and who sells them?", path="", part=2, kind="query")
-        store.apply("session_1", Cursor(), Batch(after=Cursor(2, 20), facts=facts, documents=[question]))
+        store.apply("session_1", Cursor(), Batch(after=Cursor(2, 20), title=title, documents=[question]))
         add(store, "session_2", document("what others cost"))
     forget(path, match=f"{WORD} sells")
     assert has_bytes(path) == []
     with open_store(path) as store:
-        store.apply("session_1", Cursor(2, 20), Batch(after=Cursor(3, 30), facts=facts))
+        store.apply("session_1", Cursor(2, 20), Batch(after=Cursor(3, 30), title=title))
     assert has_bytes(path) == []
     assert [row[:2] for row in content(path)[0]] == [("session_1", ""), ("session_2", "About session_2")]
 
@@ -262,7 +262,7 @@ def test_lists_of_earlier_versions_hold(tmp_path: Path) -> None:
     with open_store(path) as store:
         add(store, "session_1", document("one"))
         add(store, "session_2", document("two", path="b.md"), document("three", url="https://b.org/"), text)
-        store.apply("session_3", Cursor(), Batch(after=Cursor(1, 10), facts=Facts(title=title)))
+        store.apply("session_3", Cursor(), Batch(after=Cursor(1, 10), title=title))
     assert content(path)[1] == []
     assert has_bytes(path) == []
 

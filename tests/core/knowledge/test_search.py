@@ -21,7 +21,7 @@ from ua_tui.core.errors import KnowledgeError
 from ua_tui.core.knowledge.access import open_search, open_store
 from ua_tui.core.knowledge.index.sqlite_store import SqliteStore
 from ua_tui.core.knowledge.place import FILE, KnowledgePlace
-from ua_tui.core.knowledge.records import Batch, Cursor, Facts, Hit, IndexedCall, Kind, KnowledgeDocument
+from ua_tui.core.knowledge.records import Batch, Cursor, Hit, IndexedCall, Kind, KnowledgeDocument
 from ua_tui.core.knowledge.search import search as search_module
 from ua_tui.core.knowledge.search.figures import figures_near
 from ua_tui.core.knowledge.search.search import KnowledgeSearch
@@ -51,7 +51,7 @@ def fill(
         before = store.cursor(folder)
         after = Cursor(before.seq + 1, before.place + 1)
         assert store.apply(
-            folder, before, Batch(after=after, facts=Facts(**facts), calls=calls, documents=documents)
+            folder, before, Batch(after=after, **({"title": ""} | facts), calls=calls, documents=documents)
         )
 
 

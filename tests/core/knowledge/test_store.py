@@ -17,7 +17,7 @@ from ua_tui.core.knowledge.index import sqlite_store
 from ua_tui.core.knowledge.index import store as store_module
 from ua_tui.core.knowledge.index.database import connect
 from ua_tui.core.knowledge.place import FILE
-from ua_tui.core.knowledge.records import Batch, Cursor, Facts, KnowledgeDocument
+from ua_tui.core.knowledge.records import Batch, Cursor, KnowledgeDocument
 from ua_tui.core.storage import sqlite
 
 SESSIONS = ("session_1", "session_2", "/elsewhere/session_3")
@@ -71,8 +71,8 @@ def test_any_steps_make_the_same_as_one(
                 left |= {(each.path, each.part): each for each in documents}
         with open_store(fresh) as store:
             for session, left in wanted.items():
-                after, facts = Cursor(counts[session], counts[session] * 100), Facts(title=f"About {session}")
-                store.apply(session, Cursor(), Batch(after=after, facts=facts, documents=left.values()))
+                after, title = Cursor(counts[session], counts[session] * 100), f"About {session}"
+                store.apply(session, Cursor(), Batch(after=after, title=title, documents=left.values()))
         assert content(worn) == content(fresh)
 
 

@@ -17,7 +17,7 @@ from ua_tui.core.errors import KnowledgeError
 from ua_tui.core.events.codec import encode_event
 from ua_tui.core.events.types import ArtifactSaved
 from ua_tui.core.knowledge.access import open_earlier, open_store
-from ua_tui.core.knowledge.records import Batch, Cursor, Facts, Hit, KnowledgeDocument
+from ua_tui.core.knowledge.records import Batch, Cursor, Hit, KnowledgeDocument
 from ua_tui.core.knowledge.search import embeddings
 from ua_tui.core.net.client import Fetcher
 from ua_tui.core.redaction.redactor import Redactor
@@ -57,7 +57,7 @@ class Earlier:
         with open_store(self.database) as store:
             cursor = store.cursors().get(name, Cursor())
             after = Cursor(cursor.seq + 1, cursor.place + 1)
-            assert store.apply(name, cursor, Batch(after=after, facts=Facts(demo=demo), documents=documents))
+            assert store.apply(name, cursor, Batch(after=after, title="", demo=demo, documents=documents))
         return self.folder / name
 
     def save(self, text: str = TEXT, *, name: str = EARLIER) -> Path:

@@ -13,7 +13,7 @@ from tests.observers.knowledge.recorded import NOON, Recorded
 from ua_tui.core.errors import JournalError
 from ua_tui.core.events import types as ev
 from ua_tui.core.history.headline import TITLE
-from ua_tui.core.knowledge.records import Batch, Cursor, Facts, IndexedCall, KnowledgeDocument
+from ua_tui.core.knowledge.records import Batch, Cursor, IndexedCall, KnowledgeDocument
 from ua_tui.core.observation import FileWriteObservation
 from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.core.storage.files import Root
@@ -48,13 +48,13 @@ def session(tmp_path: Path) -> Recorded:
 
 def test_the_first_batch_has_what_is_known_of_the_session(session: Recorded) -> None:
     batch = read_batch(session.folder, Cursor(), Redactor())
-    assert batch.facts == Facts(title="Which animals smile?")
+    assert (batch.title, batch.demo) == ("Which animals smile?", False)
     assert batch.after == Cursor(2, (session.folder / JOURNAL).stat().st_size)
     assert not batch.more
     session.add(ev.SessionFinished(reason="finished"))
     (session.folder / TITLE).write_text(f"My animals {SECRET}")
     batch = read_batch(session.folder, batch.after, Redactor([SECRET]))
-    assert batch.facts == Facts(title="My animals [redacted]")
+    assert batch.title == "My animals [redacted]"
 
 
 def test_queries_and_answers_are_documents_with_the_number_of_their_event(session: Recorded) -> None:
@@ -235,7 +235,7 @@ def test_planted_secrets_of_a_journal_reach_nothing(session: Recorded) -> None:
             ev.ArtifactSaved(path=name, kind=SECRET, size=1, sha256="x", observer="x", tool_use_id=SECRET)
         )
     (batch,) = batches(session)
-    assert SECRET not in repr([batch.facts, batch.calls, list(batch.documents)])
+    assert SECRET not in repr([batch.title, batch.calls, list(batch.documents)])
 
 
 def test_times_before_the_epoch_are_no_error(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from ua_tui.core.events import types as ev
 from ua_tui.core.events.codec import encode_event
 from ua_tui.core.knowledge.access import open_store
 from ua_tui.core.knowledge.place import FILE
-from ua_tui.core.knowledge.records import Batch, Cursor, Facts, IndexedCall, KnowledgeDocument
+from ua_tui.core.knowledge.records import Batch, Cursor, IndexedCall, KnowledgeDocument
 from ua_tui.core.storage.folders import WORKSPACES
 from ua_tui.core.version import VERSION
 
@@ -94,7 +94,8 @@ def fill(base: Path, *documents: KnowledgeDocument, name: str = NAME, demo: bool
             before,
             Batch(
                 after=replace(before, seq=before.seq + 1),
-                facts=Facts(title=TITLE, demo=demo),
+                title=TITLE,
+                demo=demo,
                 calls=[
                     IndexedCall(tool_use_id="t1", tool="mcp__composio__SEARCH_NEWS"),
                     IndexedCall(tool_use_id="t2", tool="Write"),

@@ -9,7 +9,7 @@ from tests.postgres_server import Cluster, Database
 from ua_tui.core.knowledge.access import open_search, open_store
 from ua_tui.core.knowledge.index.store import KnowledgeStore
 from ua_tui.core.knowledge.place import Origin
-from ua_tui.core.knowledge.records import Batch, Cursor, Facts, KnowledgeDocument
+from ua_tui.core.knowledge.records import Batch, Cursor, KnowledgeDocument
 from ua_tui.core.postgres.address import Address
 
 HERE, THERE = "ada:/home/session_1", "bob:/home/session_1"
@@ -34,7 +34,7 @@ def add(
     return store.apply(
         folder,
         before,
-        Batch(after=after, facts=Facts(title="About quokkas"), documents=documents, replaced=replaced),
+        Batch(after=after, title="About quokkas", documents=documents, replaced=replaced),
     )
 
 

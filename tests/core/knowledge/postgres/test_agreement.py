@@ -14,7 +14,7 @@ from tests.core.cases import cases_of
 from tests.postgres_server import Cluster
 from ua_tui.core.knowledge.access import open_search, open_store
 from ua_tui.core.knowledge.place import FILE, KnowledgePlace
-from ua_tui.core.knowledge.records import KINDS, Batch, Cursor, Facts, IndexedCall, Kind, KnowledgeDocument
+from ua_tui.core.knowledge.records import KINDS, Batch, Cursor, IndexedCall, Kind, KnowledgeDocument
 from ua_tui.core.knowledge.search.search import KnowledgeSearch
 from ua_tui.core.postgres.address import Address
 
@@ -76,7 +76,7 @@ def both(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator
             for session, documents in enumerate(batches):
                 tools = enumerate(("crawl_parallel", "search", "write"))
                 given: dict[str, Any] = {
-                    "facts": Facts(title=f"About {session}"),
+                    "title": f"About {session}",
                     "calls": [IndexedCall(tool_use_id=f"t{session}-{n}", tool=tool) for n, tool in tools],
                 }
                 name = f"/x/session_{session}"

@@ -18,7 +18,7 @@ from ua_tui.core.knowledge.access import open_search, open_store
 from ua_tui.core.knowledge.forgetting import forget
 from ua_tui.core.knowledge.index.database import open_reader
 from ua_tui.core.knowledge.place import FILE, Origin, read_place, written_place
-from ua_tui.core.knowledge.records import Batch, Cursor, Facts, IndexedCall
+from ua_tui.core.knowledge.records import Batch, Cursor, IndexedCall
 from ua_tui.core.postgres.address import Address
 from ua_tui.core.postgres.schema import migrate
 
@@ -63,8 +63,8 @@ def test_the_tables_of_version_five_are_migrated_with_their_rows_and_go_on(clust
     call = IndexedCall(tool_use_id="t", tool="crawl")
     page = document("quokka", title="New", url="https://b.example/", tool_use_id="t")
     with open_store(address) as store:
-        facts, after = Facts(title="A"), Cursor(1, 1)
-        assert store.apply(HERE, Cursor(), Batch(after=after, facts=facts, calls=[call], documents=[page]))
+        after = Cursor(1, 1)
+        assert store.apply(HERE, Cursor(), Batch(after=after, title="A", calls=[call], documents=[page]))
     assert found(address, "quokka") == [(HERE, "New")]
     assert forget(address, source="https://a.example/").documents == 1
     assert found(address, "emu") == []
