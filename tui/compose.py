@@ -37,11 +37,14 @@ from ua_tui.core.connections.composio.native import Modifier
 from ua_tui.core.connections.oauth.headers import LoginHeaders
 from ua_tui.core.connections.progress import ProgressReceiver
 from ua_tui.core.connections.toolkit import SERVER as TOOLKIT
-from ua_tui.core.connections.toolkit import ToolkitStart, toolkit_connection
+from ua_tui.core.connections.toolkit import (
+    WEB_READER,
+    ToolkitStart,
+    toolkit_connection,
+    web_reader_connection,
+)
 from ua_tui.core.connections.trust import ServerTrust, UserConnections
 from ua_tui.core.connections.user_servers import UserServer, find_user_servers
-from ua_tui.core.connections.web_reader import SERVER as WEB_READER
-from ua_tui.core.connections.web_reader import web_reader_connection
 from ua_tui.core.errors import SettingsError
 from ua_tui.core.events.types import Event, PipelineFailed, SessionStarted
 from ua_tui.core.history.rebuild import clean_up_after_kills

@@ -52,8 +52,8 @@ from ua_tui.core.errors import (
 from ua_tui.core.events.types import Event, McpServer, UntrustedTextRead
 from ua_tui.core.observation import ToolResult
 from ua_tui.core.pipelines import Pipelines
-from ua_tui.core.provider.clouds import model_server
 from ua_tui.core.provider.models import ModelChoice, Models
+from ua_tui.core.provider.probe import model_server
 from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.core.settings.model import PermissionMode, Settings
 from ua_tui.core.settings.parsers import read_prices, unpriced_error

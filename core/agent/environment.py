@@ -13,7 +13,7 @@ from typing import Any
 
 from ua_tui.core.connections.base import PLAIN_PREFIXES, PLAIN_VARIABLES
 from ua_tui.core.errors import AgentError
-from ua_tui.core.provider.clouds import cloud_variables
+from ua_tui.core.provider.probe import cloud_variables
 from ua_tui.core.settings.model import Cloud, Settings
 from ua_tui.core.storage.files import is_gone
 from ua_tui.core.storage.folders import state_folder

@@ -1,4 +1,4 @@
-"""The local toolkit as an MCP server of the session."""
+"""The program's own MCP servers: the local toolkit, and a web reader for pages that block crawlers."""
 
 from __future__ import annotations
 
@@ -6,11 +6,14 @@ import sys
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from ua_tui.core.connections.base import BLANKED, Connection
+
+if TYPE_CHECKING:
+    from ua_tui.core.settings.model import Settings
 
 SERVER = "local_toolkit"
 PROGRAM = "ua_tui.core.toolkit"
@@ -62,3 +65,17 @@ def toolkit_connection(start: ToolkitStart) -> Connection:
     environment["PYDANTIC_DISABLE_PLUGINS"] = "__all__"
     server = {"type": "stdio", "command": sys.executable, "args": args, "env": environment}
     return Connection(servers={SERVER: server})
+
+
+WEB_READER = "web_reader"
+URL = "https://api.z.ai/api/mcp/web_reader/mcp"
+
+
+def web_reader_connection(settings: Settings) -> Connection:
+    """The server with the key of the settings; without one the connection is empty and its note says so."""
+    key = settings.web_reader_key
+    if not key:
+        return Connection(note="The web reader is off: set Z_AI_API_KEY to read pages that block crawlers.")
+    headers = {"Authorization": f"Bearer {key}"}
+    url = settings.web_reader_url or URL
+    return Connection(servers={WEB_READER: {"type": "http", "url": url, "headers": headers}}, secrets=(key,))

@@ -15,8 +15,7 @@ from starlette.routing import Host, Route, Router
 
 from ua_tui.core.demo.composio.server import ComposioServer, Mounts, sandbox_files
 from ua_tui.core.demo.composio.services import Services
-from ua_tui.core.demo.model.script import Script
-from ua_tui.core.demo.model.server import ModelServer, api_error
+from ua_tui.core.demo.model import ModelServer, Script, api_error
 from ua_tui.core.demo.playbook import Pace, load_library
 from ua_tui.core.demo.press import DOMAIN, ArticlePages, load_catalogue
 

@@ -18,7 +18,7 @@ from msgspec import structs
 
 from ua_tui.core.agent.mcp.client import ask_server
 from ua_tui.core.concurrency.threads import apart, in_loop
-from ua_tui.core.connections import toolkit, web_reader
+from ua_tui.core.connections import toolkit
 from ua_tui.core.connections.base import COMPOSIO_OFF, WITHOUT_TOOLS, Connection
 from ua_tui.core.connections.composio.sdk import service_name
 from ua_tui.core.connections.composio.session import try_composio
@@ -31,14 +31,16 @@ from ua_tui.core.errors import Advice, ConnectionFailed, WorkspaceError, advise
 from ua_tui.core.events.codec import from_json
 from ua_tui.core.events.units import quantity
 from ua_tui.core.net.urls import LOOPBACK
-from ua_tui.core.provider.clouds import (
+from ua_tui.core.provider.credentials import find_login
+from ua_tui.core.provider.probe import (
+    ModelVerdict,
+    check_model,
     cloud_credentials,
     cloud_service,
     lost_credentials,
     missing_variables,
+    shown_server,
 )
-from ua_tui.core.provider.credentials import find_login
-from ua_tui.core.provider.probe import ModelVerdict, check_model, shown_server
 from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.core.settings.model import Cloud, Settings
 from ua_tui.core.telemetry.environment import Exports
@@ -272,7 +274,7 @@ async def check_web_reader(settings: Settings) -> Finding:
     """Reach Z.AI's web reader with the key of the settings."""
     if not settings.web_reader_key:
         return skipped("Z_AI_API_KEY is not set", "set it to read pages that block crawlers")
-    server = web_reader.web_reader_connection(settings).servers[web_reader.SERVER]
+    server = toolkit.web_reader_connection(settings).servers[toolkit.WEB_READER]
     return await probe_server(server, remedy=f"check Z_AI_API_KEY and the network; {WITHOUT_TOOLS}")
 
 

@@ -19,7 +19,7 @@ from ua_tui.core.history.versions import WrittenTexts, saved_copies
 from ua_tui.core.storage.files import Root
 from ua_tui.core.storage.paths import split_path
 from ua_tui.core.storage.workspace import is_record
-from ua_tui.core.versions.store import RESULTS, KeptFile, KeptVersions, When, files_at
+from ua_tui.core.versions import RESULTS, KeptFile, KeptVersions, When, files_at
 
 LARGEST, MOST = 64 << 20, 512 << 20
 """Bytes of a file that is copied, and of all of them."""

@@ -22,7 +22,7 @@ from ua_tui.core.storage.files import Root
 from ua_tui.core.storage.folders import SAVED_REPORTS, WORKSPACES
 from ua_tui.core.storage.paths import split_path
 from ua_tui.core.storage.workspace import JOURNAL, REPORT_INDEX, saved_reports_of
-from ua_tui.core.versions.store import KeptVersions
+from ua_tui.core.versions import KeptVersions
 from ua_tui.core.view.calls import OpenCalls
 
 LARGEST_JOURNAL = 256 << 20

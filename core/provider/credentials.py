@@ -15,8 +15,7 @@ import msgspec
 from msgspec.structs import replace
 
 from ua_tui.core.errors import SettingsError
-from ua_tui.core.provider.clouds import model_server
-from ua_tui.core.provider.probe import shown_server
+from ua_tui.core.provider.probe import model_server, shown_server
 from ua_tui.core.settings.loading import set_elsewhere
 from ua_tui.core.settings.model import ENVIRONMENT, Settings
 from ua_tui.core.settings.places import USER_FILE, Places

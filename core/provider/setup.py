@@ -12,8 +12,7 @@ from urllib.parse import urlsplit
 from msgspec import structs
 
 from ua_tui.core.errors import SettingsError
-from ua_tui.core.provider.clouds import model_server
-from ua_tui.core.provider.probe import DEADLINE, ModelVerdict, check_model
+from ua_tui.core.provider.probe import DEADLINE, ModelVerdict, check_model, model_server
 from ua_tui.core.settings import parsers as values
 from ua_tui.core.settings.loading import load_settings, set_elsewhere
 from ua_tui.core.settings.model import CLOUD_NAMES, Settings, secrets

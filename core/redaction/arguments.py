@@ -14,9 +14,8 @@ from urllib.parse import unquote
 import msgspec
 
 from ua_tui.core.redaction.detectors import SecretSearch
-from ua_tui.core.redaction.names import names_given_secret, names_secret
 from ua_tui.core.redaction.redactor import REDACTED
-from ua_tui.core.redaction.values import PLAIN_VALUES
+from ua_tui.core.redaction.values import PLAIN_VALUES, names_given_secret, names_secret
 
 _VARIABLE = re.compile(r"\$\{([A-Za-z_]\w*)(?::-([^}]*))?\}")
 _ASSIGNMENT = re.compile(r"(--?)?([A-Za-z][\w.-]*?)(\s*[=:]\s*)(?!//)(\S.*)", re.DOTALL)

@@ -10,8 +10,16 @@ import re
 from functools import cache
 from typing import NamedTuple
 
-from ua_tui.core.redaction.names import TABLE, Grade, grade, word_set
-from ua_tui.core.redaction.values import Strength, is_strong_enough, strength, without_scheme
+from ua_tui.core.redaction.values import (
+    TABLE,
+    Grade,
+    Strength,
+    grade,
+    is_strong_enough,
+    strength,
+    without_scheme,
+    word_set,
+)
 
 _LINE = r"(?:\r?\n|(?:\\+r)?\\+n)"
 _SIGN = r"(?::{1,3}=|\?=|=>|[:：=](?![=~:]))"

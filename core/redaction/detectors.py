@@ -15,8 +15,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from ua_tui.core.redaction.assignments import COMMAND, command_pattern, find_value
-from ua_tui.core.redaction.names import PAIRS, RARE_NOUNS, TABLE, word_set
-from ua_tui.core.redaction.values import Strength, strength
+from ua_tui.core.redaction.values import PAIRS, RARE_NOUNS, TABLE, Strength, strength, word_set
 
 # The beginning of a token, where the text was cut: with a digit, unlike a word that begins like a token.
 _CUT = r"(?=[A-Za-z_-]{0,255}[0-9])[A-Za-z0-9._-]{6,512}+(?=(?:\s|\\+n)?\[?(?:…|\\+u2026))"

@@ -53,7 +53,7 @@ from ua_tui.core.storage.ownership import check_session, seal_session
 from ua_tui.core.storage.paths import TEMPORARY
 from ua_tui.core.storage.workspace import ACTIONS, JOURNAL, RECORDS, Workspace
 from ua_tui.core.text import clean_line
-from ua_tui.core.versions.store import INDEX, KeptVersions, is_kept
+from ua_tui.core.versions import INDEX, KeptVersions, is_kept
 from ua_tui.core.view.calls import OpenCalls
 
 _NOT_COPIED = (RECORDS - {REPORT_CHECKS}) | {TITLE}

@@ -32,8 +32,16 @@ from ua_tui.core.records.journal_reader import read_events
 from ua_tui.core.session.fork import fork_session, rows_of
 from ua_tui.core.session.resume import PreviousState
 from ua_tui.core.storage.workspace import ACTIONS, Workspace
-from ua_tui.core.versions.restoring import Change, Plan, Return, plan_return
-from ua_tui.core.versions.store import LARGEST_FILE, Files, KeptFile, KeptVersions
+from ua_tui.core.versions import (
+    LARGEST_FILE,
+    Change,
+    Files,
+    KeptFile,
+    KeptVersions,
+    Plan,
+    Return,
+    plan_return,
+)
 from ua_tui.core.view.calls import OpenCalls
 from ua_tui.core.view.session import SessionView
 

@@ -17,7 +17,6 @@ from ua_tui.core.agent.assembly import AgentAssembly
 from ua_tui.core.agent.attachments.blocks import Attachment, Attachments
 from ua_tui.core.agent.attachments.places import AttachmentPlaces
 from ua_tui.core.agent.auth.wait import AuthOutcome, AuthWait
-from ua_tui.core.agent.classifier import Classifier
 from ua_tui.core.agent.definitions.commands import CustomCommand, expand
 from ua_tui.core.agent.loop import AgentLoop
 from ua_tui.core.agent.mcp.elicitation import ElicitationAction
@@ -27,7 +26,7 @@ from ua_tui.core.agent.messages.translate import TurnOutcome
 from ua_tui.core.agent.messages.usage import ContextUsage
 from ua_tui.core.agent.permissions.gate import PermissionReply
 from ua_tui.core.agent.permissions.rule_set import RuleSet
-from ua_tui.core.agent.query import QueryPath
+from ua_tui.core.agent.query import Classifier, QueryPath
 from ua_tui.core.bus import Bus
 from ua_tui.core.concurrency.spawn import Spawn, spawn_task
 from ua_tui.core.connections.base import BUILT_IN_SERVERS
@@ -64,8 +63,7 @@ from ua_tui.core.storage.queue_file import QueryQueue
 from ua_tui.core.telemetry.tracer import Trace
 from ua_tui.core.text import clean
 from ua_tui.core.version import VERSION
-from ua_tui.core.versions.restoring import Change
-from ua_tui.core.versions.store import KeptVersions, When
+from ua_tui.core.versions import Change, KeptVersions, When
 
 if TYPE_CHECKING:
     from ua_tui.core.session.opinion import OpinionTerms

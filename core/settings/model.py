@@ -401,7 +401,7 @@ def secrets(settings: Settings, environ: Mapping[str, str]) -> frozenset[str]:
     A variable is secret if its name says so or if it is a list of headers; of an address only the password is.
     """
     # The first frame does without it.
-    from ua_tui.core.redaction.names import names_given_secret
+    from ua_tui.core.redaction.values import names_given_secret
 
     found: set[str | None] = {*secret_values(settings)}
     addresses: list[str | None] = [settings.base_url, settings.composio_base_url]

@@ -19,9 +19,9 @@ from ua_tui.core.connections.progress import send_progress, send_request
 from ua_tui.core.connections.toolkit import PROGRAM, ToolkitStart
 from ua_tui.core.knowledge.access import open_earlier
 from ua_tui.core.postgres.address import connection_variables
-from ua_tui.core.redaction.names import names_given_secret
 from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.core.redaction.sharing import learn_secrets
+from ua_tui.core.redaction.values import names_given_secret
 from ua_tui.core.storage.workspace import Workspace
 from ua_tui.core.telemetry.http import reporting_request
 from ua_tui.core.text import clean

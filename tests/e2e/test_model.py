@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import sys
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from tests.e2e.running import NOWHERE, command, environment, model_environment, 
 from tests.e2e.scripted_model import Block, Text, Use, events_of, scripted_model
 from tests.loopback import Handler, serving_http
 from ua_tui.api import open_session
-from ua_tui.core.agent.classifier import Classifier
+from ua_tui.core.agent.query import Classifier
 from ua_tui.core.events.types import QueryClassified, QueryFinished, TokensSpent
 from ua_tui.core.provider.credentials import claude_program
 from ua_tui.core.settings.loading import load_settings
@@ -47,7 +48,7 @@ async def test_with_a_claude_login_alone_queries_are_classified_and_many_tools_a
 ) -> None:
     monkeypatch.chdir(tmp_path)
     # On a busy machine the command line takes longer to start than anybody is to wait.
-    monkeypatch.setattr(Classifier.__init__, "__kwdefaults__", {"deadline": 60.0})
+    monkeypatch.setattr("ua_tui.core.session.session.Classifier", partial(Classifier, deadline=60.0))
     token = "sk-ant-oat01-test-0123456789"
     login = {
         "accessToken": token,

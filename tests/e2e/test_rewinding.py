@@ -19,7 +19,7 @@ from ua_tui.core.events.types import ConversationCleared, QueryFinished, Session
 from ua_tui.core.records.journal_reader import read_events
 from ua_tui.core.session.resume import read_previous_state
 from ua_tui.core.storage.workspace import Workspace
-from ua_tui.core.versions.store import files_at
+from ua_tui.core.versions import files_at
 
 ONE, TWO, THREE, FOUR = "Write the first draft", "Write the second draft", "Which draft?", "And now?"
 WRITE = "mcp__local_toolkit__write_local_file"

@@ -22,7 +22,7 @@ from ua_tui.core.session.rewinding import Prospect
 from ua_tui.core.settings.model import PermissionMode, Settings
 from ua_tui.core.storage.workspace import Workspace
 from ua_tui.core.telemetry.tracer import Trace
-from ua_tui.core.versions.restoring import Change
+from ua_tui.core.versions import Change
 from ua_tui.tui.app.app import UaTuiApp
 from ua_tui.tui.app.session_source import LiveSource
 from ua_tui.tui.terminal.clipboard import Clipboard

@@ -127,8 +127,7 @@ def run_screen(session: NextSession) -> int:
         if result == SET_UP:
             settings, resume = replace(app.settings, theme=theme), None
             if app.session_folder is not None and not was.demo:
-                from ua_tui.core.session.overrides import OVERRIDABLE
-                from ua_tui.core.session.resume import Resume
+                from ua_tui.core.session.resume import OVERRIDABLE, Resume
 
                 # Another server has other models, and may refuse the conversation with the previous one.
                 moved = settings.base_url != was.base_url

@@ -18,8 +18,8 @@ import msgspec
 from ua_tui.core.agent.bounds import LONGEST_NAME, LONGEST_TEXT, MOST_ENTRIES, MOST_PARTS
 from ua_tui.core.errors import FormError
 from ua_tui.core.events.types import ElicitationAnswered, ElicitationAsked, Event, FormField, FormOption
-from ua_tui.core.redaction.names import names_given_secret
 from ua_tui.core.redaction.redactor import REDACTED, Redactor, mask_link
+from ua_tui.core.redaction.values import names_given_secret
 from ua_tui.core.text import clean, clean_line
 
 Value = str | int | float | bool | list[str]

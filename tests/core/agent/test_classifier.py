@@ -3,8 +3,8 @@ from __future__ import annotations
 import asyncio
 
 from tests.core.cases import cases_of
-from ua_tui.core.agent.classifier import Classifier, decide_by_rules, read_decision
 from ua_tui.core.agent.messages.usage import Prices
+from ua_tui.core.agent.query import Classifier, decide_by_rules, read_decision
 from ua_tui.core.provider.request import SmallReply
 from ua_tui.core.settings.parsers import ModelPrice
 

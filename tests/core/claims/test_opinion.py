@@ -13,7 +13,7 @@ from ua_tui.core.claims.opinion import (
     read_reply,
 )
 from ua_tui.core.claims.records import Claim, Kind, Passage, State, TextQuote
-from ua_tui.core.demo.model.script import OPINION_MARK
+from ua_tui.core.demo.model import OPINION_MARK
 from ua_tui.core.redaction.redactor import Redactor
 
 REDACTOR = Redactor(["s3cret-s3cret"])

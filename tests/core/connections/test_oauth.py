@@ -31,9 +31,8 @@ from tests.waiting import PATIENCE
 from ua_tui.core.connections.oauth import flow
 from ua_tui.core.connections.oauth import headers as headers_of_logins
 from ua_tui.core.connections.oauth import store as stores
-from ua_tui.core.connections.oauth.flow import current_login, log_in
+from ua_tui.core.connections.oauth.flow import check_address, current_login, log_in, login_client
 from ua_tui.core.connections.oauth.headers import LoginHeaders
-from ua_tui.core.connections.oauth.network import check_address, login_client
 from ua_tui.core.connections.oauth.redirect import Redirect, receiving
 from ua_tui.core.connections.oauth.store import LoginStore, StoredLogin
 from ua_tui.core.connections.oauth.target import LoginTarget, OAuthClient, oauth_client

@@ -9,7 +9,7 @@ import pytest
 
 import ua_tui.core.demo
 from tests.core.cases import cases_of
-from ua_tui.core.demo.model.script import CLASSIFIER_MARK, Script, ScriptedTurn, read_conversation
+from ua_tui.core.demo.model import CLASSIFIER_MARK, Script, ScriptedTurn, read_conversation
 from ua_tui.core.demo.playbook import load_library
 from ua_tui.core.events.continuation import resumption
 

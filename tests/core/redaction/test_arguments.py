@@ -5,7 +5,7 @@ from pathlib import Path
 
 from tests.core.redaction import CASES
 from ua_tui.core.redaction.arguments import Masked, masked_address, masked_command, masked_variable
-from ua_tui.core.redaction.names import names_given_secret, names_secret
+from ua_tui.core.redaction.values import names_given_secret, names_secret
 
 
 def written(masked: Masked) -> tuple[str, list[str]]:

@@ -9,8 +9,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.core.redaction import CASES
-from ua_tui.core.redaction.names import names_secret
 from ua_tui.core.redaction.redactor import REDACTED, Redactor
+from ua_tui.core.redaction.values import names_secret
 from ua_tui.core.text import escape_unsafe
 
 any_text = st.text(st.characters(exclude_categories=()), max_size=200)

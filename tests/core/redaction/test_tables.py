@@ -7,8 +7,8 @@ import json
 import pytest
 
 from tests.core.redaction.tables import INNOCENT, TABLES, Planted, halves, ordinary_files, planted
-from ua_tui.core.redaction.names import names_given_secret
 from ua_tui.core.redaction.redactor import Redactor, StreamRedactor
+from ua_tui.core.redaction.values import names_given_secret
 
 HALVES = halves(planted())
 PIECE = 5

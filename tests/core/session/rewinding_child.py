@@ -20,7 +20,7 @@ from ua_tui.core.records.journal_reader import read_events
 from ua_tui.core.session.rewinding import Rewinding
 from ua_tui.core.storage.folders import WORKSPACES
 from ua_tui.core.storage.workspace import JOURNAL, Workspace
-from ua_tui.core.versions.store import KeptVersions
+from ua_tui.core.versions import KeptVersions
 from ua_tui.core.view.session import fold
 
 

@@ -34,7 +34,7 @@ from ua_tui.core.settings.model import Settings
 from ua_tui.core.storage.files import Root
 from ua_tui.core.storage.ownership import is_own_session, seal_session
 from ua_tui.core.storage.workspace import CONVERSATION, Workspace
-from ua_tui.core.versions.store import KeptVersions
+from ua_tui.core.versions import KeptVersions
 
 ID = "30f20b51-92fa-457c-9608-28350960e2e7"
 NOON = datetime(2026, 3, 10, 12, tzinfo=UTC)

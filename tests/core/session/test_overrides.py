@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from ua_tui.core.events.types import BudgetRaised, Event, ModelChosen, SessionStarted
-from ua_tui.core.session.overrides import Overrides, ResumedSettings
+from ua_tui.core.session.resume import Overrides, ResumedSettings
 from ua_tui.core.settings.model import Settings
 
 OPUS = ModelChosen(model="opus", fallback_model="haiku", effort="low")

@@ -36,8 +36,7 @@ from ua_tui.core.session.rewinding import Prepared, Rewinding, settle
 from ua_tui.core.storage.files import Root
 from ua_tui.core.storage.folders import SAVED_REPORTS, WORKSPACES
 from ua_tui.core.storage.workspace import CONVERSATION, JOURNAL, REPORT_INDEX, Workspace
-from ua_tui.core.versions.restoring import PENDING
-from ua_tui.core.versions.store import INDEX, KeptVersions
+from ua_tui.core.versions import INDEX, PENDING, KeptVersions
 from ua_tui.core.view.session import SessionView, fold
 
 

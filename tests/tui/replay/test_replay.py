@@ -28,7 +28,7 @@ from ua_tui.core.history.past_files import PastFolder
 from ua_tui.core.settings.model import Settings
 from ua_tui.core.storage.files import Root
 from ua_tui.core.storage.workspace import REPORT_INDEX, saved_reports_of
-from ua_tui.core.versions.store import KeptVersions
+from ua_tui.core.versions import KeptVersions
 from ua_tui.tui.app.app import UaTuiApp
 from ua_tui.tui.panes.conversation.blocks import Card
 from ua_tui.tui.panes.conversation.pane import ConversationPane

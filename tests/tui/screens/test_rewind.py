@@ -16,8 +16,7 @@ from tests.tui.fakes import FakeSession, make_app, make_session
 from tests.tui.files_host import screen_text
 from tests.waiting import until
 from ua_tui.core.session.rewinding import Prospect
-from ua_tui.core.versions.restoring import Change, Plan
-from ua_tui.core.versions.store import KeptFile
+from ua_tui.core.versions import Change, KeptFile, Plan
 from ua_tui.tui.app.app import UaTuiApp
 from ua_tui.tui.screens.session.rewind import ReturnScreen, RewindScreen
 from ua_tui.tui.widgets.dialog import Choice

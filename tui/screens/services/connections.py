@@ -19,8 +19,8 @@ from textual.widgets import Static
 
 from ua_tui.core.connections.base import COMPOSIO
 from ua_tui.core.connections.toolkit import SERVER as TOOLKIT
+from ua_tui.core.connections.toolkit import WEB_READER
 from ua_tui.core.connections.user_servers import UserServer, find_user_servers
-from ua_tui.core.connections.web_reader import SERVER as WEB_READER
 from ua_tui.core.doctor.findings import Check, can_start
 from ua_tui.core.errors import UniversalAgentError
 from ua_tui.core.events.tool_names import tool_name

@@ -12,7 +12,7 @@ from textual.widgets import OptionList, Static
 from ua_tui.core.events.units import money, quantity
 from ua_tui.core.session.rewinding import Prospect
 from ua_tui.core.text import clean_line
-from ua_tui.core.versions.restoring import Plan
+from ua_tui.core.versions import Plan
 from ua_tui.core.view.records import Query
 from ua_tui.tui.keys.bindings import bindings
 from ua_tui.tui.keys.keymap import keys_of
