@@ -97,7 +97,7 @@ def test_a_query_that_fails_is_reported_and_reported_by_the_exit_code(tmp_path: 
     # A typo is not sent as a query, which would cost something.
     typo = run(tmp_path / "typo", "run", "/compct the tables", env=env)
     assert (typo.code, typo.stdout) == (2, "")
-    assert "No command /compct (did you mean /compact" in typo.stderr
+    assert "no command /compct (did you mean /compact" in typo.stderr
     assert not typo.of(ev.QueryReceived)
 
 

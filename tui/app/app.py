@@ -355,14 +355,15 @@ class UaTuiApp(BaseApp):
         """Send a message to the running query."""
         self.queries.steer(event.text)
 
-    def on_prompt_edit_queued(self) -> None:
-        """Move the newest queued query back into the prompt."""
-        self.queries.edit_last()
+    def on_prompt_queue_used(self, event: Prompt.QueueUsed) -> None:
+        """Move the newest queued query back into the prompt, run the paused ones, or list those that wait."""
+        queries = self.queries
+        {"edit": queries.edit_last, "send": queries.resume, "open": queries.open}[event.what]()
 
-    def on_conversation_pane_suggested(self) -> None:
-        """Send the chosen query to try, as Enter does in the empty prompt."""
+    def on_conversation_pane_prompt_wanted(self, event: ConversationPane.PromptWanted) -> None:
+        """Focus the prompt, or send the chosen query to try, as Enter does in the empty prompt."""
         self.frame.show("prompt")
-        if not self.frame.prompt.text:
+        if event.sends and not self.frame.prompt.text:
             self.frame.prompt.action_send()
 
     def on_stop_subagent(self, event: StopSubagent) -> None:
@@ -372,18 +373,6 @@ class UaTuiApp(BaseApp):
     def on_conversation_pane_fork_requested(self, event: ConversationPane.ForkRequested) -> None:
         """Fork the session before a query."""
         self.navigation.fork_session(event.query_id, event.text)
-
-    def on_conversation_pane_empty_clicked(self) -> None:
-        """Focus the prompt."""
-        self.frame.show("prompt")
-
-    def on_prompt_send_queued(self) -> None:
-        """Run the paused queries."""
-        self.queries.resume()
-
-    def on_prompt_open_queue(self) -> None:
-        """Open the list of waiting queries."""
-        self.queries.open()
 
     # -- keys -------------------------------------------------------------------------------------
 

@@ -43,8 +43,8 @@ class PromptApp(App[None]):
     def on_prompt_commanded(self, event: Prompt.Commanded) -> None:
         self.commanded.append(event.command.name)
 
-    def on_prompt_edit_queued(self) -> None:
-        self.taken_back += 1
+    def on_prompt_queue_used(self, event: Prompt.QueueUsed) -> None:
+        self.taken_back += event.what == "edit"
 
 
 async def test_deleting_to_the_start_of_a_line_takes_all_of_its_rows() -> None:

@@ -101,11 +101,11 @@ class ConversationPane(VirtualList[Block]):
         query_id: str
         text: str
 
-    class EmptyClicked(Message):
-        """The empty space below the last message was clicked."""
+    @dataclass
+    class PromptWanted(Message):
+        """The empty space below the last message was clicked, or the chosen query to try is to be sent."""
 
-    class Suggested(Message):
-        """The chosen query to try is to be sent."""
+        sends: bool = False
 
     def __init__(
         self,
@@ -378,7 +378,7 @@ class ConversationPane(VirtualList[Block]):
             event.prevent_default()
             is_chosen = number == self.suggestions.chosen
             self.suggestions.choose(number)
-            self.post_message(self.Suggested() if is_chosen else self.EmptyClicked())
+            self.post_message(self.PromptWanted(sends=is_chosen))
             return
         link = self._link_of(event.style.meta)
         if link is not None and event.chain == 1:
@@ -387,7 +387,7 @@ class ConversationPane(VirtualList[Block]):
             self.post_message(link)
         elif self.line_at(event) is None and self.text_selection is None:
             event.prevent_default()
-            self.post_message(self.EmptyClicked())
+            self.post_message(self.PromptWanted())
         else:
             super().on_click(event)
 
@@ -439,7 +439,7 @@ class ConversationPane(VirtualList[Block]):
         if not self.suggestions.queries:
             super().action_open()
         elif self.suggestions.query:
-            self.post_message(self.Suggested())
+            self.post_message(self.PromptWanted(sends=True))
 
     # -- copying ----------------------------------------------------------------------------------
 

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from rich.text import Text
 from textual import events
@@ -94,14 +94,11 @@ class Prompt(TextArea):
 
         command: Command
 
-    class EditQueued(Message):
-        """The newest queued query is to be edited in the prompt."""
+    @dataclass
+    class QueueUsed(Message):
+        """The newest queued query is to be edited in the prompt, a paused queue sent, or the queue shown."""
 
-    class SendQueued(Message):
-        """The person pressed Enter on the empty prompt while the queue is paused."""
-
-    class OpenQueue(Message):
-        """The queue is to be shown."""
+        what: Literal["edit", "send", "open"]
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(
@@ -216,7 +213,7 @@ class Prompt(TextArea):
         text = self.value.strip()
         if not text:
             if self._paused:
-                self.post_message(self.SendQueued())
+                self.post_message(self.QueueUsed("send"))
             elif self.suggestions.query and not steer:
                 self._send(self.suggestions.query, steer=False)
             return
@@ -285,7 +282,7 @@ class Prompt(TextArea):
 
     def action_open_queue(self) -> None:
         """Show the queue."""
-        self.post_message(self.OpenQueue())
+        self.post_message(self.QueueUsed("open"))
 
     def action_new_line(self) -> None:
         """Break the line at the cursor."""
@@ -314,7 +311,7 @@ class Prompt(TextArea):
         if select or not self.navigator.is_first_wrapped_line(self.cursor_location):
             super().action_cursor_up(select)
         elif self._queue and not self.text:
-            self.post_message(self.EditQueued())
+            self.post_message(self.QueueUsed("edit"))
         elif not self.text and self.suggestions.move(-1):
             pass
         elif (older := self._history.older(self.value)) is not None:
