@@ -118,11 +118,6 @@ JOIN session s ON s.id = mine.id AND s.attempt = mine.attempt
 JOIN command c ON c.session = s.id AND c.taken_at IS NULL ORDER BY c.id
 """
 _TAKEN = "UPDATE command SET taken_at = now() WHERE id = %(id)s"
-# What the worker asked that had the session before.
-_FORGET = """
-DELETE FROM question q USING unnest(%(sessions)s::text[], %(attempts)s::int[]) AS mine (id, attempt)
-WHERE q.session = mine.id AND q.attempt < mine.attempt AND q.answer IS NULL
-"""
 
 
 _ASKED = ("tool_name", "input", "subjects", "reason", "server", "message", "mode", "fields", "url")
@@ -285,7 +280,6 @@ class PostgresMailbox:
         }
         for inbox in inboxes:
             await _mark(connection, inbox)
-        await connection.execute(_FORGET.encode(), values)
         cursor = await connection.execute(_NEW_ANSWERS.encode(), values)
         for session, request, text, at in await cursor.fetchall():
             if (answer := read_answer(request, text)) is not None:

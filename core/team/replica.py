@@ -44,7 +44,6 @@ from ua_tui.core.team.replication.folder_copy import (
 from ua_tui.core.team.replication.large_files import LARGE, open_place
 from ua_tui.core.team.replication.rows import Superseded
 from ua_tui.core.text import clean_line
-from ua_tui.core.version import VERSION
 from ua_tui.core.view.activity import Activity
 from ua_tui.core.view.records import Query
 from ua_tui.core.view.session import SessionView
@@ -411,7 +410,6 @@ class SessionReplica:
             "name": self._workspace.session_id,
             "host": host,
             "worker": f"{host}:{os.getpid()}",
-            "version": VERSION,
             "claimed": self._claimed,
         }
         with answering_within(db, _ANSWER_S):
@@ -479,7 +477,7 @@ class SessionReplica:
                 self._store_again = self._clock() + _LONGEST_PAUSE_S
         for path, sha256 in list(self._files.items()):
             if sha256 and self._stored.get(path) == sha256:
-                del self._files[path]
+                self._forget_file(path, sha256)
                 continue
             if path in self._large and (self._storing is not None or self._clock() < self._store_again):
                 continue
@@ -487,7 +485,7 @@ class SessionReplica:
                 file = await asyncio.to_thread(self._read_file, path, sha256)
             except WorkspaceError as error:
                 log.warning("a file is not copied to the team's database: %s", error)
-                del self._files[path]
+                self._forget_file(path, sha256)
                 continue
             if file.data is not None:
                 await self._add_file(db, file)
@@ -503,11 +501,14 @@ class SessionReplica:
         with answering_within(db, 60.0):
             await rows.change(db, rows.ARTIFACT, self.identity, **columns)
         self._stored[file.path] = file.sha256
-        # It may have been saved again meanwhile.
-        if self._files.get(file.name) == file.announced:
-            del self._files[file.name]
+        self._forget_file(file.name, file.announced)
         if not self._files:
             self._note_success("files")
+
+    def _forget_file(self, path: str, announced: str) -> None:
+        """Copy a file no more, unless it was saved again meanwhile."""
+        if self._files.get(path) == announced:
+            del self._files[path]
 
     def _read_file(self, name: str, announced: str) -> _File:
         """The digest, size and, unless it is large, the content of a file."""

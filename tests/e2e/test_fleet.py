@@ -61,7 +61,7 @@ def test_a_question_of_a_batch_is_answered_on_the_screen(tmp_path: Path) -> None
             # It is over as soon as the session is there.
             screen.wait_until(lambda: "Opening the session" in screen.output)
             screen.type("never\x1bx")
-            screen.wait_for("Allow", "ann@example.com")
+            screen.wait_for("Allow once", "ann@example.com")
             assert not outbox.exists()
             screen.press_until("a", lambda text: "Allow once" not in text)
             screen.wait_for("It was sent to Ann.", "The session has ended.", "Esc back")

@@ -217,7 +217,8 @@ UNION ALL
 SELECT 'needs_you', j.id, coalesce(j.session, ''), j.owner::text, left(j.query, 400),
     coalesce(j.error, 'a question waits'),
     extract(epoch FROM coalesce(
-        (SELECT min(q.asked_at) FROM question q WHERE q.session = j.session AND q.answer IS NULL), j.started_at,
+        (SELECT min(q.asked_at) FROM question q WHERE q.session = j.session AND q.attempt = j.attempt
+            AND q.answer IS NULL), j.started_at,
         j.submitted_at))::float8
 FROM job j WHERE j.state = 'needs_you'
 UNION ALL

@@ -131,17 +131,12 @@ class FolderCopy:
                 yield path
 
 
-class _Record(msgspec.Struct):
-    id: str
-    attempt: int = 1
-
-
 def next_identity(workspace: Workspace) -> SessionId:
     """The identity of a session that begins or is resumed: the recorded one with the next attempt, or a new one."""
     identity = new_identity()
     if workspace.exists(TEAM):
         try:
-            found = msgspec.json.decode(workspace.read(TEAM, _RECORD_SIZE), type=_Record)
+            found = msgspec.json.decode(workspace.read(TEAM, _RECORD_SIZE), type=SessionId)
             identity = SessionId(id=found.id, attempt=found.attempt + 1)
         except (WorkspaceError, msgspec.MsgspecError, UnicodeDecodeError) as error:
             log.warning("the record %s cannot be read, the session gets another one: %s", TEAM, error)

@@ -6,6 +6,7 @@ import hashlib
 import os
 import re
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
@@ -91,7 +92,7 @@ class BucketPlace:
         with needing_extra():
             from obstore.store import S3Store
         server = os.environ.get("AWS_ENDPOINT_URL") or os.environ.get("AWS_ENDPOINT") or ""
-        try:
+        with self._reporting():
             self._store: S3Store = S3Store(
                 bucket,
                 prefix=prefix.strip("/") or None,
@@ -99,8 +100,6 @@ class BucketPlace:
                 client_options={"allow_http": server.startswith("http://"), "timeout": timedelta(seconds=60)},
                 retry_config={"max_retries": _RETRIES, "retry_timeout": timedelta(seconds=30)},
             )
-        except Exception as error:
-            raise self._failure(error) from error
 
     def url(self, sha256: str) -> str:
         """The address of a file."""
@@ -111,34 +110,31 @@ class BucketPlace:
         import obstore
 
         name = _name_of(sha256)
-        try:
-            if obstore.head(self._store, name)["size"] == size:
-                return
-        except FileNotFoundError:
-            pass
-        except Exception as error:
-            raise self._failure(error) from error
-        try:
+        with self._reporting():
+            with suppress(FileNotFoundError):
+                if obstore.head(self._store, name)["size"] == size:
+                    return
             obstore.put(self._store, name, file)
-        except Exception as error:
-            raise self._failure(error) from error
 
     def read(self, sha256: str) -> Iterator[bytes]:
         """The content of a file, piece by piece."""
         import obstore
 
-        try:
-            for piece in obstore.get(self._store, _name_of(sha256)).stream(min_chunk_size=_PIECE):
+        name = _name_of(sha256)
+        with self._reporting():
+            for piece in obstore.get(self._store, name).stream(min_chunk_size=_PIECE):
                 yield bytes(piece)
-        except GeneratorExit:
-            raise
-        except Exception as error:
-            raise self._failure(error) from error
 
-    def _failure(self, error: Exception) -> TeamError:
-        # What the library says has the request in it; its first line says what is wrong.
-        reason = clean_line(str(error).partition("\n")[0], 200) or type(error).__name__
-        return TeamError(f"large files of the team at {self._address}: {reason}; check the AWS_* variables")
+    @contextmanager
+    def _reporting(self) -> Iterator[None]:
+        try:
+            yield
+        except Exception as error:
+            # What the library says has the request in it; its first line says what is wrong.
+            reason = clean_line(str(error).partition("\n")[0], 200) or type(error).__name__
+            raise TeamError(
+                f"large files of the team at {self._address}: {reason}; check the AWS_* variables"
+            ) from error
 
 
 FilePlace = FolderPlace | BucketPlace

@@ -58,11 +58,11 @@ REMOVE = """
 """
 """Removes what is stored of some files from there on, which is copied anew."""
 REGISTER = """
-    INSERT INTO session AS s (id, job, owner, shared, name, host, worker, attempt, version, state)
+    INSERT INTO session AS s (id, job, owner, shared, name, host, worker, attempt, state)
     VALUES (%(id)s, %(job)s, coalesce(%(owner)s, current_user), %(shared)s, %(name)s, %(host)s, %(worker)s,
-        %(attempt)s, %(version)s, 'starting')
+        %(attempt)s, 'starting')
     ON CONFLICT (id) DO UPDATE SET
-        name = EXCLUDED.name, host = EXCLUDED.host, attempt = EXCLUDED.attempt, version = EXCLUDED.version,
+        name = EXCLUDED.name, host = EXCLUDED.host, attempt = EXCLUDED.attempt,
         worker = CASE WHEN %(claimed)s AND s.worker <> '' THEN s.worker ELSE EXCLUDED.worker END,
         state = CASE WHEN s.attempt = EXCLUDED.attempt THEN s.state ELSE 'starting' END,
         seen_at = now(), finished_at = NULL

@@ -28,6 +28,7 @@ from ua_tui.core.postgres.address import Address
 from ua_tui.core.postgres.connection import fetch
 from ua_tui.core.postgres.schema import grant, sharing
 from ua_tui.core.team.records import SessionId
+from ua_tui.core.team.replica import SessionReplica
 from ua_tui.core.team.replication.large_files import FolderPlace
 
 pytestmark = pytest.mark.slow
@@ -405,6 +406,41 @@ async def test_files_of_an_earlier_run_are_copied_when_it_is_resumed(
         assert team_database.execute("SELECT path, size FROM artifact ORDER BY path") == [
             ("attachments/a.txt", 8),
             ("work_products/report.md", 8),
+        ]
+
+
+async def test_a_file_that_is_saved_again_while_another_is_read_is_copied(
+    tmp_path: Path, team_database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reads, may_go_on, read = threading.Event(), threading.Event(), SessionReplica._read_file
+
+    def read_late(replica: SessionReplica, name: str, announced: str) -> Any:
+        try:
+            return read(replica, name, announced)
+        finally:
+            if name == "downloads/late.txt":
+                reads.set()
+                assert may_go_on.wait(PATIENCE)
+
+    report, late = "work_products/report.md", "downloads/late.txt"
+    async with copied_session(tmp_path, team_database) as session:
+        session.save(report, b"# One")
+        assert await session.replica.flush(PATIENCE)
+        monkeypatch.setattr(SessionReplica, "_read_file", read_late)
+        # This one is not there yet, and the other one is copied already.
+        session.publish(ev.ArtifactSaved(path=late, kind="x", size=1, sha256="0" * 64, observer="test"))
+        same = hashlib.sha256(b"# One").hexdigest()
+        session.publish(ev.ArtifactChanged(path=report, kind="x", size=5, sha256=same))
+        await until_in_thread(reads.is_set)
+        session.save(report, b"# Two")
+        session.save(late, b"late")
+        may_go_on.set()
+        assert await session.replica.flush(PATIENCE)
+        assert team_database.execute(
+            "SELECT path, data FROM artifact JOIN blob USING (sha256) ORDER BY path"
+        ) == [
+            (late, b"late"),
+            (report, b"# Two"),
         ]
 
 

@@ -5,15 +5,12 @@ from __future__ import annotations
 import argparse
 import asyncio
 import socket
-from functools import partial
 
 from ua_tui.core.events.units import quantity
-from ua_tui.tui.cli.arguments import (
-    WrongUsage,
-    optional_address,
-    settings_of,
-)
+from ua_tui.core.team.jobs.operations import Operations
+from ua_tui.tui.cli.arguments import WrongUsage, optional_address, settings_of
 from ua_tui.tui.cli.output import print_line, quiet_libraries
+from ua_tui.tui.team.worker import run_worker
 from ua_tui.tui.terminal.apart import run_apart
 
 PARALLEL = 2
@@ -34,21 +31,16 @@ def run(args: argparse.Namespace) -> int:
             "name the team's database with --from, or with the setting team; `ua-tui batch FILE` needs no worker here"
         )
     if args.drain:
-        from ua_tui.core.team.jobs.operations import Operations
-
         count = asyncio.run(Operations(address).drain(socket.gethostname()))
         workers = f"{quantity(count, 'worker')} of this machine will end after the running jobs"
         print_line(workers if count else "no worker runs on this machine")
         return 0
-    from ua_tui.tui.team.worker import run_worker
 
-    work = partial(
-        run_worker,
-        settings,
-        address,
-        parallel=args.parallel or PARALLEL,
-        grace=args.grace,
-        health_file=args.health_file,
-    )
+    def work() -> int:
+        parallel = args.parallel or PARALLEL
+        return asyncio.run(
+            run_worker(settings, address, parallel=parallel, grace=args.grace, health_file=args.health_file)
+        )
+
     with quiet_libraries(settings.log_level):
-        return run_apart(lambda: asyncio.run(work()))
+        return run_apart(work)
