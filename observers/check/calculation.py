@@ -128,6 +128,16 @@ class Calculation:
         return max(1.0, abs(reading.value) / window)
 
     @property
+    def slack(self) -> float:
+        """How far the rounding of its operands may move its result."""
+        rounding = [(each.figure.readings[0].coarse / 2, each.figure.value) for each in self.operands]
+        if self.name in ("difference", "sum"):
+            return math.fsum(coarse for coarse, _ in rounding)
+        return (self.value + 100 * (self.name == "change")) * math.fsum(
+            coarse / size for coarse, size in rounding
+        )
+
+    @property
     def formula(self) -> str:
         """The operands and the result as they are written."""
         left = self.form.format(*(each.figure.text for each in self.operands))
@@ -155,6 +165,26 @@ def calculate(task: Task) -> Calculation | None:
                 return made
             opposed = opposed or made
     return opposed
+
+
+def refutation(task: Task) -> Calculation | None:
+    """What values give that the claim is said to be the result of; None if one of their results may be the claim."""
+    own, values = task.claim.readings[0], [each.figure for each in task.operands]
+    if not own.value or len({each.unit for each in values if each.unit or each.noun}) > 1:
+        # "$34 million for 18 breaches" gives what is paid for each, too.
+        return None
+    open_ = replace(task, claim=replace(task.claim, sign=0, has_sign=False))
+    made = [each for pair in combinations(task.operands, 2) for each in _of_two(open_, *_alike(*pair))]
+    made = [each for each in (*made, *_sums(open_, task.operands)) if each.value > 0]
+    if any(abs(each.value - each.claim.value) <= each.slack + each.claim.readings[0].coarse for each in made):
+        return None
+    best = min(made, key=lambda each: (each.name not in task.announced, each.name == "mean"), default=None)
+    if best is None:
+        return None
+    shown = best.value / own.written / own.scale
+    return replace(
+        best, claim=replace(task.claim, text=f"{shown:,.0f}" if shown >= 1_000 else f"{shown:.3g}")
+    )
 
 
 def _is_said(task: Task, made: Calculation) -> bool:
@@ -299,6 +329,8 @@ def _like(figure: Figure, other: Figure) -> Figure:
     own, there = figure.readings[0], other.readings[0]
     if own.unit or figure.noun or figure.is_small:
         return figure
+    if (part := next((each for each in figure.readings if each.unit == there.unit != ""), None)) is not None:
+        return replace(figure, readings=(part,))
     # "54.6 more than the 93.4 million"
     is_scaled = own.scale == 1 and there.scale > 1 and own.value < 1_000 and not figure.is_word
     return replace(figure, readings=(own.in_unit_of(there, with_scale=is_scaled),))

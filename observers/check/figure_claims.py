@@ -35,6 +35,7 @@ _SEEN = 0.2
 _NOTHING = Figure(start=0, end=0, text="")
 _ELSEWHERE = "The source has this value for something else, and another one here."
 _OPPOSED = "Two values in the sources give this value in the opposite direction."
+_REFUTED = "The values before it give another result."
 _CONTRARY = "The direction in the sentence does not fit its two values."
 _ATTRIBUTES: frozenset[Problem] = frozenset({"rate", "direction", "scale", "unit", "digits"})
 """What is surely wrong if a source has the same value with another one."""
@@ -128,12 +129,15 @@ class _Judge:
         made = self.operands.explained(at) if is_explainable else None
         if made is not None and not (problem and made.is_opposed):
             return self._calculated(at, made)
+        if match is None and (right := self.operands.refuted(at)) is not None:
+            return self._calculated(at, right, _REFUTED)
         if match is not None and problem:
-            is_sure = problem in _ATTRIBUTES
+            is_sure = problem in _ATTRIBUTES or (problem == "noun" and self.look.is_counted_beside(at, match))
             return self._instead(at, match, is_sure, _NOTES[problem])
+        is_total = self.operands.is_total(at)
         if match is None:
             altered = rescaled(self.look, at) or misdated(self.look, at)
-            moved = transposed(self.look, at) if altered is None else None
+            moved = transposed(self.look, at) if altered is None and not is_total else None
             if moved is not None and not self.operands.may_be_computed(at, moved.passage):
                 altered = moved
             if altered is not None:
@@ -142,20 +146,22 @@ class _Judge:
         if figure.is_small and not (other is not None and other[1] and figure.noun):
             return self._claim(at, "not looked at", [])
         if other is not None:
-            return self._instead(at, *other)
+            return self._instead(at, other[0], other[1] and not is_total)
         return self._claim(at, "not found", self._nearest())
 
-    def _calculated(self, at: int, made: Calculation) -> Claim:
-        """The claim of a figure that a calculation gives, as it is or in the other direction."""
+    def _calculated(self, at: int, made: Calculation, doubt: str = "") -> Claim:
+        """The claim of a figure that a calculation gives, as it is or in the other direction, or gives otherwise."""
         behind = [each for operand in made.operands for each in operand.behind or (operand,)]
         matches = [Match(each.passage, each.figure, each.nearness, 0.0) for each in behind]
-        state: State = "differs" if made.is_opposed else "calculated"
-        note = _OPPOSED if made.is_opposed else f"Calculated: {made.name}."
-        return self._claim(at, state, matches, note=note, formula=made.formula)
+        doubt = doubt or (_OPPOSED if made.is_opposed else "")
+        state: State = "differs" if doubt else "calculated"
+        return self._claim(
+            at, state, matches, note=doubt or f"Calculated: {made.name}.", formula=made.formula
+        )
 
     def _instead(self, at: int, other: Match, is_sure: bool, note: str = "") -> Claim:
         """The claim of a figure in whose place a source has another one."""
-        is_same = other.problem in _ATTRIBUTES
+        is_same = other.problem in (*_ATTRIBUTES, "noun")
         is_sure = is_sure and (is_same or not self.operands.may_be_computed(at, other.passage))
         state: State = "differs" if is_sure else "not found"
         return self._claim(at, state, [other], instead=other.figure.text if is_sure else "", note=note)

@@ -175,6 +175,13 @@ class Look:
         is_count = figure.kind == "amount" and not figure.unit and figure.noun and source.noun
         return not is_count or same_noun(figure, source, self.words)
 
+    def is_counted_beside(self, at: int, match: Match) -> bool:
+        """Whether the passage counts the claim's noun, too, beside the other noun that has its number."""
+        figures, noun = self.statement.figures, self.statement.figures[at].noun
+        beside = [each for each in self.corpus.passages[match.passage].figures if each.noun == noun]
+        # "1,206 of 4,812 people" are people, whatever the source calls the part.
+        return bool(beside) and not any(is_same(figure, each) for figure in figures for each in beside)
+
     def candidates(self, figure: Figure) -> Iterator[tuple[int, int]]:
         """The passages, and the places of the figures in them, that may have a claim's value."""
         if figure.kind == "name":

@@ -42,21 +42,32 @@ def joined(text: str, figures: Sequence[Figure]) -> list[Figure]:
             percent = 100 * last.value / figure.value
             share = replace(last, noun="", nouns=(), is_bare=False, is_small=False, is_word=True)
             found[-1] = _one(text, share, figure, Reading(percent, SHARE_STEP, SHARE_STEP, "%"))
-        elif _RANGE.match(between):
+        elif _RANGE.match(between) or (between == " auf " and text[: last.start].endswith("von ")):
             found[-1:] = _as_range(last, figure)
         elif _OF.fullmatch(between) and last.is_bare and not last.noun and not figure.unit:
             found[-1:] = replace(last, noun=figure.noun, nouns=figure.nouns), figure
         else:
-            found.append(_in_money(last, figure, between))
+            found.append(figure)
+    return _in_money(text, found)
+
+
+def _in_money(text: str, figures: Sequence[Figure]) -> list[Figure]:
+    """The parts of a sum in its currency and scale: "$38.4 million: tickets 21.7, shops and food 9.2".
+
+    A whole number may mean it, as in "Oldham had 5,225 million dollars, Bury 5,261", or be one of something else.
+    """
+    found, sum_, end = list(figures), Reading(0, 0, 0), 0
+    for at, figure in enumerate(figures):
+        if figure.kind != "amount":
+            continue
+        own, between = figure.readings[0], text[end : figure.start]
+        part = own.in_unit_of(sum_, with_scale=own.scale == 1)
+        if own.unit or figure.noun or figure.is_small or ". " in between:
+            sum_ = own if own.unit.isupper() else Reading(0, 0, 0)
+        elif 0 < part.value < sum_.value * _WIDEST and not _RANGE.match(between):
+            found[at] = replace(figure, readings=(own, part) if figure.is_bare else (part,))
+        end = figure.end
     return found
-
-
-def _in_money(last: Figure, figure: Figure, between: str) -> Figure:
-    """A part of a sum in the currency and scale of that: "$38.4 million: tickets 21.7, shops and food 9.2"."""
-    sum_, own = last.readings[0], figure.readings[0]
-    is_part = sum_.unit.isupper() and ". " not in between and not (own.unit or figure.noun or figure.is_bare)
-    part = own.in_unit_of(sum_, with_scale=own.scale == 1)
-    return replace(figure, readings=(part,)) if is_part and 0 < part.value < sum_.value * _WIDEST else figure
 
 
 def _one(text: str, first: Figure, last: Figure, reading: Reading) -> Figure:
