@@ -147,14 +147,21 @@ class SessionStats(msgspec.Struct):
     @property
     def cost(self) -> float | None:
         """What it cost in US dollars, estimated for a query that was cut off; None if that is not known."""
-        stated = self.end.cost_usd if self.end is not None else None
-        return stated if stated is not None or self.is_tail else self._costs.total
+        return self.cost_of_ended if self.is_tail or self._stated is not None else self._costs.total
+
+    @property
+    def cost_of_ended(self) -> float | None:
+        """What the queries cost that ended: one that was cut off gets its end, with its cost, at a resume."""
+        return self._stated if self.is_tail or self._stated is not None else self._costs.spent
+
+    @property
+    def _stated(self) -> float | None:
+        return self.end.cost_usd if self.end is not None else None
 
     @property
     def is_estimated(self) -> bool:
         """Whether a part of the cost is an estimate."""
-        stated = self.end is not None and self.end.cost_usd is not None
-        return self._costs.estimated and not stated
+        return self._costs.estimated and self._stated is None
 
     @property
     def inherited(self) -> float:

@@ -74,6 +74,8 @@ def test_a_session_is_followed_from_another_terminal_and_continues_after_it_was_
                 other.wait_until(lambda: "the third thing" in model.sent[-1])
                 assert "It is a second answer." in model.sent[-1]
                 other.wait_for("● ready", lambda text: text.count("It is a second answer.") >= 2)
+                other.type("\x11")
+                other.wait_for("Sessions", "1 session", "finished")
                 other.quit()
         finally:
             model.may_answer.set()

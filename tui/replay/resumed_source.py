@@ -93,7 +93,7 @@ class ResumedSource(SessionSource):
             host.frame.prompt.put(stats.draft)
         view.setup, view.activity = Setup(), Activity()
         view.costs = Costs(
-            spent=stats.cost,
+            spent=stats.cost_of_ended,
             tokens=tokens,
             unpriced=tuple(stats.unpriced),
             inherited=stats.inherited,

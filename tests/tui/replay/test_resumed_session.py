@@ -158,13 +158,15 @@ async def test_what_a_crash_left_open_is_ended_and_a_new_row_runs(tmp_path: Path
     before = [
         ev.QueryReceived(query_id="q1", text="First"),
         started("call_a", "Read", query="q1", file_path="a.md"),
+        ev.TokensSpent(query_id="q1", message_id="m", usage=ev.Usage(output_tokens=9), cost_usd=0.02),
     ]
     ends: list[ev.Event] = [
         ev.ToolCallFinished(tool_use_id="call_a", status="cancelled"),
-        ev.QueryFinished(query_id="q1", status="interrupted"),
+        ev.QueryFinished(query_id="q1", status="interrupted", cost_usd=0.02),
     ]
     async with resumed(write(tmp_path, before), ends=ends) as (app, _, session):
         await until(lambda: app.state == "idle" and "Resumed" in text(app, ConversationPane))
+        assert "$0.02" in str(app.status.render()), "its cost counts once"
         trace = app.frame.query_one(TracePane)
         assert not any(node.running for node in trace.calls.by_key.values())
         session.bus.publish(ev.QueryReceived(query_id="q2", text="Second"))

@@ -161,7 +161,7 @@ def write_in_child(_: TaskContext, argument: tuple[DocumentFormat, bytes]) -> by
         layout = Path(__file__).with_name("document.typ")
         given = {"document": msgspec.json.encode(document).decode()}
         return typst.compile(layout, root=layout.parent, sys_inputs=given, timestamp=document.made_at)
-    from ua_tui.tui.export.documents.word import write_docx
+    from ua_tui.tui.export.documents.docx_writer import write_docx
 
     return write_docx(document.blocks, document.title, document.program, document.made_at)
 

@@ -1,4 +1,4 @@
-"""Writes the blocks of a document as DOCX."""
+"""Writes a DOCX file. Imported only when one is written: its package is an extra, and may be missing."""
 
 from __future__ import annotations
 
