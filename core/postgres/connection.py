@@ -120,7 +120,7 @@ class Connections:
         self.listener = Listener(address)
         parameters = parameters_of(address, autocommit=True)
         # A member may lock some tables for long: whoever waits for that leaves the connection to others meanwhile.
-        parameters["options"] += f" -c lock_timeout={_LOCKED_MS}"
+        parameters["options"] = f"-c lock_timeout={_LOCKED_MS} {parameters['options']}"
         with needing_extra():
             from psycopg_pool import AsyncConnectionPool, ConnectionPool
         self._pool: AsyncConnectionPool[Any] = AsyncConnectionPool(

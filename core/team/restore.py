@@ -137,8 +137,9 @@ class SessionMirror:
             stack.callback(shared.connections.listener.subscribe(self._handle_notice))
             following = asyncio.create_task(self._follow(pull), name="team: mirror")
             stack.push_async_callback(end_tasks, following)
-            # A statement that the network swallows would be waited for.
-            stack.callback(shared.connections.shut_down)
+            if self._address.connections is None:
+                # A statement that the network swallows would be waited for.
+                stack.callback(shared.connections.shut_down)
             self._resources = stack.pop_all()
         return workspace.path
 
@@ -160,7 +161,7 @@ class SessionMirror:
                 await pull.new_files()
                 # Somebody may resume it. Not in a thread, which would go on when this is cancelled.
                 (pull.workspace.close if pull.session.state in _OVER else pull.workspace.lock)()
-            except (TeamError, WorkspaceError) as error:
+            except (UniversalAgentError, OSError) as error:
                 if not is_temporary(error) and not isinstance(error, WorkspaceError):
                     log.warning("the session is no longer followed: %s", error)
                     return

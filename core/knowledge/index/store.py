@@ -366,7 +366,7 @@ class KnowledgeStore(ABC):
         return True
 
     def begin_rebuild(self) -> None:
-        """Store more quickly until the store is closed, where a database can: much is going to be stored."""
+        """Store more quickly, where a database can, until it is opened again to write: much is going to be stored."""
         with self._reporting("written"):
             self.rows("begin_rebuild")
 

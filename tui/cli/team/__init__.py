@@ -1,4 +1,4 @@
 """The commands of a team: its database (`manage.py`), its jobs and the sessions of the fleet.
 
-Everything that they need is imported when they run. Start with `manage.py`.
+They are loaded, with everything that they need, when the command runs. Start with `manage.py`.
 """
