@@ -152,7 +152,7 @@ class SessionView:
         before, self.activity = self.activity, self.activity.after(event)
         self.setup, self.costs = self.setup.after(event), self.costs.after(event)
         self._add_entry(event)
-        if isinstance(event, _NOTED):
+        if type(event) in _NOTED:
             self._note(event)
         if before is not self.activity and (before.needs_person or self.activity.needs_person):
             self._note_waits(before, at)
@@ -473,33 +473,35 @@ class SessionView:
         self.entries["", f"n{event.seq}"] = Note(at=event.at, kind=kind, text=clean(text), files=files)
 
 
-_NOTED = (
-    ev.QuerySteered,
-    ev.FilesAttached,
-    ev.ArtifactSaved,
-    ev.AuthRequired,
-    ev.ObserverFinished,
-    ev.PathFellBack,
-    ev.SubagentStarted,
-    ev.SubagentFinished,
-    ev.ComplianceFailed,
-    ev.ComplianceEnforced,
-    ev.PermissionAnswered,
-    ev.ElicitationAnswered,
-    ev.AuthFinished,
-    ev.ServerTrustAnswered,
-    ev.ModelChosen,
-    ev.PermissionModeChanged,
-    ev.ApiRetry,
-    ev.PipelineFailed,
-    ev.ErrorRaised,
-    ev.ContextCompaction,
-    ev.ReportChecked,
-    ev.OpinionGiven,
-    ev.ConversationCleared,
-    ev.SessionForked,
-    ev.SessionRewound,
-    ev.PlanLimit,
+_NOTED = frozenset(
+    {
+        ev.QuerySteered,
+        ev.FilesAttached,
+        ev.ArtifactSaved,
+        ev.AuthRequired,
+        ev.ObserverFinished,
+        ev.PathFellBack,
+        ev.SubagentStarted,
+        ev.SubagentFinished,
+        ev.ComplianceFailed,
+        ev.ComplianceEnforced,
+        ev.PermissionAnswered,
+        ev.ElicitationAnswered,
+        ev.AuthFinished,
+        ev.ServerTrustAnswered,
+        ev.ModelChosen,
+        ev.PermissionModeChanged,
+        ev.ApiRetry,
+        ev.PipelineFailed,
+        ev.ErrorRaised,
+        ev.ContextCompaction,
+        ev.ReportChecked,
+        ev.OpinionGiven,
+        ev.ConversationCleared,
+        ev.SessionForked,
+        ev.SessionRewound,
+        ev.PlanLimit,
+    }
 )
 """The events that may make a note."""
 
