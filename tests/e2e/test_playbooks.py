@@ -148,7 +148,7 @@ def test_a_research_session_runs_is_opened_again_and_spares_the_next_one_work(tm
     assert "nine percent" in draft.stdout
     assert "differs" not in final.stdout
     assert state(tmp_path / "AGENT_RUN_WORKSPACES") == before
-    again = command(tmp_path, "again", "--demo", str(in_order[-1]))
+    again = command(tmp_path, "again", str(in_order[-1]))
     assert again.code == 0, again.stderr
     assert re.search(r"Claims: \d\d in common, 0 changed, 0 only A, 0 only B", again.stdout)
     assert "Pages read: 8 in common, 0 only A, 0 only B" in again.stdout

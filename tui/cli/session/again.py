@@ -40,7 +40,7 @@ def run(args: argparse.Namespace) -> int:
         )
     sys.stderr.write(f"Asking again: {clean_line(query.text, 300)}\n")
     opened: list[Path] = []
-    settings = replace(settings, page_age=args.max_age * _DAY)
+    settings = replace(settings, demo=settings.demo or query.is_demo, page_age=args.max_age * _DAY)
     code = start_headless(settings, OneQuery(text=query.text, opened=opened.append))
     if code:
         return code
