@@ -65,8 +65,8 @@ def check_version(found: int | None, address: Address) -> None:
         )
     if found < OLDEST_VERSION:
         raise TeamError(
-            f"the team's database {address} has tables of version {found}, too old: use another database, or "
-            "as the owner run DROP SCHEMA ua_tui CASCADE, which removes everything in them"
+            f"the team's database {address} has tables of version {found}, too old. Use another database, "
+            "or run DROP SCHEMA ua_tui CASCADE as the owner, which removes everything in them"
         )
     if found < LATEST:
         raise TeamError(

@@ -170,7 +170,9 @@ def calculate(task: Task) -> Calculation | None:
 def refutation(task: Task) -> Calculation | None:
     """What values give that the claim is said to be the result of; None if one of their results may be the claim."""
     own, values = task.claim.readings[0], [each.figure for each in task.operands]
-    if not own.value or len({each.unit for each in values if each.unit or each.noun}) > 1:
+    if not own.value or not all(each.value for each in values):
+        return None
+    if len({each.unit for each in values if each.unit or each.noun}) > 1:
         # "$34 million for 18 breaches" gives what is paid for each, too.
         return None
     open_ = replace(task, claim=replace(task.claim, sign=0, has_sign=False))

@@ -22,6 +22,8 @@ _BEFORE, _LONG_BEFORE = 0.5, 0.25
 """What it counts that the report has a value in the sentence before the claim's, or still before that."""
 _PASSAGES = 5
 """The nearest passages whose values are used."""
+_MOST_NAMED = 8
+"""The values of a sentence of which it may be wrong what they give; of more all pairs would take long."""
 _NAMES = ("sum", "difference", "share", "change", "mean")
 _POINTS = frozenset({"%", "pp", "point"})
 _END = re.compile(r"\s*(?:(?:au |in |en )?([^\W\d_]+))?\s*(?:[.,;:()]|\Z)")
@@ -92,7 +94,7 @@ class Operands:
             if each.kind == "amount" and each.start >= since
         }
         own = [each for each in self.own if each.at in named]
-        is_known = len(named) > 1 and named == {each.at for each in own}
+        is_known = 1 < len(named) <= _MOST_NAMED and named == {each.at for each in own}
         return refutation(replace(self._task(at), operands=own)) if is_known else None
 
     def _is_result(self, before: str, behind: str) -> bool:
