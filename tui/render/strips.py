@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Final, NamedTuple
 
+from rich.cells import cell_len
 from rich.color import ColorSystem
 from rich.console import Console
 from rich.segment import Segment
@@ -78,10 +79,14 @@ Range = tuple[int, int, bool]
 
 
 def highlight(strip: Strip, ranges: Iterable[Range], style: Style, current: Style) -> Strip:
-    """Lay `style` over ranges of characters that do not overlap, or `current` over those of the current match."""
-    cell_of = strip.index_to_cell_position
+    """Lay `style` over ranges of characters that do not overlap, or `current` over those of the current match.
+
+    What is behind the end of the line is left out: a match may be longer than its text, as "ß" is found by "ss".
+    """
+    text = strip.text
     found = [
-        (cell_of(start), cell_of(end), current if is_current else style) for start, end, is_current in ranges
+        (cell_len(text[:start]), cell_len(text[:end]), current if is_current else style)
+        for start, end, is_current in ranges
     ]
     found = [each for each in found if each[1] > each[0]]
     if not found:

@@ -15,7 +15,7 @@ from rich.segment import Segment
 from rich.style import Style
 from textual.strip import Strip
 
-from ua_tui.tui.render.strips import improve_strips
+from ua_tui.tui.render.strips import highlight, improve_strips
 
 
 def test_a_line_that_was_painted_is_freed_without_a_collection() -> None:
@@ -100,3 +100,11 @@ def test_a_line_is_sent_so_that_it_paints_as_its_pieces_do(pieces: Sequence[Segm
     assert _cells(whole + "x") == _cells(apart + "x")
     assert _links(whole + "x") == _links(apart + "x")
     assert len(whole) <= len(apart) + len("0;") * len(pieces)
+
+
+def test_a_match_that_is_longer_than_its_line_marks_what_there_is() -> None:
+    bold, dim = Style(bold=True), Style(dim=True)
+    # "straße" is found as "strasse", and a row without text may be marked, too.
+    marked = highlight(Strip([Segment("Maß 9")]), [(2, 4, False), (5, 6, True), (7, 9, True)], bold, dim)
+    assert [(each.text, each.style) for each in marked] == [("Ma", None), ("ß ", bold), ("9", None)]
+    assert highlight(Strip([]), [(0, 1, True)], bold, dim).text == ""
