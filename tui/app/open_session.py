@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 from collections.abc import Sequence
 from functools import partial
@@ -68,7 +69,8 @@ def _run(app: App[Any], arguments: Sequence[str]) -> None:
     start = "import sys; from ua_tui.tui.cli import main; sys.exit(main())"
     theme = ["--theme", app.theme] if app.theme in app.available_themes else []
     command = [sys.executable, "-I", "-c", start, *arguments, *theme]
-    start_in_front(app, partial(_show, app, command, arguments[0]))
+    named = shlex.join((arguments[0], arguments[1].rpartition(os.sep)[2]))
+    start_in_front(app, partial(_show, app, command, named))
 
 
 async def _show(app: App[Any], command: Sequence[str], name: str) -> None:
@@ -77,6 +79,6 @@ async def _show(app: App[Any], command: Sequence[str], name: str) -> None:
     except NoProgram as error:
         why = str(error)
     else:
-        why = f"`ua-tui {name}` ended with code {code}: run it in a shell to see why." if code else ""
+        why = f"Exit code {code}: run `ua-tui {name}` in a shell to see why." if code else ""
     if why:
         app.notify(why, severity="warning")

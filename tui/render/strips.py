@@ -83,9 +83,9 @@ def highlight(strip: Strip, ranges: Iterable[Range], style: Style, current: Styl
 
     What is behind the end of the line is left out: a match may be longer than its text, as "ß" is found by "ss".
     """
-    text = strip.text
+    text, last = strip.text, strip.cell_length
     found = [
-        (cell_len(text[:start]), cell_len(text[:end]), current if is_current else style)
+        (min(cell_len(text[:start]), last), min(cell_len(text[:end]), last), current if is_current else style)
         for start, end, is_current in ranges
     ]
     found = [each for each in found if each[1] > each[0]]

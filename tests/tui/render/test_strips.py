@@ -108,3 +108,6 @@ def test_a_match_that_is_longer_than_its_line_marks_what_there_is() -> None:
     marked = highlight(Strip([Segment("Maß 9")]), [(2, 4, False), (5, 6, True), (7, 9, True)], bold, dim)
     assert [(each.text, each.style) for each in marked] == [("Ma", None), ("ß ", bold), ("9", None)]
     assert highlight(Strip([]), [(0, 1, True)], bold, dim).text == ""
+    # The whole text measures wider than its pieces, one of which begins with a variation selector.
+    apart = Strip([Segment("🇪🇪❤"), Segment("\ufe0fe")])
+    assert highlight(apart, [(3, 3, False), (6, 9, True)], bold, dim).text == apart.text
