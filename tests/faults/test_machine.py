@@ -149,7 +149,7 @@ def test_a_disk_that_stays_full(tmp_path: Path, report: Report) -> None:
     assert process.returncode == 1
     assert "Traceback" not in messages
     said = messages.strip().splitlines()[-1]
-    assert f"the journal in {folder} lacks its end" in said
+    assert f"the journal in {folder} is incomplete" in said
     report("no byte more fits until the end of the session", said[:70], "the events that did not fit")
 
 
