@@ -474,7 +474,7 @@ class Session:
         """
         if mode not in get_args(PermissionMode):
             raise SettingsError(
-                f"{clean(mode)} is no permission mode: use {', '.join(get_args(PermissionMode))}."
+                f"{clean(mode)} is not a permission mode: use {', '.join(get_args(PermissionMode))}."
             )
         if mode == "bypassPermissions":
             refuse_skip_as_root("The mode that skips every permission check")

@@ -202,7 +202,7 @@ def _session(export: Export, folder: Path) -> ComparedSession:
     claims = None if check is None else [claim for claim in check.claims if claim.kind != "link"]
     notices = list(export.notices)
     if facts.state == "running":
-        notices.insert(0, "The session is running: what it does from now on is missing.")
+        notices.insert(0, "The session is still running: what follows is not compared.")
     elif facts.state == "crashed":
         notices.insert(0, "The session has no end: it was cut off.")
     if not is_own_session(folder):

@@ -162,7 +162,7 @@ def test_what_is_wrong_with_a_session_is_said_and_the_rest_is_compared(tmp_path:
     with ExitStack() as stack:
         lock = stack.enter_context((b.folder / ".lock").open("wb"))
         fcntl.flock(lock, fcntl.LOCK_EX)
-        assert "The session is running" in notices()
+        assert "The session is still running" in notices()
         assert " times)" not in "".join(lines(a, b.folder))
     (b.folder / OWNER).unlink()
     assert "was not made by this program for this user" in notices()

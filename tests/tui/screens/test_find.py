@@ -196,7 +196,7 @@ async def test_what_is_stored_meanwhile_appears_and_the_cursor_stays(tmp_path: P
         await until(lambda: "note" in kinds(screen))
         assert chosen_kind(screen) == "query"
         await pilot.press("tab", "p")
-        await until(lambda: "No tool call made this" in "".join(app.shown_text))
+        await until(lambda: "This did not come from a tool call" in "".join(app.shown_text))
         await pilot.press("o", "w")
         assert app.shown_text[-2:] == ["This hit has no address.", "This hit has no site."]
         await pilot.press("home", *["down"] * kinds(screen).index("article"), "alt+y")

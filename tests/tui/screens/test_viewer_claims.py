@@ -190,7 +190,7 @@ async def test_a_claim_is_seen_before_it_is_accepted_and_the_next_one_follows(tm
         assert screen.view.claim == 3
         await until(lambda: "Signed: 1 of 8 accepted, 1 rejected, 6 open" in flat(app))
         await pilot.press("x", "x", "x")
-        await until(lambda: app.shown_text[-1] == "No doubtful claim is open: Tab lists all claims.")
+        await until(lambda: app.shown_text[-1] == "No doubtful claim is left: Tab lists all claims.")
         await until(lambda: "Signed: 1 of 8 accepted, 4 rejected, 3 open" in flat(app))
         await until(lambda: "Rejected by" in screen_text(app))
         # The same answer again changes nothing.

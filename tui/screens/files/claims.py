@@ -323,7 +323,7 @@ class ClaimsScreen(Modal[None]):
         if (row := self._list.chosen) is not None:
             doubtful = [each.number for each in self._list.rows if each.claim.is_doubtful]
             if not self._list.go_to(self._signing.next_open(doubtful, row.number)):
-                self.notify("No doubtful claim is open.")
+                self.notify("No doubtful claim is left.")
 
     def action_open(self) -> None:
         """Show the claim under the cursor in the report."""

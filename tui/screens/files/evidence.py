@@ -342,7 +342,7 @@ class ReportEvidence:
         if following is not None:
             self.choose(following, opens=False)
         else:
-            self._screen.notify(f"No {what} is open: Tab lists all claims.")
+            self._screen.notify(f"No {what} is left: Tab lists all claims.")
 
     def _on_decided(self) -> None:
         if self._screen.is_attached:

@@ -340,7 +340,7 @@ class FindScreen(Modal[None]):
             if what == "passage" and not (hit.path and is_here(place, hit.session)):
                 await self._open_text(hit)
             elif what == "call" and hit.tool_use_id is None:
-                self.notify("No tool call made this: it is not the result of a tool.", markup=False)
+                self.notify("This did not come from a tool call.", markup=False)
             else:
                 await self._open_in_session(hit, await _folder_of(place, hit), what)
         except UniversalAgentError as error:
