@@ -155,7 +155,7 @@ def test_an_end_at_once_leaves_the_interrupt_key_of_the_terminal(tmp_path: Path)
 
 def test_a_dumb_terminal_gets_no_full_screen_but_one_line_that_says_how(tmp_path: Path) -> None:
     with terminal(tmp_path, "--demo", columns=200, env=environment(tmp_path, TERM="dumb")) as screen:
-        assert screen.end() == 1
+        assert screen.end() == 2
         written = screen.output
         assert_plain(written)
         assert written.count("\n") == 1

@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import gc
 import os
+import shlex
 import sys
 from collections.abc import Callable, Coroutine, Sequence
 from typing import TYPE_CHECKING, Any
@@ -25,7 +26,10 @@ if TYPE_CHECKING:
 # What serves the screen to a browser has it drawn by this driver, through pipes.
 _WEB_DRIVER = "textual.drivers.web_driver:WebDriver"
 
-_TRY = 'Try:  ua-tui --demo   or   ua-tui run --demo "What is the capital of France?"'
+_INSTEAD = (
+    "`ua-tui run` or `ua-tui --plain`, line by line. "
+    'Try:  ua-tui --demo   or   ua-tui run --demo "What is the capital of France?"'
+)
 
 
 def run_session(args: argparse.Namespace) -> int:
@@ -88,7 +92,11 @@ def resume_session(args: argparse.Namespace) -> int:
     settings, resume = _resumed(settings_of(args), args.session, args)
     if args.plain:
         return start_line_by_line(settings, args.query, resume)
-    return start_on_screen(settings, args.query, resume, quits="back" if args.back else "quit")
+    named = shlex.quote(args.session)
+    instead = f"`ua-tui run --resume {named} QUERY` or `ua-tui resume {named} --plain`, line by line"
+    return start_on_screen(
+        settings, args.query, resume, quits="back" if args.back else "quit", instead=instead
+    )
 
 
 def _resumed(settings: Settings, wanted: str, args: argparse.Namespace) -> tuple[Settings, Resume]:
@@ -101,15 +109,20 @@ def _resumed(settings: Settings, wanted: str, args: argparse.Namespace) -> tuple
 
 
 def start_on_screen(
-    settings: Settings, query: str | None, resume: Resume | None = None, *, quits: str = "quit"
+    settings: Settings,
+    query: str | None,
+    resume: Resume | None = None,
+    *,
+    quits: str = "quit",
+    instead: str = _INSTEAD,
 ) -> int:
     """Run the full screen, which needs a terminal or a browser that it is served to; returns the exit code.
 
-    `quits` is the word for what its end does.
+    `quits` is the word for what its end does, `instead` what to use without a terminal.
     """
     served = os.environ.get("TEXTUAL_DRIVER") == _WEB_DRIVER
     if not served and (problem := screen_problem()):
-        return complain(f"{problem}; without one use `ua-tui run` or `ua-tui --plain`, line by line. {_TRY}")
+        return complain(f"{problem}; without one use {instead}", EXIT_USAGE)
     # Hardly anything becomes garbage before the first frame.
     gc.disable()
     from ua_tui.tui.cli.full_screen import NextSession, run_screen

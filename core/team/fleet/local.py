@@ -88,9 +88,9 @@ class LocalSessions:
             return self.problem != before
         found = list(running_batches(self._index.sessions))
         batches = tuple(batch for batch, *_ in found)
-        changed = seen != self._summaries or batches != self.batches
-        self.batches = batches
-        self._batch_of = {name: batch for batch, names, _ in found for name in names}
+        batch_of = {name: batch for batch, names, _ in found for name in names}
+        changed = seen != self._summaries or (batches, batch_of) != (self.batches, self._batch_of)
+        self.batches, self._batch_of = batches, batch_of
         self._waiting = [row for *_, rows in found for row in rows]
         self._summaries = seen
         running = {name for name, summary in seen.items() if summary.state == "running"}
@@ -117,7 +117,8 @@ class LocalSessions:
             state, activity = doing.state, doing.text
         is_over, batch = summary.state != "running", self._batch_of.get(name)
         folder = self._index.folder(name)
-        takes_letters = not is_over and (folder / LETTERS).is_dir()
+        # The folder of the letters stays when a job is over, and a person may resume its session.
+        takes_letters = not is_over and batch is not None and (folder / LETTERS).is_dir()
         if takes_letters and state == "idle":
             # A job ends with its query.
             state = "running"

@@ -437,10 +437,20 @@ async def test_a_database_without_tables_says_what_to_do(tmp_path: Path, cluster
         cluster.drop(database)
 
 
+@contextmanager
+def run_by_batch(folder: Path) -> Iterator[None]:
+    """A session that a batch of this machine runs, and that takes letters."""
+    (folder / LETTERS).mkdir()
+    batch = RunningBatch(folder.parent, "one", Redactor())
+    batch.show(Counts(running=1), [folder.name], [])
+    with locked(folder):
+        yield
+    batch.close()
+
+
 async def test_a_session_that_takes_letters_is_answered_from_here_while_it_runs(tmp_path: Path) -> None:
     folder = lay(tmp_path)
-    (folder / LETTERS).mkdir()
-    with locked(folder):
+    with run_by_batch(folder):
         (row,) = (await make_source(tmp_path).read()).rows
         assert (row.session, row.local, row.takes_answers) == (NAME, True, True)
     (row,) = (await make_source(tmp_path).read()).rows
@@ -449,14 +459,19 @@ async def test_a_session_that_takes_letters_is_answered_from_here_while_it_runs(
 
 async def test_a_job_of_this_machine_that_runs_is_never_idle(tmp_path: Path) -> None:
     folder = lay(tmp_path)
-    (folder / LETTERS).mkdir()
-    with locked(folder):
+    begun = ev.SessionStarted(session_id=NAME, workspace="/w", cwd="/", version=VERSION)
+    with run_by_batch(folder):
         write(folder, [ev.QueryFinished(query_id="q1", status="success")])
         (row,) = (await make_source(tmp_path).read()).rows
         assert row.state == "running"
-        write(folder, [ev.SessionStarted(session_id=NAME, workspace="/w", cwd="/", version=VERSION)])
+        write(folder, [begun])
         (row,) = (await make_source(tmp_path).read()).rows
         assert row.state == "starting"
+    # A person resumes the session when the batch is over: nobody takes letters, and it rests until it is asked.
+    write(folder, [ev.SessionFinished(reason="finished"), begun, ev.McpStatus(servers=[])])
+    with locked(folder):
+        (row,) = (await make_source(tmp_path).read()).rows
+        assert (row.state, row.takes_answers) == ("idle", False)
 
 
 async def test_what_waits_in_a_paused_batch_is_paused(tmp_path: Path, team_database: Database) -> None:

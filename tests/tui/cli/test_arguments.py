@@ -10,8 +10,13 @@ from pathlib import Path
 import pytest
 
 from tests.tui.fixture_types import Output
+from ua_tui.core.events.codec import encode_event
+from ua_tui.core.events.types import SessionStarted
 from ua_tui.core.history.report_query import PAGE_AGE
 from ua_tui.core.knowledge.records import KINDS
+from ua_tui.core.storage.files import Root
+from ua_tui.core.storage.folders import WORKSPACES
+from ua_tui.core.storage.ownership import seal_session
 from ua_tui.observers.output.saving import artifact_schemas
 from ua_tui.tui.cli import main
 from ua_tui.tui.cli.arguments import COMMANDS, command_first, read_arguments
@@ -227,8 +232,18 @@ def test_a_command_that_is_mistyped_is_no_query(given: list[str], meant: str, ca
     assert "put -- before it" in reported
 
 
+def test_a_resume_without_a_terminal_names_what_resumes_without_one(tmp_path: Path, capsys: Output) -> None:
+    folder = tmp_path / WORKSPACES / "session_20261121_140200"
+    folder.mkdir(parents=True)
+    begun = SessionStarted(seq=1, session_id="s", workspace="/w", cwd="/", version="1")
+    (folder / "journal.jsonl").write_bytes(encode_event(begun) + b"\n")
+    seal_session(Root(folder))
+    assert main(["resume", "latest", "--workspace", str(tmp_path)]) == 2
+    assert "`ua-tui run --resume latest QUERY` or `ua-tui resume latest --plain`" in capsys.readouterr().err
+
+
 def test_other_queries_are_asked(capsys: Output) -> None:
     for given in (["--", "session"], ["session of parliament"], ["Helsinki"], ["why?"]):
         # There is no terminal here, which is what they are refused for.
-        assert main(["--demo", *given]) == 1
+        assert main(["--demo", *given]) == 2
         assert "the full screen needs a terminal" in capsys.readouterr().err

@@ -187,6 +187,26 @@ async def test_the_list_is_filtered_while_one_types(tmp_path: Path) -> None:
         await until(lambda: app._exit)
 
 
+async def test_an_empty_list_offers_only_keys_that_do_something(tmp_path: Path) -> None:
+    source = PlayedSource(tmp_path)
+    rows_need = ("Enter", "c cancel", "p pause", "Space mark", "r again", "/ filter", "o owner")
+    async with fleet(source) as (app, screen, pilot):
+        for key in ("", "b"):
+            await play(screen, source, Fleet())
+            await pilot.press(*key)
+            await until(lambda: "b sessions" in screen_text(app) if key else "b batches" in screen_text(app))  # noqa: B023
+            shown = screen_text(app)
+            assert "Esc back" in shown
+            assert not [each for each in rows_need if each in shown]
+            await play(screen, source, FLEET)
+            await until(lambda: all(each in screen_text(app) for each in rows_need))
+        # What filters everything out can be changed.
+        await pilot.press("slash", *"zzz", "enter")
+        await until(lambda: "Nothing found." in screen_text(app))
+        assert "/ filter" in screen_text(app)
+        assert "c cancel" not in screen_text(app)
+
+
 async def test_batches_and_workers_have_lists_of_their_own(tmp_path: Path) -> None:
     source = PlayedSource(tmp_path)
     async with fleet(source, (120, 40)) as (app, screen, pilot):

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from ua_tui.tui.cli.arguments import settings_of
 from ua_tui.tui.cli.output import complain, screen_problem
+from ua_tui.tui.terminal.exit_codes import EXIT_USAGE
 
 if TYPE_CHECKING:
     from ua_tui.core.settings.model import Settings
@@ -32,14 +33,14 @@ def read_speed(text: str) -> float:
 
 
 def open_session(args: argparse.Namespace) -> int:
-    """Show a session; returns the exit code: 0, 1 if the screen failed, 2 if there is no such session."""
+    """Show a session; returns the exit code: 0, 1 if the screen failed, 2 without a session or a terminal."""
     from ua_tui.core.history.lookup import find_session
     from ua_tui.core.history.session import PastSession
 
     settings = settings_of(args)
     session = PastSession(find_session(settings.workspace_base, args.session))
     if problem := screen_problem():
-        return complain(f"{problem}; {_NO_SCREEN}")
+        return complain(f"{problem}; {_NO_SCREEN}", EXIT_USAGE)
     # Hardly anything becomes garbage before the first frame.
     gc.disable()
     from ua_tui.tui.replay.past_source import PastSource
@@ -48,7 +49,7 @@ def open_session(args: argparse.Namespace) -> int:
 
 
 def replay_session(args: argparse.Namespace) -> int:
-    """Replay a session; returns the exit code: 0, 1 if the screen failed, 2 if there is no such session."""
+    """Replay a session; returns the exit code: 0, 1 if the screen failed, 2 without a session or a terminal."""
     from ua_tui.core.history.lookup import find_session
 
     settings = settings_of(args)
@@ -82,7 +83,7 @@ def _replay(
 
     PastJournal(folder / JOURNAL).close()
     if problem := screen_problem():
-        return complain(f"{problem}; {_NO_SCREEN_IN_DEMO if label else _NO_SCREEN}")
+        return complain(f"{problem}; {_NO_SCREEN_IN_DEMO if label else _NO_SCREEN}", EXIT_USAGE)
     # Hardly anything becomes garbage before the first frame.
     gc.disable()
     from ua_tui.tui.replay.replay_source import ReplaySource

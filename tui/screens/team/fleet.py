@@ -141,8 +141,8 @@ class FleetScreen(Modal[None]):
     def _show_list(self, kind: Kind) -> None:
         self._shown = kind
         self._list.focus()
-        self.query_one(KeyLine).show_keys(*self._keys())
         self._show()
+        self.query_one(KeyLine).show_keys(*self._keys())
 
     @property
     def _part(self) -> Fleet:
@@ -151,28 +151,30 @@ class FleetScreen(Modal[None]):
         return (self._fleet or Fleet()).only(batch=batch, owner=self._owner)
 
     def _keys(self) -> Iterator[tuple[str, str, str]]:
-        """The keys of the list that is shown."""
-        if self._shown != "workers":
+        """The keys of the list that is shown; without rows only those that do something."""
+        has_jobs = bool(self._list.rows) and self._shown != "workers"
+        if has_jobs:
             yield "Enter", "follow" if self._shown == "sessions" else "sessions", "focused.open"
         yield "?", "keys", "app.keys_here"
         for key, name in (("b", "batches"), ("m", "workers")):
             yield key, "sessions" if self._shown == name else name, f"screen.list('{name}')"
-        if self._shown != "workers":
+        if has_jobs:
             yield "c", "cancel", "screen.ask('cancel')"
             yield "p", "pause", "screen.ask('pause')"
             yield "Space", "mark", "screen.mark"
             yield "r", "again", "screen.ask('retry')"
-        yield "/", "filter", "screen.search"
-        if self._shown == "sessions":
+        if self._list.rows or self._query:
+            yield "/", "filter", "screen.search"
+        if has_jobs and self._shown == "sessions":
             yield "w", "waiting", "screen.waiting"
-        if self._shown != "workers":
+        if has_jobs or self._owner:
             yield "o", "owner", "screen.owner"
         yield "Esc", "back", "screen.leave"
 
     # -- what is shown ------------------------------------------------------------------------------
 
     def _show(self) -> None:
-        fleet, part = self._fleet, self._part
+        fleet, part, had_rows = self._fleet, self._part, bool(self._list.rows)
         rows: Sequence[AnyRow]
         match self._shown:
             case "sessions":
@@ -182,6 +184,8 @@ class FleetScreen(Modal[None]):
             case "workers":
                 rows = [each for each in part.workers if self._matches(each.name)]
         self._list.show_kind(self._shown, rows)
+        if bool(rows) != had_rows:
+            self.query_one(KeyLine).show_keys(*self._keys())
         notice = fleet.notice if fleet is not None else ""
         line = self.query_one("#fleet-notice", Static)
         line.update(Content(clean_line(notice, 400)))
