@@ -29,10 +29,22 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
+
+EXTRAS = {
+    "composio": "composio",
+    "documents": "docx",
+    "keyring": "keyring",
+    "logfire": "logfire",
+    "serve": "textual_serve",
+    "team": "psycopg",
+}
+"""The extras of the program, each with a package that it installs."""
+_STANDARD = frozenset({"composio", "keyring", "logfire", "serve"})
 
 
 class Advice(NamedTuple):
@@ -79,6 +91,16 @@ def advise(code: str, **facts: object) -> Advice:
     """Return the advice of an entry, its placeholders filled with facts."""
     entry = advice_catalogue()[code]
     return Advice(entry.problem.format(**facts), entry.remedy.format(**facts), code)
+
+
+def missing_extra(extra: str, what: str) -> Advice:
+    """Return the advice to install an extra that `what` needs; its command keeps the extras that are installed."""
+    # `uv tool install` replaces the installation: what its command does not name is removed.
+    kept = {name for name, package in EXTRAS.items() if find_spec(package) is not None} | {extra}
+    if kept >= _STANDARD:
+        kept = kept - _STANDARD | {"standard"}
+    names = ",".join(sorted(kept, key=lambda name: (name != "standard", name)))
+    return advise("extra.missing", extra=extra, extras=names, what=what)
 
 
 def advice_code(source: str, code: str) -> str:

@@ -27,7 +27,7 @@ from ua_tui.core.connections.oauth.store import LoginStore
 from ua_tui.core.connections.trust import ServerTrust
 from ua_tui.core.connections.user_servers import UnusableServer, UserServer, connection_to
 from ua_tui.core.doctor.findings import Finding, failed, ok, skipped, warning
-from ua_tui.core.errors import Advice, ConnectionFailed, WorkspaceError, advise
+from ua_tui.core.errors import Advice, ConnectionFailed, WorkspaceError, advise, missing_extra
 from ua_tui.core.events.codec import from_json
 from ua_tui.core.events.units import quantity
 from ua_tui.core.net.urls import LOOPBACK
@@ -152,7 +152,7 @@ async def check_logfire(
             "LOGFIRE_TOKEN is not set", _LOCAL if has_collector else f"nothing is exported; {_LOCAL}"
         )
     if find_spec("logfire") is None:
-        missing = advise("extra.missing", extra="logfire", what="exporting to Logfire")
+        missing = missing_extra("logfire", "exporting to Logfire")
         return failed(missing.problem, f"{missing.remedy}; {_LOCAL}")
     region = found[1] if (found := _REGION.match(token)) else "us"
     base = (address or f"https://logfire-{region}.pydantic.dev").rstrip("/")

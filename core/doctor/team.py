@@ -16,7 +16,7 @@ from typing import Self
 import msgspec
 
 from ua_tui.core.doctor.findings import Finding, PlannedCheck, failed, ok, skipped, warning
-from ua_tui.core.errors import TeamError, advise
+from ua_tui.core.errors import TeamError, missing_extra
 from ua_tui.core.events.units import duration, quantity
 from ua_tui.core.postgres.address import Address
 from ua_tui.core.postgres.connection import OLDEST, Connection, connect_async, rows_of, shown_version
@@ -100,7 +100,7 @@ class TeamChecks(msgspec.Struct, eq=False):
                 await asyncio.to_thread(import_module, module)
                 found.append(f"{name} {metadata.version(name)}")
             except (ImportError, metadata.PackageNotFoundError) as error:
-                remedy = advise("extra.missing", extra="team", what="").remedy
+                remedy = missing_extra("team", "").remedy
                 return failed(f"{name} cannot be imported: {error}", remedy)
         return ok(", ".join(found))
 

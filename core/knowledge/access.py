@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from ua_tui.core.errors import KnowledgeError, advise
+from ua_tui.core.errors import KnowledgeError, missing_extra
 from ua_tui.core.knowledge.place import KnowledgePlace, Origin, folder_key
 from ua_tui.core.postgres.address import Address
 
@@ -37,7 +37,7 @@ def open_store(
         try:
             from ua_tui.core.knowledge.postgres.store import PostgresStore
         except ImportError as error:
-            raise KnowledgeError(advise("extra.missing", extra="team", what="working in a team")) from error
+            raise KnowledgeError(missing_extra("team", "working in a team")) from error
         return PostgresStore(place, origins, read_only=read_only)
     from ua_tui.core.knowledge.index.sqlite_store import SqliteStore
 

@@ -8,7 +8,15 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from ua_tui.core.errors import Advice, TeamError, advice_catalogue, advice_code, advise, recognise
+from ua_tui.core.errors import (
+    Advice,
+    TeamError,
+    advice_catalogue,
+    advice_code,
+    advise,
+    missing_extra,
+    recognise,
+)
 from ua_tui.core.postgres.address import Address
 from ua_tui.core.tasks import cancellations
 from ua_tui.core.text import clean_line
@@ -76,7 +84,7 @@ def needing_extra() -> Iterator[None]:
     try:
         yield
     except ImportError as error:
-        raise TeamError(advise("extra.missing", extra="team", what="working in a team")) from error
+        raise TeamError(missing_extra("team", "working in a team")) from error
 
 
 def _code(error: Exception) -> str:

@@ -28,7 +28,7 @@ from opentelemetry.sdk.trace.export import (
 from opentelemetry.sdk.trace.id_generator import IdGenerator, RandomIdGenerator
 from opentelemetry.sdk.trace.sampling import ALWAYS_ON
 
-from ua_tui.core.errors import advise
+from ua_tui.core.errors import missing_extra
 from ua_tui.core.events.codec import from_json
 from ua_tui.core.events.types import Event
 from ua_tui.core.redaction.redactor import Redactor, seal_json
@@ -109,7 +109,7 @@ class SpanPipeline:
     def __init__(self, tracer: Tracer) -> None:
         exports, on_problem = tracer.exports, tracer.report_problem
         if exports.logfire and find_spec("logfire") is None:
-            on_problem("logfire", advise("extra.missing", extra="logfire", what="exporting to Logfire"))
+            on_problem("logfire", missing_extra("logfire", "exporting to Logfire"))
             exports = msgspec.structs.replace(exports, logfire=False)
         self._redactor = tracer.redactor
         self._labels = tracer.labels

@@ -378,7 +378,8 @@ class SessionView:
                 runs = self.observers.get(name, ObserverRuns())
                 self.observers[name] = runs.after(event.status, event.items, event.duration_ms)
                 call = self.call(event.tool_use_id)
-                if call is not None and event.observer != ev.KNOWLEDGE:
+                # Passages and claims are not what an observer saved of the result.
+                if call is not None and event.observer not in {ev.KNOWLEDGE, ev.REPORT_CHECK}:
                     self._change(("t", call.id), items=call.items + event.items)
             case ev.AuthRequired():
                 from ua_tui.core.redaction.redactor import mask_link

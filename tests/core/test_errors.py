@@ -7,7 +7,11 @@ from collections import defaultdict
 from pathlib import Path
 from string import Formatter
 
-from ua_tui.core.errors import advice_catalogue, advice_code, advise, recognise
+import pytest
+
+from tests.dependencies_page import EXTRAS
+from ua_tui.core import errors
+from ua_tui.core.errors import advice_catalogue, advice_code, advise, missing_extra, recognise
 
 ROOT = Path(__file__).parents[2]
 GOLDEN = Path(__file__).with_name("advice.txt")
@@ -76,3 +80,20 @@ def test_braces_of_facts_are_left_alone() -> None:
         "{0} of {file} has a character that no program accepts",
         "servers.bad_character",
     )
+
+
+def test_the_command_for_a_missing_extra_keeps_the_installed_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert {*errors.EXTRAS} == {*EXTRAS}
+    for installed, missing, named in (
+        ((), "team", "team"),
+        (("composio", "keyring", "logfire", "textual_serve"), "documents", "standard,documents"),
+        (
+            ("composio", "keyring", "logfire", "textual_serve", "psycopg"),
+            "documents",
+            "standard,documents,team",
+        ),
+        (("composio", "keyring", "logfire"), "serve", "standard"),
+        (("psycopg", "keyring"), "documents", "documents,keyring,team"),
+    ):
+        monkeypatch.setattr(errors, "find_spec", lambda name, found=installed: name in found or None)
+        assert f"uv tool install -c constraints.txt '.[{named}]'" in missing_extra(missing, "it").remedy

@@ -18,8 +18,7 @@ from ua_tui.core.events.types import QueryFinished
 TOKEN = "pylf_v1_us_canary0123456789canary"
 REMEDY = (
     "needs the extra {0}, which is not installed: in a clone of ua-tui, run "
-    "uv tool install -c constraints.txt '.[{0}]', or pip install -c constraints.txt '.[{0}]', "
-    "with the other extras that you use in the same brackets"
+    "uv tool install -c constraints.txt '.[{0}]', or pip install -c constraints.txt '.[{0}]'"
 )
 
 

@@ -10,7 +10,7 @@ import socket
 import sys
 from collections.abc import Sequence
 
-from ua_tui.core.errors import SettingsError, advise
+from ua_tui.core.errors import SettingsError, missing_extra
 from ua_tui.tui.cli.arguments import COMMANDS, WrongUsage, options_beside, settings_of
 from ua_tui.tui.serve.guard import Guard, is_loopback, names_of
 
@@ -49,7 +49,7 @@ async def _serve(args: argparse.Namespace, token: str | None, arguments: Sequenc
     try:
         from ua_tui.tui.serve.server import Server
     except ModuleNotFoundError as error:
-        raise SettingsError(advise("extra.missing", extra="serve", what="ua-tui serve")) from error
+        raise SettingsError(missing_extra("serve", "ua-tui serve")) from error
 
     host, port = args.host, args.port
     here = is_loopback(host)

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from ua_tui.core.events.types import (
+    KNOWLEDGE,
+    REPORT_CHECK,
     ArtifactSaved,
     Event,
     MessageFinished,
@@ -120,7 +122,8 @@ class Narrator:
     def _finish_observer(self, event: ObserverFinished) -> None:
         delayed = self._delayed[event.tool_use_id]
         delayed.observers -= 1
-        delayed.items = max(delayed.items, event.items)
+        if event.observer not in {KNOWLEDGE, REPORT_CHECK}:
+            delayed.items = max(delayed.items, event.items)
         failure = self._lines.of(event)
         if failure:
             delayed.saved.append(failure)

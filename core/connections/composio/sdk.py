@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from ua_tui.core.errors import Advice, ConnectionFailed, advise
+from ua_tui.core.errors import Advice, ConnectionFailed, advise, missing_extra
 from ua_tui.core.net.retries import retry_after
 from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.core.settings.model import Settings
@@ -139,7 +139,7 @@ def import_sdk() -> Any:
             import composio
             from composio.core.models import base
         except ModuleNotFoundError as error:
-            missing = advise("extra.missing", extra="composio", what="Composio")
+            missing = missing_extra("composio", "Composio")
             raise ConnectionFailed(missing, code="not_installed") from error
 
     # `allow_tracking` applies only in the context that made the client; this applies everywhere.

@@ -16,7 +16,7 @@ import msgspec
 
 from ua_tui.core.concurrency.threads import apart
 from ua_tui.core.connections.oauth.target import LoginTarget
-from ua_tui.core.errors import ConnectionFailed, WorkspaceError, advise
+from ua_tui.core.errors import ConnectionFailed, WorkspaceError, missing_extra
 from ua_tui.core.storage.folders import state_folder
 from ua_tui.core.storage.json_store import JsonStore, open_lock
 
@@ -145,7 +145,7 @@ class LoginStore:
             text = await apart(partial(self._from_keyring, target.key), _SECONDS)
             return msgspec.json.decode(text, type=StoredLogin)
         except ModuleNotFoundError as error:
-            missing = advise("extra.missing", extra="keyring", what="reading its login from the keyring")
+            missing = missing_extra("keyring", "reading its login from the keyring")
             raise ConnectionFailed(missing, code="keyring") from error
         except TimeoutError as error:
             raise ConnectionFailed(

@@ -245,6 +245,17 @@ def test_a_quantile_is_the_nearest_rank() -> None:
         assert quantile(values, part) == expected
 
 
+def test_the_items_of_a_call_are_what_observers_saved_of_its_result() -> None:
+    call = ev.ToolCallStarted(query_id="q1", tool_use_id="t", name="mcp__s__write", input={})
+    view = SessionView().then((ASKED, call))
+    for observer, items in (("work_products", 1), (ev.REPORT_CHECK, 100), (ev.KNOWLEDGE, 30), ("corpus", 2)):
+        done = ev.ObserverFinished(
+            run_id=observer, observer=observer, tool_use_id="t", status="saved", items=items
+        )
+        view.add(done)
+    assert view.calls[0].items == 3
+
+
 def test_runs_are_counted_and_times_are_of_the_last_ones() -> None:
     metrics = ObserverRuns().after("failed", 0, 0.0)
     assert (metrics.runs, metrics.failed, metrics.p50_ms) == (1, 1, 0.0)

@@ -17,10 +17,12 @@ from tests.tui.export.exported import NOW, answered, checked, claim, reported
 from tests.tui.fixture_types import Output, Patch
 from ua_tui.core.claims.ledger import Ledger
 from ua_tui.core.redaction.redactor import Redactor
+from ua_tui.tui.app.base_app import LONGEST_NOTIFICATION
 from ua_tui.tui.cli import main
 from ua_tui.tui.export.documents.blocks import mark_claims, read_blocks, text_of
 from ua_tui.tui.export.documents.document import DocumentFormat
 from ua_tui.tui.export.formats import export_bytes
+from ua_tui.tui.render.format import first_sentence
 
 URL = "https://cats.example/smiles"
 REPORT = f"""<title>Cats</title><h1>Cats of Ωμέγα and Москва</h1><h2>Smiles</h2>
@@ -179,4 +181,9 @@ def test_without_a_report_or_a_package_it_says_what_to_do(
     assert (tmp_path / "SAVED_REPORTS/cats.pdf").read_bytes().startswith(b"%PDF-")
     monkeypatch.setattr("ua_tui.tui.export.documents.document.find_spec", lambda _name: None)
     assert main(["export", "latest", "--format", "docx"]) == 2
-    assert "exporting as docx needs the extra documents, which is not installed" in capsys.readouterr().err
+    refusal = capsys.readouterr().err.strip().removeprefix("ua-tui: ")
+    assert refusal.startswith("exporting as docx needs the extra documents, which is not installed: ")
+    # A notification has room for the whole command.
+    shown = f"Not exported: {refusal}"
+    assert first_sentence(shown) == shown
+    assert len(shown) <= LONGEST_NOTIFICATION

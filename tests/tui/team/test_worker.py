@@ -96,8 +96,9 @@ def test_without_the_extra_there_is_one_clear_line(
     assert done.returncode == 1
     assert done.stderr.splitlines() == [
         "ua-tui: working in a team needs the extra team, which is not installed: in a clone of ua-tui, run "
-        "uv tool install -c constraints.txt '.[team]', or pip install -c constraints.txt '.[team]', "
-        "with the other extras that you use in the same brackets"
+        # The command keeps what else is installed.
+        "uv tool install -c constraints.txt '.[standard,documents,team]', "
+        "or pip install -c constraints.txt '.[team]'"
     ]
 
 

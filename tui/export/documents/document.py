@@ -20,7 +20,7 @@ from ua_tui.core.claims.description import source_facts
 from ua_tui.core.claims.records import Source, State
 from ua_tui.core.concurrency.cancellation import NEVER, Stop
 from ua_tui.core.concurrency.conversions import ConversionFailed
-from ua_tui.core.errors import SettingsError, advise
+from ua_tui.core.errors import SettingsError, missing_extra
 from ua_tui.core.storage.files import Root
 from ua_tui.core.text import clean_line
 from ua_tui.observers.decoding.urls import host_of
@@ -65,7 +65,7 @@ def document_bytes(
         Stopped: the flag was set.
     """
     if find_spec(_PACKAGES[form]) is None:
-        raise SettingsError(advise("extra.missing", extra="documents", what=f"exporting as {form}"))
+        raise SettingsError(missing_extra("documents", f"exporting as {form}"))
     if export.report is None:
         raise SettingsError(
             f"there is no report to write as {form}: the session has none. "

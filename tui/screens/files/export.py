@@ -87,7 +87,7 @@ async def _export(app: App[Any], folder: Path, report: str, form: ExportFormat) 
     try:
         path, length = await in_thread(work)
     except UniversalAgentError as error:
-        app.notify(f"Not exported: {error}", severity="error")
+        app.notify(f"Not exported: {error}", severity="error", timeout=20)
     except OSError as error:
         why = error.strerror or type(error).__name__
         app.notify(f"The export could not be written into {folder}: {why}.", severity="error")
