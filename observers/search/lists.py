@@ -39,6 +39,8 @@ UNREAD = "unread"
 
 _PANEL = ("title", "url", "source", "date", "snippet", "extra")
 _MOST_DOCUMENTS = 10_000
+_NO_PASSAGE = {"position", "title", "url", "extra"}
+"""The columns of a row that are not taken over when its text is added to another row."""
 
 
 class ResultPage(msgspec.Struct, eq=False):
@@ -74,7 +76,7 @@ def recognise(call: ToolCall, decoded: Decoded, now: datetime) -> Recognised:
             scope = walk.another(outer)
             scope.query = query_in(value)
         walk.visit(value, "", (), scope)
-    pages = _without_repeats(_pages_of(walk.candidates, now))
+    pages = _with_passages(_without_repeats(_pages_of(walk.candidates, now)))
     if not pages and outer.policy is not Policy.NEVER:
         pages = _in_prose(decoded.prose, outer, now)
     elif decoded.prose and pages and (several or all(page.scope is outer for page in pages)):
@@ -125,6 +127,32 @@ def _without_repeats(pages: list[ResultPage]) -> list[ResultPage]:
         if not page.rows
         or any(row["title"] or row["snippet"] or row["url"] not in said[id(page.scope)] for row in page.rows)
     ]
+
+
+def _with_passages(pages: list[ResultPage]) -> list[ResultPage]:
+    """The pages without lists of texts of results that another page of the same search has with their titles.
+
+    Such texts are added to those results.
+    """
+    titled: dict[tuple[int, str | None], tuple[ResultPage, dict[str, Any]]] = {}
+    for page in pages:
+        for row in page.rows if page.kind not in WORDLESS else ():
+            if row["title"] and row["url"]:
+                titled.setdefault((id(page.scope), row["url"]), (page, row))
+    kept: list[ResultPage] = []
+    for page in pages:
+        same = [titled.get((id(page.scope), row["url"])) for row in page.rows if not row["title"]]
+        known = [each for each in same if each is not None and page.kind in ("web", each[0].kind)]
+        if not page.rows or len(known) < len(page.rows):
+            kept.append(page)
+            continue
+        for row, (_, result) in zip(page.rows, known, strict=True):
+            said = {name: row[name] for name in row.keys() - _NO_PASSAGE if row[name] is not None}
+            result["extra"].setdefault("passages", []).append(said | row["extra"])
+        # They belong to what this result is known by.
+        first = known[0][0]
+        first.items, first.rejected = [*first.items, *page.items], first.rejected + page.rejected
+    return kept
 
 
 def _beside(scope: Scope, now: datetime) -> dict[str, Any]:

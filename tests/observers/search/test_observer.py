@@ -219,11 +219,37 @@ def test_why_a_list_is_taken_or_not_is_explained(
     assert [words for words in said if words not in lines] == [], lines
 
 
-def test_the_texts_of_known_addresses_are_saved_but_no_bare_list_of_them(
-    context: ObserverContext, result: Make
+@pytest.mark.parametrize("name", ["results", "news_results"])
+@pytest.mark.parametrize("first", [True, False])
+def test_the_texts_of_known_addresses_are_saved_with_their_results(
+    context: ObserverContext, result: Make, name: str, first: bool
 ) -> None:
-    texts = [{"url": each["url"], "text": f"A full text of page {n}."} for n, each in enumerate(ITEMS)]
-    found = {"results": ITEMS, "excerpts": texts, "cited": [{"url": each["url"]} for each in ITEMS]}
-    pages = pages_found(context, result("mcp__x__web_search", found))
-    assert [len(page["results"]) for page in pages] == [3, 3]
-    assert "A full text of page 2." in json.dumps(pages[1]["results"][2])
+    texts = [
+        {"url": each["url"], "text": f"Text {half} of page {n}."}
+        for n, each in enumerate(ITEMS)
+        for half in (1, 2)
+    ]
+    lists = {name: ITEMS, "excerpts": texts, "cited": [{"url": each["url"]} for each in ITEMS]}
+    outcome = SearchResults().observe(
+        result("mcp__x__web_search", lists if first else dict(reversed(lists.items()))), context
+    )
+    (saved,) = outcome.artifacts
+    page = json.loads(context.workspace.read(saved.path))
+    assert (outcome.items, outcome.duplicates, page["duplicates"]) == (3, 0, 0)
+    assert [row["title"] for row in page["results"]] == [each["title"] for each in ITEMS]
+    assert [row["extra"]["passages"] for row in page["results"]] == [
+        [{"snippet": f"Text {half} of page {n}."} for half in (1, 2)] for n in range(3)
+    ]
+    changed = [{**each, "text": "Another."} for each in texts]
+    again = SearchResults().observe(
+        result("mcp__x__web_search", lists | {"excerpts": changed}, "t2"), context
+    )
+    assert len(again.artifacts) == 1
+
+
+def test_texts_of_other_addresses_are_results_of_their_own(context: ObserverContext, result: Make) -> None:
+    texts = [{"url": row(n)["url"], "text": f"A text of page {n}."} for n in (2, 3, 4)]
+    pages = pages_found(
+        context, result("mcp__x__web_search", {"results": [row(1), row(2)], "excerpts": texts})
+    )
+    assert [len(page["results"]) for page in pages] == [2, 3]
