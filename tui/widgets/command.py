@@ -139,13 +139,13 @@ def command_problem(
     agent_commands: Collection[str],
     *,
     listed_by: str = "type / to list the commands",
-    sent_by: str = "a space before it",
+    sent_by: str = "put a space before it to send it as text",
 ) -> str:
     """Describe what is wrong with a text that looks like a command but is not one; empty when it can be sent.
 
     `agent_commands` are the names of the agent's own commands, some with a namespace before a colon. A path is not a
-    command, nor is a name that exists in the root directory. `listed_by` says how commands are listed, and `sent_by`
-    what sends the text all the same.
+    command, nor is a name that exists in the root directory. Only `commands`, which `/` lists, are suggested.
+    `listed_by` says how commands are listed, and `sent_by` what sends the text all the same.
     """
     found = _WORD.fullmatch(text)
     if found is None:
@@ -159,7 +159,7 @@ def command_problem(
         problem = ""
     else:
         problem = _argument_problem(command, more)
-    return f"{problem}: {sent_by} sends it as text." if problem else ""
+    return f"{problem}: {sent_by}." if problem else ""
 
 
 def _name_problem(
@@ -172,7 +172,8 @@ def _name_problem(
     }
     if word in theirs or os.path.lexists(f"/{written}"):
         return ""
-    known = sorted({name for command in commands for name in command.names} | theirs)
+    # What only the agent knows is not listed, and may do nothing here.
+    known = sorted({name for command in commands for name in command.names})
     # A command in a folder, also by its own name: `fix` of `git:fix`.
     inside = [name for name in known if name.endswith(f":{word}")]
     names = {name.rpartition(":")[2]: name for name in known} | {name: name for name in known}

@@ -184,6 +184,16 @@ def test_a_saved_report_leads_to_its_session(session: Recorded, tmp_path: Path, 
     (saved / "index.jsonl").write_text(json.dumps(entry) + "\n")
     assert main(["check", f"{SAVED_REPORTS}/cats-1.html", "--json"]) == 0
     assert report_of(capsys) == "work_products/cats.html"
+    # An export is in the same folder, and is no report.
+    exported = f"{SAVED_REPORTS}/exported.html"
+    assert main(["export", "latest", "-o", exported]) == 0
+    capsys.readouterr()
+    for options in ((), ("--session", "latest")):
+        assert main(["check", f"{SAVED_REPORTS}/cats-1.html", exported, "--json", *options]) == 0
+        shown = capsys.readouterr()
+        assert [each["file"] for each in json.loads(shown.out)] == [f"{SAVED_REPORTS}/cats-1.html"]
+        assert f"{exported} is not checked: it is an export, name the report itself" in shown.err
+        assert main(["check", exported, *options]) == 2
     session.folder.rename(tmp_path / "elsewhere")
     assert main(["check", f"{SAVED_REPORTS}/cats-1.html"]) == 2
     assert "no longer exists: name a session, such as --session latest" in capsys.readouterr().err

@@ -488,8 +488,8 @@ def test_what_is_no_slip_is_sent(text: str) -> None:
 
 def test_a_slip_names_what_is_near_and_how_it_is_sent_all_the_same() -> None:
     made = [Command("model", "Model", "", int), Command("connections", "C", "", int, ("servers", "mcp")),
-            Command("git:fix", "Fix", "", int)]  # fmt: skip
-    assert commands_for("fix", made) == commands_for("git:f", made) == made[2:]
+            Command("git:fix", "Fix", "", int), Command("compact", "Compact", "", int, arguments="")]  # fmt: skip
+    assert commands_for("fix", made) == commands_for("git:f", made) == made[2:3]
     for text, near in (
         ("/fix", "/git:fix"),
         ("/modle", "/model"),
@@ -502,9 +502,11 @@ def test_a_slip_names_what_is_near_and_how_it_is_sent_all_the_same() -> None:
         ("/follow-up questions, please", "type / to list the commands)"),
         ("/model opus", "/model takes no arguments:"),
     ):
-        reported = command_problem(text, made, ("compact",))
+        reported = command_problem(text, made, ("compact", "fixes", "follow"))
         assert near in reported
-        assert reported.endswith("a space before it sends it as text.")
+        assert reported.endswith(": put a space before it to send it as text.")
+    # What only the agent knows is not listed, and is not suggested.
+    assert "(type / to list" in command_problem("/focs", made, ("compact", "focus"))
     assert "type / to list" in command_problem("/zzzz", made, ())
     assert typed_command("/MCP", made) is made[1]
     assert [each.name for each in commands_for("serv", made)] == ["connections"]

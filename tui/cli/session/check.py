@@ -18,7 +18,7 @@ from ua_tui.core.claims.files import FORMATS, LARGEST_REPORT, ReportCheck, repor
 from ua_tui.core.claims.ledger import Ledger, ListedClaim
 from ua_tui.core.errors import SettingsError, UniversalAgentError
 from ua_tui.core.history.lookup import find_session
-from ua_tui.core.history.versions import find_origin
+from ua_tui.core.history.versions import TextOrigin, find_origin
 from ua_tui.core.knowledge.place import place_of
 from ua_tui.core.redaction.redactor import Redactor, seal_json
 from ua_tui.core.settings.model import Settings
@@ -142,12 +142,18 @@ def _source_of(report: CheckedReport, claim: ListedClaim) -> str:
 
 _INPUT = "-"
 _HTML_BEGINS = (b"<!doctype", b"<html", b"<?xml", b"<!--")
+_EXPORT_HAS = b'<meta name="generator" content="ua-tui '
+_EXPORT_HEAD = 2_000
+
+
+class _NoReport(SettingsError):
+    """A file is the export of a session: its text has what the check of the report found."""
 
 
 def run(args: argparse.Namespace) -> int:
     """Check reports; returns the exit code.
 
-    1 if a claim is red or the model gave no opinion, 2 if a report cannot be checked, else 0.
+    1 if a claim is red or the model gave no opinion, 2 if a report cannot be checked or there is none, else 0.
 
     Raises:
         SettingsError: a setting is wrong.
@@ -165,6 +171,10 @@ def run(args: argparse.Namespace) -> int:
     for file in args.reports:
         try:
             report, problem = _check(file, args, settings)
+        except _NoReport as error:
+            # They are in the same folder as the reports, so a pattern names them, too.
+            complain(str(error))
+            continue
         except UniversalAgentError as error:
             code = complain(str(error), EXIT_USAGE)
             continue
@@ -177,7 +187,7 @@ def run(args: argparse.Namespace) -> int:
         found.append(report)
     if args.json and (found or len(args.reports) > 1):
         print_line(escape_unsafe(msgspec.json.format(msgspec.json.encode(found), indent=2).decode()))
-    return code
+    return code or (0 if found else EXIT_USAGE)
 
 
 def _check(file: str, args: argparse.Namespace, settings: Settings) -> tuple[CheckedReport, str]:
@@ -187,6 +197,8 @@ def _check(file: str, args: argparse.Namespace, settings: Settings) -> tuple[Che
         raise SettingsError(
             f"{clean_line(file, 300)} is not text: name it .pdf if it is a PDF, or save it as text"
         )
+    if _EXPORT_HAS in data[:_EXPORT_HEAD] and _origin(file) is None:
+        raise _NoReport(f"{clean_line(file, 300)} is not checked: it is an export, name the report itself")
     session, report = _place(file, name, args, settings)
     redactor = redactor_of(settings)
     if session is None:
@@ -226,11 +238,15 @@ def _ask(
         return asyncio.run(ask_opinion(terms, report, agrees_to))
 
 
+def _origin(file: str) -> TextOrigin | None:
+    return None if file == _INPUT else find_origin(Path(os.path.abspath(file)))
+
+
 def _place(file: str, name: str, args: argparse.Namespace, settings: Settings) -> tuple[Path | None, str]:
     """The session with which a report is compared, None if sources are given, and its path there, or its name."""
     if args.sources:
         return None, name
-    origin = None if file == _INPUT else find_origin(Path(os.path.abspath(file)))
+    origin = _origin(file)
     if args.session is not None:
         folder = find_session(settings.workspace_base, args.session)
         is_own = origin is not None and origin.session.resolve() == folder.resolve()

@@ -225,7 +225,7 @@ class Prompt(TextArea):
             if (command := typed_command(text, commands)) is not None:
                 self._run_command(command)
                 return
-            again = f"{keys_of(self.app).shown('prompt.send')} again"
+            again = f"{keys_of(self.app).shown('prompt.send')} again sends it as text"
             problem = command_problem(text, commands, self.of_agent(), sent_by=again)
             if problem and self.value.startswith("/") and self.value != self._refused:
                 if not commands:
