@@ -64,8 +64,10 @@ def figures_near(search: KnowledgeSearch, text: str, *, limit: int = 20, **filte
         key=lambda each: (each.trust != "own", day_of_figure(each), each.made_at),
         reverse=True,
     )
-    unique = {(each.figure, each.passage): each for each in reversed(ordered)}
-    hits = tuple([*unique.values()][::-1][:limit])
+    unique: dict[tuple[str, str], Hit] = {}
+    for each in ordered:
+        unique.setdefault((each.figure, each.passage), each)
+    hits = tuple([*unique.values()][:limit])
     return Results(hits=hits, notices=notices, partial=answer.partial)
 
 

@@ -309,6 +309,15 @@ def test_figures_near_words_are_listed_the_newest_first(
     assert [each.figure for each in found] == ["$9,870", "$9,450", "$8"], "the source is before the report"
 
 
+def test_a_figure_of_several_sources_is_in_the_place_of_the_newest(
+    place: KnowledgePlace, search: KnowledgeSearch
+) -> None:
+    for day, figure in (("2030-01-01", "$3"), ("2030-01-02", "$4"), ("2030-01-03", "$3")):
+        fill(place, document("Copper", COPPER.format(figure, "Monday"), date=day, path=day))
+    found = figures_near(search, "price of copper").hits
+    assert [(each.figure, each.date) for each in found] == [("$3", "2030-01-03"), ("$4", "2030-01-02")]
+
+
 def test_one_or_two_typed_letters_are_a_word(place: KnowledgePlace, search: KnowledgeSearch) -> None:
     fill(place, *others(), document("Data", "quokka data"), document("AI", "quokka ai chips"))
     assert [hit.title for hit in search.search("ai", typing=True).hits] == ["AI"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator, Sequence
 from contextlib import closing
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -51,6 +52,8 @@ def run(args: argparse.Namespace) -> int:
         with closing(open_search(place, embedder=embedder_of(settings))) as search:
             find = partial(figures_near, search) if args.figures else search.search
             found = find(query, limit=args.limit, session=session)
+            if args.figures:
+                found = replace(found, hits=tuple(map(_with_unit, found.hits)))
             unread = "" if found.hits else unread_sessions(place, settings.workspace_base)
     except KnowledgeError as error:
         return complain(str(error), EXIT_USAGE)
@@ -64,6 +67,18 @@ def run(args: argparse.Namespace) -> int:
     else:
         _print(found, notices, place)
     return 0 if found.hits else EXIT_FAILED
+
+
+def _with_unit(hit: Hit) -> Hit:
+    """The hit of a figure with the unit that its sentence gives the figure."""
+    from ua_tui.observers.check.figures.find import find_figures, style_of
+
+    start, end = hit.place
+    for each in find_figures(hit.passage, style_of(hit.passage)):
+        if each.kind == "amount" and each.start <= start and end <= each.end:
+            figure = hit.passage[each.start : each.end]
+            return msgspec.structs.replace(hit, figure=figure, place=(each.start, each.end))
+    return hit
 
 
 def _print(found: Results, notices: Sequence[str], place: KnowledgePlace) -> None:

@@ -135,6 +135,22 @@ def test_a_session_without_a_folder_and_a_damaged_database(tmp_path: Path, capsy
     assert "ua-tui knowledge rebuild" in error
 
 
+@pytest.mark.parametrize(
+    ("said", "figure"),
+    [
+        ("is 12 gigabytes or more", "12 gigabytes"), ("moves 2.1 terabytes per second", "2.1 terabytes"),
+        ("cost 85 million dollars", "85 million dollars"), ("is in 52,000 of them", "52,000"),
+    ],
+)  # fmt: skip
+def test_figures_have_their_units(tmp_path: Path, capsys: Output, said: str, figure: str) -> None:
+    Recorded(tmp_path).write_report("memory", f"# Chips\n\nThe memory {said}, they say.")
+    assert main(["knowledge", "update", "--workspace", str(tmp_path)]) == 0
+    capsys.readouterr()
+    assert find(tmp_path, "--figures", "memory", "--json") == 0
+    (found,) = json.loads(capsys.readouterr().out)["figures"]
+    assert (found["figure"], found["passage"][slice(*found["place"])]) == (figure, figure)
+
+
 def test_figures_are_a_table_with_day_and_source(tmp_path: Path, capsys: Output) -> None:
     recorded = Recorded(tmp_path)
     recorded.write_report(
