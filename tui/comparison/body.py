@@ -138,7 +138,9 @@ def _cost(session: ComparedSession) -> str:
 def _claim_count(session: ComparedSession) -> str:
     if session.claims is None:
         return _UNKNOWN
-    return f"{session.claims:,}" + (f", {session.doubtful:,} doubtful" if session.doubtful else "")
+    return f"{session.claims:,} without links" + (
+        f", {session.doubtful:,} doubtful" if session.doubtful else ""
+    )
 
 
 def _share(a: float | None, b: float | None) -> str:
