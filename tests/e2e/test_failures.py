@@ -61,7 +61,7 @@ def test_a_refused_key_is_one_clear_line(tmp_path: Path) -> None:
         (2, "max-turns", ["serve", "--demo", "--theme", "x", "--max-turns", "0"]),
         (1, "ANTHROPIC_API_KEY", ["run", "hello"]),
         (1, "--demo", ["run", "hello"]),
-        (1, "ua-tui run", ["--demo"]),
+        (2, "ua-tui run", ["--demo"]),
         (1, "file", ["run", "--demo", "--workspace", "/dev/null", "hello"]),
     ],
 )
