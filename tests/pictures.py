@@ -11,6 +11,7 @@ import os
 import re
 import sys
 import tempfile
+import time
 from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -36,6 +37,8 @@ from ua_tui.tui.app.app import UaTuiApp
 from ua_tui.tui.app.list_apps import SessionsApp
 from ua_tui.tui.app.session_source import LiveSource
 from ua_tui.tui.compose import compose_session
+from ua_tui.tui.panes.conversation.pane import ConversationPane
+from ua_tui.tui.panes.trace.pane import TracePane
 from ua_tui.tui.panes.workspace.pane import WorkspacePane
 
 RESEARCH = "Research the latest AI chip news and write a comprehensive report"
@@ -179,6 +182,11 @@ async def _playing(
 
     app = UaTuiApp(settings, LiveSource(build), query, state_dir=base / "state")
     async with app.run_test(size=size) as pilot:
+        # What runs is counted from that time of day on.
+        since = START.timestamp() - time.time()
+        await until(lambda: app.query(TracePane), DEADLINE)
+        trace, conversation = app.query_one(TracePane), app.query_one(ConversationPane)
+        conversation.clock = trace.calls.clock = lambda: time.time() + since
         yield app, pilot, await asyncio.wait_for(made, DEADLINE), happened
 
 
