@@ -32,8 +32,8 @@ from ua_tui.core.storage import sqlite
 from ua_tui.core.storage.ownership import not_own
 from ua_tui.core.storage.sqlite import DAMAGED, PAUSE_SECONDS, identity, primary_code, transaction
 
-BATCH_SECONDS = 0.15
-"""After this time a transaction ends as soon as it can: other programs shall wait for at most 0.2 s."""
+_CHUNKS = 500
+"""Chunks that are removed in one transaction."""
 _PAGES = 500
 """Pages of the index that are merged in one transaction."""
 _CACHE_KIB = 32 << 10
@@ -62,7 +62,6 @@ class SqliteStore(KnowledgeStore):
         self._opened = None if read_only else open_writer(path)
         self._identity = None if read_only else identity(path)
         self._state: tuple[tuple[int, int] | None, int | None] | None = None
-        self._begun = 0.0
         super().__init__(read_only=read_only)
 
     def execute(
@@ -193,8 +192,7 @@ class SqliteStore(KnowledgeStore):
     def _words(ask: Ask) -> str:
         words, required = expression(ask.any_of, " OR "), expression(ask.all_of, " AND ")
         # What must be there is named twice, so that passages without any of the words are found, too.
-        both = f"(({required}) AND ({words})) OR ({required})" if words and required else words or required
-        return " NOT ".join([f"({both})", *(expression([term], "") for term in ask.lacks)])
+        return f"(({required}) AND ({words})) OR ({required})" if words and required else words or required
 
     # -- writing
 
@@ -204,15 +202,11 @@ class SqliteStore(KnowledgeStore):
     @contextmanager
     def _transaction(self) -> Iterator[None]:
         with transaction(self._db):
-            self._begun = time.monotonic()
             if identity(self.path) != self._identity:
                 raise KnowledgeError(
                     f"the knowledge base {self.path} was replaced by another program: try again"
                 )
             yield
-
-    def _is_due(self) -> bool:
-        return time.monotonic() - self._begun > BATCH_SECONDS
 
     def _session(self, folder: str, before: Cursor, *, is_new: bool) -> int:
         found = self.rows("session", folder=folder)
@@ -222,24 +216,22 @@ class SqliteStore(KnowledgeStore):
             raise Overtaken
         return int(found[0][0])
 
-    def _put_chunks(self, chunks: Sequence[tuple[int, Prepared, Chunk]]) -> None:
+    def _put_chunks(self, chunks: Sequence[tuple[Prepared, Chunk]]) -> None:
         ((last,),) = self.rows("last_chunk")
+        rows = [(each.number, chunk.start, chunk.end, chunk.text) for each, chunk in chunks]
         try:
             # One statement for all: between two, this thread would wait for others that run.
-            rows = [(number, chunk.start, chunk.end, chunk.text) for number, _, chunk in chunks]
             self.rows("put_chunks", rows=rows)
         except sqlite3.IntegrityError as error:
             raise Overtaken from error
         self.rows("index_chunks", last=last)
 
-    def _remove_some(self, documents: Sequence[int]) -> bool:
-        """Remove some chunks of documents, then the documents."""
-        if chunks := [number for (number,) in self.rows("chunks_of", ids=documents)]:
-            self.rows("unindex_chunks", ids=chunks)
-            self.rows("remove_chunks", ids=chunks)
-            return True
-        self.rows("remove_documents", ids=documents)
-        return False
+    def _remove_some(self, documents: Sequence[int]) -> None:
+        chunks = [number for (number,) in self.rows("chunks_of", ids=documents)]
+        self.rows("unindex_chunks", ids=chunks)
+        self.rows("remove_chunks", ids=chunks)
+        if len(chunks) < _CHUNKS:
+            self.rows("remove_documents", ids=documents)
 
     def _scrub(self) -> bool:
         """Remove what is left of removed texts from the file and its log.

@@ -10,13 +10,12 @@ import re
 import time
 import tomllib
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass
-from functools import lru_cache
-from itertools import chain, islice
+from functools import lru_cache, partial
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 from urllib.parse import urlsplit
 
 import msgspec
@@ -29,12 +28,10 @@ from ua_tui.core.knowledge.search.candidates import MOST_CANDIDATES, Ask, Deadli
 from ua_tui.core.net.urls import canonical_url
 from ua_tui.core.storage.sqlite import PAUSE_SECONDS
 
-_ROWS = 200
-"""Chunks that are stored by one statement, during which other threads run."""
 _DOCUMENTS = 200
 """Documents that are removed at once."""
-_GROUP = 200_000
-"""Characters of the documents that are prepared and stored together."""
+_GROUP = 400_000
+"""Characters that are stored in one transaction, for which other programs wait: about a tenth of a second."""
 _LARGEST = (1 << 63) - 1
 """The largest number of a document, and the largest of all in SQLite."""
 _MOST_SPACE = 10_000
@@ -48,11 +45,12 @@ class Overtaken(Exception):
     """Another program moved the cursor of the session, or removed it."""
 
 
-class Prepared(NamedTuple):
-    """The row of a document without its number, and its chunks, of which there is at least one."""
+@dataclass(slots=True)
+class Prepared:
+    """The row of a document, and its number once it is stored; it has at least one chunk."""
 
     row: dict[str, Any]
-    chunks: Sequence[Chunk]
+    number: int = 0
 
     @property
     def place(self) -> tuple[str, int]:
@@ -157,10 +155,6 @@ class KnowledgeStore(ABC):
     def _transaction(self) -> AbstractContextManager[None]:
         """Run the block in one transaction that may write; an exception undoes it."""
 
-    def _is_due(self) -> bool:
-        """Whether the transaction has to end soon, because other programs may wait for it."""
-        return False
-
     @abstractmethod
     def _session(self, folder: str, before: Cursor, *, is_new: bool) -> int:
         """Find the number of a session, and keep others from changing it in the transaction.
@@ -172,16 +166,16 @@ class KnowledgeStore(ABC):
         """
 
     @abstractmethod
-    def _put_chunks(self, chunks: Sequence[tuple[int, Prepared, Chunk]]) -> None:
-        """Add chunks of documents that were just put, each with the number of its document.
+    def _put_chunks(self, chunks: Sequence[tuple[Prepared, Chunk]]) -> None:
+        """Add chunks of documents that were put.
 
         Raises:
             Overtaken: between two transactions another program removed one of the documents.
         """
 
     @abstractmethod
-    def _remove_some(self, documents: Sequence[int]) -> bool:
-        """Remove documents with what only they had, or some of their chunks; returns whether to call it once more."""
+    def _remove_some(self, documents: Sequence[int]) -> None:
+        """Remove documents with what only they had, or if that is much some of their chunks."""
 
     @abstractmethod
     def _scrub(self) -> bool:
@@ -229,8 +223,7 @@ class KnowledgeStore(ABC):
 
         Words that need not be there are not looked at. An empty vector is left out.
         """
-        of_passages = [("has", term) for term in ask.all_of] + [("lacks", term) for term in ask.lacks]
-        pairs = [*self.filters(ask), *((name, [self.expression(term)]) for name, term in of_passages)]
+        pairs = [*self.filters(ask), *(("has", [self.expression(term)]) for term in ask.all_of)]
         last = _LARGEST
         while batch := self.rows("vectors_of", pairs, model=model, last=last):
             yield batch
@@ -320,32 +313,35 @@ class KnowledgeStore(ABC):
     def apply(self, folder: str, before: Cursor, batch: Batch) -> bool:
         """Store what was read from a session's journal from the cursor `before` on.
 
-        It may take several transactions; the cursor moves with the last one, and what a killed program stored before
+        It takes several transactions; the cursor moves with the last one, and what a killed program stored before
         is replaced by the next try. Documents are asked for outside of transactions. Of a forgotten session only the
         cursor is stored. `folder` is that of the session, relative to that of the sessions or absolute.
 
         Returns:
             Whether it was stored; False if another program moved the cursor.
         """
-        with self._reporting("written"):
-            into = _Target(folder, before, self._forgotten_of(folder))
-            prepared = _prepared_groups(batch.documents)
-            work = self._started(into, batch)
-            group: Sequence[Prepared] | None = next(prepared, ())
-            try:
-                while group is not None:
-                    following = next(prepared, None)
-                    after = batch.after if following is None else None
-                    self._run(chain(work, self._stored(into, group, after)), into)
-                    work, group = iter(()), following
-            except Overtaken:
-                return False
-        return True
+        into = _Target(folder, before, self._forgotten_of(folder))
+        with self._reporting("written"), suppress(Overtaken):
+            self._run(partial(self._start, into, batch), into)
+            for number, group in enumerate(_groups(batch.documents)):
+                if number:
+                    time.sleep(PAUSE_SECONDS)
+                self._run(partial(self._store, into, group), into)
+            self._run(partial(self._move, into, batch.after), into)
+            return True
+        return False
 
     def remove_session(self, folder: str) -> None:
         """Remove everything of a session; a program that is killed meanwhile leaves it to be indexed again."""
+        def remove() -> bool:
+            self.rows("restart", folder=folder)
+            is_left = self._remove("documents_of", folder=folder)
+            if not is_left:
+                self.rows("drop_session", folder=folder)
+            return is_left
+
         with self._reporting("written"):
-            self._run(self._session_removed(folder))
+            self._run(remove)
 
     def add_forgotten(self, entry: ForgottenEntry) -> None:
         """Put something on the list of what was forgotten; `finish_forgetting` removes it."""
@@ -390,10 +386,10 @@ class KnowledgeStore(ABC):
             for (chunk, _, text), vector in zip(passages, vectors, strict=True):
                 self.rows("put_vector", model=model, vector=vector, chunk=chunk, text=text)
 
-    # -- what is done in transactions: each of these may be ended after a `yield`
+    # -- what is done in transactions: each of these returns whether it is to be called again
 
-    def _run(self, work: Iterator[None], into: _Target | None = None) -> None:
-        """Do work in one transaction, or in several ones between which other programs can write."""
+    def _run(self, work: Callable[[], bool], into: _Target | None = None) -> None:
+        """Do work in as many transactions as it needs, between which other programs can write."""
         is_left = True
         while is_left:
             with self._transaction():
@@ -401,67 +397,58 @@ class KnowledgeStore(ABC):
                     # Whoever forgets something adds it to the list first, and removes it in a transaction.
                     into.forgotten.refresh()
                     into.number = self._session(into.folder, into.before, is_new=not into.number)
-                is_left = any(self._is_due() for _ in work)
+                is_left = work()
             if is_left:
                 time.sleep(PAUSE_SECONDS)
 
-    def _started(self, into: _Target, batch: Batch) -> Iterator[None]:
+    def _start(self, into: _Target, batch: Batch) -> bool:
         """Store what is known of the session and of calls, and remove the documents of files."""
         known = into.forgotten
         if known.has_session(into.folder):
-            return
+            return False
         if batch.title is not None:
             title = storable(batch.title)
             title = "" if known.has_title(into.folder, title) else title
             self.rows("put_facts", session=into.number, title=title, demo=batch.demo)
         for call in batch.calls:
             self.rows("put_call", session=into.number, **msgspec.structs.asdict(call))
-        if batch.replaced:
-            paths = [storable(path) for path in batch.replaced]
-            yield from self._removed("documents_in", session=into.number, paths=paths)
+        paths = [storable(path) for path in batch.replaced]
+        return bool(paths) and self._remove("documents_in", session=into.number, paths=paths)
 
-    def _stored(self, into: _Target, group: Sequence[Prepared], after: Cursor | None) -> Iterator[None]:
-        """Store documents, but no forgotten ones; those in their places are removed."""
+    def _store(self, into: _Target, group: Sequence[tuple[Prepared, Chunk]]) -> bool:
+        """Store passages and their documents, but no forgotten ones; the documents in their places are removed."""
         # Of two documents in the same place the last one stays.
-        documents = [*{each.place: each for each in group if not into.has_forgotten(each)}.values()]
-        if documents:
-            places = [each.place for each in documents]
-            yield from self._removed("documents_at", session=into.number, places=places)
-            numbers = [number for (number,) in self.rows("new_numbers", count=len(documents))]
-            new = [each.row | {"id": number} for number, each in zip(numbers, documents, strict=True)]
-            self.rows("put_documents", session=into.number, rows=new)
-            chunks = (
-                (number, each, chunk)
-                for number, each in zip(numbers, documents, strict=True)
-                for chunk in each.chunks
-            )
-            rows = [*islice(chunks, _ROWS)]
-            while rows:
-                self._put_chunks(rows)
-                rows = [*islice(chunks, _ROWS)]
-                if rows:
-                    yield
-        if after is not None:
-            self.rows("put_cursor", session=into.number, seq=after.seq, place=after.place)
+        last = {each.place: each for each, _ in group}
+        new = [each for each in last.values() if not each.number and not into.has_forgotten(each)]
+        if new:
+            while self._remove("documents_at", session=into.number, places=[each.place for each in new]):
+                pass
+            for each, (number,) in zip(new, self.rows("new_numbers", count=len(new)), strict=True):
+                each.number = number
+            rows = [each.row | {"id": each.number} for each in new]
+            self.rows("put_documents", session=into.number, rows=rows)
+        chunks = [(each, chunk) for each, chunk in group if each.number and last[each.place] is each]
+        if chunks:
+            self._put_chunks(chunks)
+        return False
 
-    def _session_removed(self, folder: str) -> Iterator[None]:
-        self.rows("restart", folder=folder)
-        yield from self._removed("documents_of", folder=folder)
-        self.rows("drop_session", folder=folder)
+    def _move(self, into: _Target, after: Cursor) -> bool:
+        self.rows("put_cursor", session=into.number, seq=after.seq, place=after.place)
+        return False
 
-    def _removed(self, query: str, **values: Any) -> Iterator[None]:
-        """Remove the documents that a query finds, until it finds none; another program may add some meanwhile."""
-        while found := self.rows(query, **values):
-            documents = [number for (number,) in found]
-            while self._remove_some(documents):
-                yield
+    def _remove(self, query: str, **values: Any) -> bool:
+        """Remove some of the documents that a query finds; returns whether it found any."""
+        found = [number for (number,) in self.rows(query, **values)]
+        if found:
+            self._remove_some(found)
+        return bool(found)
 
     def _remove_forgotten(self) -> None:
         """Remove everything on the list."""
         known = self._forgotten_of()
         found = [number for number, *which in self.rows("all_documents") if known.has_document(*which)]
         for at in range(0, len(found), _DOCUMENTS):
-            self._run(self._removed("documents_among", ids=found[at : at + _DOCUMENTS]))
+            self._run(partial(self._remove, "documents_among", ids=found[at : at + _DOCUMENTS]))
         gone = [folder for folder in self.cursors() if known.has_session(folder)]
         titles = self.rows("titles")
         untitled = [folder for folder, title in titles if known.has_title(folder, title)]
@@ -486,23 +473,24 @@ class _Target:
         )
 
 
-def _prepared_groups(documents: Iterable[KnowledgeDocument]) -> Iterator[list[Prepared]]:
-    """Compute what can be computed of documents outside of transactions; each group is stored in one of them."""
-    group: list[Prepared] = []
+def _groups(documents: Iterable[KnowledgeDocument]) -> Iterator[Sequence[tuple[Prepared, Chunk]]]:
+    """Compute outside of transactions what is stored; each group of passages is stored in one of them."""
+    group: list[tuple[Prepared, Chunk]] = []
     size = 0
     for document in documents:
-        group.append(_prepared(document))
-        size += len(document.text) + 500
-        if size > _GROUP:
-            yield group
-            group, size = [], 0
+        prepared = _prepared(document)
+        # A document without a text is found by its title.
+        for chunk in split_chunks(document.text) if document.text.strip() else [Chunk(0, 0, "")]:
+            group.append((prepared, chunk._replace(text=storable(chunk.text))))
+            size += len(chunk.text) + 500
+            if size > _GROUP:
+                yield group
+                group, size = [], 0
     if group:
         yield group
 
 
 def _prepared(document: KnowledgeDocument) -> Prepared:
-    # A document without a text is found by its title.
-    chunks = [*split_chunks(document.text)] or [Chunk(0, 0, "")]
     digest, words = body_hash(document.text)
     row = msgspec.structs.asdict(document)
     del row["text"]
@@ -511,7 +499,7 @@ def _prepared(document: KnowledgeDocument) -> Prepared:
     for name in ("path", "title", "context", "author", "date"):
         row[name] = storable(row[name])
     row["tool_use_id"] = document.tool_use_id and storable(document.tool_use_id)
-    return Prepared(row, [chunk._replace(text=storable(chunk.text)) for chunk in chunks])
+    return Prepared(row)
 
 
 @lru_cache(maxsize=1_000)

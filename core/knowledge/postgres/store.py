@@ -194,7 +194,7 @@ class PostgresStore(KnowledgeStore):
             found = self._until(deadline, *self.statement("newest", self.filters(ask), {}))
             return found or [], found is None
         words = sorted(ask.any_of, key=lambda term: term.passages)
-        if words[0].passages >= _COMMON and not (ask.all_of or ask.filters or ask.without or ask.lacks):
+        if words[0].passages >= _COMMON and not (ask.all_of or ask.filters or ask.without):
             every = " | ".join(map(self.expression, words))
             return self._until(deadline, *self.statement("newest_passages", (), {"words": every})) or [], True
         found = self._until(deadline, *self._best(ask, words))
@@ -218,7 +218,7 @@ class PostgresStore(KnowledgeStore):
             f"({' | '.join(' & '.join(_phrase([word]) for word in each) for each in term.words())})"
             for term in ask.all_of
         ]
-        required = " & ".join([*all_words, *(f"!({self.expression(term)})" for term in ask.lacks)])
+        required = " & ".join(all_words)
         chosen = {
             (f"({query}) & {required}" if required else query): rarity
             for (query, rarity), term in zip([*every.items()][: few or 1], words, strict=False)
@@ -314,18 +314,21 @@ class PostgresStore(KnowledgeStore):
             self.rows("name_session", folder=folder, session=number)
         return int(number)
 
-    def _put_chunks(self, chunks: Sequence[tuple[int, Prepared, Chunk]]) -> None:
-        fields = [(each.row["title"], chunk.text, each.row["context"]) for _, each, chunk in chunks]
+    def _put_chunks(self, chunks: Sequence[tuple[Prepared, Chunk]]) -> None:
+        fields = [(each.row["title"], chunk.text, each.row["context"]) for each, chunk in chunks]
         vectors, lengths = zip(*self._vectors_of(fields), strict=True)
-        self.rows(
-            "put_chunks",
-            documents=[number for number, *_ in chunks],
-            starts=[chunk.start for *_, chunk in chunks],
-            ends=[chunk.end for *_, chunk in chunks],
-            texts=[chunk.text for *_, chunk in chunks],
-            vectors=[*vectors],
-            lengths=[*lengths],
-        )
+        try:
+            self.rows(
+                "put_chunks",
+                documents=[each.number for each, _ in chunks],
+                starts=[chunk.start for _, chunk in chunks],
+                ends=[chunk.end for _, chunk in chunks],
+                texts=[chunk.text for _, chunk in chunks],
+                vectors=[*vectors],
+                lengths=[*lengths],
+            )
+        except psycopg.errors.ForeignKeyViolation as error:
+            raise Overtaken from error
 
     def _vectors_of(self, fields: Sequence[tuple[str, str, str]]) -> Iterator[tuple[str, int]]:
         """Give the `tsvector` of each title, text and context, as a text, and how many words it has."""
@@ -341,9 +344,8 @@ class PostgresStore(KnowledgeStore):
             vector = " ".join([f"'{word}':{','.join(found)}" for word, found in places.items()])
             yield vector, sum(map(len, each))
 
-    def _remove_some(self, documents: Sequence[int]) -> bool:
+    def _remove_some(self, documents: Sequence[int]) -> None:
         self.rows("remove_documents", ids=[*documents])
-        return False
 
     def _scrub(self) -> bool:
         """Have the server reuse the space of removed rows; only the owner of the tables may do that."""

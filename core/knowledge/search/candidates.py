@@ -59,7 +59,6 @@ class Ask(msgspec.Struct, frozen=True, kw_only=True):
         any_of: a passage must have one of these, unless there are some that it must have; they count for its relevance.
         all_of: a passage must have each of these; without these and those above the newest documents are meant.
         without: no passage of the document may have one of these.
-        lacks: the passage itself must not have one of these.
         filters: what else must hold for the document.
         total: how many passages there are.
     """
@@ -67,7 +66,6 @@ class Ask(msgspec.Struct, frozen=True, kw_only=True):
     any_of: tuple[Term, ...] = ()
     all_of: tuple[Term, ...] = ()
     without: tuple[Term, ...] = ()
-    lacks: tuple[Term, ...] = ()
     filters: Filters = ()
     total: int = 0
 

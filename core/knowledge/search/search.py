@@ -48,8 +48,6 @@ _MOST_PASSAGES = 15_000
 _NO_WORDS = "There is no word to search for: only letters and digits are searched."
 _MISSING = "There is no knowledge base yet: it is created when a session runs."
 _NONE_THEN = "Nothing is from that time: all times were searched, with the words that name it."
-_FREQUENT = 5_000
-"""Passages with an excluded word; if more have it, it excludes passages and not documents, which is faster."""
 
 
 class Passages(NamedTuple):
@@ -197,21 +195,15 @@ class KnowledgeSearch:
         if query.terms and not terms.words:
             return Passages([], terms, (*query.notices, _NO_WORDS), partial=False)
         deadline = begin()
-        total, counted = self._database.counted([*terms.words, *terms.without])
-        excluded = counted[len(terms.words) :] if terms.words else terms.without
-        ask = Ask(
-            without=tuple(term for term in excluded if term.passages <= _FREQUENT),
-            lacks=tuple(term for term in excluded if term.passages > _FREQUENT),
-            filters=[*query.filters, *within],
-            total=total,
-        )
+        total, counted = self._database.counted(terms.words)
+        ask = Ask(without=terms.without, filters=[*query.filters, *within], total=total)
         if not terms.words:
             found, partial = self._database.candidates(ask, deadline)
             for each in found:
                 each.score = 1.0
             found.sort(key=lambda each: (each.hit.made_at, -each.chunk), reverse=True)
             return Passages(found, terms, query.notices, partial=partial)
-        words, corrections = self._corrected(counted[: len(terms.words)])
+        words, corrections = self._corrected(counted)
         terms = msgspec.structs.replace(terms, words=words)
         ask = msgspec.structs.replace(ask, all_of=tuple(term for term in words if term.phrase))
         chosen = tuple(rarest(words, MOST_WORDS, _MOST_PASSAGES))

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from tests.core.knowledge.stored import add, content, document, found
 from ua_tui.core.errors import KnowledgeError
 from ua_tui.core.knowledge.access import open_store
-from ua_tui.core.knowledge.index import sqlite_store
 from ua_tui.core.knowledge.index import store as store_module
 from ua_tui.core.knowledge.index.database import connect
 from ua_tui.core.knowledge.place import FILE
@@ -128,7 +127,6 @@ def test_a_long_document_leaves_room_for_other_programs(path: Path, monkeypatch:
             pauses.append(seconds)
             assert add(other, "short", document("text", path=f"{len(pauses)}.md"))
 
-        monkeypatch.setattr(sqlite_store, "BATCH_SECONDS", 0.0)
         monkeypatch.setattr(store_module, "time", SimpleNamespace(sleep=pause))
         assert store.apply("long", Cursor(), Batch(after=Cursor(1, 10), documents=[document(text)]))
     assert len(pauses) > 2
