@@ -16,7 +16,7 @@ from ua_tui.core.knowledge.search.candidates import Found
 from ua_tui.core.knowledge.search.tokens import indexed
 from ua_tui.core.text import clean_line
 
-FIGURE = re.compile(
+_FIGURE = re.compile(
     r"(?:US\$|[$€£¥]|\b(?:USD|EUR|GBP|CHF)\b)? ?(?<![\w.,])\d+(?:[.,'’]\d+)*(?: ?%|(?:[kKmM]|bn|tn)\b"
     r"| ?(?:percent|per cent|thousand|million|billion|trillion|Prozent|Millionen|Milliarden|Mio|Mrd)\b)?"
 )
@@ -136,7 +136,7 @@ def _words_of(text: str) -> frozenset[str]:
 
 
 def _has_same_figures(found: Found, other: Found) -> bool:
-    return Counter(FIGURE.findall(found.text)) == Counter(FIGURE.findall(other.text))
+    return Counter(_FIGURE.findall(found.text)) == Counter(_FIGURE.findall(other.text))
 
 
 def _changed_figure(old: str, new: str) -> str:
@@ -144,7 +144,7 @@ def _changed_figure(old: str, new: str) -> str:
     before, after = old.split(), new.split()
     for change, a, b, x, y in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
         if change == "replace" and max(b - a, y - x) <= _CHANGED:
-            figures = [FIGURE.findall(" ".join(words)) for words in (before[a:b], after[x:y])]
+            figures = [_FIGURE.findall(" ".join(words)) for words in (before[a:b], after[x:y])]
             if all(figures) and figures[0] != figures[1]:
                 return clean_line(figures[0][0].strip(), _LONGEST)
     return ""

@@ -23,9 +23,9 @@ from ua_tui.core.knowledge.index.sqlite_store import SqliteStore
 from ua_tui.core.knowledge.place import FILE, KnowledgePlace
 from ua_tui.core.knowledge.records import Batch, Cursor, Hit, IndexedCall, Kind, KnowledgeDocument
 from ua_tui.core.knowledge.search import search as search_module
-from ua_tui.core.knowledge.search.figures import figures_near
 from ua_tui.core.knowledge.search.search import KnowledgeSearch
 from ua_tui.core.postgres.address import Address
+from ua_tui.observers.knowledge.figures import figures_near
 
 DAY = 86_400.0
 NOW = time.time()

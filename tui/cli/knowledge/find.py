@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator, Sequence
 from contextlib import closing
-from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -40,7 +39,7 @@ def run(args: argparse.Namespace) -> int:
         WrongUsage: an option or a filter is wrong.
     """
     from ua_tui.core.knowledge.search.embeddings import embedder_of
-    from ua_tui.core.knowledge.search.figures import figures_near
+    from ua_tui.observers.knowledge.figures import figures_near
 
     words = " ".join(args.words)
     # Before the words, which may have a quotation mark too few.
@@ -52,8 +51,6 @@ def run(args: argparse.Namespace) -> int:
         with closing(open_search(place, embedder=embedder_of(settings))) as search:
             find = partial(figures_near, search) if args.figures else search.search
             found = find(query, limit=args.limit, session=session)
-            if args.figures:
-                found = replace(found, hits=tuple(map(_with_unit, found.hits)))
             unread = "" if found.hits else unread_sessions(place, settings.workspace_base)
     except KnowledgeError as error:
         return complain(str(error), EXIT_USAGE)
@@ -67,18 +64,6 @@ def run(args: argparse.Namespace) -> int:
     else:
         _print(found, notices, place)
     return 0 if found.hits else EXIT_FAILED
-
-
-def _with_unit(hit: Hit) -> Hit:
-    """The hit of a figure with the unit that its sentence gives the figure."""
-    from ua_tui.observers.check.figures.find import find_figures, style_of
-
-    start, end = hit.place
-    for each in find_figures(hit.passage, style_of(hit.passage)):
-        if each.kind == "amount" and each.start <= start and end <= each.end:
-            figure = hit.passage[each.start : each.end]
-            return msgspec.structs.replace(hit, figure=figure, place=(each.start, each.end))
-    return hit
 
 
 def _print(found: Results, notices: Sequence[str], place: KnowledgePlace) -> None:
@@ -149,7 +134,7 @@ def _shown_file(hit: Hit, place: KnowledgePlace) -> str:
 
 def print_figures(figures: Sequence[Hit], width: int | None) -> None:
     """Print a table of figures; for a terminal of `width` cells the sentences are cut around the figures."""
-    from ua_tui.core.knowledge.search.figures import day_of_figure
+    from ua_tui.observers.knowledge.figures import day_of_figure
 
     rows = [
         (
@@ -182,7 +167,7 @@ def _fields(
 
 
 def _figure_fields(hit: Hit, place: KnowledgePlace) -> dict[str, Any]:
-    from ua_tui.core.knowledge.search.figures import day_of_figure
+    from ua_tui.observers.knowledge.figures import day_of_figure
 
     fields = _hit_fields(hit, place)
     for name in ("copies", "same_address", "older", "newer", "score"):

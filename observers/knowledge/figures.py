@@ -13,17 +13,15 @@ import msgspec
 
 from ua_tui.core.knowledge.records import Hit, Results
 from ua_tui.core.knowledge.search.candidates import Found
-from ua_tui.core.knowledge.search.copies import FIGURE
 from ua_tui.core.knowledge.search.passages import on_one_line
 from ua_tui.core.knowledge.search.ranking import Matches, Places
 from ua_tui.core.knowledge.search.search import KnowledgeSearch
 from ua_tui.core.knowledge.search.tokens import Tokenizer
+from ua_tui.observers.check.figures.find import find_figures, style_of
 
 _SENTENCE_END = re.compile(r"[.!?…](?=\s)|[。！？]|\n")
 _LONGEST = 400
 """Characters of a sentence on each side of its figure."""
-_NO_FIGURE = re.compile(r"\b(?:19|20)\d\d(?:-\d\d){0,2}(?![\w.,]?\d)|\b\d{1,2}:\d\d\b|\S+://\S+")
-"""A date, a time or an address, whose digits are no figures."""
 _DAY = re.compile(r"[12]\d{3}-\d\d(?:-\d\d)?")
 
 
@@ -73,7 +71,7 @@ def figures_near(search: KnowledgeSearch, text: str, *, limit: int = 20, **filte
 
 def _figures(found: Found, words: Places, named: set[int]) -> Iterator[tuple[int, Hit]]:
     """The figures of a passage, and how many words of the query are in the sentence of each or in the title."""
-    text = found.text
+    text, style = found.text, style_of(found.text)
     ends = [0, *(match.end() for match in _SENTENCE_END.finditer(text)), len(text)]
     for first, last in pairwise(ends):
         inside = [
@@ -82,21 +80,20 @@ def _figures(found: Found, words: Places, named: set[int]) -> Iterator[tuple[int
         if not inside:
             continue
         known = {number for number, _ in inside}
-        without = [match.span() for match in _NO_FIGURE.finditer(text, first, last)]
-        for match in FIGURE.finditer(text, first, last):
-            figure = match[0].strip()
-            spans = [span for _, span in inside]
+        spans = [span for _, span in inside]
+        looked_for = [(a, b) for a, b in spans if any(map(str.isdigit, text[a:b]))]
+        for each in find_figures(text[first:last], style):
+            at, until = first + each.start, first + each.end
             # A figure that was looked for is none that is near.
-            if any(a < match.end() and match.start() < b for a, b in (*spans, *without)):
+            if each.kind != "amount" or each.is_word or any(a < until and at < b for a, b in looked_for):
                 continue
-            start, end = max(first, match.start() - _LONGEST), min(last, match.end() + _LONGEST)
+            start, end = max(first, at - _LONGEST), min(last, until + _LONGEST)
             start += len(text[start:end]) - len(text[start:end].lstrip())
-            at = match.end() - len(match[0].lstrip())
-            places = [(at, at + len(figure)), *((a, b) for a, b in spans if start <= a and b <= end)]
+            places = [(at, until), *((a, b) for a, b in spans if start <= a and b <= end)]
             passage, (place, *marks) = on_one_line(
                 text[start:end].rstrip(), [(a - start, b - start) for a, b in places]
             )
             yield len(known | named), msgspec.structs.replace(
-                found.hit, figure=figure, passage=passage, place=place, marks=tuple(sorted(marks)),
-                start=found.start + start,
+                found.hit, figure=passage[slice(*place)], passage=passage, place=place,
+                marks=tuple(sorted(marks)), start=found.start + start,
             )  # fmt: skip
