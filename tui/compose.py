@@ -176,7 +176,7 @@ async def compose_session(  # noqa: PLR0913 -- each is optional, and given by na
         artifacts = ArtifactWatch(workspace, bus.publish)
         bus.subscribe(artifacts.handle_event)
         artifacts.start(spawn)
-        knowledge = _feed_knowledge(settings, workspace, bus, team_copy, stack)
+        _feed_knowledge(settings, workspace, bus, team_copy, stack)
         _clean_up_later(settings, bus, stack)
         private = PrivateFolder()
         stack.callback(private.remove)
@@ -198,8 +198,6 @@ async def compose_session(  # noqa: PLR0913 -- each is optional, and given by na
         async def drain() -> list[str]:
             lost = await runner.drain()
             await artifacts.finish()
-            if knowledge is not None:
-                await knowledge.drain()
             await recording.flush()
             if team_copy is not None:
                 await team_copy.finish()
@@ -424,11 +422,11 @@ def _feed_knowledge(
     bus: Bus,
     team_copy: SessionReplica | None,
     stack: AsyncExitStack,
-) -> KnowledgeFeed | None:
+) -> None:
     """Have the knowledge base follow the session, unless the settings turn it off."""
     database = place_of(settings)
     if database is None:
-        return None
+        return
 
     def origin() -> Origin | None:
         if team_copy is None:
@@ -446,7 +444,6 @@ def _feed_knowledge(
         vectors = VectorFeed(database, embedder, workspace.redactor, bus.publish)
         bus.subscribe(vectors.handle_event)
         stack.callback(vectors.close)
-    return feed
 
 
 def _report_at_start(bus: Bus, problems: Sequence[PluginProblem]) -> None:

@@ -161,48 +161,41 @@ class KnowledgeFeed(_Feed):
 
     def handle_event(self, event: Event) -> None:
         """Wake the thread if there may be something to index."""
-        if isinstance(event, SessionStarted):
+        if isinstance(event, SessionFinished):
+            self._is_over = True
+        elif isinstance(event, SessionStarted):
             self._has_started = True
             self._schedule.plan(self._catch_up, self._pace.start)
         elif isinstance(event, _WAKING):
             self._was_woken = True
             self._schedule.plan(self._index, self._pace.wake)
 
-    async def drain(self, seconds: float = 2.0) -> None:
-        """Index the rest of the session, if that takes no longer; nothing is published afterwards."""
-        if self._was_woken and not self._failing:
-            until = time.monotonic() + seconds
-            await self._finish(lambda: self._index_rest(until), seconds)
-            # What took longer.
-            self._schedule.plan(self._index)
+    async def close(self, seconds: float = 3.0) -> None:
+        """Index the rest of the session and close the file, if that takes no longer; the next start does the rest."""
         self._is_over = True
-
-    async def close(self, seconds: float = 1.0) -> None:
-        """Index the end of the session and close the file, if that takes no longer; the next start does the rest."""
-        self._is_over = True
-        if self._was_woken or self._has_started:
-            until = time.monotonic() + seconds
-            await self._finish(lambda: self._end(until), seconds)
-        self._schedule.stop(0.0)
-
-    async def _finish(self, work: Task, seconds: float) -> None:
         done = asyncio.Event()
         set_done = in_loop(done.set)
+        until = time.monotonic() + seconds
 
-        def task() -> None:
+        def finish() -> None:
             try:
-                work()
+                while self._was_woken and not self._failing and time.monotonic() < until:
+                    if not self._try(self._index_piece):
+                        break
+                self._close_store()
             finally:
                 set_done()
 
         for other in (self._index, self._catch_up):
             self._schedule.cancel(other)
-        self._schedule.plan(task)
-        try:
-            async with asyncio.timeout(seconds):
-                await done.wait()
-        except TimeoutError:
-            _log.info("the rest of the session is indexed at the next start")
+        if self._was_woken or self._has_started:
+            self._schedule.plan(finish)
+            try:
+                async with asyncio.timeout(seconds):
+                    await done.wait()
+            except TimeoutError:
+                _log.info("the rest of the session is indexed at the next start")
+        self._schedule.stop(0.0)
 
     # -- in the thread ------------------------------------------------------------------------------
 
@@ -219,15 +212,6 @@ class KnowledgeFeed(_Feed):
         except Overtaken:
             time.sleep(self._pace.pause)
             return True
-
-    def _index_rest(self, until: float) -> None:
-        while time.monotonic() < until and self._try(self._index_piece):
-            pass
-
-    def _end(self, until: float) -> None:
-        if self._was_woken and not self._failing:
-            self._index_rest(until)
-        self._close_store()
 
     def _catch_up(self) -> None:
         begun = time.monotonic()

@@ -333,6 +333,7 @@ class KnowledgeStore(ABC):
 
     def remove_session(self, folder: str) -> None:
         """Remove everything of a session; a program that is killed meanwhile leaves it to be indexed again."""
+
         def remove() -> bool:
             self.rows("restart", folder=folder)
             is_left = self._remove("documents_of", folder=folder)

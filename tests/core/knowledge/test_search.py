@@ -22,7 +22,6 @@ from ua_tui.core.knowledge.access import open_search, open_store
 from ua_tui.core.knowledge.index.sqlite_store import SqliteStore
 from ua_tui.core.knowledge.place import FILE, KnowledgePlace
 from ua_tui.core.knowledge.records import Batch, Cursor, Hit, IndexedCall, Kind, KnowledgeDocument
-from ua_tui.core.knowledge.search import search as search_module
 from ua_tui.core.knowledge.search.search import KnowledgeSearch
 from ua_tui.core.postgres.address import Address
 from ua_tui.observers.knowledge.figures import figures_near
@@ -402,10 +401,7 @@ def test_the_last_word_may_be_unfinished_while_typing(place: KnowledgePlace, sea
     assert titles(search, "半導体市場", typing=True) == []
 
 
-def test_an_excluded_word_that_is_everywhere_excludes_passages(
-    place: KnowledgePlace, search: KnowledgeSearch, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(search_module, "_FREQUENT", 1)
+def test_a_word_that_is_excluded(place: KnowledgePlace, search: KnowledgeSearch) -> None:
     fill(place, document("A", "quokka one"), document("B", "quokka samsung"), document("C", "samsung"))
     assert titles(search, "quokka -samsung") == ["A"]
 

@@ -71,7 +71,6 @@ class Live:
         """End the session as the program does, unless it has ended."""
         if self.of(ev.SessionFinished):
             return
-        await self.feed.drain(PATIENCE)
         self.bus.publish(ev.SessionFinished(reason="finished"))
         await self.feed.close(PATIENCE)
         self.journal.close()
@@ -199,9 +198,21 @@ async def test_a_file_that_is_locked_for_a_while_is_no_failure(
         with transaction(other):
             live.save_report("quokka", "A quokka smiles.")
             await until(lambda: attempts)
-            # The end of a session does not wait for it.
-            await live.feed.drain(0.01)
         await until_in_thread(lambda: live.found("quokka"))
+    assert not live.of(ev.ErrorRaised)
+
+
+async def test_the_end_of_a_session_does_not_wait_for_a_file_that_is_locked(
+    live: Live, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    attempts = attempts_of_feeds(monkeypatch)
+    monkeypatch.setattr(sqlite, "BUSY_SECONDS", PATIENCE)
+    with closing(open_writer(live.database)) as other, transaction(other):
+        live.save_report("quokka", "A quokka smiles.")
+        await until(lambda: attempts)
+        live.bus.publish(ev.SessionFinished(reason="finished"))
+        await live.feed.close(0.01)
+    await until_in_thread(lambda: live.found("quokka"))
     assert not live.of(ev.ErrorRaised)
 
 
