@@ -44,11 +44,11 @@ def figures_near(search: KnowledgeSearch, text: str, *, limit: int = 20, **filte
         KnowledgeError: the knowledge base cannot be read.
     """
     answer = search.passages(text, **filters)
-    passages = [each for each in answer.ranked if each.hit.kind != "query"]
+    passages = [each for each in answer.ranked if each.kind != "query"]
     with closing(Tokenizer()) as tokenizer:
         matches = Matches(answer.terms.words, tokenizer)
         texts = matches.places([each.text for each in passages])
-        titles = matches.places([each.hit.title for each in passages])
+        titles = matches.places([each.title for each in passages])
     found: list[tuple[int, Hit]] = []
     for passage, in_text, in_title in zip(passages, texts, titles, strict=True):
         found += _figures(passage, in_text, {number for number, places in enumerate(in_title) if places})
@@ -94,6 +94,6 @@ def _figures(found: Found, words: Places, named: set[int]) -> Iterator[tuple[int
                 text[start:end].rstrip(), [(a - start, b - start) for a, b in places]
             )
             yield len(known | named), msgspec.structs.replace(
-                found.hit, figure=passage[slice(*place)], passage=passage, place=place,
+                found, figure=passage[slice(*place)], passage=passage, place=place,
                 marks=tuple(sorted(marks)), start=found.start + start,
             )  # fmt: skip

@@ -23,7 +23,7 @@ import msgspec
 from ua_tui.core.knowledge.forgotten import ForgottenEntry, Tombstones
 from ua_tui.core.knowledge.index.chunks import Chunk, body_hash, split_chunks, storable
 from ua_tui.core.knowledge.place import KnowledgePlace
-from ua_tui.core.knowledge.records import Batch, Cursor, FoundDocument, Hit, KnowledgeDocument
+from ua_tui.core.knowledge.records import Batch, Cursor, FoundDocument, KnowledgeDocument
 from ua_tui.core.knowledge.search.candidates import MOST_CANDIDATES, Ask, Deadline, Filters, Found, Term
 from ua_tui.core.net.urls import canonical_url
 from ua_tui.core.storage.sqlite import PAUSE_SECONDS
@@ -212,11 +212,7 @@ class KnowledgeStore(ABC):
 
     def found(self, columns: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> list[Found]:
         """The passages in rows of the statement `passages`."""
-        names = ("chunk", "start", "text", "context", "body")
-        return [
-            Found(**{name: row.pop(name) for name in names}, hit=Hit(**row))
-            for row in self._records_of(columns, rows)
-        ]
+        return [Found(**row) for row in self._records_of(columns, rows)]
 
     def vectors(self, model: str, ask: Ask) -> Iterator[Sequence[tuple[int, bytes]]]:
         """Give the vectors of a model in batches, as numbers of passages with their vectors, the newest first.

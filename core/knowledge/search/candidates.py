@@ -70,28 +70,20 @@ class Ask(msgspec.Struct, frozen=True, kw_only=True):
     total: int = 0
 
 
-class Found(msgspec.Struct, kw_only=True, eq=False):
-    """A passage of the index.
+class Found(Hit, frozen=True, kw_only=True):
+    """A passage of the index, with its document; what depends on the query is found out later.
 
     Attributes:
         chunk: its number.
-        start: where it begins in the text of the document, in characters.
         text: its text; empty for a document without one.
         context: the words that led to the document.
         body: what equal texts have in common, such as their hash; None for a document without words.
-        hit: everything of the document that does not depend on the query.
-        score: the rank that it was given; a higher one is better.
-        full: whether it has all words of the query.
     """
 
     chunk: int
-    start: int
     text: str
     context: str
     body: bytes | None
-    hit: Hit
-    score: float = 0.0
-    full: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from datetime import datetime
 from difflib import SequenceMatcher
 from functools import lru_cache
+from typing import Any
 
 import msgspec
 
@@ -43,8 +44,8 @@ class Page(msgspec.Struct):
     def first(self) -> Found:
         """What stands for the page: the newest version as it was fetched, if it has what the best one has."""
         best = self.versions[0]
-        pages = [each for each in self.versions if each.hit.kind == "article" and each.full >= best.full]
-        return max(pages, key=lambda each: each.hit.made_at, default=best)
+        pages = [each for each in self.versions if each.kind == "article" and each.full >= best.full]
+        return max(pages, key=lambda each: each.made_at, default=best)
 
     def is_copied_by(self, other: Found) -> bool:
         """Whether a passage is nearly equal to the best one, and has the same figures."""
@@ -53,23 +54,22 @@ class Page(msgspec.Struct):
             best.body is not None and _has_words_of(best, other, _NEARLY) and _has_same_figures(best, other)
         )
 
-    def hit(self, later: Iterable[Found] = ()) -> Hit:
+    def hit(self, later: Iterable[Found], **facts: Any) -> Hit:
         """The hit of the page, with what other documents say; `later` are newer ones that were not found."""
         shown = self.first
         before = [
             each for each in self.versions
-            if each.hit.kind == shown.hit.kind and each.hit.made_at < shown.hit.made_at
+            if each.kind == shown.kind and each.made_at < shown.made_at
         ]  # fmt: skip
-        after = [
-            each for each in later if each.hit.url == shown.hit.url and _has_words_of(each, shown, _SAME)
-        ]
+        after = [each for each in later if each.url == shown.url and _has_words_of(each, shown, _SAME)]
         return msgspec.structs.replace(
-            shown.hit,
+            shown,
             score=self.versions[0].score,
             copies=self.copies,
             more=len(self.versions) - 1,
             older=_difference("was", before, shown),
             newer=_difference("now", after, shown),
+            **facts,
         )
 
 
@@ -78,12 +78,12 @@ def pages_of(ordered: Iterable[Found]) -> list[Page]:
     pages: list[Page] = []
     known: dict[object, Page] = {}
     for each in ordered:
-        hit, body = each.hit, each.body
-        if hit.id in known:
+        body = each.body
+        if each.id in known:
             continue
-        address = (hit.url,) if hit.url and hit.kind in ("article", "search_row") else None
+        address = (each.url,) if each.url and each.kind in ("article", "search_row") else None
         text = None if body is None else ("text", body)
-        title = (hit.title, hit.site, hit.kind) if hit.title and text else None
+        title = (each.title, each.site, each.kind) if each.title and text else None
         page = known.get(address) or known.get(text)
         if page is None and text is not None:
             titled = known.get(title)
@@ -108,7 +108,7 @@ def pages_of(ordered: Iterable[Found]) -> list[Page]:
             page.versions.append(each)
         else:
             page.copies += 1
-        for key in (hit.id, address, text, title):
+        for key in (each.id, address, text, title):
             if key is not None:
                 known.setdefault(key, page)
     return pages
@@ -116,9 +116,9 @@ def pages_of(ordered: Iterable[Found]) -> list[Page]:
 
 def _difference(verb: str, versions: Iterable[Found], shown: Found) -> str:
     """What the newest of other versions with another figure says."""
-    for other in sorted(versions, key=lambda each: -each.hit.made_at):
+    for other in sorted(versions, key=lambda each: -each.made_at):
         if figure := _changed_figure(other.text, shown.text):
-            day = datetime.fromtimestamp(other.hit.made_at).astimezone()
+            day = datetime.fromtimestamp(other.made_at).astimezone()
             year = f" {day:%Y}" * (day.year != datetime.now().astimezone().year)
             return f"{verb} {figure} on {day.day} {day:%b}{year}"
     return ""

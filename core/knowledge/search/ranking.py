@@ -9,6 +9,8 @@ import unicodedata
 from collections.abc import Sequence
 from itertools import pairwise
 
+from msgspec.structs import replace
+
 from ua_tui.core.knowledge.search.candidates import Found, Term
 from ua_tui.core.knowledge.search.tokens import UNSPACED, Tokenizer, indexed
 
@@ -51,28 +53,28 @@ def rank(
     `total` is how many passages there are.
     """
     matches = Matches(terms, tokenizer)
-    texts = [text for each in found for text in (each.text, each.hit.title, each.context)]
+    texts = [text for each in found for text in (each.text, each.title, each.context)]
     places = matches.places(texts)
     lengths = [text.count(" ") + 1 if text else 0 for text in texts]
     scoring = _Scoring(terms, total, sum(lengths) / len(found) if found else 1.0)
+    ranked = []
     for number, each in enumerate(found):
         fields = slice(3 * number, 3 * number + 3)
-        relevance, each.full = scoring.relevance(texts[fields], sum(lengths[fields]), places[fields])
-        recency = math.exp2(-max(now - each.hit.made_at, 0.0) / HALF_LIFE)
-        each.score = relevance * (1 + _RECENCY * recency) * _KINDS.get(each.hit.kind, 1.0)
-    return sorted(found, key=lambda each: (each.score, each.hit.made_at, -each.chunk), reverse=True)
+        relevance, full = scoring.relevance(texts[fields], sum(lengths[fields]), places[fields])
+        recency = math.exp2(-max(now - each.made_at, 0.0) / HALF_LIFE)
+        score = relevance * (1 + _RECENCY * recency) * _KINDS.get(each.kind, 1.0)
+        ranked.append(replace(each, score=score, full=full))
+    return sorted(ranked, key=lambda each: (each.score, each.made_at, -each.chunk), reverse=True)
 
 
 def fused(by_words: Sequence[Found], by_meaning: Sequence[Found]) -> list[Found]:
     """Join two lists by their places: the score becomes the sum of the reciprocals of both."""
-    every = {each.chunk: each for each in by_words}
-    for each in by_words:
-        each.score = 0.0
-    for each in by_meaning:
-        every.setdefault(each.chunk, each)
+    every = {each.chunk: replace(each, score=0.0) for each in (*by_words, *by_meaning)}
+    # What is known of the words is only in the first list.
+    every |= {each.chunk: replace(each, score=0.0) for each in by_words}
     for places in (by_words, by_meaning):
-        for place, each in enumerate(places):
-            every[each.chunk].score += 1 / (_SMOOTHING + place)
+        for place, chunk in enumerate(each.chunk for each in places):
+            every[chunk] = replace(every[chunk], score=every[chunk].score + 1 / (_SMOOTHING + place))
     return sorted(every.values(), key=lambda each: -each.score)
 
 

@@ -199,9 +199,8 @@ class KnowledgeSearch:
         ask = Ask(without=terms.without, filters=[*query.filters, *within], total=total)
         if not terms.words:
             found, partial = self._database.candidates(ask, deadline)
-            for each in found:
-                each.score = 1.0
-            found.sort(key=lambda each: (each.hit.made_at, -each.chunk), reverse=True)
+            found = [msgspec.structs.replace(each, score=1.0) for each in found]
+            found.sort(key=lambda each: (each.made_at, -each.chunk), reverse=True)
             return Passages(found, terms, query.notices, partial=partial)
         words, corrections = self._corrected(counted)
         terms = msgspec.structs.replace(terms, words=words)
@@ -254,15 +253,14 @@ class KnowledgeSearch:
     def _hits(self, pages: Sequence[Page], terms: Sequence[Term], within: Filters) -> tuple[Hit, ...]:
         """The hits of pages, each with its best passage, and what newer versions of a page say."""
         chosen = [page.first for page in pages]
-        ids = [found.hit.id for found in chosen if found.hit.kind == "article" and found.hit.url]
+        ids = [found.id for found in chosen if found.kind == "article" and found.url]
         later = self._database.later_versions(ids, within) if ids else []
         places = Matches(terms, self._tokenizer).marks([found.text for found in chosen])
         hits = []
         for page, found, marked in zip(pages, chosen, places, strict=True):
             offset, passage, marks = cut_passage(found.text, marked)
             facts = {"start": found.start + offset, "passage": passage, "marks": marks}
-            is_full = found.full or not terms
-            hits.append(msgspec.structs.replace(page.hit(later), full=is_full, **facts))
+            hits.append(page.hit(later, full=found.full or not terms, **facts))
         return tuple(hits)
 
 

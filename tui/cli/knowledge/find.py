@@ -10,8 +10,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
 from ua_tui.core.errors import KnowledgeError, SettingsError
 from ua_tui.core.events.units import quantity
 from ua_tui.core.history.lookup import find_session
@@ -179,9 +177,8 @@ def _hit_fields(hit: Hit, place: KnowledgePlace) -> dict[str, Any]:
     # The files of another machine are not here.
     is_local = is_here(place, hit.session)
     folder = folder_path(place, hit.session) if is_local else None
-    fields = msgspec.structs.asdict(hit)
-    for name in ("more", "full", "path", "figure", "place"):
-        del fields[name]
+    hidden = ("more", "full", "path", "figure", "place")
+    fields = {name: getattr(hit, name) for name in Hit.__struct_fields__ if name not in hidden}
     return {
         **fields,
         **{
