@@ -32,8 +32,6 @@ from ua_tui.core.storage import sqlite
 from ua_tui.core.storage.ownership import not_own
 from ua_tui.core.storage.sqlite import DAMAGED, PAUSE_SECONDS, identity, primary_code, transaction
 
-_CHUNKS = 500
-"""Chunks that are removed in one transaction."""
 _PAGES = 500
 """Pages of the index that are merged in one transaction."""
 _CACHE_KIB = 32 << 10
@@ -61,7 +59,6 @@ class SqliteStore(KnowledgeStore):
         self._is_read_only = read_only
         self._opened = None if read_only else open_writer(path)
         self._identity = None if read_only else identity(path)
-        self._state: tuple[tuple[int, int] | None, int | None] | None = None
         super().__init__(read_only=read_only)
 
     def execute(
@@ -168,13 +165,12 @@ class SqliteStore(KnowledgeStore):
         best = [chunk for _, chunk in heapq.nlargest(MOST_CANDIDATES, found) if chunk]
         return self.passages(best), is_partial
 
-    def changed(self) -> bool:
-        """Whether the file was made, changed or replaced since the last call; the first call returns False."""
+    def state(self) -> object:
+        """Which file it is, if there is one, and its number of changes."""
         with self._reporting("read"):
             db = self._connection()
             version = None if db is None else int(db.execute("PRAGMA data_version").fetchone()[0])
-            before, self._state = self._state, (self._identity, version)
-            return before is not None and before != self._state
+            return self._identity, version
 
     def _connection(self) -> sqlite3.Connection | None:
         found = identity(self.path)
@@ -225,13 +221,6 @@ class SqliteStore(KnowledgeStore):
         except sqlite3.IntegrityError as error:
             raise Overtaken from error
         self.rows("index_chunks", last=last)
-
-    def _remove_some(self, documents: Sequence[int]) -> None:
-        chunks = [number for (number,) in self.rows("chunks_of", ids=documents)]
-        self.rows("unindex_chunks", ids=chunks)
-        self.rows("remove_chunks", ids=chunks)
-        if len(chunks) < _CHUNKS:
-            self.rows("remove_documents", ids=documents)
 
     def _scrub(self) -> bool:
         """Remove what is left of removed texts from the file and its log.

@@ -30,6 +30,8 @@ from ua_tui.core.storage.sqlite import PAUSE_SECONDS
 
 _DOCUMENTS = 200
 """Documents that are removed at once."""
+_CHUNKS = 500
+"""Chunks that are removed in one transaction."""
 _GROUP = 400_000
 """Characters that are stored in one transaction, for which other programs wait: about a tenth of a second."""
 _LARGEST = (1 << 63) - 1
@@ -134,8 +136,8 @@ class KnowledgeStore(ABC):
         """
 
     @abstractmethod
-    def changed(self) -> bool:
-        """Whether something was stored or removed since the last call; the first call returns False."""
+    def state(self) -> object:
+        """What is another thing once something was stored or removed."""
 
     @abstractmethod
     def close(self) -> None:
@@ -172,10 +174,6 @@ class KnowledgeStore(ABC):
         Raises:
             Overtaken: between two transactions another program removed one of the documents.
         """
-
-    @abstractmethod
-    def _remove_some(self, documents: Sequence[int]) -> None:
-        """Remove documents with what only they had, or if that is much some of their chunks."""
 
     @abstractmethod
     def _scrub(self) -> bool:
@@ -434,11 +432,15 @@ class KnowledgeStore(ABC):
         return False
 
     def _remove(self, query: str, **values: Any) -> bool:
-        """Remove some of the documents that a query finds; returns whether it found any."""
-        found = [number for (number,) in self.rows(query, **values)]
-        if found:
-            self._remove_some(found)
-        return bool(found)
+        """Remove documents that a query finds, or some chunks of long ones; returns whether it found any."""
+        documents = [number for (number,) in self.rows(query, **values)]
+        if documents:
+            chunks = [number for (number,) in self.rows("chunks_of", ids=documents, limit=_CHUNKS)]
+            self.rows("unindex_chunks", ids=chunks)
+            self.rows("remove_chunks", ids=chunks)
+            if len(chunks) < _CHUNKS:
+                self.rows("remove_documents", ids=documents)
+        return bool(documents)
 
     def _remove_forgotten(self) -> None:
         """Remove everything on the list."""

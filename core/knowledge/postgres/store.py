@@ -85,7 +85,6 @@ class PostgresStore(KnowledgeStore):
         self._writing: Connection | None = None
         self._owner = ""
         self._shared = True
-        self._state: tuple[Any, ...] | None = None
         self._frequent: dict[str, int] = {}
         self._total = 0
         super().__init__(read_only=read_only)
@@ -203,11 +202,9 @@ class PostgresStore(KnowledgeStore):
             return self._until(late, *self._best(ask, words[:1])) or [], True
         return found or [], found is None or min(each.passages for each in ask.all_of or words) > _LOOKED_AT
 
-    def changed(self) -> bool:
-        """Whether something was stored or forgotten since the last call."""
-        (state,) = self.rows("changed")
-        before, self._state = self._state, state
-        return before is not None and before != state
+    def state(self) -> object:
+        """The last document, and the last entry of the list of what was forgotten."""
+        return self.rows("changed")
 
     def _best(self, ask: Ask, words: Sequence[Term]) -> tuple[str, dict[str, object]]:
         """The query for the passages with words that are rare, often there, in a title, and in a short text."""
@@ -343,9 +340,6 @@ class PostgresStore(KnowledgeStore):
                 at += _GAP
             vector = " ".join([f"'{word}':{','.join(found)}" for word, found in places.items()])
             yield vector, sum(map(len, each))
-
-    def _remove_some(self, documents: Sequence[int]) -> None:
-        self.rows("remove_documents", ids=[*documents])
 
     def _scrub(self) -> bool:
         """Have the server reuse the space of removed rows; only the owner of the tables may do that."""

@@ -92,6 +92,7 @@ class KnowledgeSearch:
         self._clock = clock
         self._embedder = embedder
         self._lock = threading.Lock()
+        self._state: object = None
         self._tokenizer = Tokenizer()
 
     def search(
@@ -159,7 +160,8 @@ class KnowledgeSearch:
     def changed(self) -> bool:
         """Whether something was stored or removed since the last call; the first call returns False."""
         with self._lock:
-            return self._database.changed()
+            before, self._state = self._state, self._database.state()
+            return before is not None and before != self._state
 
     @contextmanager
     def _reading(self) -> Iterator[Sequence[str] | None]:
