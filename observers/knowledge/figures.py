@@ -46,16 +46,16 @@ def figures_near(search: KnowledgeSearch, text: str, *, limit: int = 20, **filte
     answer = search.passages(text, **filters)
     passages = [each for each in answer.ranked if each.kind != "query"]
     with closing(Tokenizer()) as tokenizer:
-        matches = Matches(answer.terms.words, tokenizer)
+        matches = Matches(answer.terms, tokenizer)
         texts = matches.places([each.text for each in passages])
         titles = matches.places([each.title for each in passages])
     found: list[tuple[int, Hit]] = []
     for passage, in_text, in_title in zip(passages, texts, titles, strict=True):
         found += _figures(passage, in_text, {number for number, places in enumerate(in_title) if places})
     most, notices = max((words for words, _ in found), default=0), answer.notices
-    if 2 * most < len(answer.terms.words):
+    if 2 * most < len(answer.terms):
         found = []
-    elif most < len(answer.terms.words):
+    elif most < len(answer.terms):
         notices = (*notices, "No sentence with a figure has all of the words: these have some of them.")
     ordered = sorted(
         (each for words, each in found if words == most),

@@ -32,7 +32,7 @@ from ua_tui.core.knowledge.search.embeddings import Embedder, similarities
 from ua_tui.core.knowledge.search.passages import cut_passage
 from ua_tui.core.knowledge.search.query import SearchQuery, conditions, parse_query, timed
 from ua_tui.core.knowledge.search.ranking import Matches, fused, rank
-from ua_tui.core.knowledge.search.terms import Terms, corrected, make_terms, rarest
+from ua_tui.core.knowledge.search.terms import corrected, make_terms, rarest
 from ua_tui.core.knowledge.search.tokens import Tokenizer
 from ua_tui.core.net.urls import canonical_url
 from ua_tui.core.text import without_surrogates
@@ -51,12 +51,13 @@ _NONE_THEN = "Nothing is from that time: all times were searched, with the words
 
 
 class Passages(NamedTuple):
-    """Passages, the best first, with what `Results` says of a search; `terms` are those that were searched."""
+    """Passages, the best first, with what `Results` says of a search; `terms` are the words that were searched."""
 
     ranked: list[Found]
-    terms: Terms
+    terms: Sequence[Term]
     notices: tuple[str, ...]
-    partial: bool
+    partial: bool = False
+    is_short: bool = False
 
 
 class KnowledgeSearch:
@@ -123,16 +124,15 @@ class KnowledgeSearch:
                 return Results(notices=(*parse_query(text, _now()).notices, _MISSING))
             answer = self._answer(text, within, begin, typing=typing)
             pages = pages_of(answer.ranked)
-            hits = self._hits(pages[: max(limit, 0)], answer.terms.words, within)
+            hits = self._hits(pages[: max(limit, 0)], answer.terms, within)
         if stopped():
             return Results(partial=True)
-        terms = answer.terms
         has_all = any(each.full for each in answer.ranked)
         return Results(
             hits=hits,
             partial=answer.partial,
-            relaxed=bool(terms.words and hits) and not terms.is_short and not has_all,
-            unfinished=terms.is_short and not pages,
+            relaxed=bool(answer.terms and hits) and not answer.is_short and not has_all,
+            unfinished=answer.is_short and not pages,
             notices=(*answer.notices, *notices),
             ms=(time.perf_counter() - began) * 1_000,
         )
@@ -142,7 +142,7 @@ class KnowledgeSearch:
         within = [*self._scope, *conditions(**scope)]
         with self._reading() as notices:
             if notices is None:
-                return Passages([], Terms(), (_MISSING,), partial=False)
+                return Passages([], (), (_MISSING,))
             answer = self._answer(text, within, self._deadlines(self._budget), typing=False)
         return answer._replace(notices=(*answer.notices, *notices))
 
@@ -193,19 +193,18 @@ class KnowledgeSearch:
     def _ranked(
         self, query: SearchQuery, within: Filters, begin: Callable[[], Deadline], *, typing: bool
     ) -> Passages:
-        terms = make_terms(query, self._tokenizer, typing=typing)
-        if query.terms and not terms.words:
-            return Passages([], terms, (*query.notices, _NO_WORDS), partial=False)
+        terms, without, is_short = make_terms(query, self._tokenizer, typing=typing)
+        if query.terms and not terms:
+            return Passages([], (), (*query.notices, _NO_WORDS), is_short=is_short)
         deadline = begin()
-        total, counted = self._database.counted(terms.words)
-        ask = Ask(without=terms.without, filters=[*query.filters, *within], total=total)
-        if not terms.words:
+        total, counted = self._database.counted(terms)
+        ask = Ask(without=without, filters=[*query.filters, *within], total=total)
+        if not terms:
             found, partial = self._database.candidates(ask, deadline)
             found = [msgspec.structs.replace(each, score=1.0) for each in found]
             found.sort(key=lambda each: (each.made_at, -each.chunk), reverse=True)
-            return Passages(found, terms, query.notices, partial=partial)
+            return Passages(found, (), query.notices, partial, is_short)
         words, corrections = self._corrected(counted)
-        terms = msgspec.structs.replace(terms, words=words)
         ask = msgspec.structs.replace(ask, all_of=tuple(term for term in words if term.phrase))
         chosen = tuple(rarest(words, MOST_WORDS, _MOST_PASSAGES))
         found, partial = [], False
@@ -220,7 +219,7 @@ class KnowledgeSearch:
             else:
                 near, is_late = self._near(self._embedder.model, vector, ask, begin())
                 ranked, partial = fused(ranked, near), partial or is_late
-        return Passages(ranked, terms, (*query.notices, *corrections), partial=partial)
+        return Passages(ranked, words, (*query.notices, *corrections), partial, is_short)
 
     def _deadlines(
         self, budget: float, stopped: Callable[[], bool] = lambda: False

@@ -35,22 +35,15 @@ _LONG = re.compile(r"\b[1-9]\d{3,14}\b", re.ASCII)
 """Numbers among words, with their thousands apart and together."""
 
 
-class Terms(msgspec.Struct, frozen=True):
-    """The terms of a query.
+def make_terms(
+    query: SearchQuery, tokenizer: Tokenizer, *, typing: bool
+) -> tuple[list[Term], tuple[Term, ...], bool]:
+    """Make the terms of a query; with `typing` its last word may be the beginning of one.
 
-    Attributes:
-        words: what a document should have, in the order in which it was typed; phrases are among them.
-        without: what a document must not have.
-        is_short: whether the last word is being typed and has too few letters to be searched as the beginning of one.
+    Returns:
+        What a document should have, in the order in which it was typed, and what it must not have; and whether the last
+        word is being typed and has too few letters to be searched as the beginning of one.
     """
-
-    words: tuple[Term, ...] = ()
-    without: tuple[Term, ...] = ()
-    is_short: bool = False
-
-
-def make_terms(query: SearchQuery, tokenizer: Tokenizer, *, typing: bool) -> Terms:
-    """Give the terms of a query; with `typing` its last word may be the beginning of one."""
     typed = _without_stop_words(query.terms)
     if not typed and not query.is_timed:
         typed = [*query.terms]
@@ -70,16 +63,16 @@ def make_terms(query: SearchQuery, tokenizer: Tokenizer, *, typing: bool) -> Ter
             words += [
                 Term((Choice(text, (word,)),)) for text, word in zip(_pieces(each.text), found, strict=True)
             ]
-    without = [
+    without = tuple(
         Term((Choice(each.text, tuple(found)),))
         for each, found in zip(query.without, every[len(typed) :], strict=True)
         if found
-    ]
+    )
     times = Counter(term.choices[0].words for term in words)
     # Of words that are equal the last one stays, which may be unfinished.
     unique = {term.choices[0].words: term for term in words}
     counted = [msgspec.structs.replace(term, times=times[key]) for key, term in unique.items()]
-    return Terms(tuple(counted), tuple(without), is_short)
+    return counted, without, is_short
 
 
 def rarest(terms: Iterable[Term], most: int, passages: int) -> list[Term]:
