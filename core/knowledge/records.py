@@ -74,8 +74,6 @@ class Batch(msgspec.Struct, frozen=True, kw_only=True):
         documents: read while they are asked for; one with the path and the part of an earlier one replaces it.
         replaced: the files that were read again: all of their earlier documents are removed.
         more: whether the journal has more to read.
-        restarted: whether the journal is not the one that the cursor is about: remove the session and read again from
-            `Cursor()`. Everything else is empty then.
     """
 
     after: Cursor
@@ -85,7 +83,6 @@ class Batch(msgspec.Struct, frozen=True, kw_only=True):
     documents: Iterable[KnowledgeDocument] = ()
     replaced: Collection[str] = ()
     more: bool = False
-    restarted: bool = False
 
 
 class Hit(msgspec.Struct, frozen=True, kw_only=True):

@@ -45,7 +45,7 @@ def index_piece(store: KnowledgeStore, folder: Path, redactor: Redactor) -> bool
         try:
             before = store.cursor(key)
             batch = read_batch(folder, before, redactor)
-            if batch.restarted:
+            if batch is None:
                 store.remove_session(key)
                 return True
             found = with_searches(batch.documents, lambda: store.found_pages(key))

@@ -57,10 +57,14 @@ _MOST_INNER = 8
 _MOST_LED = 3
 
 
-def read_batch(folder: Path, cursor: Cursor, redactor: Redactor) -> Batch:
+def read_batch(folder: Path, cursor: Cursor, redactor: Redactor) -> Batch | None:
     """Read the next part of a session's journal, at most some hundred events and some thirty files; blocks.
 
     What a fork has of a session that is there, too, is read in that one.
+
+    Returns:
+        What was read; None if the journal is not the one that the cursor is about: remove the session and read again
+        from `Cursor()`.
 
     Raises:
         JournalError: there is no journal, it cannot be read, or the folder is a link.
@@ -72,7 +76,7 @@ def read_batch(folder: Path, cursor: Cursor, redactor: Redactor) -> Batch:
     texts: list[QueryEvent] = []
     with closing(PastJournal(folder / JOURNAL)) as journal:
         if cursor != Cursor() and _seq_before(journal, cursor.place) != cursor.seq:
-            return Batch(after=Cursor(), restarted=True)
+            return None
         start = cursor.place or _begin_of_own(journal)
         place, events = journal.more(start)
         if place == start:

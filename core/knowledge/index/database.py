@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from secrets import token_hex
@@ -149,13 +149,13 @@ def reporting(path: Path, action: str) -> Iterator[None]:
         raise KnowledgeError(advice._replace(problem=problem)) from error
 
 
-def open_writer(path: Path) -> sqlite3.Connection:
+def open_writer(path: Path, *, again: bool = False) -> sqlite3.Connection:
     """Open the file for writing, and make it if it is missing; close it with `sqlite.close`.
 
     The connection may be used in any one thread at a time; it has no open transaction.
 
     Raises:
-        KnowledgeEmptied: the file was damaged, or is of an earlier version; the next call makes a new one.
+        KnowledgeEmptied: the file was damaged, is of an earlier version, or is to be made `again`: it has no texts now.
         KnowledgeError: it cannot be opened for writing.
     """
     _check_sqlite()
@@ -167,7 +167,8 @@ def open_writer(path: Path) -> sqlite3.Connection:
             connection = connect(path, "rw")
             try:
                 _check_writable(connection, path)
-                if 0 < version_in(connection) < VERSION:
+                version = version_in(connection)
+                if version and (again or version < VERSION):
                     _make_again(connection, path)
                     raise KnowledgeEmptied(
                         f"the knowledge base {_shown(path)} was made by an earlier version of ua-tui: {_FILLED}"
@@ -215,19 +216,8 @@ def emptied(path: Path) -> None:
     Raises:
         KnowledgeError: it cannot be replaced.
     """
-    try:
-        connection = open_writer(path)
-    except KnowledgeEmptied:
-        return
-    opened = identity(path)
-    with reporting(path, "made again"):
-        try:
-            with opening(path):
-                _make_again(connection, path)
-        except sqlite3.DatabaseError as error:
-            if primary_code(error) not in DAMAGED:
-                raise
-            remove_damaged(path, connection, opened, error)
+    with suppress(KnowledgeEmptied):
+        sqlite.close(path, open_writer(path, again=True))
 
 
 def open_reader(path: Path) -> sqlite3.Connection:

@@ -25,10 +25,16 @@ SECRET = "correct-horse-battery-7731"
 MULTI = "mcp__composio__COMPOSIO_MULTI_EXECUTE_TOOL"
 
 
+def batch_of(session: Recorded, cursor: Cursor, redactor: Redactor) -> Batch:
+    batch = read_batch(session.folder, cursor, redactor)
+    assert batch is not None
+    return batch
+
+
 def batches(session: Recorded, cursor: Cursor = Cursor()) -> list[Batch]:  # noqa: B008 - it is frozen
     found: list[Batch] = []
     while not found or found[-1].more:
-        found.append(read_batch(session.folder, cursor, Redactor([SECRET])))
+        found.append(batch_of(session, cursor, Redactor([SECRET])))
         cursor = found[-1].after
     return found
 
@@ -47,13 +53,13 @@ def session(tmp_path: Path) -> Recorded:
 
 
 def test_the_first_batch_has_what_is_known_of_the_session(session: Recorded) -> None:
-    batch = read_batch(session.folder, Cursor(), Redactor())
+    batch = batch_of(session, Cursor(), Redactor())
     assert (batch.title, batch.demo) == ("Which animals smile?", False)
     assert batch.after == Cursor(2, (session.folder / JOURNAL).stat().st_size)
     assert not batch.more
     session.add(ev.SessionFinished(reason="finished"))
     (session.folder / TITLE).write_text(f"My animals {SECRET}")
-    batch = read_batch(session.folder, batch.after, Redactor([SECRET]))
+    batch = batch_of(session, batch.after, Redactor([SECRET]))
     assert batch.title == "My animals [redacted]"
 
 
@@ -167,7 +173,7 @@ def test_a_last_line_that_is_not_complete_waits(session: Recorded) -> None:
     line = (session.folder / JOURNAL).read_bytes()[len(whole) :]
     for length in (1, len(line) // 2, len(line) - 1):
         (session.folder / JOURNAL).write_bytes(whole + line[:length])
-        batch = read_batch(session.folder, cursor, Redactor())
+        batch = batch_of(session, cursor, Redactor())
         assert batch == Batch(after=cursor)
     (session.folder / JOURNAL).write_bytes(whole + line)
     assert [document.text for document in documents(session, cursor)] == ["Cats do."]
@@ -187,7 +193,7 @@ def test_another_journal_is_read_from_its_beginning(session: Recorded, tmp_path:
         "longer": (other.folder / JOURNAL).read_bytes(), "emptied": b"",
     }  # fmt: skip
     journal.write_bytes(contents[change])
-    assert read_batch(session.folder, cursor, Redactor()) == Batch(after=Cursor(), restarted=True)
+    assert read_batch(session.folder, cursor, Redactor()) is None
 
 
 def test_lines_that_are_no_events_or_far_too_long_are_skipped(session: Recorded) -> None:
@@ -218,7 +224,7 @@ def test_a_session_without_a_journal_cannot_be_read(session: Recorded, tmp_path:
 
 def test_a_session_that_is_deleted_meanwhile_has_no_more_documents(session: Recorded) -> None:
     session.write_report("cats", "Text.")
-    batch = read_batch(session.folder, Cursor(), Redactor())
+    batch = batch_of(session, Cursor(), Redactor())
     session.folder.rename(session.folder.with_name("gone"))
     assert [document.kind for document in batch.documents] == ["query"]
 
