@@ -71,19 +71,16 @@ class Bus(msgspec.Struct, eq=False, weakref=True):
                     try:
                         receive(current)
                     except Exception as error:
-                        self._note_failure(receive, current, error)
+                        # One that fails once tends to fail on every event: one traceback is enough.
+                        first = receive not in self._failed
+                        self._failed.add(receive)
+                        _log.error(
+                            "subscriber %s failed on %s: %s",
+                            # Not its repr, which may have all that it holds.
+                            getattr(receive, "__qualname__", type(receive).__name__),
+                            current.event_name,
+                            error,
+                            exc_info=error if first else None,
+                        )
         finally:
             self._delivering = False
-
-    def _note_failure(self, receive: Receive, event: Event, error: Exception) -> None:
-        # A subscriber that fails once tends to fail on every event: one traceback is enough.
-        first = receive not in self._failed
-        self._failed.add(receive)
-        _log.error(
-            "subscriber %s failed on %s: %s",
-            # Not its repr, which may have all that it holds.
-            getattr(receive, "__qualname__", type(receive).__name__),
-            event.event_name,
-            error,
-            exc_info=error if first else None,
-        )

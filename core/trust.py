@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -151,22 +152,20 @@ def files_below(folder: Path) -> Iterator[Path]:
 
 
 def _files(folder: Path, *, skills: bool) -> Iterator[Path]:
-    try:
-        agents = [folder / AGENTS / name for name in sorted(os.listdir(folder / AGENTS))]
-    except OSError:
-        agents = []
-    for path in (*agents, *_below(folder / COMMANDS)):
+    agents: list[str] = []
+    with suppress(OSError):
+        agents = sorted(os.listdir(folder / AGENTS))
+    for path in (*(folder / AGENTS / name for name in agents), *readable_below(folder / COMMANDS)):
         if fnmatchcase(path.name, "*.md") and not path.name.startswith("."):
             yield path
     if skills:
-        yield from _below(folder / SKILLS)
+        yield from readable_below(folder / SKILLS)
 
 
-def _below(folder: Path) -> list[Path]:
-    try:
-        return list(files_below(folder))
-    except OSError:
-        return []
+def readable_below(folder: Path) -> Iterator[Path]:
+    """The files that `files_below` finds; none if the folder cannot be read."""
+    with suppress(OSError):
+        yield from files_below(folder)
 
 
 _log = logging.getLogger(__name__)
@@ -224,7 +223,7 @@ class TrustStore:
         Raises:
             WorkspaceError: it cannot be stored.
         """
-        where = _resolved(Path(decision.folder) if decision.folder else None)
+        where = _resolved(decision.folder)
         at = datetime.now(UTC).isoformat(timespec="seconds")
         now = msgspec.structs.replace(decision, folder=where, at=at)
         self._json(self._file(where, decision.server)).replace(now)
@@ -285,8 +284,5 @@ def _earlier_key(folder: str, server: str) -> str:
     return json.dumps([folder, server])
 
 
-def _resolved(folder: Path | None) -> str:
-    try:
-        return str(folder.resolve()) if folder is not None else ""
-    except (OSError, RuntimeError):
-        return str(folder.absolute()) if folder is not None else ""
+def _resolved(folder: Path | str | None) -> str:
+    return os.path.realpath(folder) if folder else ""

@@ -24,7 +24,7 @@ from ua_tui.core.connections.user_servers import (
     settings_servers,
 )
 from ua_tui.core.errors import SettingsError
-from ua_tui.core.redaction.arguments import masked_address, masked_command, masked_variable
+from ua_tui.core.redaction.arguments import masked_address
 from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.core.settings.folder import DOTENV, PROJECT_FILE, FolderSettings, HeldBack
 from ua_tui.core.settings.loading import load_settings
@@ -395,12 +395,7 @@ def _secrets(written: FolderSettings, servers: Sequence[UserServer]) -> list[str
         for name, given in layer.items()
         if SPECS[name].secret and isinstance(given.value, str)
     ]
-    for server in servers:
-        for name, value in server.given.items():
-            found += masked_variable(name, value).secrets
-        if server.transport == "stdio":
-            found += masked_command([server.how["command"], *server.how.get("args", ())]).secrets
-    return found
+    return [*found, *(secret for server in servers for secret in server.secrets)]
 
 
 def _only_keys(written: FolderSettings, fingerprints: dict[str, str]) -> tuple[str, ...]:

@@ -25,7 +25,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from ua_tui.core.errors import Advice, WorkspaceError, advise
+from ua_tui.core.errors import WorkspaceError, advise
 from ua_tui.core.events.units import quantity
 from ua_tui.core.net.addresses import ascii_host
 from ua_tui.core.pipelines import AfterTool, BeforeTool, Pipelines, ToolErrored
@@ -66,12 +66,6 @@ class ReaderError(msgspec.Struct, frozen=True):
     def meaning(self) -> str:
         """What the code means, as a predicate of "the web reader"."""
         return _MEANINGS.get(self.code, "failed")
-
-
-def reader_advice(code: str, failures: int = 1) -> Advice | None:
-    """The advice for the agent after so many failures on a page; None for a code without advice."""
-    entries = _ADVICE.get(code)
-    return advise(f"web_reader.{entries[min(failures, len(entries)) - 1]}") if entries else None
 
 
 def is_web_reader(tool: str) -> bool:
@@ -398,7 +392,8 @@ class ReaderPolicy(msgspec.Struct, eq=False):
             if failures > MOST_RETRIES:
                 next_step = f"gave up after {failures} attempts"
             log.warning("the web reader timed out (1234) on %s: %s", clean_line(url, 300), next_step)
-        advice = reader_advice(error.code, failures)
+        entries = _ADVICE.get(error.code)
+        advice = advise(f"web_reader.{entries[min(failures, len(entries)) - 1]}") if entries else None
         if advice is None:
             return call
         texts = filter(None, (call.additional_context, advice.sentence))

@@ -7,7 +7,7 @@ from collections import defaultdict
 from msgspec.structs import replace
 
 from ua_tui.core.claims import files
-from ua_tui.core.claims.files import LARGEST_REPORT, ReportCheck
+from ua_tui.core.claims.files import LARGEST_REPORT
 from ua_tui.core.events.types import REPORT_CHECK, ReportChecked
 from ua_tui.core.observation import ToolCall, ToolResult
 from ua_tui.core.storage.workspace import Workspace
@@ -48,7 +48,19 @@ class ReportChecker:
         from ua_tui.observers.check.session import check_in_session
 
         check = check_in_session(data, path, workspace.path, workspace.redactor, context.knowledge)
-        event = _event_of(check)
+        counts: dict[str, dict[str, int]] = defaultdict(dict)
+        for (kind, state), count in sorted(check.check.counts().items()):
+            counts[kind][state] = count
+        event = ReportChecked(
+            report=check.report,
+            check=files.check_path(check.report),
+            sha256=check.sha256,
+            counts=dict(counts),
+            red=len(check.check.red),
+            doubtful=len(check.check.doubtful),
+            summary=check.check.summary,
+            duration_ms=check.duration_ms,
+        )
         earlier = files.load_check(workspace.root, check.report)
         # A check that says the same as the saved one is not saved again.
         is_known = earlier is not None and earlier == replace(
@@ -60,22 +72,6 @@ class ReportChecker:
             saved = (Saved(written.path, self.name, written.size, written.sha256),)
         found, duplicates = len(check.claims), int(is_known)
         return Outcome(saved, found, event.red, duplicates, note=event.summary, checked=event)
-
-
-def _event_of(check: ReportCheck) -> ReportChecked:
-    counts: dict[str, dict[str, int]] = defaultdict(dict)
-    for (kind, state), count in sorted(check.check.counts().items()):
-        counts[kind][state] = count
-    return ReportChecked(
-        report=check.report,
-        check=files.check_path(check.report),
-        sha256=check.sha256,
-        counts=dict(counts),
-        red=len(check.check.red),
-        doubtful=len(check.check.doubtful),
-        summary=check.check.summary,
-        duration_ms=check.duration_ms,
-    )
 
 
 OBSERVER = ObserverSpec(lambda _rules: ReportChecker(), order=45)

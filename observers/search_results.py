@@ -96,7 +96,8 @@ class SearchResults:
         if not pages and (decoded.problem is not None or decoded.truncated):
             reason = decoded.problem or "the result is cut off before its first complete row"
         elif unread and error is None:
-            reason = _unread(unread)
+            names = ", ".join(dict.fromkeys(plain_text(tool)[:60] for tool in unread[:_MOST_NAMED]))
+            reason = f"no results were recognised in the answer of {names}"
         if reason is not None:
             # The text may have megabytes, as the copy to save has.
             del decoded
@@ -192,12 +193,6 @@ def _keep_raw(
     if saved is None:
         return Outcome(duplicates=1, note=f"{reason}; already saved as {path}")
     return Outcome(artifacts=(saved,), note=f"{reason}; {kept}")
-
-
-def _unread(tools: Sequence[str]) -> str:
-    """Why the result of a search is saved unparsed when nothing is wrong with it."""
-    names = ", ".join(dict.fromkeys(plain_text(tool)[:60] for tool in tools[:_MOST_NAMED]))
-    return f"no results were recognised in the answer of {names}"
 
 
 def _save(

@@ -83,12 +83,8 @@ def _hands_over(name: str, arguments: Mapping[str, Any]) -> bool:
         return _UPLOAD_CALL.search(input_text(arguments, *_CODE) or "") is not None
     if next(_stored_files(arguments), None) is not None:
         return True
-    return _is_upload(name) and _path_in(arguments) is not None
-
-
-def _is_upload(name: str) -> bool:
     words = words_of(name)
-    return "upload" in words and _ABOUT_UPLOADS.isdisjoint(words)
+    return "upload" in words and _ABOUT_UPLOADS.isdisjoint(words) and _path_in(arguments) is not None
 
 
 def _record(
@@ -142,7 +138,8 @@ def _files(
                 return
     elif is_sandbox(name):
         code = input_text(arguments, *_CODE) or ""
-        yield from _of_sandbox(_UPLOAD_CALL.findall(code), _keys_in(answer))
+        found = _KEY.findall(str(answer)[:_LONGEST_OUTPUT].replace('\\"', '"').replace("\\'", "'"))
+        yield from _of_sandbox(_UPLOAD_CALL.findall(code), list(dict.fromkeys(found)))
     elif stored := list(_stored_files(arguments)):
         for each in stored:
             yield _file(
@@ -232,12 +229,6 @@ def _stored_files(arguments: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
                 waiting += value.values()
             case list() as value:
                 waiting += value
-
-
-def _keys_in(answer: Mapping[str, Any]) -> list[str]:
-    """The storage keys that a run printed or returned, in the order of their first appearance."""
-    found = _KEY.findall(str(answer)[:_LONGEST_OUTPUT].replace('\\"', '"').replace("\\'", "'"))
-    return list(dict.fromkeys(found))
 
 
 def _text(value: object) -> str | None:

@@ -19,7 +19,7 @@ from ua_tui.core.agent.bounds import REPLY_SECONDS, START_SECONDS, STEP_SECONDS
 from ua_tui.core.agent.mcp.elicitation import Ask
 from ua_tui.core.agent.messages.malformed import MalformedMessages
 from ua_tui.core.agent.messages.transport import CliTransport, StandardError
-from ua_tui.core.concurrency.threads import Coalesced, apart
+from ua_tui.core.concurrency.threads import Schedule, apart
 from ua_tui.core.errors import AgentUnavailable, ConnectionFailed
 from ua_tui.core.text import clean
 
@@ -108,7 +108,7 @@ class AgentClient:
         self._cli = str(options.cli_path or "the bundled Claude Code CLI")
         self._guard: OrphanGuard | None = None
         self._descendants: ProcessTree | None = None
-        self._remembering: Coalesced | None = None
+        self._remembering = Schedule("remembering the agent's processes", _REMEMBERED_EVERY)
 
     @property
     def was_killed(self) -> bool:
@@ -147,9 +147,6 @@ class AgentClient:
         self._guard = OrphanGuard(pid)
         await self._guard.start()
         self._descendants = await apart(partial(_tree_of, pid))
-        self._remembering = Coalesced(
-            self._descendants.refresh, "remembering the agent's processes", interval=_REMEMBERED_EVERY
-        )
 
     async def messages(self) -> AsyncGenerator[sdk.Message]:
         """Every message until the agent ends.
@@ -228,8 +225,8 @@ class AgentClient:
 
     async def servers(self) -> list[dict[str, Any]]:
         """The current state of every MCP server, as the agent reports it."""
-        if self._remembering is not None:
-            self._remembering.request()
+        if self._descendants is not None:
+            self._remembering.plan(self._descendants.refresh)
         status = await self._client.get_mcp_status()
         return [dict(raw) for raw in status.get("mcpServers", [])]
 
@@ -328,8 +325,8 @@ class AgentClient:
     async def disconnect(self) -> None:
         """Disconnect the agent, and end it and what it has started; never raises."""
         try:
-            if self._remembering is not None:
-                self._remembering.request()
+            if self._descendants is not None:
+                self._remembering.plan(self._descendants.refresh)
                 await apart(self._remembering.finish)
             await asyncio.wait_for(self._client.disconnect(), 9.0)
         except Exception as error:

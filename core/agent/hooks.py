@@ -212,7 +212,11 @@ class AgentHooks(msgspec.Struct, eq=False):
             return _decision("deny", "\n".join(filter(None, (payload.denied, added))))
         judgement = self.policy.judge(name, effective)
         if name == EXIT_PLAN and judgement.verdict == "ask" and not self.gate.interactive:
-            return await self._end_with_plan(tool_use_id)
+            # The query ends with its plan as the answer.
+            self.final_plan = await self._read_plan(tool_use_id)
+            reason = "Nobody is available to approve the plan: it is the answer."
+            self.gate.note_denied(tool_use_id, reason)
+            return {"continue_": False, "stopReason": reason, **_decision("deny", reason)}
         await self.gate.apply(judgement, name, tool_use_id)
         if judgement.verdict == "deny":
             return _decision("deny", judgement.reason)
@@ -236,13 +240,6 @@ class AgentHooks(msgspec.Struct, eq=False):
         if refusal:
             self.gate.note_denied(tool_use_id, refusal)
         return refusal
-
-    async def _end_with_plan(self, tool_use_id: str) -> Any:
-        """End the query with its plan as the answer: nobody can approve it."""
-        self.final_plan = await self._read_plan(tool_use_id)
-        reason = "Nobody is available to approve the plan: it is the answer."
-        self.gate.note_denied(tool_use_id, reason)
-        return {"continue_": False, "stopReason": reason, **_decision("deny", reason)}
 
     async def _after(self, data: Any, _id: str | None, _context: Any) -> Any:
         name, tool_use_id = str(data["tool_name"]), str(data["tool_use_id"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+import uuid
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
@@ -201,7 +202,7 @@ class AgentLoop:
             for opened in self._translator.calls.values():
                 self._note_finished(opened.call)
             self._turn = None
-            self.undelivered = list(turn.steering.waiting.values())
+            self.undelivered = list(turn.steering.values())
             self._close_open()
             if (report := self._translator.malformed.pop_report()) is not None:
                 self._publish(ErrorRaised(where="agent", message=report))
@@ -232,11 +233,12 @@ class AgentLoop:
         turn = self._turn
         if turn is None or not turn.sent or turn.interrupted or turn.done.done():
             return False
-        message_id = turn.steering.add(text)
+        message_id = str(uuid.uuid4())
+        turn.steering[message_id] = text
         try:
             await self._client.query(text, message_id, files)
         except AgentUnavailable:
-            return turn.steering.waiting.pop(message_id, None) is None
+            return turn.steering.pop(message_id, None) is None
         return True
 
     async def interrupt(self) -> None:
@@ -350,21 +352,22 @@ class AgentLoop:
                     await self._finish_call(early)
 
     def _report_steered(self, turn: Turn, message_id: str) -> None:
-        if (text := turn.steering.waiting.pop(message_id, None)) is not None:
+        if (text := turn.steering.pop(message_id, None)) is not None:
             self._publish(QuerySteered(query_id=turn.query_id, text=clean(text)))
 
     def _end_turn(self, result: TurnOutcome) -> None:
         turn = self._turn
         if turn is None or turn.done.done():
             return
-        if turn.interrupted and turn.steering.before is not None:
+        if turn.interrupted and turn.before is not None:
             # The agent began a further turn with the waiting messages, and was stopped before it reported that.
-            for message_id in list(turn.steering.waiting):
+            for message_id in list(turn.steering):
                 self._report_steered(turn, message_id)
         if result.status == "error" and result.error is None:
-            result = replace(result, error=self._unexplained())
-        if (whole := turn.steering.end(result)) is not None:
-            turn.done.set_result(whole)
+            reason = self._translator.last_retry or self._client.last_line or "it gave no reason"
+            result = replace(result, error=f"the agent ended the query with an error: {reason}")
+        turn.end(result)
+        if turn.done.done():
             return
         turn.steering_timeout = asyncio.get_running_loop().call_later(
             REPLY_SECONDS, self._end_without_steering, turn
@@ -374,14 +377,9 @@ class AgentLoop:
             # to stop before that turn has begun, and does not report when it begins.
             self._stopping.ask_until(turn.done)
 
-    def _unexplained(self) -> str:
-        """Why the agent ended a query, if it did not say so itself."""
-        reason = self._translator.last_retry or self._client.last_line or "it gave no reason"
-        return f"the agent ended the query with an error: {reason}"
-
     @staticmethod
     def _end_without_steering(turn: Turn) -> None:
-        if not turn.done.done() and turn.steering.waiting and (result := turn.steering.before):
+        if not turn.done.done() and turn.steering and (result := turn.before):
             turn.done.set_result(result)
 
     def _react(self, event: Event) -> None:
@@ -463,7 +461,10 @@ class AgentLoop:
             self._note_link(observation.output[:200_000], call.tool_use_id)
         self._note_finished(call, shown)
         if not denied and observation.held is None:
-            self._hand_over(call, observation)
+            try:
+                self._on_result(ToolResult(call=call, observation=observation))
+            except Exception:
+                log.exception("a tool result could not be handed to the observers")
 
     def _cancel_below(self, tool_use_id: str) -> None:
         """End the calls of a sub-agent that was stopped: their results may not come."""
@@ -484,12 +485,6 @@ class AgentLoop:
         self._publish(
             ToolCallFinished(tool_use_id=opened.call.tool_use_id, status="cancelled", duration_ms=duration_ms)
         )
-
-    def _hand_over(self, tool_call: ToolCall, observation: AnyObservation) -> None:
-        try:
-            self._on_result(ToolResult(call=tool_call, observation=observation))
-        except Exception:
-            log.exception("a tool result could not be handed to the observers")
 
     def _note_link(self, text: str, tool_use_id: str | None) -> None:
         turn = self._turn

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-import uuid
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import TYPE_CHECKING, Any
 
@@ -22,31 +21,6 @@ if TYPE_CHECKING:
     from ua_tui.core.agent.client import AgentClient
 
 
-class Steering(msgspec.Struct):
-    """The messages of one turn that were sent and not yet accepted, oldest first.
-
-    The agent accepts them after the next tool result. If none comes, it ends the turn and begins another one with them:
-    for a person the turn ends when that one does. `before` is the result so far.
-    """
-
-    waiting: dict[str, str] = msgspec.field(default_factory=dict)
-    before: TurnOutcome | None = None
-
-    def add(self, text: str) -> str:
-        """Record a message; returns the id to send it with."""
-        message_id = str(uuid.uuid4())
-        self.waiting[message_id] = text
-        return message_id
-
-    def end(self, result: TurnOutcome) -> TurnOutcome | None:
-        """The result of the complete turn; None while the agent has yet to accept a message."""
-        before = self.before
-        if before is not None:
-            result = replace(result, turns=before.turns + result.turns, text=result.text or before.text)
-        self.before = result
-        return None if self.waiting else result
-
-
 class TurnFailed(AgentError):
     """The agent ended a query with an error; `outcome` has its cost."""
 
@@ -59,8 +33,12 @@ class Turn(msgspec.Struct):
     """What is known of a query while the agent works on it.
 
     `done` gets the result from the agent. `sent` says that the agent has the query, `refusal` why it is stopped
-    although nobody asked for that, `links` which links were reported. `steering_timeout` is the timer that ends the
-    turn if the agent does not accept the last steering message.
+    although nobody asked for that, `links` which links were reported.
+
+    `steering` are the messages that were sent meanwhile and not yet accepted, oldest first. The agent accepts them
+    after the next tool result. If none comes, it ends the turn and begins another one with them: for a person the turn
+    ends when that one does. `before` is the result so far, and `steering_timeout` the timer that ends the turn if the
+    agent does not accept the last message.
     """
 
     query_id: str
@@ -73,12 +51,21 @@ class Turn(msgspec.Struct):
     refusal: str | None = None
     sent: bool = False
     steering_timeout: asyncio.TimerHandle | None = None
-    steering: Steering = msgspec.field(default_factory=Steering)
+    steering: dict[str, str] = msgspec.field(default_factory=dict)
+    before: TurnOutcome | None = None
 
     @property
     def is_stopped(self) -> bool:
         """Whether it is being stopped, by a person or for its refusal."""
         return self.interrupted or self.refusal is not None
+
+    def end(self, result: TurnOutcome) -> None:
+        """Take the agent's result, which is that of the query unless the agent has yet to accept a message."""
+        if (before := self.before) is not None:
+            result = replace(result, turns=before.turns + result.turns, text=result.text or before.text)
+        self.before = result
+        if not self.steering:
+            self.done.set_result(result)
 
     def outcome(self, result: TurnOutcome) -> TurnOutcome:
         """The outcome of the query for a person, given the agent's result."""

@@ -1,4 +1,4 @@
-"""Threads that work for the event loop: work done once for many requests or when due, and callbacks in the loop."""
+"""Threads that work for the event loop: tasks that run when they are due, and callbacks in the loop."""
 
 from __future__ import annotations
 
@@ -19,63 +19,6 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 _log = logging.getLogger(__name__)
-
-
-class Coalesced(msgspec.Struct, eq=False):
-    """Does one piece of work in its own thread, and repeats it if it was requested again in the meantime.
-
-    The thread begins with the first request and ends with `finish`: to start one each time could fail, or never
-    return, while memory is short. Exceptions of `work` are logged.
-
-    Args:
-        work: what to do.
-        name: the name of the thread.
-        interval: the seconds between the end of the work and its next beginning, until `finish` is called.
-    """
-
-    work: Callable[[], None]
-    name: str
-    interval: float = 0.0
-    _changed: threading.Condition = msgspec.field(default_factory=threading.Condition)
-    _wanted: bool = False
-    _finishing: bool = False
-    _thread: threading.Thread | None = None
-
-    def request(self) -> None:
-        """Request the work, with the state of now."""
-        with self._changed:
-            self._wanted = True
-            # One that had no memory to wait may have ended.
-            if self._thread is None or not self._thread.is_alive():
-                self._thread = threading.Thread(target=in_context(self._run), name=self.name, daemon=True)
-                self._thread.start()
-            self._changed.notify()
-
-    def finish(self, timeout: float | None = None) -> bool:
-        """Wait until all requested work is done; False if `timeout` seconds were not enough."""
-        with self._changed:
-            self._finishing = True
-            self._changed.notify()
-            thread = self._thread
-        if thread is not None:
-            thread.join(timeout)
-            return not thread.is_alive()
-        return True
-
-    def _run(self) -> None:
-        while True:
-            with self._changed:
-                self._changed.wait_for(lambda: self._wanted or self._finishing)
-                if not self._wanted:
-                    self._thread = None
-                    return
-                self._wanted = False
-            try:
-                self.work()
-            except Exception:
-                _log.exception("%s failed", self.name)
-            with self._changed:
-                self._changed.wait_for(lambda: self._finishing, self.interval)
 
 
 def in_context(work: Callable[P, T]) -> Callable[P, T]:
@@ -142,16 +85,23 @@ Task = Callable[[], None]
 class Schedule(msgspec.Struct, eq=False):
     """Runs planned tasks one at a time, the earliest first, in a daemon thread that begins with the first plan.
 
-    The methods may be called from any thread, a task's own among them. Exceptions of a task are logged.
+    The methods may be called from any thread, a task's own among them. Exceptions of a task are logged. To start a
+    thread for each task could fail, or never return, while memory is short.
+
+    Args:
+        name: the name of the thread.
+        interval: the seconds between the end of a task and the beginning of the next, until `finish` is called.
 
     Attributes:
         is_stopped: whether a task that runs for long should end.
     """
 
     name: str
+    interval: float = 0.0
     _changed: threading.Condition = msgspec.field(default_factory=threading.Condition)
     _due: dict[Task, float] = {}
     is_stopped: bool = False
+    _is_finishing: bool = False
     _thread: threading.Thread | None = None
 
     def plan(self, task: Task, seconds: float = 0.0, *, again: bool = False) -> None:
@@ -171,16 +121,22 @@ class Schedule(msgspec.Struct, eq=False):
         with self._changed:
             self._due.pop(task, None)
 
+    def finish(self, seconds: float | None = None) -> bool:
+        """Run at once what is planned, then end the thread; False if `seconds` were not enough."""
+        with self._changed:
+            self._is_finishing = True
+            self._changed.notify()
+            thread = self._thread
+        if thread is not None:
+            thread.join(seconds)
+            return not thread.is_alive()
+        return True
+
     def stop(self, seconds: float) -> bool:
         """Run nothing more, and wait at most so long for the running task; returns whether the thread has ended."""
         with self._changed:
             self.is_stopped = True
-            self._changed.notify()
-            thread = self._thread
-        if thread is None:
-            return True
-        thread.join(seconds)
-        return not thread.is_alive()
+        return self.finish(seconds)
 
     def _run(self) -> None:
         while (task := self._next()) is not None:
@@ -189,14 +145,20 @@ class Schedule(msgspec.Struct, eq=False):
             except Exception:
                 _log.exception("a task of %s failed", self.name)
             del task
+            with self._changed:
+                self._changed.wait_for(lambda: self._is_finishing, self.interval)
 
     def _next(self) -> Task | None:
         with self._changed:
             while not self.is_stopped:
                 task = min(self._due, key=self._due.__getitem__, default=None)
                 wait = None if task is None else self._due[task] - time.monotonic()
-                if task is not None and wait is not None and wait <= 0:
+                if task is not None and wait is not None and (wait <= 0 or self._is_finishing):
                     del self._due[task]
                     return task
+                if self._is_finishing:
+                    break
                 self._changed.wait(wait)
+            # Whoever plans a task now needs another thread.
+            self._thread = None
         return None

@@ -14,7 +14,7 @@ import re
 import shlex
 import shutil
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -29,7 +29,7 @@ from ua_tui.core.connections.base import (
 )
 from ua_tui.core.connections.oauth.target import LoginTarget, oauth_client
 from ua_tui.core.errors import Advice, ConnectionFailed, advise
-from ua_tui.core.redaction.arguments import masked_address, masked_command, masked_variable
+from ua_tui.core.redaction.arguments import Masked, masked_address, masked_command, masked_variable
 from ua_tui.core.settings.model import Settings
 from ua_tui.core.settings.sources import SourcedValue
 from ua_tui.core.text import clean_line, without_surrogates
@@ -48,6 +48,36 @@ _LONGEST = 8_000
 _PLAIN = frozenset({"USER", "LOGNAME", "HOSTNAME", "PATH", "LANG", "TERM"})
 
 
+class _Server(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The fields of every server; most are those of other programs, without effect here."""
+
+    type: Literal["stdio", "http", "sse", "streamable-http", "streamable_http"] | None = None
+    acts: Acts | None = None
+    tools: tuple[Annotated[str, msgspec.Meta(pattern=r"^\S+$")], ...] = ()
+    transport: Any = None
+    description: Any = None
+    disabled: Any = None
+    timeout: Any = None
+    alwaysLoad: Any = None
+    autoApprove: Any = None
+
+
+class ProgramServer(_Server, frozen=True, kw_only=True):
+    """A server that is a program, started for the session."""
+
+    command: Annotated[str, msgspec.Meta(pattern=r"\S")]
+    args: tuple[str, ...] = ()
+    env: dict[str, str] | None = None
+
+
+class RemoteServer(_Server, frozen=True, kw_only=True):
+    """A server with an address."""
+
+    url: Annotated[str, msgspec.Meta(pattern=r"^https?://[^\s/]|\$\{")]
+    headers: dict[str, str] | None = None
+    oauth: dict[str, Any] | None = None
+
+
 class UserServer(msgspec.Struct, frozen=True):
     """A server as it is written in a file.
 
@@ -56,14 +86,16 @@ class UserServer(msgspec.Struct, frozen=True):
     """
 
     name: str
-    how: Mapping[str, Any]
+    how: ProgramServer | RemoteServer
     source: str
     in_folder: bool
 
     @property
     def transport(self) -> Transport:
         """The transport of the protocol."""
-        return _transport(self.how)
+        if isinstance(self.how, ProgramServer):
+            return "stdio"
+        return "sse" if (self.how.type or self.how.transport) == "sse" else "http"
 
     @property
     def target(self) -> str:
@@ -71,50 +103,41 @@ class UserServer(msgspec.Struct, frozen=True):
 
         Values that look like secrets are masked.
         """
-        if self.transport == "stdio":
-            return masked_command(self._command).shown
-        return masked_address(self.how["url"]).shown
+        return self._target.shown
 
     @property
     def given(self) -> Mapping[str, str]:
         """The variables of its environment, or its headers; variables in them are not filled in."""
-        return dict(self.how.get("env" if self.transport == "stdio" else "headers") or {})
+        return (self.how.env if isinstance(self.how, ProgramServer) else self.how.headers) or {}
 
     @property
     def shown(self) -> list[str]:
         """The same as `NAME=value`, what is set for its login, and where it acts; of a secret only its length."""
         oauth = {f"oauth.{name}": str(value) for name, value in self._oauth.items()}
-        given = {**self.given, **oauth, **self._acts}
-        return [masked_variable(name, value).shown for name, value in given.items()]
+        given = {**self.given, **oauth, "acts": self.how.acts}
+        return [masked_variable(name, value).shown for name, value in given.items() if value is not None]
 
     @property
     def acts(self) -> Acts | None:
         """Where its tools act, as its file says: on this machine only, or also outside; a remote one acts outside."""
-        is_remote = self.transport != "stdio" and not _is_local(self.how["url"])
-        return self._acts.get("acts", "outside" if is_remote else None)
+        is_remote = isinstance(self.how, RemoteServer) and not _is_local(self.how.url)
+        return self.how.acts or ("outside" if is_remote else None)
 
     @property
     def secrets(self) -> tuple[str, ...]:
         """The secrets that are written in the file, known before the server is connected."""
         given = [each for name, value in self.given.items() for each in masked_variable(name, value).secrets]
-        target = (
-            masked_command(self._command) if self.transport == "stdio" else masked_address(self.how["url"])
-        )
         secret = self._oauth.get("clientSecret") or self._oauth.get("client_secret")
-        return (*given, *target.secrets, *([secret] if secret else []))
+        return (*given, *self._target.secrets, *([secret] if secret else []))
 
     @property
     def fingerprint(self) -> str:
         """Identifies this configuration when the user is asked to trust it: 64 hexadecimal digits."""
         # With the secrets: another secret may mean another account.
-        target = shlex.join(self._command) if self.transport == "stdio" else str(self.how["url"])
-        about = [
-            self.name,
-            self.transport,
-            target,
-            dict(self.given),
-            *filter(None, [self._oauth, self._acts]),
-        ]
+        how = self.how
+        target = shlex.join([how.command, *how.args]) if isinstance(how, ProgramServer) else how.url
+        acts = {"acts": how.acts} if how.acts else {}
+        about = [self.name, self.transport, target, self.given, *filter(None, [self._oauth, acts])]
         content = json.dumps(about, sort_keys=True)
         return hashlib.sha256(content.encode()).hexdigest()
 
@@ -125,15 +148,16 @@ class UserServer(msgspec.Struct, frozen=True):
 
     @property
     def _oauth(self) -> Mapping[str, Any]:
-        return dict(self.how.get("oauth") or {})
+        return (self.how.oauth if isinstance(self.how, RemoteServer) else None) or {}
 
     @property
-    def _acts(self) -> Mapping[str, Acts]:
-        return {"acts": self.how["acts"]} if "acts" in self.how else {}
-
-    @property
-    def _command(self) -> list[str]:
-        return [self.how["command"], *self.how.get("args", ())]
+    def _target(self) -> Masked:
+        how = self.how
+        return (
+            masked_command([how.command, *how.args])
+            if isinstance(how, ProgramServer)
+            else masked_address(how.url)
+        )
 
 
 class UnusableServer(msgspec.Struct, frozen=True):
@@ -220,8 +244,8 @@ def connection_to(server: UserServer, environ: Mapping[str, str], folder: Path) 
     how, login = server.how, None
     values = {name: fill(text) for name, text in server.given.items()}
     secrets = [each for name, text in values.items() for each in masked_variable(name, text).secrets]
-    if server.transport == "stdio":
-        started = [fill(how["command"]), *(fill(each) for each in how.get("args", ()))]
+    if isinstance(how, ProgramServer):
+        started = [fill(each) for each in (how.command, *how.args)]
         path = values.get("PATH") or environ.get("PATH")
         program = str(folder / started[0]) if "/" in started[0] else started[0]
         if shutil.which(program, path=path) is None:
@@ -240,30 +264,23 @@ def connection_to(server: UserServer, environ: Mapping[str, str], folder: Path) 
             | values,
         }
     else:
-        address = fill(how["url"])
+        address = fill(how.url)
         secrets += masked_address(address).secrets
         config = {"type": server.transport, "url": address, "headers": values}
-        login = _login(server, address, values, fill)
-        if login is not None and login.client.client_secret:
-            secrets.append(login.client.client_secret)
+        # A server with a key among its headers needs no login.
+        if not any(name.lower() == "authorization" for name in values):
+            client = oauth_client(how.oauth or {}, fill)
+            kind: Literal["http", "sse"] = "sse" if server.transport == "sse" else "http"
+            login = LoginTarget(server.name, kind, address, server.source, values, client)
+            secrets += [client.client_secret] if client.client_secret else []
     # A value in the place of a key is most often the key itself.
     secrets = [*filled, *secrets]
     return Connection(
         servers={server.name: config},
-        tools=tuple(how.get("tools") or ()),
+        tools=how.tools,
         secrets=tuple(each for each in secrets if len(each) >= 6),
         login=login,
     )
-
-
-def _login(
-    server: UserServer, address: str, headers: Mapping[str, str], fill: Callable[[str], str]
-) -> LoginTarget | None:
-    """What a person may log in to; None for a server whose key is among its headers."""
-    if server.transport == "stdio" or any(name.lower() == "authorization" for name in headers):
-        return None
-    client = oauth_client(server.how.get("oauth") or {}, fill)
-    return LoginTarget(server.name, server.transport, address, server.source, headers, client)
 
 
 def _unusable_file(name: str, problem: str, file: Path | str, **values: object) -> _Found:
@@ -297,79 +314,50 @@ def _is_local(url: str) -> bool:
     return bool(re.match(r"https?://(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::[\d${}\w-]*)?(?:/|$)", url))
 
 
-def _transport(how: Mapping[str, Any]) -> Transport:
+def _is_remote(how: Any) -> bool:
+    if not isinstance(how, Mapping):
+        return False
     kind = how.get("type") or how.get("transport")
-    if kind in ("http", "streamable-http", "streamable_http"):
-        return "http"
-    return "sse" if kind == "sse" else "stdio" if "command" in how or "url" not in how else "http"
+    is_known = kind in ("http", "sse", "streamable-http", "streamable_http")
+    return is_known or ("url" in how and "command" not in how)
 
 
 def _checked(name: str, how: Any, source: str, *, in_folder: bool) -> UserServer | UnusableServer:
-    problem, reason = _problem_of(name, how)
-    if not problem:
-        return UserServer(name, how, source, in_folder)
     shown = clean_line(name, 60)
-    values = {"reason": clean_line(reason, 200), "limit": _LONGEST}
-    return UnusableServer(shown, advise(f"servers.{problem}", server=f"{shown} in {source}", **values))
 
+    def unusable(problem: str, reason: str = "") -> UnusableServer:
+        values = {"reason": clean_line(reason, 200), "limit": _LONGEST}
+        return UnusableServer(shown, advise(f"servers.{problem}", server=f"{shown} in {source}", **values))
 
-def _problem_of(name: str, how: Any) -> tuple[str, str]:
-    """The name of an entry below `servers` in the catalogue of advice, and a reason; empty if a server can be used."""
     if not _NAME.fullmatch(name):
-        return "bad_name", ""
+        return unusable("bad_name")
     if name in BUILT_IN_SERVERS:
-        return "built_in_name", ""
+        return unusable("built_in_name")
     try:
-        found: _Program | _Remote
-        if not isinstance(how, Mapping) or _transport(how) == "stdio":
-            found = msgspec.convert(how, _Program)
+        if _is_remote(how):
+            remote = msgspec.convert(how, RemoteServer)
+            oauth_client(remote.oauth or {}, str)
+            if remote.acts == "here" and not _is_local(remote.url):
+                raise ValueError("a server on another machine acts outside")
+            server = UserServer(name, remote, source, in_folder)
+            texts = [remote.url, *_texts(remote.headers), *_texts(remote.oauth)]
         else:
-            found = msgspec.convert(how, _Remote)
-            oauth_client(found.oauth or {}, str)
+            program = msgspec.convert(how, ProgramServer)
+            server = UserServer(name, program, source, in_folder)
+            texts = [program.command, *program.args, *_texts(program.env)]
     except (ValueError, TypeError) as error:
-        return "wrong", str(error)
-    if isinstance(found, _Remote):
-        if found.acts == "here" and not _is_local(found.url):
-            return "wrong", "a server on another machine acts outside"
-        texts = [found.url, *found.tools, *_texts(found.headers), *_texts(found.oauth)]
-    else:
-        texts = [found.command, *found.args, *found.tools, *_texts(found.env)]
+        return unusable("wrong", str(error))
+    texts += server.how.tools
     # Programs must accept them, and a person must be able to read them all.
     if any("\0" in text or without_surrogates(text) != text for text in texts):
-        return "bad_character", ""
+        return unusable("bad_character")
     if sum(map(len, texts)) > _LONGEST or len(texts) > _LONGEST // 10:
-        return "too_long", ""
-    return "", ""
+        return unusable("too_long")
+    return server
 
 
 def _texts(table: Mapping[str, Any] | None) -> list[str]:
     return [str(text) for pair in (table or {}).items() for text in pair]
-
-
-class _Server(msgspec.Struct, forbid_unknown_fields=True):
-    """The fields of every server; most are those of other programs, without effect here."""
-
-    type: Literal["stdio", "http", "sse", "streamable-http", "streamable_http"] = "stdio"
-    acts: Acts = "outside"
-    tools: list[Annotated[str, msgspec.Meta(pattern=r"^\S+$")]] = []
-    transport: Any = None
-    description: Any = None
-    disabled: Any = None
-    timeout: Any = None
-    alwaysLoad: Any = None
-    autoApprove: Any = None
-
-
-class _Program(_Server, kw_only=True):
-    command: Annotated[str, msgspec.Meta(pattern=r"\S")]
-    args: list[str] = []
-    env: dict[str, str] | None = None
-
-
-class _Remote(_Server, kw_only=True):
-    url: Annotated[str, msgspec.Meta(pattern=r"^https?://[^\s/]|\$\{")]
-    headers: dict[str, str] | None = None
-    oauth: dict[str, Any] | None = None
 
 
 _LAUNCHER = """

@@ -33,21 +33,20 @@ _KEY = "demo-key-of-no-value"
 
 
 class DemoEndpoints(msgspec.Struct, frozen=True):
-    """The addresses of the demo's servers, all on loopback.
+    """Where the demo's server is, on loopback: the model, the Composio that takes the key, and the invented press."""
 
-    `model_url` is for ANTHROPIC_BASE_URL, `composio_url` and `composio_api_key` are for the Composio SDK, and
-    `article_route` (".example=127.0.0.1:PORT") is for the toolkit's `--route`.
-    """
-
-    model_url: str
-    composio_url: str
+    url: str
     composio_api_key: str
-    article_route: str
 
     @property
     def address(self) -> str:
         """HOST:PORT, for a list of allowed addresses."""
-        return self.article_route.partition("=")[2]
+        return self.url.removeprefix("http://")
+
+    @property
+    def article_route(self) -> str:
+        """The toolkit's `--route` to the press (".example=127.0.0.1:PORT")."""
+        return f".example={self.address}"
 
 
 @asynccontextmanager
@@ -60,7 +59,7 @@ async def demo_servers(pace: float) -> AsyncIterator[DemoEndpoints]:
     with tempfile.TemporaryFile() as errors:
         try:
             process = await asyncio.create_subprocess_exec(
-                sys.executable, "-I", "-m", "ua_tui.core.demo", "--pace", str(pace),
+                sys.executable, "-I", "-m", "ua_tui.core.demo", str(pace),
                 stdin=asyncio.subprocess.PIPE,
                 stdout=asyncio.subprocess.PIPE,
                 stderr=errors,
@@ -130,10 +129,10 @@ def demo_settings(settings: Settings, endpoints: DemoEndpoints, *, of_team: bool
         simple_model=None,
         fallback_model=None,
         custom_headers=None,
-        base_url=endpoints.model_url,
+        base_url=endpoints.url,
         api_key=_KEY,
         auth_token=None,
-        composio_base_url=endpoints.composio_url,
+        composio_base_url=endpoints.url,
         composio_api_key=endpoints.composio_api_key,
         web_reader_key=None,
         mcp_servers=(),

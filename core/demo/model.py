@@ -113,7 +113,11 @@ class Script(msgspec.Struct, eq=False):
         )
         missing = sorted({call.name for call in calls} - conversation.tools)
         if missing:
-            return ScriptedTurn(text=_not_offered(missing), overloads=step.overloads)
+            listed = ", ".join(f"`{name}`" for name in missing)
+            return ScriptedTurn(
+                text=f"I would need {listed} for this, which this session does not offer. Nothing was done.",
+                overloads=step.overloads,
+            )
         return ScriptedTurn(
             text=_fill(step.text, values, texts),
             thinking=_fill(step.thinking, values, texts),
@@ -178,11 +182,6 @@ def _gave_up(outcome: ToolOutcome) -> str:
         f"I could not continue: `{tool}` did not run.\n\n> {reason}\n\n"
         "Nothing else was done. Ask again to retry, or to allow it."
     )
-
-
-def _not_offered(names: list[str]) -> str:
-    listed = ", ".join(f"`{name}`" for name in names)
-    return f"I would need {listed} for this, which this session does not offer. Nothing was done."
 
 
 def _evaluate(value: Value, conversation: Conversation) -> Any:
@@ -343,8 +342,7 @@ class Conversation(msgspec.Struct, frozen=True):
 
 
 def read_conversation(request: Mapping[str, Any]) -> Conversation:
-    """Read a Messages API request; parts of unknown shape are skipped."""
-    messages = [m for m in request.get("messages", []) if isinstance(m, dict)]
+    """Read a Messages API request."""
     system = "\n".join(_texts(request.get("system")))
     calls: dict[str, tuple[str, Mapping[str, Any]]] = {}
     outcomes: list[ToolOutcome] = []
@@ -352,15 +350,15 @@ def read_conversation(request: Mapping[str, Any]) -> Conversation:
     opening = query = ""
     answers, has_spoken = 0, False
     environment = [system]
-    for message in messages:
-        content = message.get("content")
-        match message.get("role"):
+    for message in request["messages"]:
+        content = message["content"]
+        match message["role"]:
             case "assistant":
                 answers, has_spoken = answers + 1, True
                 last_outcomes = []
                 for block in _content_blocks(content):
-                    if block.get("type") == "tool_use":
-                        calls[str(block.get("id"))] = (str(block.get("name")), block.get("input") or {})
+                    if block["type"] == "tool_use":
+                        calls[block["id"]] = (block["name"], block["input"])
             case "user":
                 found = list(_outcomes(content, calls))
                 outcomes += found
@@ -377,7 +375,7 @@ def read_conversation(request: Mapping[str, Any]) -> Conversation:
                 environment += _texts(content)
     return Conversation(
         system=system,
-        tools=frozenset(str(t.get("name")) for t in request.get("tools") or [] if isinstance(t, dict)),
+        tools=frozenset(tool["name"] for tool in request.get("tools") or []),
         opening=opening,
         query=query,
         answers=answers,
@@ -400,38 +398,30 @@ def _workspace(texts: Sequence[str]) -> str:
 def _query_text(content: Any) -> str:
     """The text of a person in a user message; empty if it has only tool results or notes."""
     blocks = _content_blocks(content)
-    has_results = any(block.get("type") == "tool_result" for block in blocks)
+    has_results = any(block["type"] == "tool_result" for block in blocks)
     texts: list[str] = []
     interrupted = False
-    for block in blocks:
-        text = block.get("text")
-        if block.get("type") != "text" or not isinstance(text, str):
-            continue
+    for text in _texts(content):
         interrupted = interrupted or text.startswith(INTERRUPTED)
-        if text.lstrip().startswith(NOT_A_QUERY) or (has_results and not interrupted):
-            continue
-        texts.append(text)
+        if not text.lstrip().startswith(NOT_A_QUERY) and (interrupted or not has_results):
+            texts.append(text)
     return "\n".join(texts).strip()
 
 
 def _outcomes(content: Any, calls: Mapping[str, tuple[str, Mapping[str, Any]]]) -> Iterator[ToolOutcome]:
     for block in _content_blocks(content):
-        if block.get("type") == "tool_result":
-            name, arguments = calls.get(str(block.get("tool_use_id")), ("", {}))
+        if block["type"] == "tool_result":
+            name, arguments = calls.get(block["tool_use_id"], ("", {}))
             text = "\n".join(_texts(block.get("content")))
             yield ToolOutcome(name, arguments, text, failed=bool(block.get("is_error")))
 
 
 def _content_blocks(content: Any) -> list[Mapping[str, Any]]:
-    if isinstance(content, str):
-        return [{"type": "text", "text": content}]
-    if isinstance(content, list):
-        return [block for block in content if isinstance(block, dict)]
-    return []
+    return [{"type": "text", "text": content}] if isinstance(content, str) else content or []
 
 
 def _texts(content: Any) -> list[str]:
-    return [block["text"] for block in _content_blocks(content) if isinstance(block.get("text"), str)]
+    return [block["text"] for block in _content_blocks(content) if block["type"] == "text"]
 
 
 def _json(text: str) -> Any:
@@ -461,9 +451,7 @@ class ModelServer(msgspec.Struct, eq=False):
         ]
 
     async def _messages(self, request: Request) -> Response:
-        body = await _body(request)
-        if body is None:
-            return api_error(400, "invalid_request_error", "The body must be a JSON object with messages.")
+        body = await request.json()
         turn = self.script.next(body)
         if turn.overloads:
             place = _place(request.headers.get("x-claude-code-session-id", ""), body)
@@ -478,13 +466,19 @@ class ModelServer(msgspec.Struct, eq=False):
                 headers={"cache-control": "no-cache"},
             )
         await self.pace.wait(FIRST_TOKEN_SECONDS)
-        return JSONResponse(_whole(turn, body), headers={"request-id": f"req_demo_{secrets.token_hex(8)}"})
+        blocks = _blocks(turn, body)
+        return JSONResponse(
+            {
+                **_message(body),
+                "content": blocks,
+                "stop_reason": _stop_reason(turn),
+                "usage": _usage(body, blocks),
+            },
+            headers={"request-id": f"req_demo_{secrets.token_hex(8)}"},
+        )
 
     async def _count_tokens(self, request: Request) -> Response:
-        body = await _body(request)
-        if body is None:
-            return api_error(400, "invalid_request_error", "The body must be a JSON object with messages.")
-        return JSONResponse({"input_tokens": _tokens(_prompt(body))})
+        return JSONResponse({"input_tokens": _tokens(_prompt(await request.json()))})
 
     async def _stream(self, turn: ScriptedTurn, body: Mapping[str, Any]) -> AsyncIterator[str]:
         blocks = _blocks(turn, body)
@@ -534,17 +528,6 @@ def api_error(status: int, kind: str, message: str) -> Response:
     return JSONResponse(body, status, headers=headers)
 
 
-async def _body(request: Request) -> dict[str, Any] | None:
-    try:
-        body = json.loads(await request.body())
-    except ValueError:
-        return None
-    messages = body.get("messages") if isinstance(body, dict) else None
-    if not isinstance(messages, list) or not all(isinstance(message, dict) for message in messages):
-        return None
-    return dict(body)
-
-
 def _place(session: str, body: Mapping[str, Any]) -> str:
     """Identify one point of a conversation, to count the rejections of an overload."""
     contents = json.dumps(
@@ -587,16 +570,6 @@ def _message(body: Mapping[str, Any]) -> dict[str, Any]:
         "content": [],
         "stop_reason": None,
         "stop_sequence": None,
-    }
-
-
-def _whole(turn: ScriptedTurn, body: Mapping[str, Any]) -> dict[str, Any]:
-    blocks = _blocks(turn, body)
-    return {
-        **_message(body),
-        "content": blocks,
-        "stop_reason": _stop_reason(turn),
-        "usage": _usage(body, blocks),
     }
 
 

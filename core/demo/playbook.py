@@ -10,8 +10,6 @@ from typing import Any, Literal
 
 import msgspec
 
-from ua_tui.core.errors import DemoError
-
 FOLDER = "playbooks"
 PLAYBOOK_SUFFIX = ".playbook.json"
 
@@ -147,7 +145,7 @@ def any_match(patterns: Sequence[str], text: str) -> bool:
 
 
 def load_library() -> Library:
-    """Read all playbooks and the files next to them; raises DemoError for a broken one."""
+    """Read all playbooks and the files next to them."""
     playbooks: dict[str, Playbook] = {}
     texts: dict[str, str] = {}
     folder = files("ua_tui.core.demo").joinpath(FOLDER)
@@ -158,13 +156,7 @@ def load_library() -> Library:
         if not entry.name.endswith(PLAYBOOK_SUFFIX):
             texts[entry.name] = text
             continue
-        try:
-            playbook = msgspec.json.decode(text, type=Playbook)
-        except msgspec.MsgspecError as error:
-            raise DemoError(f"The demo playbook {entry.name} is broken: {error}") from error
-        playbooks[entry.name.removesuffix(PLAYBOOK_SUFFIX)] = playbook
-    if not playbooks:
-        raise DemoError("The demo has no playbooks: the installation is incomplete; install ua-tui again.")
+        playbooks[entry.name.removesuffix(PLAYBOOK_SUFFIX)] = msgspec.json.decode(text, type=Playbook)
     return Library(playbooks, texts)
 
 

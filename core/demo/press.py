@@ -7,7 +7,6 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from functools import cached_property
 from html import escape
 from pathlib import Path
 from string import Template
@@ -85,11 +84,6 @@ class Catalogue:
     themes: Mapping[str, Theme]
     now: datetime
 
-    @cached_property
-    def hosts(self) -> frozenset[str]:
-        """The hosts of the invented press."""
-        return frozenset(article.host for article in self.articles)
-
     def find(self, host: str, path: str) -> DemoArticle | None:
         """The article at an address, if there is one."""
         return next((a for a in self.articles if a.host == host and a.path == path), None)
@@ -103,7 +97,10 @@ class Catalogue:
         wanted = set(WORD.findall(query.lower())) - COMMON_WORDS
         ranked = sorted(
             (article for article in self.articles if article.kind == kind),
-            key=lambda article: (-len(wanted & self._words(article)), article.hours_ago),
+            key=lambda article: (
+                -len(wanted & set(WORD.findall(f"{article.title} {article.lead} {article.source}".lower()))),
+                article.hours_ago,
+            ),
         )
         return ranked[: max(0, limit)]
 
@@ -113,9 +110,6 @@ class Catalogue:
         start = self.articles.index(article)
         chosen = [background[(start + i) % len(background)] for i in range(5)]
         return [article.lead, *article.facts, f"“{article.quote}” said {article.quote_by}.", *chosen]
-
-    def _words(self, article: DemoArticle) -> set[str]:
-        return set(WORD.findall(f"{article.title} {article.lead} {article.source}".lower()))
 
 
 def load_catalogue(text: str, now: datetime) -> Catalogue:
@@ -148,7 +142,11 @@ class ArticlePages(msgspec.Struct, eq=False):
         article = self.catalogue.find(host, request.url.path)
         if article is None or article.status != 200:
             status = article.status if article is not None else 404
-            return HTMLResponse(_missing(host), status)
+            return HTMLResponse(
+                f"<!doctype html><html lang=en><title>Page not found</title><body><nav>{escape(host)}</nav><main>"
+                "<h1>Page not found</h1><p>The page has moved or never existed.</p></main></body></html>",
+                status,
+            )
         await self.pace.wait(article.delay)
         return HTMLResponse(_article(article, self.catalogue))
 
@@ -156,13 +154,6 @@ class ArticlePages(msgspec.Struct, eq=False):
 def host_of(request: Request) -> str:
     """The host of a request, without the port."""
     return request.headers.get("host", "").partition(":")[0].lower()
-
-
-def _missing(host: str) -> str:
-    return (
-        f"<!doctype html><html lang=en><head><title>Page not found</title></head><body><nav>{escape(host)}</nav>"
-        "<main><h1>Page not found</h1><p>The page has moved or never existed.</p></main></body></html>"
-    )
 
 
 def _article(article: DemoArticle, catalogue: Catalogue) -> str:

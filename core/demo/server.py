@@ -7,7 +7,6 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 
-import msgspec
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import Response
@@ -23,15 +22,8 @@ ARTICLES = "articles.json"
 METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
 
 
-class DemoServer(msgspec.Struct, frozen=True):
-    """The application, and the key that its Composio stand-in requires."""
-
-    app: Starlette
-    api_key: str
-
-
-def make_server(pace: float) -> DemoServer:
-    """Build the demo's server from the data files; raises DemoError when one of them is broken."""
+def make_server(pace: float) -> tuple[Starlette, str]:
+    """Build the demo's server from the data files; returns it, and the key that its Composio stand-in requires."""
     library = load_library()
     speed = Pace(pace)
     catalogue = load_catalogue(library.texts[ARTICLES], datetime.now(UTC))
@@ -45,7 +37,7 @@ def make_server(pace: float) -> DemoServer:
         async with composio.running():
             yield
 
-    app = Starlette(
+    server = Starlette(
         routes=[
             Host(
                 "127.0.0.1",
@@ -58,7 +50,7 @@ def make_server(pace: float) -> DemoServer:
         ],
         lifespan=lifespan,
     )
-    return DemoServer(app, api_key)
+    return server, api_key
 
 
 async def _unknown(request: Request) -> Response:

@@ -123,7 +123,11 @@ class SessionIndex:
         changed = changed or seen.keys() != known.keys()
         self._known = seen
         if changed and keep:
-            self._store_cache(seen)
+            data = msgspec.json.encode(_Cache(_VERSION, tuple(seen.values())))
+            try:
+                Root(self._cache_folder(), create=True).write(self._file, data)
+            except WorkspaceError as error:
+                log.info("the list of sessions cannot be cached: %s", error)
 
     def refresh_one(self, name: str) -> Summary:
         """Read one session again."""
@@ -267,10 +271,3 @@ class SessionIndex:
                 # It only saves time: without it all sessions are read again.
                 log.info("the cached list of sessions cannot be read: %s", error)
         return self._known
-
-    def _store_cache(self, seen: dict[str, Summary]) -> None:
-        data = msgspec.json.encode(_Cache(_VERSION, tuple(seen.values())))
-        try:
-            Root(self._cache_folder(), create=True).write(self._file, data)
-        except WorkspaceError as error:
-            log.info("the list of sessions cannot be cached: %s", error)

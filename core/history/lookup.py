@@ -70,22 +70,18 @@ def find_session(base: Path, wanted: str) -> Path:
     try:
         for folder in candidates:
             if folder.is_dir():
-                return _checked(folder)
+                if not os.path.lexists(folder / JOURNAL):
+                    raise SettingsError(
+                        f"the session in {clean_line(str(folder), 700)} cannot be opened: it has no journal "
+                        f"({JOURNAL}); `ua-tui sessions` lists those that can"
+                    )
+                return folder
         if wanted and os.path.lexists(wanted):
             raise SettingsError(f"{shown} is not a folder: give a session's folder")
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise SettingsError(f"{shown} cannot be opened: {reason}") from error
     raise SettingsError(f"there is no session {shown!r}: neither a folder here nor a session in {place}")
-
-
-def _checked(folder: Path) -> Path:
-    if not os.path.lexists(folder / JOURNAL):
-        raise SettingsError(
-            f"the session in {clean_line(str(folder), 700)} cannot be opened: it has no journal ({JOURNAL}); "
-            "`ua-tui sessions` lists those that can"
-        )
-    return folder
 
 
 def _order(name: str) -> tuple[str, int]:

@@ -34,17 +34,16 @@ AskModel = Callable[[str, str], Awaitable[SmallReply]]
 
 def endpoint(settings: Settings) -> tuple[str, dict[str, str]]:
     """The address of the Messages API, and the headers for it, including the credentials."""
-    headers = {"anthropic-version": "2023-06-01", **_custom_headers(settings)}
+    lines = (line.partition(":") for line in (settings.custom_headers or "").splitlines())
+    headers = {
+        "anthropic-version": "2023-06-01",
+        **{name.strip().lower(): value.strip() for name, _, value in lines},
+    }
     if settings.api_key:
         headers["x-api-key"] = settings.api_key
     if settings.auth_token:
         headers["authorization"] = f"Bearer {settings.auth_token}"
     return (settings.base_url or DEFAULT_URL).rstrip("/") + "/v1/messages", headers
-
-
-def _custom_headers(settings: Settings) -> dict[str, str]:
-    lines = (line.partition(":") for line in (settings.custom_headers or "").splitlines())
-    return {name.strip().lower(): value.strip() for name, _, value in lines}
 
 
 def small_request(settings: Settings, on_request: OnRequest | None = None) -> AskModel | None:

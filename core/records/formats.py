@@ -14,7 +14,7 @@ from urllib.parse import quote
 
 import msgspec
 
-from ua_tui.core.concurrency.threads import Coalesced, in_loop
+from ua_tui.core.concurrency.threads import Schedule, in_loop
 from ua_tui.core.errors import WorkspaceError
 from ua_tui.core.events.continuation import occasion_of
 from ua_tui.core.events.describe import describe_folder
@@ -134,11 +134,13 @@ def _parts(view: SessionView) -> Iterator[str]:
                 open_query = entry
                 yield from _query(entry)
             case Message():
-                yield _message(entry)
+                text = entry.text.strip() + ("\n\n*[unfinished]*" if entry.unfinished else "")
+                yield _quoted(text, ">" * entry.depth) if entry.depth else text
             case Call():
                 yield from _call(entry)
             case Note():
-                yield _note(entry)
+                files = "".join(f" {_link(path)}" for path in entry.files)
+                yield f"- **{entry.kind}**{files} {_code(entry.text)}"
     if open_query is not None:
         yield _ending(open_query)
     if view.finished is not None:
@@ -170,11 +172,6 @@ def _ending(query: Query) -> str:
     return f"*{end.status.capitalize()}: {', '.join(facts)}.*{error}"
 
 
-def _message(message: Message) -> str:
-    text = message.text.strip() + ("\n\n*[unfinished]*" if message.unfinished else "")
-    return _quoted(text, ">" * message.depth) if message.depth else text
-
-
 def _call(call: Call) -> Iterator[str]:
     outcome = "no result" if call.status is None else f"{call.status}, {call.duration_ms / 1000:.2f} s"
     nesting = "↳ " * call.depth
@@ -185,11 +182,6 @@ def _call(call: Call) -> Iterator[str]:
     if call.result_preview:
         size = f"{call.result_size} bytes"
         yield f"Result ({size}):\n\n{_fenced(call.result_preview)}"
-
-
-def _note(note: Note) -> str:
-    files = "".join(f" {_link(path)}" for path in note.files)
-    return f"- **{note.kind}**{files} {_code(note.text)}"
 
 
 def _time(at: datetime) -> str:
@@ -348,7 +340,7 @@ class DerivedFiles:
         self.view = view or SessionView(workspace.redactor, workspace.root)
         self.view.follow_clock(time.monotonic, time.time())
         self._latest: tuple[SessionView, TraceInfo] | None = None
-        self._writer = Coalesced(self._write_latest, "derived files", interval=interval)
+        self._writer = Schedule("derived files", interval)
 
     def __call__(self, event: Event) -> None:
         """Handle one event of the bus."""
@@ -359,7 +351,7 @@ class DerivedFiles:
     def request(self) -> None:
         """Request that the files are written with the current state."""
         self._latest = (self.view.then(()), self._info())
-        self._writer.request()
+        self._writer.plan(self._write_latest)
 
     async def drain(self, deadline: float = 5.0) -> bool:
         """Wait until the files are written; False if `deadline` seconds were not enough."""

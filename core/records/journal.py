@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from ua_tui.core.concurrency.threads import Coalesced
+from ua_tui.core.concurrency.threads import Schedule
 from ua_tui.core.errors import JournalError
 from ua_tui.core.events.codec import encode_event
 from ua_tui.core.events.types import AuthRequired, ElicitationAsked, Event, TextDelta, ThinkingDelta
@@ -146,14 +146,14 @@ class Journal:
                 f"The journal {path} cannot be opened: {error.strerror or error}; "
                 "check the folder's permissions and the space on its disk."
             ) from error
-        self._syncer = Coalesced(self._file.sync, "journal sync")
+        self._syncer = Schedule("journal sync")
 
     def append(self, event: Event) -> None:
         """Write an event; a sink for `DeltaJoiner`, or a subscriber of the bus by itself."""
         line = journal_line(event, self._redactor)
         self._write(line)
         if event.is_synced:
-            self._syncer.request()
+            self._syncer.plan(self._file.sync)
         if self._on_line is not None:
             self._on_line(line)
 

@@ -115,7 +115,9 @@ class Redactor:
         self.values |= {value}
         if len(value.split()) > 1:
             self._of_words += (value,)
-        spelled = _spellings(value)
+        found = {value, quote(value, safe=""), value.replace("/", "\\/")} if is_encodable(value) else {value}
+        once = _escapings(value)
+        spelled = found.union(once, *(_escapings(form) for form in once))
         if '"' in value or "\\" in value or _BARE_JSON.fullmatch(value):
             # The value could be a piece of JSON's own syntax, so its matches need a closer check.
             self._raw_forms += (value,)
@@ -292,12 +294,6 @@ def _collect(value: object, texts: set[str], depth: int) -> None:
     elif isinstance(value, list | tuple):
         for item in value:
             _collect(item, texts, depth + 1)
-
-
-def _spellings(value: str) -> set[str]:
-    found = {value, quote(value, safe=""), value.replace("/", "\\/")} if is_encodable(value) else {value}
-    once = _escapings(value)
-    return found.union(once, *(_escapings(form) for form in once))
 
 
 def _escapings(text: str) -> set[str]:

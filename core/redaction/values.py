@@ -76,7 +76,8 @@ def grade(name: str, *, given: bool = False) -> Grade:
     at, found = len(words), Grade.NONE
     while at and not found:
         at -= 1
-        found = _grade_at(words, at)
+        is_pair = at > 0 and words[at - 1] in PAIRS.get(words[at], ())
+        found = Grade.CERTAIN if is_pair else _GRADES.get(words[at], Grade.NONE)
     after = words[at + 1 :]
     if not found or not _HARMLESS_AFTER.isdisjoint(after):
         return Grade.NONE
@@ -87,11 +88,6 @@ def grade(name: str, *, given: bool = False) -> Grade:
         found = found if given else Grade.GIVEN
     harmless = (given and _COUNTED.get(words[at])) or _HARMLESS_BEFORE.get(words[at], ())
     return Grade.NONE if at and words[at - 1].endswith(harmless) else found
-
-
-def _grade_at(words: list[str], at: int) -> Grade:
-    is_pair = at > 0 and words[at - 1] in PAIRS.get(words[at], ())
-    return Grade.CERTAIN if is_pair else _GRADES.get(words[at], Grade.NONE)
 
 
 def _words(name: str) -> list[str]:

@@ -106,7 +106,12 @@ def fork_session(
     source = Workspace(folder, folder, redactor)
     cut = _Cut(source, before, is_running=runs_elsewhere(folder))
     sessions = Root(base / WORKSPACES, create=True).path
-    _sweep(sessions)
+    # What programs that were killed left half made is removed.
+    for entry in sessions.iterdir():
+        if (found := _HALF_MADE.fullmatch(entry.name)) and is_gone(int(found[2])):
+            with suppress(OSError), _locked(entry):
+                shutil.rmtree(entry, ignore_errors=True)
+                (sessions / found[1]).rmdir()
     path = Workspace.reserve(sessions, now or datetime.now().astimezone())
     made = sessions / f".{path.name}.{os.getpid()}{TEMPORARY}"
     try:
@@ -240,15 +245,6 @@ def _saved_in(events: Iterable[Event | None]) -> Iterator[str]:
                 yield name_of(call)
             case ToolCallFinished(observation=found) if found is not None and found.stored_at is not None:
                 yield found.stored_at
-
-
-def _sweep(sessions: Path) -> None:
-    """Remove what programs that were killed left half made."""
-    for entry in sessions.iterdir():
-        if (found := _HALF_MADE.fullmatch(entry.name)) and is_gone(int(found[2])):
-            with suppress(OSError), _locked(entry):
-                shutil.rmtree(entry, ignore_errors=True)
-                (sessions / found[1]).rmdir()
 
 
 @contextmanager

@@ -82,8 +82,19 @@ async def ask_opinion(
             )
         price = model.prices.cost_of(model.model, sum((each.usage for each in questions), Usage()))
         if known.left_usd is not None:
-            _refuse_beyond(known.left_usd, price, model.model)
-        if not await agrees(_describe_price(model.model, questions, price)):
+            if price is None:
+                raise unpriced_error(model.model)
+            if price > known.left_usd:
+                said, rest = spent_of(price, known.left_usd)
+                raise SettingsError(
+                    f"a second opinion may cost {said}, and {rest} of the spending limit is left: raise the setting "
+                    "max_cost_usd, or the limit of the session with /budget"
+                )
+        claims = quantity(sum(len(each.passages) for each in questions), "claim")
+        cost = "an unknown price" if price is None else f"about {money(price)}"
+        if not await agrees(
+            f"Ask {clean_line(model.model, 100)} about {claims} in {quantity(len(questions), 'request')}, for {cost}?"
+        ):
             return None
         found = Opinions(at=datetime.now(UTC), model=model.model, cost_usd=0.0)
         try:
@@ -103,15 +114,6 @@ async def ask_opinion(
                     )
                 )  # fmt: skip
         return ledger
-
-
-def _describe_price(model: str, questions: Sequence[Question], price: float | None) -> str:
-    """What would be asked and for how much, as a question to a person."""
-    claims = quantity(sum(len(each.passages) for each in questions), "claim")
-    cost = "an unknown price" if price is None else f"about {money(price)}"
-    return (
-        f"Ask {clean_line(model, 100)} about {claims} in {quantity(len(questions), 'request')}, for {cost}?"
-    )
 
 
 async def _ask(
@@ -156,17 +158,6 @@ async def _small_model(settings: Settings) -> AsyncIterator[LoginRequests]:
         stack.push_async_callback(requests.close)
         await requests.read_price_list()
         yield requests
-
-
-def _refuse_beyond(left: float, price: float | None, model: str) -> None:
-    if price is None:
-        raise unpriced_error(model)
-    if price > left:
-        said, rest = spent_of(price, left)
-        raise SettingsError(
-            f"a second opinion may cost {said}, and {rest} of the spending limit is left: raise the setting "
-            "max_cost_usd, or the limit of the session with /budget"
-        )
 
 
 @asynccontextmanager

@@ -207,7 +207,12 @@ class PreviousState(msgspec.Struct):
             if not _is_later(event):
                 self._run = (self._run[0], event.at.timestamp())
             self._handle_event(event)
-            self._track_unfinished(event)
+            # What has begun is kept until its end comes.
+            for number, span in enumerate(_SPANS):
+                if isinstance(event, span.start):
+                    self._open[number, getattr(event, span.same[0])] = event
+                elif isinstance(event, span.end):
+                    self._open.pop((number, getattr(event, span.same[0])), None)
             self.overrides.handle_event(event)
             self.taint.restore(event)
             self.view.add(event)
@@ -242,14 +247,6 @@ class PreviousState(msgspec.Struct):
                 self._run = (0.0, 0.0)
             case QueryReceived() if (number := _NUMBER.match(event.query_id)) is not None:
                 self.last_query = max(self.last_query, int(number[1]))
-
-    def _track_unfinished(self, event: Event) -> None:
-        """Keep what has begun until its end comes."""
-        for number, span in enumerate(_SPANS):
-            if isinstance(event, span.start):
-                self._open[number, getattr(event, span.same[0])] = event
-            elif isinstance(event, span.end):
-                self._open.pop((number, getattr(event, span.same[0])), None)
 
     def _end_run(self) -> None:
         """Add the duration of a run that was cut off, estimated from its events."""

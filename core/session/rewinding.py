@@ -91,7 +91,14 @@ class Rewinding(msgspec.Struct, eq=False):
         Raises:
             JournalError, WorkspaceError: it cannot be found out.
         """
-        return Prospect(self._plan(query_id, view), tuple(self._outside(query_id)))
+        # What was done outside since the query began, each once.
+        found, calls = dict[str, None](), OpenCalls()
+        for event in self._events_behind(query_id):
+            call = calls.ended_by(event)
+            if call is not None and call.finished.ran and call.finished.status in ("success", "error"):
+                for action in acting(call.started.name, call.started.input, lambda _server, _tool: False):
+                    found[action.name] = None
+        return Prospect(self._plan(query_id, view), tuple(found))
 
     def prepare(self, query_id: str, changes: Sequence[Change]) -> Prepared:
         """Prepare to go back to before a query: until now the session has not changed.
@@ -188,16 +195,6 @@ class Rewinding(msgspec.Struct, eq=False):
                 with suppress(OSError):
                     found[path] = self.versions.add(version.path.read_bytes())
         return found
-
-    def _outside(self, query_id: str) -> list[str]:
-        """What was done outside since a query began, as a person knows it, each once."""
-        found, calls = dict[str, None](), OpenCalls()
-        for event in self._events_behind(query_id):
-            call = calls.ended_by(event)
-            if call is not None and call.finished.ran and call.finished.status in ("success", "error"):
-                for action in acting(call.started.name, call.started.input, lambda _server, _tool: False):
-                    found[action.name] = None
-        return list(found)
 
     def _events_behind(self, query_id: str) -> Iterator[Event]:
         """The events of a query and of what came after it."""

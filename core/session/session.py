@@ -581,20 +581,16 @@ class Session:
                 log.warning("the running query was cut off")
         self.state = SessionState.CLOSED
         try:
-            await self._release()
+            await self._agent.close()
+            await self._assembly.keep_conversation()
+            # Its configuration has keys: it must not remain on the disk, whatever happens next.
+            self._assembly.close()
+            self._auth.stop_polling()
+            self._attachments.close()
+            self.references.close()
+            await self._runner.end(_CLOSE_TIMEOUT)
         finally:
             await self._finish(reason)
-
-    async def _release(self) -> None:
-        """End what runs: the agent, the polling of accounts, the task of the queries."""
-        await self._agent.close()
-        await self._assembly.keep_conversation()
-        # Its configuration has keys: it must not remain on the disk, whatever happens next.
-        self._assembly.close()
-        self._auth.stop_polling()
-        self._attachments.close()
-        self.references.close()
-        await self._runner.end(_CLOSE_TIMEOUT)
 
     async def _finish(self, reason: str) -> None:
         """Let the observers finish, publish the end and close the records."""

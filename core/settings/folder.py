@@ -63,7 +63,12 @@ def read_folder_settings(folder: Path) -> FolderSettings:
             for name, each in sorted(layers[file].items())
             if SPECS[name].affects != "look" and name != "mcp_servers"
         ]:
-            fingerprints[file] = _fingerprint(content)
+            # Not needed in a folder without settings.
+            import json
+
+            from ua_tui.core.trust import fingerprint
+
+            fingerprints[file] = fingerprint(json.dumps(content, default=str).encode(errors="surrogatepass"))
     return FolderSettings(layers, problems, fingerprints)
 
 
@@ -139,12 +144,3 @@ def _hold_back_address(layers: list[Layer], held_back: list[HeldBack]) -> list[H
         if key is not None and (address := layer.pop("base_url", None)) is not None:
             found.append(HeldBack("base_url", address, "the folder's key for it is held back"))
     return found
-
-
-def _fingerprint(content: object) -> str:
-    # Not needed in a folder without settings.
-    import json
-
-    from ua_tui.core.trust import fingerprint
-
-    return fingerprint(json.dumps(content, default=str).encode(errors="surrogatepass"))

@@ -15,8 +15,10 @@ import secrets
 import stat
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
-from io import BufferedReader
+from functools import partial
+from io import BufferedReader, BytesIO
 from pathlib import Path
+from typing import IO
 
 import msgspec
 
@@ -28,6 +30,7 @@ _CREATE_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOE
 _APPEND_FLAGS = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _READ_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _TEMPORARY_NAME = re.compile(rf"\.(\d{{1,9}})-\w+{re.escape(TEMPORARY)}")
+_PIECE = 1 << 20
 _NO_HARD_LINKS = {errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EMLINK, errno.ENOSYS}
 
 
@@ -118,13 +121,20 @@ class Root:
                 _sync_folder(folder)
         return Written(relative, size, digest)
 
-    def write_new(self, relative: str, data: bytes) -> Written:
-        """Write a file under its name or, when that is taken, under the first free of `-2`, `-3` and on."""
+    def write_new(self, relative: str, data: bytes | IO[bytes]) -> Written:
+        """Write a file under its name or, when that is taken, under the first free of `-2`, `-3` and on.
+
+        The content may be that of an open file, which may be large.
+        """
         split_path(relative)
+        content = BytesIO(data) if isinstance(data, bytes) else data
         for name in numbered(relative):
+            if self.exists(name):
+                continue
+            content.seek(0)
             # A link that has the name is refused: the next name is tried.
             with suppress(AlreadyThere, PathRefused):
-                return self.write(name, data, replace=False)
+                return self.write_chunks(name, iter(partial(content.read, _PIECE), b""), replace=False)
         raise WorkspaceError(f"cannot write {shown(relative)}: too many files of that name; remove some")
 
     def append_lines(self, relative: str, lines: Iterable[bytes]) -> None:

@@ -101,7 +101,11 @@ class SessionMetrics(SpanProcessor):
         seconds = ((span.end_time or 0) - (span.start_time or 0)) / 1e9
         match span.name.rstrip("0123456789"):
             case "conversation_iteration_" | "subagent_iteration_":
-                self._count_turn(known)
+                if "model_ms" in known:
+                    self._record("gen_ai.client.operation.duration", known["model_ms"] / 1e3, known)
+                for kind in ("input", "output"):
+                    if (tokens := known.get(f"gen_ai.usage.{kind}_tokens")) is not None:
+                        self._record("gen_ai.client.token.usage", tokens, {**known, **named(token_type=kind)})
             case "query" if "status" in known:
                 self._record("ua_tui.queries", 1, known)
                 self._record("gen_ai.invoke_agent.duration", seconds, known)
@@ -134,13 +138,6 @@ class SessionMetrics(SpanProcessor):
         if status in NO_METRICS or (self._monitor.is_away and self._is_closing):
             # A further attempt would get the same answer, or delay the end.
             self._exporter.shutdown()
-
-    def _count_turn(self, known: Mapping[str, Any]) -> None:
-        if "model_ms" in known:
-            self._record("gen_ai.client.operation.duration", known["model_ms"] / 1e3, known)
-        for kind in ("input", "output"):
-            if (tokens := known.get(f"gen_ai.usage.{kind}_tokens")) is not None:
-                self._record("gen_ai.client.token.usage", tokens, {**known, **named(token_type=kind)})
 
     def _count_failure(self, of: str, has_failed: bool) -> None:
         if has_failed:

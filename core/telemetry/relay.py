@@ -66,20 +66,17 @@ class _Handler(BaseHTTPRequestHandler):
             self._answer(404)
             return
         try:
-            body = self._body()
+            length = int(self.headers.get("content-length") or 0)
+            if not 0 < length <= _MOST_BYTES:
+                raise ValueError(f"a body of {length} bytes")
+            inflater = Inflater(self.headers.get("content-encoding", ""), _MOST_BYTES)
+            body = inflater.feed(self.rfile.read(length))
         except (ValueError, OSError, UniversalAgentError) as error:
             _log.info("spans of a child process could not be read: %s", error)
             self._answer(400)
             return
         self._on_body(body)
         self._answer(200)
-
-    def _body(self) -> bytes:
-        length = int(self.headers.get("content-length") or 0)
-        if not 0 < length <= _MOST_BYTES:
-            raise ValueError(f"a body of {length} bytes")
-        inflater = Inflater(self.headers.get("content-encoding", ""), _MOST_BYTES)
-        return inflater.feed(self.rfile.read(length))
 
     def _answer(self, status: int) -> None:
         self.send_response(status)

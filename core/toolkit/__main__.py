@@ -13,9 +13,9 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -28,12 +28,6 @@ if TYPE_CHECKING:
 
 INSTRUCTIONS = "Reads web pages in parallel and keeps files in the workspace of the session."
 _LOOK_EVERY, _GRACE = 1.0, 2.0
-
-
-def _listed(start: ToolkitStart) -> list[Mapping[str, Any]]:
-    """What `tools/list` says of the tools of a session."""
-    has = {"always": True, "knowledge": bool(start.knowledge), "sandbox": start.session_file is not None}
-    return [tool for group, tools in toolkit_tools().items() if has[group] for tool in tools]
 
 
 def _open_calls(start: ToolkitStart) -> ToolCalls:
@@ -62,7 +56,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     # Reading standard input blocks, and a KeyboardInterrupt would end in a traceback.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
-    ToolServer(SERVER, "1", INSTRUCTIONS, _listed(start), partial(_open_calls, start)).run()
+    has = {"always": True, "knowledge": bool(start.knowledge), "sandbox": start.session_file is not None}
+    ToolServer(
+        SERVER,
+        "1",
+        INSTRUCTIONS,
+        [tool for group, tools in toolkit_tools().items() if has[group] for tool in tools],
+        partial(_open_calls, start),
+    ).run()
     return 0
 
 

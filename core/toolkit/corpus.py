@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Annotated, Any
+from typing import Annotated
 
 import msgspec
 from msgspec import Meta
@@ -65,7 +65,20 @@ async def save_corpus(
         {
             "saved_at": context.now().isoformat(),
             "count": len(found),
-            "articles": [_entry(path, article) for path, article in found.items()],
+            "articles": [
+                {
+                    "url": article.url,
+                    "title": article.title,
+                    "author": article.author,
+                    "date": article.date,
+                    "source": article.site,
+                    "words": article.words,
+                    "path": path,
+                    "fetched_at": article.fetched_at,
+                    "content": article.text,
+                }
+                for path, article in found.items()
+            ],
         },
     )
     answer = {
@@ -125,20 +138,6 @@ def _find(
 def _heading_of(text: str) -> str | None:
     first = text.partition("\n")[0]
     return clean_line(first.lstrip("# "), 200) or None if first.startswith("#") else None
-
-
-def _entry(path: str, article: Article) -> dict[str, Any]:
-    return {
-        "url": article.url,
-        "title": article.title,
-        "author": article.author,
-        "date": article.date,
-        "source": article.site,
-        "words": article.words,
-        "path": path,
-        "fetched_at": article.fetched_at,
-        "content": article.text,
-    }
 
 
 def _nothing_to_save(missing: list[dict[str, str]]) -> str:

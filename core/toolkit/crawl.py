@@ -165,7 +165,9 @@ async def _crawl_one(context: ToolContext, url: str, max_age: int) -> Crawled | 
         known = await _known(context, url, max_age) if max_age else None
         if known is not None:
             return known
-        _check_blacklist(context, url)
+        listing = context.blacklist.find(url) if context.blacklist is not None else None
+        if listing is not None:
+            raise FetchRefused(listing.reason, code="blacklisted")
         async with asyncio.timeout(SECONDS_A_PAGE):
             return await _fetch_and_save(context, url)
     except TimeoutError:
@@ -179,12 +181,6 @@ async def _crawl_one(context: ToolContext, url: str, max_age: int) -> Crawled | 
         # An unexpected error on one page must not fail the other pages of the call.
         logger.exception("crawling failed: %s", _shown(url))
         return Failed(url=_shown(url), error=f"unexpected {type(error).__name__}", code="failed")
-
-
-def _check_blacklist(context: ToolContext, url: str) -> None:
-    listing = context.blacklist.find(url) if context.blacklist is not None else None
-    if listing is not None:
-        raise FetchRefused(listing.reason, code="blacklisted")
 
 
 def _cached(context: ToolContext, url: str, max_age: int) -> Crawled | None:

@@ -6,8 +6,6 @@ import asyncio
 import hashlib
 import mimetypes
 import tempfile
-from contextlib import suppress
-from functools import partial
 from pathlib import PurePosixPath
 from typing import IO, Annotated
 
@@ -18,9 +16,9 @@ from ua_tui.core.connections.base import MOUNT
 from ua_tui.core.errors import ConnectionFailed, PathRefused, TooLarge, WorkspaceError
 from ua_tui.core.media_types import HEAD_SIZE
 from ua_tui.core.redaction.events import masked_file
-from ua_tui.core.storage.files import AlreadyThere, Written
+from ua_tui.core.storage.files import Written
 from ua_tui.core.storage.kinds import check_writable
-from ua_tui.core.storage.paths import numbered, safe_name, split_path
+from ua_tui.core.storage.paths import safe_name, split_path
 from ua_tui.core.text import clean_line
 from ua_tui.core.toolkit.calls import ToolContext
 from ua_tui.core.toolkit.files import inside
@@ -30,7 +28,6 @@ SMALL = 5 << 20
 """Larger files (in bytes) are copied only if the agent asks for it."""
 LARGEST = 100 << 20
 _DEADLINE = 300.0
-_PIECE = 1 << 20
 
 
 async def workbench_download(
@@ -143,14 +140,7 @@ def _write(context: ToolContext, name: str, file: IO[bytes]) -> Written:
     file = masked_file(file, context.workspace.redactor)
     file.seek(0)
     check_writable(f"{FOLDER}/{name}", file.read(HEAD_SIZE))
-    for path in numbered(f"{FOLDER}/{name}"):
-        if not context.workspace.exists(path):
-            file.seek(0)
-            with suppress(AlreadyThere):
-                return context.workspace.root.write_chunks(
-                    path, iter(partial(file.read, _PIECE), b""), replace=False
-                )
-    raise WorkspaceError(f"there are too many files named {name} in {FOLDER}: give another name")
+    return context.workspace.root.write_new(f"{FOLDER}/{name}", file)
 
 
 def _left(relative: str, size: int | None, *, allow_large: bool) -> str:

@@ -116,11 +116,23 @@ class Costs(msgspec.Struct, frozen=True, kw_only=True):
         """Return the costs after an event; the same if the event changes nothing."""
         match event:
             case ev.TokensSpent():
-                return self._with_tokens(event)
+                models, tokens, query = self._used(event), self.tokens.after(event), event.query_id
+                if event.cost_usd is None:
+                    unpriced = merged(self.running_unpriced.get(query, ()), (event.model,))
+                    every = {**self.running_unpriced, query: unpriced}
+                    return replace(self, tokens=tokens, models=models, running_unpriced=every)
+                running = {**self.running, query: self.running.get(query, 0.0) + event.cost_usd}
+                return replace(self, tokens=tokens, models=models, running=running, estimated=True)
             case ev.QueryFinished():
                 return self._with_end(event)
             case ev.OpinionGiven():
-                return self._with_opinion(event)
+                return replace(
+                    self,
+                    tokens=self.tokens.after(event),
+                    models=self._used(event),
+                    spent=self.spent if event.cost_usd is None else (self.spent or 0.0) + event.cost_usd,
+                    unpriced=merged(self.unpriced, [event.model] if event.cost_usd is None else []),
+                )
             case ev.MessageFinished(usage=ev.Usage() as usage):
                 context = usage.total if event.parent_tool_use_id is None else self.context
                 return replace(self, tokens=self.tokens.after(event), context=context)
@@ -149,24 +161,6 @@ class Costs(msgspec.Struct, frozen=True, kw_only=True):
         known = before.cost_usd is not None and event.cost_usd is not None
         use = ModelUse(before.usage + event.usage, before.cost_usd + event.cost_usd if known else None)  # type: ignore[operator]
         return {**self.models, event.model: use}
-
-    def _with_opinion(self, event: ev.OpinionGiven) -> Costs:
-        return replace(
-            self,
-            tokens=self.tokens.after(event),
-            models=self._used(event),
-            spent=self.spent if event.cost_usd is None else (self.spent or 0.0) + event.cost_usd,
-            unpriced=merged(self.unpriced, [event.model] if event.cost_usd is None else []),
-        )
-
-    def _with_tokens(self, event: ev.TokensSpent) -> Costs:
-        models, tokens, query = self._used(event), self.tokens.after(event), event.query_id
-        if event.cost_usd is None:
-            unpriced = merged(self.running_unpriced.get(query, ()), (event.model,))
-            every = {**self.running_unpriced, query: unpriced}
-            return replace(self, tokens=tokens, models=models, running_unpriced=every)
-        running = {**self.running, query: self.running.get(query, 0.0) + event.cost_usd}
-        return replace(self, tokens=tokens, models=models, running=running, estimated=True)
 
     def _with_end(self, event: ev.QueryFinished) -> Costs:
         cost = event.cost_usd if event.cost_usd is not None else self.running.get(event.query_id)

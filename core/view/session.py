@@ -155,7 +155,14 @@ class SessionView:
         if type(event) in _NOTED:
             self._note(event)
         if before is not self.activity and (before.needs_person or self.activity.needs_person):
-            self._note_waits(before, at)
+            for call_id in before.waiting ^ self.activity.waiting:
+                began = call_id in self.activity.waiting
+                lineage = list(self.lineage(call_id))
+                query = self.query(lineage[-1].query_id) if lineage else None
+                for entry in (*lineage, query):
+                    if entry is not None:
+                        wait = entry.wait.begin(at) if began else entry.wait.end(at)
+                        self._change(("t" if isinstance(entry, Call) else "q", entry.id), wait=wait)
 
     def follow_clock(self, monotonic: Callable[[], float], now: float) -> None:
         """Measure the offsets of further events by a monotonic clock, which nobody sets; `now` is the time of day."""
@@ -175,7 +182,9 @@ class SessionView:
             case ev.TextDelta() | ev.ThinkingDelta() | ev.MessageFinished():
                 self._add_message(event)
             case ev.ToolCallProgress():
-                self._progress_call(event)
+                if (call := self.call(event.tool_use_id)) is not None and call.status is None:
+                    self._change(("t", call.id), done=progress(event.done, event.total, event.unit))
+                self._hear(event.tool_use_id, event)
             case ev.ToolCallStarted():
                 self._begin_call(event)
             case ev.ToolCallFinished():
@@ -187,9 +196,21 @@ class SessionView:
             case ev.ArtifactSaved() | ev.ArtifactChanged():
                 self._add_artifact(event)
             case ev.SessionStarted() | ev.SessionFinished():
-                self._add_session(event)
+                if isinstance(event, ev.SessionStarted):
+                    # A resumed session keeps its first start, and has no end any more.
+                    self.started = event if self.started is None else replace(event, at=self.started.at)
+                    self.finished = None
+                else:
+                    self.keep_unfinished()
+                    self.finished = event
             case ev.SessionRewound():
-                self._go_back(event)
+                first = self.query(event.query_id)
+                for query in self.queries if first is not None else ():
+                    if first is not None and query.number >= first.number:
+                        self._change(("q", query.id), undone=True)
+                self.plan = ()
+                for path in event.removed:
+                    self.artifacts.pop(path, None)
             case _:
                 self._add_fact(event)
 
@@ -202,15 +223,6 @@ class SessionView:
     def _depth(self, parent: str | None) -> int:
         call = self.call(parent)
         return call.depth + 1 if call is not None else int(parent is not None)
-
-    def _add_session(self, event: ev.SessionStarted | ev.SessionFinished) -> None:
-        if isinstance(event, ev.SessionStarted):
-            # A resumed session keeps its first start, and has no end any more.
-            self.started = event if self.started is None else replace(event, at=self.started.at)
-            self.finished = None
-        else:
-            self.keep_unfinished()
-            self.finished = event
 
     def _add_query(
         self, event: ev.QueryReceived | ev.QueryClassified | ev.QueryFinished | ev.TokensSpent
@@ -272,20 +284,6 @@ class SessionView:
                     )
                     first = event.text.strip().partition("\n")[0]
                     self._change(("t", parent or ""), activity=clean_line(first, _LONGEST_LINE))
-
-    def _go_back(self, event: ev.SessionRewound) -> None:
-        first = self.query(event.query_id)
-        for query in self.queries if first is not None else ():
-            if first is not None and query.number >= first.number:
-                self._change(("q", query.id), undone=True)
-        self.plan = ()
-        for path in event.removed:
-            self.artifacts.pop(path, None)
-
-    def _progress_call(self, event: ev.ToolCallProgress) -> None:
-        if (call := self.call(event.tool_use_id)) is not None and call.status is None:
-            self._change(("t", call.id), done=progress(event.done, event.total, event.unit))
-        self._hear(event.tool_use_id, event)
 
     def _begin_call(self, event: ev.ToolCallStarted) -> None:
         query = self.query(event.query_id)
@@ -439,16 +437,6 @@ class SessionView:
             if not 0 <= at - call.heard < 1:
                 self._change(("t", call.id), heard=at)
             tool_use_id, deeper = call.parent, deeper - 1
-
-    def _note_waits(self, before: Activity, at: float) -> None:
-        for call_id in before.waiting ^ self.activity.waiting:
-            began = call_id in self.activity.waiting
-            lineage = list(self.lineage(call_id))
-            query = self.query(lineage[-1].query_id) if lineage else None
-            for entry in (*lineage, query):
-                if entry is not None:
-                    wait = entry.wait.begin(at) if began else entry.wait.end(at)
-                    self._change(("t" if isinstance(entry, Call) else "q", entry.id), wait=wait)
 
     def _note(self, event: ev.Event) -> None:
         """Add the note that an event makes, if it does."""

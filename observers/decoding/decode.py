@@ -254,7 +254,7 @@ def _decode_loosely(body: str, wrappings: int) -> Decoded:
         prose=body if problem else found.prose,
         truncated=found.truncated
         or any(part.truncated for part in opened)
-        or _ends_in_cut_notice(found.prose),
+        or _CUT_NOTICE.search(found.prose[-200:].rstrip().rpartition("\n")[2]) is not None,
         problem=problem,
     )
 
@@ -266,8 +266,3 @@ def _quoted(body: str) -> str | None:
     with suppress(ValueError):
         return str(JSON.decode(f'{without_half_escape(body)}"'))
     return None
-
-
-def _ends_in_cut_notice(prose: str) -> bool:
-    """Whether the end of a text is the notice of whoever cut it."""
-    return _CUT_NOTICE.search(prose[-200:].rstrip().rpartition("\n")[2]) is not None

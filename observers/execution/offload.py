@@ -51,7 +51,10 @@ class ResultOffload:
 
     def accepts(self, observer: Observer, result: ToolResult) -> bool:
         """Whether the child should observe this result."""
-        if _size(result) >= LARGE or is_preview(result):
+        blocks = result.observation.content
+        if sum(len(block.text) for block in blocks if isinstance(block, TextContent)) >= LARGE or is_preview(
+            result
+        ):
             return True
         is_heavy = getattr(observer, "is_heavy", None)
         return is_heavy is not None and bool(is_heavy(self._aside.workspace))
@@ -134,8 +137,3 @@ def _observers(plugins: bool, rules: bytes | None) -> dict[str, Observer]:
 def _context(desk: TaskContext, knowledge: str | None, public_searches: tuple[str, ...]) -> ObserverContext:
     place = None if knowledge is None else read_place(knowledge)
     return ObserverContext(desk.workspace, knowledge=place, public_searches=public_searches)
-
-
-def _size(result: ToolResult) -> int:
-    blocks = result.observation.content
-    return sum(len(block.text) for block in blocks if isinstance(block, TextContent))

@@ -201,16 +201,11 @@ def _named(item: Mapping[str, Any]) -> dict[str, Any] | None:
         if isinstance(value, str) and is_web_url(value) and not _is_for_programs(value):
             found, folded = field_of(key), fold(key)
             if (found and found[0] == Field.SNIPPET) or (
-                folded.endswith(_ADDRESS_ENDS) and not _is_other(folded)
+                folded.endswith(_ADDRESS_ENDS) and not any(part in folded for part in NO_ADDRESS)
             ):
                 rest = {other: content for other, content in item.items() if other != key}
                 return with_address(rest, value)
     return None
-
-
-def _is_other(folded: str) -> bool:
-    """Whether the name of an address says that it is one of something else than the result."""
-    return any(part in folded for part in NO_ADDRESS)
 
 
 def _page_of(links: Mapping[str, Any]) -> str | None:

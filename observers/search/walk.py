@@ -156,7 +156,13 @@ class Walk:
         if on_page:
             verdict = Verdict(None, "its one item is the page that the results are on")
         if verdict.kind is not None:
-            self._visit_results(value, verdict, key, path, scope)
+            kind = verdict.kind
+            items, others = opened(value, kind, images=kind == "images")
+            items = [item for item in items if not _is_cut_in_its_address(item)]
+            if items:
+                self._take(items, verdict, path, scope, named=is_named(key, kind, scope))
+            for name, group in others:
+                self.visit(group, name, (*path, name), scope)
             return
         self._take(value, verdict, path, scope)
         scope.answered = True
@@ -167,18 +173,6 @@ class Walk:
         objects = [item for item in value if isinstance(item, dict) and item]
         if objects and not any(CUT_OFF in item for item in objects):
             scope.other_lists = True
-
-    def _visit_results(
-        self, value: list[Any], verdict: Verdict, key: str, path: tuple[str, ...], scope: Scope
-    ) -> None:
-        """A list of results of one kind, and the groups in it that hold further lists."""
-        kind = verdict.kind or "web"
-        items, others = opened(value, kind, images=kind == "images")
-        items = [item for item in items if not _is_cut_in_its_address(item)]
-        if items:
-            self._take(items, verdict, path, scope, named=is_named(key, kind, scope))
-        for name, group in others:
-            self.visit(group, name, (*path, name), scope)
 
     def _take(
         self, items: list[Any], verdict: Verdict, path: tuple[str, ...], scope: Scope, named: bool = False

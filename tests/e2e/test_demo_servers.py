@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import socket
 import subprocess
 import sys
 from collections.abc import AsyncIterator
@@ -19,7 +18,7 @@ from ua_tui.core.demo.launch import DemoEndpoints, _environment, demo_servers
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
-CHILD = [sys.executable, "-I", "-m", "ua_tui.core.demo"]
+CHILD = [sys.executable, "-I", "-m", "ua_tui.core.demo", "0"]
 QUESTION = {"model": "m", "messages": [{"role": "user", "content": "What is the capital of France?"}]}
 
 
@@ -29,29 +28,18 @@ async def demo() -> AsyncIterator[DemoEndpoints]:
         yield endpoints
 
 
-async def test_a_port_in_use_is_one_line_and_the_child_ends_with_its_input() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = taken.getsockname()[1]
-        done = await asyncio.to_thread(
-            subprocess.run, [*CHILD, "--port", str(port)],
-            capture_output=True, text=True, check=False, timeout=PATIENCE,
-        )  # fmt: skip
-    assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr == f"The demo cannot listen on 127.0.0.1:{port}: Address already in use.\n"
+async def test_the_child_ends_with_its_input() -> None:
     child = await asyncio.create_subprocess_exec(*CHILD, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     assert child.stdin is not None
     assert child.stdout is not None
     line = json.loads(await child.stdout.readline())
-    assert sorted(line) == ["article_route", "composio_api_key", "composio_url", "model_url"]
+    assert sorted(line) == ["composio_api_key", "url"]
     child.stdin.close()
     assert await asyncio.wait_for(child.wait(), PATIENCE) == 0
 
 
 async def test_what_is_no_request_is_refused_as_by_the_real_services(demo: DemoEndpoints) -> None:
-    async with httpx.AsyncClient(base_url=demo.model_url, trust_env=False) as http:
-        for body in (b"nonsense", b"[]", b'{"messages": [1]}'):
-            answer = await http.post("/v1/messages", content=body)
-            assert (answer.status_code, answer.json()["error"]["type"]) == (400, "invalid_request_error")
+    async with httpx.AsyncClient(base_url=demo.url, trust_env=False) as http:
         missing = await http.get("/v1/models")
         assert (missing.status_code, missing.json()["error"]["type"]) == (404, "not_found_error")
         counted = await http.post("/v1/messages/count_tokens", json=QUESTION)

@@ -11,6 +11,7 @@ import re
 import stat
 from difflib import get_close_matches
 from hashlib import sha256
+from io import BytesIO
 from itertools import islice
 from pathlib import Path
 
@@ -19,6 +20,8 @@ import msgspec
 from ua_tui.core.agent.attachments.mentions import mention_of, mentions_in
 from ua_tui.core.agent.bounds import MOST_ENTRIES
 from ua_tui.core.errors import WorkspaceError
+from ua_tui.core.redaction.events import masked_file
+from ua_tui.core.storage.files import Written
 from ua_tui.core.storage.kinds import has_known_ending
 from ua_tui.core.storage.paths import numbered, safe_name
 from ua_tui.core.storage.regular_file import NotRegular, open_regular
@@ -41,7 +44,7 @@ def attach(workspace: Workspace, file: Path) -> str:
     """
     inside = _path_inside(workspace, file)
     if inside is None:
-        inside = attach_data(workspace, file.name, _read(file))
+        inside = attach_data(workspace, file.name, _read(file)).path
     mention = mention_of(inside)
     if mention is None:
         raise WorkspaceError(f"{_shown(file)} cannot be added: its name cannot be typed. Rename it first")
@@ -93,31 +96,22 @@ def _read(file: Path) -> bytes:
         raise WorkspaceError(f"{_shown(file)} cannot be added: {error.strerror}") from error
 
 
-def attach_data(workspace: Workspace, name: str, data: bytes) -> str:
-    """Write a file of this content and return its path; one that is there already with the same content is used.
+def attach_data(workspace: Workspace, name: str, data: bytes) -> Written:
+    """Write a file of this content; one that is there already with the same content is used.
 
     Secrets in a text are masked.
 
     Raises:
         WorkspaceError: it cannot be written.
     """
-    content = _masked(workspace, data)
-    digest = sha256(content).digest()
+    content = masked_file(BytesIO(data), workspace.redactor).read()
+    digest = sha256(content).hexdigest()
     for path in numbered(f"{FOLDER}/{safe_name(name)}"):
         if not workspace.exists(path):
-            return workspace.write(path, content).path
-        if sha256(workspace.read(path)).digest() == digest:
-            return path
+            return workspace.write(path, content)
+        if sha256(workspace.read(path)).hexdigest() == digest:
+            return Written(path, len(content), digest)
     raise WorkspaceError(f"{clean_line(name, 200)} cannot be added: too many files have this name")
-
-
-def _masked(workspace: Workspace, data: bytes) -> bytes:
-    """A text without secrets; anything else as it is."""
-    try:
-        text = data.decode()
-    except UnicodeDecodeError:
-        return data
-    return workspace.redactor.redact(text).encode()
 
 
 def _shown(file: Path) -> str:

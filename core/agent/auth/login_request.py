@@ -141,12 +141,9 @@ class LoginRequests:
                 if isinstance(message, sdk.ResultMessage):
                     if message.is_error:
                         raise ConnectionFailed(str(message.result or message.subtype))
-                    return self._reply(message)
+                    self.prices.measure(message.model_usage)
+                    spending = Spending(message.total_cost_usd or 0.0, message.model_usage or {})
+                    cost, _ = self.prices.cost_between(Spending(), spending)
+                    answered = next(iter(spending.models), self.model)
+                    return SmallReply(message.result or "", cost, answered, message.usage)
         raise ConnectionFailed("the command line ended without a reply")
-
-    def _reply(self, message: sdk.ResultMessage) -> SmallReply:
-        self.prices.measure(message.model_usage)
-        spending = Spending(message.total_cost_usd or 0.0, message.model_usage or {})
-        cost, _ = self.prices.cost_between(Spending(), spending)
-        answered = next(iter(spending.models), self.model)
-        return SmallReply(message.result or "", cost, answered, message.usage)

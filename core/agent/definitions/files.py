@@ -68,10 +68,7 @@ def read_markdown(
 
 def is_below(path: Path, folder: Path) -> bool:
     """Whether a path, with its links followed, lies in a folder."""
-    try:
-        return path.resolve().is_relative_to(folder.resolve())
-    except (OSError, RuntimeError):
-        return False
+    return Path(os.path.realpath(path)).is_relative_to(os.path.realpath(folder))
 
 
 def split_front_matter(text: str, *, origin: str, what: str) -> tuple[dict[str, Any], str]:
@@ -197,11 +194,11 @@ def definition_folders(
         DefinitionFolder(config_dir / kind, "user"),
         DefinitionFolder(home / ".claude" / kind, "user"),
     )
-    kept: dict[Path, DefinitionFolder] = {}
+    kept: dict[str, DefinitionFolder] = {}
     for place in places[1:]:
-        kept.setdefault(_resolved(place.folder), place)
+        kept.setdefault(os.path.realpath(place.folder), place)
     # The home folder is no project: a project cannot have the user's own definitions.
-    there = () if _resolved(places[0].folder) in kept else places[:1]
+    there = () if os.path.realpath(places[0].folder) in kept else places[:1]
     return (*there, *kept.values())
 
 
@@ -265,10 +262,3 @@ def _files_of(place: DefinitionFolder, pattern: str, *, deep: bool) -> tuple[lis
             f"{shown} holds more than {MAX_FILES} files: {more} are not read. Move away those you do not need."
         )
     return found, ""
-
-
-def _resolved(path: Path) -> Path:
-    try:
-        return path.resolve()
-    except (OSError, RuntimeError):
-        return path

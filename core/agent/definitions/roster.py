@@ -196,7 +196,11 @@ class RosterWatch(msgspec.Struct, eq=False):
                 self._begun = True
                 self._report_problems(self.roster.problems)
                 self._report_problems(_problems_in(self.roster.commands.unusable), "commands")
-                self._report_replaced()
+                # The model calls the agent's own sub-agents without asking for one of that name.
+                for each in self.roster.subagents:
+                    if built_in := of_agent(each.name):
+                        message = f"{each.origin} replaces {built_in}: rename it if that is not intended."
+                        self.report("sub-agents", SettingsError(message))
             case McpStatus(servers=servers) if _are_started(servers):
                 found = [
                     (definition, self._new_findings(definition, servers))
@@ -213,13 +217,6 @@ class RosterWatch(msgspec.Struct, eq=False):
         ]
         self._reported.update((definition.origin, each.tool) for each in new)
         return new
-
-    def _report_replaced(self) -> None:
-        """Name the files that replace a sub-agent of the agent itself, which its model calls without asking for it."""
-        for each in self.roster.subagents:
-            if built_in := of_agent(each.name):
-                message = f"{each.origin} replaces {built_in}: rename it if that is not intended."
-                self.report("sub-agents", SettingsError(message))
 
     def _report_problems(self, problems: Sequence[str], where: str = "sub-agents and skills") -> None:
         for problem in problems[:MAX_REPORTED]:

@@ -8,9 +8,8 @@ name and description of the front matter, so that a skill brings neither hooks n
 from __future__ import annotations
 
 import json
-import os
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -29,7 +28,7 @@ from ua_tui.core.agent.definitions.files import (
 from ua_tui.core.agent.definitions.subagents import LONGEST_DESCRIPTION
 from ua_tui.core.errors import SettingsError
 from ua_tui.core.text import clean, clean_line
-from ua_tui.core.trust import read_regular
+from ua_tui.core.trust import read_regular, readable_below
 
 PLUGIN = "ua-tui"
 """The prefix of a skill's name, as the model sees it."""
@@ -125,7 +124,8 @@ def _copy(skill: Skill, target: Path) -> list[str]:
     """Copy the files of a skill next to its instructions; returns those that were skipped."""
     left_out: list[str] = []
     count = size = 0
-    for path, relative in _walk(skill.folder):
+    for path in readable_below(skill.folder):
+        relative = str(path.relative_to(skill.folder))
         if relative == _FILE:
             continue
         try:
@@ -142,13 +142,3 @@ def _copy(skill: Skill, target: Path) -> list[str]:
         except (OSError, SettingsError):
             left_out.append(relative)
     return left_out
-
-
-def _walk(folder: Path) -> Iterator[tuple[Path, str]]:
-    for at, folders, files in os.walk(folder):
-        depth = len(Path(at).relative_to(folder).parts)
-        # Folders that are links are not entered, nor are deeply nested ones.
-        folders[:] = sorted(each for each in folders if not each.startswith(".")) if depth < 5 else []
-        for name in sorted(files):
-            path = Path(at, name)
-            yield path, str(path.relative_to(folder))

@@ -250,17 +250,13 @@ class _ServerOutput(msgspec.Struct, eq=False):
         if not isinstance(message, Exception):
             self.has_spoken = True
             return
-        line = _invalid_line(message)
+        # The error of the parser has the line that could not be parsed.
+        errors = getattr(message, "errors", None)
+        found = errors() if callable(errors) else ()
+        line = next((line for each in found if isinstance(line := each.get("input"), str)), "")
         if self.line is None and line.strip():
             self.line = line.strip()
             self.on_line()
-
-
-def _invalid_line(error: Exception) -> str:
-    """The line that could not be parsed, taken from the error of the parser."""
-    errors = getattr(error, "errors", None)
-    found = errors() if callable(errors) else ()
-    return next((line for each in found if isinstance(line := each.get("input"), str)), "")
 
 
 _NAME, _ABOUT, _URI = 100, 200, 1_000

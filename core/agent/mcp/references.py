@@ -13,7 +13,6 @@ import re
 import shlex
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
-from hashlib import sha256
 from typing import Any, TypeVar
 
 import msgspec
@@ -217,16 +216,14 @@ class ServerReferences(msgspec.Struct, eq=False):
         if len(part.data) > LARGEST:
             raise AgentError(f"{shown} is larger than {LARGEST >> 20} MB: name a smaller one")
         name = _file_name(server, part)
-        path, size, digest = await asyncio.to_thread(self._write, name, part.data)
-        resource = f"{server}:{clean_line(part.uri, 1_000)}"
+        file = await asyncio.to_thread(attach_data, self.workspace, name, part.data)
         return AttachedFile(
-            path=path, media_type=part.media_type, size=size, sha256=digest, resource=resource
+            path=file.path,
+            media_type=part.media_type,
+            size=file.size,
+            sha256=file.sha256,
+            resource=f"{server}:{clean_line(part.uri, 1_000)}",
         )
-
-    def _write(self, name: str, data: bytes) -> tuple[str, int, str]:
-        path = attach_data(self.workspace, name, data)
-        written = self.workspace.read(path)
-        return path, len(written), sha256(written).hexdigest()
 
     async def _send_prompt(self, call: PromptCall) -> Expanded:
         server = call.server

@@ -40,10 +40,9 @@ from ua_tui.core.media_types import HEAD_SIZE, media_suffix, media_type
 from ua_tui.core.observation import AnyObservation, ReturnedFile, TextContent
 from ua_tui.core.redaction.events import masked_file
 from ua_tui.core.redaction.redactor import Redactor
-from ua_tui.core.storage.files import AlreadyThere
 from ua_tui.core.storage.kinds import check_writable
 from ua_tui.core.storage.large_results import store_large_result
-from ua_tui.core.storage.paths import numbered, safe_name
+from ua_tui.core.storage.paths import safe_name
 from ua_tui.core.storage.regular_file import open_regular
 from ua_tui.core.storage.workspace import Workspace
 from ua_tui.core.text import clean_line, without_surrogates
@@ -69,19 +68,6 @@ class ReadableText(msgspec.Struct, frozen=True):
 def name_of(key: str) -> str:
     """The path of the text file of a result, whose `key` is the id of its call or the name of another file."""
     return f"{_FOLDER}/{safe_name(key, 100)}.txt"
-
-
-def write_readable_text(workspace: Workspace, key: str, texts: Sequence[str]) -> ReadableText:
-    """Write the texts of a result to one file, with secrets masked; JSON is indented, and long lines are broken.
-
-    Takes time in proportion to the texts.
-
-    Raises:
-        WorkspaceError: it cannot be written.
-    """
-    lines = _Counted(line for text in texts for line in _lines(workspace.redactor.redact(text)))
-    written = workspace.root.write_chunks(name_of(key), _joined(lines))
-    return ReadableText(written.path, lines.characters, lines.count, "\n".join(lines.first)[:_PREVIEW])
 
 
 class _Counted:
@@ -307,7 +293,9 @@ def _written(
         if blocks is None:
             return None
         texts = texts_in(msgspec.to_builtins(blocks))
-    return write_readable_text(workspace, key, texts)
+    lines = _Counted(line for text in texts for line in _lines(workspace.redactor.redact(text)))
+    written = workspace.root.write_chunks(name_of(key), _joined(lines))
+    return ReadableText(written.path, lines.characters, lines.count, "\n".join(lines.first)[:_PREVIEW])
 
 
 def _notice(stored: ReadableText) -> str:
@@ -391,16 +379,7 @@ def _kept(workspace: Workspace, folder: str, name: str, file: IO[bytes]) -> Retu
                 with workspace.root.opened(f"{folder}/{entry.name}") as other:
                     if _digest(other) == digest:
                         return ReturnedFile(f"{folder}/{entry.name}", is_new=False)
-    for path in numbered(f"{folder}/{name}"):
-        if workspace.exists(path):
-            continue
-        try:
-            file.seek(0)
-            written = workspace.root.write_chunks(path, iter(partial(file.read, PIECE), b""), replace=False)
-        except AlreadyThere:
-            continue
-        return ReturnedFile(written.path)
-    raise WorkspaceError(f"there are too many files named {name} in {folder}")
+    return ReturnedFile(workspace.root.write_new(f"{folder}/{name}", file).path)
 
 
 def _digest(file: IO[bytes]) -> str:

@@ -115,7 +115,12 @@ class ResultAdapter(msgspec.Struct, frozen=True):
         error: str | None = None
         held: Held | None = None
         if failed:
-            error = _error_text(shown_text) or raw.hook_error or "The tool failed without a message."
+            text = shown_text.strip()
+            for wrapper in ("<tool_use_error>", "</tool_use_error>"):
+                text = text.replace(wrapper, "")
+            error = (
+                text.removeprefix("Error: ").strip() or raw.hook_error or "The tool failed without a message."
+            )
             if tool_name.startswith("mcp__"):
                 error = describe_call_error(error, server_of(tool_name))
         elif tool_name.startswith("mcp__"):
@@ -328,7 +333,14 @@ def _reported(content: tuple[ContentBlock, ...]) -> tuple[Held | None, str | Non
     value = _json_object(text)
     match value.get("result_type"):
         case "input_required":
-            return "waiting", _wanted(value.get("input_requests"))
+            requests = value.get("input_requests")
+            found = requests.values() if isinstance(requests, dict) else ()
+            texts = [
+                f"waiting for {_kind(each)}: {each.get('message')}"
+                for each in found
+                if isinstance(each, dict)
+            ]
+            return "waiting", "\n".join(texts) or "waiting for an answer"
         case "blocked":
             return "blocked", _block_reason(value)
     if value.get("successful") is not False:
@@ -336,13 +348,6 @@ def _reported(content: tuple[ContentBlock, ...]) -> tuple[Held | None, str | Non
     data = value.get("data")
     error = value.get("error") or (data.get("error") if isinstance(data, dict) else None)
     return None, str(error) if error else "the tool reports that it did not succeed"
-
-
-def _wanted(requests: Any) -> str:
-    """What a call waits for, from the messages of its requests."""
-    found = requests.values() if isinstance(requests, dict) else ()
-    texts = [f"waiting for {_kind(each)}: {each.get('message')}" for each in found if isinstance(each, dict)]
-    return "\n".join(texts) or "waiting for an answer"
 
 
 def _kind(request: Mapping[str, Any]) -> str:
@@ -358,13 +363,6 @@ def _block_reason(value: Mapping[str, Any]) -> str:
     ran = isinstance(reason, dict) and reason.get("type") == "response_blocked"
     text = str(value.get("message") or value.get("error") or "a hook of the service blocked it")
     return f"{text} The tool ran; its result was withheld." if ran else text
-
-
-def _error_text(shown: str) -> str:
-    text = shown.strip()
-    for wrapper in ("<tool_use_error>", "</tool_use_error>"):
-        text = text.replace(wrapper, "")
-    return text.removeprefix("Error: ").strip()
 
 
 def _typed(

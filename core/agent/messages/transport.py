@@ -35,11 +35,6 @@ class _Text(NamedTuple):
     subagent: object
 
 
-def is_delta(message: Mapping[str, Any]) -> bool:
-    """Whether a message of the command line is a piece of something that streams."""
-    return message.get("type") == "stream_event" and message["event"].get("type") == "content_block_delta"
-
-
 def join_deltas(messages: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
     """Give the messages in order, with the pieces of one text that follow each other as one message."""
     for key, found in groupby(messages, _text_of):
@@ -199,7 +194,12 @@ class CliTransport:
                     if self._requests is not None and self._requests.handles(message):
                         continue
                     yield message
-                if message is not None and is_delta(message) and len(chunk) < PIECE:
+                if (
+                    message is not None
+                    and message.get("type") == "stream_event"
+                    and message["event"].get("type") == "content_block_delta"
+                    and len(chunk) < PIECE
+                ):
                     # Let pieces gather: each message costs more than the text in it.
                     await asyncio.sleep(0.03)
         except anyio.ClosedResourceError:
@@ -247,7 +247,14 @@ class RetryReasons(msgspec.Struct, eq=False):
     def explain(self, messages: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
         """Give the messages in order, each of a retry with the `cause`."""
         for message in messages:
-            cause = _retry_cause(message)
+            entries = message.get("entries") if message.get("type") == "transcript_mirror" else None
+            errors = [
+                error
+                for each in (entries if isinstance(entries, list) else ())
+                if isinstance(each, dict) and each.get("subtype") == "api_error"
+                if isinstance(error := each.get("error"), dict)
+            ]
+            cause = errors[-1] if errors else {}
             if self._held is not None and (cause or message.get("type") not in _BESIDE):
                 held, self._held = self._held, None
                 yield held | {"cause": cause}
@@ -255,18 +262,6 @@ class RetryReasons(msgspec.Struct, eq=False):
                 self._held = message
             else:
                 yield message
-
-
-def _retry_cause(message: Mapping[str, Any]) -> dict[str, Any]:
-    """The error of a request that is repeated, if the message has an entry of the transcript about it."""
-    entries = message.get("entries") if message.get("type") == "transcript_mirror" else None
-    errors = [
-        error
-        for each in (entries if isinstance(entries, list) else ())
-        if isinstance(each, dict) and each.get("subtype") == "api_error"
-        if isinstance(error := each.get("error"), dict)
-    ]
-    return errors[-1] if errors else {}
 
 
 class Lines(msgspec.Struct, eq=False):

@@ -146,7 +146,11 @@ def learned_from(tool_name: str, tool_input: Mapping[str, Any], output: str) -> 
         value = from_json(output)
     # What the call itself had is no finding.
     given = "\n".join(text for _, text in texts_in(tool_input)[0]).lower()
-    return [each for each in _addresses_of_rows(value) if _without_frame(each) not in given]
+    return [
+        each
+        for each in _addresses_of_rows(value)
+        if each.lower().partition("://")[2].removeprefix("www.").rstrip("/") not in given
+    ]
 
 
 def _found_before(value: Any) -> list[str]:
@@ -165,11 +169,6 @@ def _found_before(value: Any) -> list[str]:
                 if isinstance(text := rest.get("text"), str):
                     found += addresses_in_text(text, base=url)
     return found
-
-
-def _without_frame(address: str) -> str:
-    """An address without what a service may add to a text to make one of it."""
-    return address.lower().partition("://")[2].removeprefix("www.").rstrip("/")
 
 
 def article_paths(output: str) -> list[str]:

@@ -81,7 +81,8 @@ class Rule(msgspec.Struct, frozen=True):
         if self.server is not None and self.server != action.server:
             return False
         if self.effect != "allow":
-            return self._names_loosely(action) and all(
+            pattern = fold(self.tool)
+            return any(fnmatchcase(fold(name), pattern) for name in (action.name, action.tool)) and all(
                 each.matches_any(action.arguments, folder) for each in self.conditions
             )
         if not self._names(action) or not (self.names_destination or self._may_name_only(action)):
@@ -116,10 +117,6 @@ class Rule(msgspec.Struct, frozen=True):
         # The name of a server covers the tools that it lists itself, not all that one of them can run.
         name = action.tool if _NAMES_TOOL_OF_SERVER.match(self.tool) else action.name
         return fnmatchcase(name, self.tool)
-
-    def _names_loosely(self, action: Action) -> bool:
-        pattern = fold(self.tool)
-        return any(fnmatchcase(fold(name), pattern) for name in (action.name, action.tool))
 
 
 def rule_for(rules: Iterable[Rule], effect: Effect, action: Action, folder: Path) -> Rule | None:

@@ -215,7 +215,12 @@ class Taint(msgspec.Struct, eq=False):
                 found = [each for one in actions for each in places_of(one) or ()]
                 self._asked[event.request_id] = [] if event.is_question else found
             case PermissionAnswered():
-                self._on_answer(event)
+                addresses = self._asked.pop(event.request_id, [])
+                if event.decision == "allow":
+                    self.known.update(addresses)
+                    self.known.update(_addresses_of_person(event))
+                elif event.scope == "once":
+                    self.known.update(addresses_in_text(event.reason, bare=True))
 
     def restore(self, event: Event) -> None:
         """Restore what one event of the journal shows; reads stored results, so call it in a thread."""
@@ -223,14 +228,6 @@ class Taint(msgspec.Struct, eq=False):
         ended = self._calls.ended_by(event)
         if ended is not None and ended.finished.status not in {"denied", "cancelled"}:
             self._restore_call(ended)
-
-    def _on_answer(self, event: PermissionAnswered) -> None:
-        addresses = self._asked.pop(event.request_id, [])
-        if event.decision == "allow":
-            self.known.update(addresses)
-            self.known.update(_addresses_of_person(event))
-        elif event.scope == "once":
-            self.known.update(addresses_in_text(event.reason, bare=True))
 
     def _restore_call(self, ended: EndedCall) -> None:
         call, event = ended

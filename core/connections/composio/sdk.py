@@ -89,7 +89,13 @@ def _classify(error: Exception) -> tuple[str, BaseException | str, str]:
     if "html" in headers.get("content-type", ""):
         return "web_page", "", f"http_{status}" if status else "unreachable"
     if status:
-        return _classify_status(error, status, headers)
+        code = f"http_{status}"
+        if status == 429:
+            seconds = retry_after(headers)
+            return "busy", f"it asks to wait {seconds:.0f} s" if seconds else "", code
+        if status >= 500:
+            return "server_error", error, code
+        return "bad_toolkits" if status in {400, 422} else "refused", error, code
     if isinstance(error, APITimeoutError):
         return "timeout", "", "timeout"
     if isinstance(error, APIConnectionError):
@@ -99,16 +105,6 @@ def _classify(error: Exception) -> tuple[str, BaseException | str, str]:
     if isinstance(error, ComposioError) and "HTTPS" in str(error):
         return "not_encrypted", "", "unreachable"
     return "unreachable", error, "unreachable"
-
-
-def _classify_status(error: Exception, status: int, headers: Any) -> tuple[str, BaseException | str, str]:
-    code = f"http_{status}"
-    if status == 429:
-        seconds = retry_after(headers)
-        return "busy", f"it asks to wait {seconds:.0f} s" if seconds else "", code
-    if status >= 500:
-        return "server_error", error, code
-    return "bad_toolkits" if status in {400, 422} else "refused", error, code
 
 
 def _shown(detail: BaseException | str, settings: Settings) -> str:

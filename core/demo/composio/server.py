@@ -32,7 +32,6 @@ from starlette.types import ASGIApp
 from ua_tui.core.demo.composio.services import (
     CONNECTABLE,
     NO_AUTH,
-    Account,
     DemoRemoteSession,
     Services,
     ToolFailed,
@@ -77,7 +76,7 @@ class ComposioServer:
             Route(one + "/tools", self._with_session(self._tools), methods=["GET"]),
             Route(one + "/toolkits", self._with_session(self._toolkits), methods=["GET"]),
             Route(one + "/execute", self._with_session(self._execute), methods=["POST"]),
-            Route(one + "/execute_meta", self._with_session(self._execute_meta), methods=["POST"]),
+            Route(one + "/execute_meta", self._with_session(self._execute), methods=["POST"]),
             Route(one + "/link", self._with_session(self._link), methods=["POST"]),
             Route(one + "/mounts/files/{way}_url", self._with_session(self._transfer_url), methods=["POST"]),
             Route("/storage/{ticket}", self._mounts.stored, methods=["GET", "PUT"]),
@@ -114,8 +113,6 @@ class ComposioServer:
 
     async def _create(self, request: Request) -> Response:
         body = await _json_object(request)
-        if not body.get("user_id"):
-            return composio_error(400, "INVALID_REQUEST", "user_id is required", "Pass the id of the user.")
         session = DemoRemoteSession(f"trs_{secrets.token_urlsafe(9)}", str(body["user_id"]), body)
         self._sessions[session.id] = session
         return JSONResponse(_session(request, session), 201)
@@ -156,7 +153,7 @@ class ComposioServer:
 
     async def _execute(self, request: Request, session: DemoRemoteSession) -> Response:
         body = await _json_object(request)
-        slug = str(body.get("tool_slug"))
+        slug = body.get("tool_slug") or body["slug"]
         if slug in META_SLUGS:
             return await self._run_meta(session, slug, body)
         log_id = f"log_{secrets.token_urlsafe(9)}"
@@ -165,13 +162,6 @@ class ComposioServer:
         except ToolFailed as error:
             return JSONResponse({"data": {}, "error": str(error), "log_id": log_id, "result_type": "failed"})
         return JSONResponse({"data": data, "error": None, "log_id": log_id, "result_type": "completed"})
-
-    async def _execute_meta(self, request: Request, session: DemoRemoteSession) -> Response:
-        body = await _json_object(request)
-        slug = str(body.get("slug"))
-        if slug not in META_SLUGS:
-            return not_found(f"Tool {slug}", "Ask for the list of tools.")
-        return await self._run_meta(session, slug, body)
 
     async def _run_meta(self, session: DemoRemoteSession, slug: str, body: Mapping[str, Any]) -> Response:
         answer = await self._services.call(session, slug, body.get("arguments") or {})
@@ -210,7 +200,21 @@ class ComposioServer:
         account = self._services.connections.accounts.get(request.path_params["account_id"])
         if account is None:
             return not_found("Connected account", "Connect it first.")
-        return JSONResponse(_account(account))
+        created = stamp(account.created_at)
+        value = {"status": account.status, "redirectUrl": account.redirect_url}
+        return JSONResponse(
+            {
+                **_SAME["account"],
+                "id": account.id,
+                "user_id": account.user_id,
+                "status": account.status,
+                "word_id": account.id,
+                "created_at": created,
+                "updated_at": created,
+                "toolkit": {"slug": account.toolkit},
+                "state": {"authScheme": "OAUTH2", "val": value},
+            }
+        )
 
     async def _open_link(self, request: Request) -> Response:
         """Replaces the page of the service where an account is connected; opening it gives consent."""
@@ -285,11 +289,8 @@ def _page(items: list[dict[str, Any]]) -> Response:
 
 
 async def _json_object(request: Request) -> dict[str, Any]:
-    try:
-        body = json.loads(await request.body() or b"{}")
-    except ValueError:
-        return {}
-    return body if isinstance(body, dict) else {}
+    body: dict[str, Any] = json.loads(await request.body() or b"{}")
+    return body
 
 
 def _session(request: Request, session: DemoRemoteSession) -> dict[str, Any]:
@@ -308,25 +309,8 @@ def _session(request: Request, session: DemoRemoteSession) -> dict[str, Any]:
     }
 
 
-def _account(account: Account) -> dict[str, Any]:
-    created = stamp(account.created_at)
-    value = {"status": account.status, "redirectUrl": account.redirect_url}
-    return {
-        **_SAME["account"],
-        "id": account.id,
-        "user_id": account.user_id,
-        "status": account.status,
-        "word_id": account.id,
-        "created_at": created,
-        "updated_at": created,
-        "toolkit": {"slug": account.toolkit},
-        "state": {"authScheme": "OAUTH2", "val": value},
-    }
-
-
 PREFIX = "/mnt/files"
 RECORDED = ("revenue.csv", "outputs/monthly_revenue.png")
-LARGEST = 128 << 20
 LIFETIME = timedelta(minutes=15)
 
 
@@ -386,12 +370,7 @@ class Mounts(msgspec.Struct, eq=False):
         if ticket.method == "GET":
             kind = mimetypes.guess_type(ticket.path)[0] or "application/octet-stream"
             return Response(files[ticket.path], media_type=kind)
-        body = bytearray()
-        async for piece in request.stream():
-            body += piece
-            if len(body) > LARGEST:
-                return Response("EntityTooLarge", 413)
-        files[ticket.path] = bytes(body)
+        files[ticket.path] = await request.body()
         return Response(status_code=200)
 
 

@@ -12,9 +12,8 @@ from typing import Any
 
 import msgspec
 
-from ua_tui.core.demo.composio.tools import EXECUTED_TOOLS
 from ua_tui.core.demo.playbook import Library, Pace, any_match
-from ua_tui.core.demo.press import Catalogue, DemoArticle
+from ua_tui.core.demo.press import Catalogue
 from ua_tui.core.errors import WorkspaceError
 from ua_tui.core.storage.compression import unpack
 from ua_tui.core.storage.files import Root
@@ -74,14 +73,7 @@ class Connections(msgspec.Struct, eq=False):
     def manage(self, user_id: str, arguments: dict[str, Any]) -> dict[str, Any]:
         """Answer COMPOSIO_MANAGE_CONNECTIONS: a link for every toolkit that is not connected yet."""
         results: dict[str, Any] = {}
-        for toolkit in _toolkits(arguments):
-            if toolkit not in CONNECTABLE:
-                results[toolkit] = {
-                    "toolkit": toolkit,
-                    "status": "failed",
-                    "error": f"Unknown toolkit {toolkit}",
-                }
-                continue
+        for toolkit in arguments["toolkits"]:
             account = self.initiate(user_id, toolkit)
             results[toolkit] = _active(account) if account.status == "ACTIVE" else _initiated(account)
         active = sum(result["status"] == "active" for result in results.values())
@@ -93,7 +85,7 @@ class Connections(msgspec.Struct, eq=False):
                 "total_toolkits": len(results),
                 "active_connections": active,
                 "initiated_connections": initiated,
-                "failed_connections": len(results) - active - initiated,
+                "failed_connections": 0,
             },
         }
 
@@ -103,33 +95,11 @@ class Connections(msgspec.Struct, eq=False):
         No browser can open a link of the stand-in, so the answer is that the person agreed.
         """
         results: dict[str, Any] = {}
-        for toolkit in _toolkits(arguments):
-            account = self.account(user_id, toolkit)
-            if account is not None:
-                self.open_link(account.link_token)
-            results[toolkit] = (
-                _active(account) if account is not None else {"toolkit": toolkit, "status": "not_initiated"}
-            )
+        for toolkit in arguments["toolkits"]:
+            account = self.initiate(user_id, toolkit)
+            self.open_link(account.link_token)
+            results[toolkit] = _active(account)
         return {"message": "All connections are settled", "results": results}
-
-    def status(self, user_id: str, toolkit: str) -> dict[str, Any]:
-        """The state of a toolkit's connection in the answer of a search for tools."""
-        account = self.account(user_id, toolkit)
-        active = toolkit in NO_AUTH or (account is not None and account.status == "ACTIVE")
-        return {
-            "toolkit": toolkit,
-            "has_active_connection": active,
-            "description": CONNECTABLE.get(toolkit) or NO_AUTH.get(toolkit) or toolkit,
-            "connection_details": {},
-            "status_message": "Connection is active and ready to use" if active else "No active connection",
-        }
-
-
-def _toolkits(arguments: Mapping[str, Any]) -> list[str]:
-    """The requested toolkits, given as names or as objects with a name."""
-    value = arguments.get("toolkits")
-    items = value if isinstance(value, list) else [value] if value else []
-    return [str(item.get("name") if isinstance(item, dict) else item).lower() for item in items]
 
 
 def _initiated(account: Account) -> dict[str, Any]:
@@ -224,10 +194,6 @@ class Services:
         match name:
             case "COMPOSIO_MULTI_EXECUTE_TOOL":
                 return ToolAnswer(await self._multi_execute(session, arguments))
-            case "COMPOSIO_SEARCH_TOOLS":
-                return ToolAnswer(self._envelope(session, self._search_tools(session, arguments)))
-            case "COMPOSIO_GET_TOOL_SCHEMAS":
-                return ToolAnswer(self._envelope(session, _tool_schemas(arguments)))
             case "COMPOSIO_MANAGE_CONNECTIONS":
                 return ToolAnswer(
                     self._envelope(session, self.connections.manage(session.user_id, arguments))
@@ -239,7 +205,7 @@ class Services:
             case "trim_video":
                 return await self._trim_video(arguments)
             case _:
-                return ToolAnswer(f"Unknown tool: {name}", failed=True)
+                return ToolAnswer(f"No script of the demo calls {name}", failed=True)
 
     def _envelope(
         self, session: DemoRemoteSession, data: dict[str, Any], error: str | None = None
@@ -259,12 +225,10 @@ class Services:
     async def _multi_execute(self, session: DemoRemoteSession, arguments: dict[str, Any]) -> dict[str, Any]:
         results: list[dict[str, Any]] = []
         failed = 0
-        requests = arguments.get("tools")
-        for index, item in enumerate(requests if isinstance(requests, list) else []):
-            slug = str(item.get("tool_slug", "")) if isinstance(item, dict) else ""
-            values = item.get("arguments") if isinstance(item, dict) else None
+        for index, item in enumerate(arguments["tools"]):
+            slug = item["tool_slug"]
             try:
-                data = await self.execute(session, slug, values if isinstance(values, dict) else {})
+                data = await self.execute(session, slug, item["arguments"])
             except ToolFailed as error:
                 failed += 1
                 results.append({"error": str(error), "tool_slug": slug, "index": index})
@@ -278,7 +242,7 @@ class Services:
 
     async def _search_news(self, session: DemoRemoteSession, arguments: dict[str, Any]) -> dict[str, Any]:
         await self._pace.wait(SEARCH_SECONDS)
-        found = self._catalogue.search("news", _query(arguments), _limit(arguments, 25))
+        found = self._catalogue.search("news", arguments["query"], arguments.get("limit", 25))
         data: dict[str, Any] = {
             "has_results": bool(found),
             "news_results": [
@@ -305,20 +269,34 @@ class Services:
         return data
 
     async def _search_web(self, session: DemoRemoteSession, arguments: dict[str, Any]) -> dict[str, Any]:
-        query = _query(arguments)
+        query = arguments["query"]
         await self._pace.wait(SEARCH_SECONDS)
         if (recorded := self._match("COMPOSIO_SEARCH_WEB", query)) is not None:
             return dict(recorded)
-        found = self._catalogue.search("web", query, _limit(arguments, 10))
+        found = self._catalogue.search("web", query, 10)
         leads = " ".join(article.lead for article in found[:2])
-        return {"answer": leads, "citations": [self._citation(article) for article in found]}
+        return {
+            "answer": leads,
+            "citations": [
+                {
+                    "author": article.author,
+                    "id": article.url,
+                    "publishedDate": article.published(self._catalogue.now).strftime(
+                        "%Y-%m-%dT%H:%M:%S.000Z"
+                    ),
+                    "snippet": article.lead,
+                    "source": article.source,
+                    "title": article.title,
+                    "url": article.url,
+                }
+                for article in found
+            ],
+        }
 
     async def _send_mail(self, session: DemoRemoteSession, arguments: dict[str, Any]) -> dict[str, Any]:
         account = self.connections.account(session.user_id, "gmail")
         if account is None or account.status != "ACTIVE":
             raise ToolFailed("No active connection found for toolkit(s) 'gmail' in this session")
-        if not arguments.get("recipient_email"):
-            raise ToolFailed("Following fields are missing: {'recipient_email'}")
         await self._pace.wait(SEARCH_SECONDS)
         message_id = secrets.token_hex(8)
         return {"id": message_id, "labelIds": ["SENT"], "threadId": message_id}
@@ -340,29 +318,6 @@ class Services:
                 return recording.result
         return None
 
-    def _search_tools(self, session: DemoRemoteSession, arguments: dict[str, Any]) -> dict[str, Any]:
-        queries = arguments.get("queries")
-        results: list[dict[str, Any]] = []
-        for index, query in enumerate(queries if isinstance(queries, list) else [], 1):
-            use_case = str(query.get("use_case", "")) if isinstance(query, dict) else ""
-            mail = any_match(("mail", "send"), use_case)
-            slugs = ["GMAIL_SEND_EMAIL"] if mail else ["COMPOSIO_SEARCH_NEWS", "COMPOSIO_SEARCH_WEB"]
-            results.append(
-                {
-                    "index": index,
-                    "use_case": use_case,
-                    "execution_guidance": "Look at the schemas to know how to use them.",
-                    "primary_tool_slugs": slugs[:1],
-                    "related_tool_slugs": slugs[1:],
-                    "toolkits": ["gmail" if mail else "composio_search"],
-                }
-            )
-        toolkits = sorted({toolkit for result in results for toolkit in result["toolkits"]})
-        return {
-            "results": results,
-            "toolkit_connection_statuses": [self.connections.status(session.user_id, t) for t in toolkits],
-        }
-
     async def _trim_video(self, arguments: dict[str, Any]) -> ToolAnswer:
         """Write the recorded clip where the caller asks, if that is an .mp4 in a session's folder for downloads."""
         path = Path(str(arguments.get("output_path", "")))
@@ -378,36 +333,3 @@ class Services:
         except WorkspaceError as error:
             return ToolAnswer(f"The clip could not be written: {error}", failed=True)
         return ToolAnswer(f"Video trimmed successfully to {path.with_name(written.path)}")
-
-    def _citation(self, article: DemoArticle) -> dict[str, Any]:
-        return {
-            "author": article.author,
-            "id": article.url,
-            "publishedDate": article.published(self._catalogue.now).strftime("%Y-%m-%dT%H:%M:%S.000Z"),
-            "snippet": article.lead,
-            "source": article.source,
-            "title": article.title,
-            "url": article.url,
-        }
-
-
-def _query(arguments: Mapping[str, Any]) -> str:
-    return str(arguments.get("query") or arguments.get("q") or "")
-
-
-def _limit(arguments: Mapping[str, Any], default: int) -> int:
-    limit = arguments.get("limit") or arguments.get("num_results")
-    return min(limit, default) if isinstance(limit, int) and limit > 0 else default
-
-
-def _tool_schemas(arguments: dict[str, Any]) -> dict[str, Any]:
-    slugs = arguments.get("tool_slugs")
-    wanted = [slug for slug in slugs if isinstance(slug, str)] if isinstance(slugs, list) else []
-    return {
-        "tool_schemas": {
-            slug: {"tool_slug": slug, "input_schema": EXECUTED_TOOLS[slug]}
-            for slug in wanted
-            if slug in EXECUTED_TOOLS
-        },
-        "not_found": [slug for slug in wanted if slug not in EXECUTED_TOOLS],
-    }

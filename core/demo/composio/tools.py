@@ -18,12 +18,6 @@ class RemoteTool(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     read_only: bool = False
 
 
-class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    listed: tuple[RemoteTool, ...]
-    executed: dict[str, dict[str, Any]]
-
-
-_FILE = msgspec.json.decode(Path(__file__).with_suffix(".json").read_bytes(), type=_File)
-REMOTE_TOOLS = _FILE.listed
-EXECUTED_TOOLS = _FILE.executed
-"""The JSON Schemas of the arguments of tools that are executed by their slugs."""
+REMOTE_TOOLS = msgspec.json.decode(
+    Path(__file__).with_suffix(".json").read_bytes(), type=tuple[RemoteTool, ...]
+)

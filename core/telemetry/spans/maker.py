@@ -5,7 +5,6 @@ Inputs and outputs are attributes of spans without secrets, of a bounded size, o
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
@@ -21,7 +20,6 @@ from opentelemetry.trace import (
     set_span_in_context,
 )
 
-from ua_tui.core.events import types as ev
 from ua_tui.core.events.codec import from_json, to_json
 from ua_tui.core.events.types import MessageFinished, TokensSpent, ToolCallStarted, Usage
 from ua_tui.core.redaction.redactor import Redactor, preview
@@ -36,12 +34,13 @@ from ua_tui.core.telemetry.spans.conventions import (
 from ua_tui.core.text import clean
 
 _SHORT, _LONG = 1_000, 8_000
-_MOST_PARTS, _KEPT_TEXTS = 20, 40
+_MOST_PARTS = 20
 _REDACTED_WHOLE = 4 * _LONG
 _TEXT, _JSON = "text/plain", "application/json"
 
 Part = Mapping[str, Any]
 """A part of a message, in the form of the GenAI conventions."""
+Side = Literal["input", "output"]
 
 
 class SpanContent(msgspec.Struct, eq=False):
@@ -63,26 +62,24 @@ class SpanContent(msgspec.Struct, eq=False):
         """At most 8,000 characters of a text."""
         return clean(preview(text, _LONG, self.redactor))
 
-    def input(self, text: str) -> dict[str, Value]:
-        """The attributes of a text that something was given."""
-        shown, kind = self._typed(text)
-        return named(input=shown, input_type=kind)
-
-    def output(self, text: str) -> dict[str, Value]:
-        """The attributes of a text that something returned."""
-        shown, kind = self._typed(text)
-        return named(output=shown, output_type=kind)
+    def text(self, side: Side, text: str) -> dict[str, Value]:
+        """The attributes of a text that something was given, or returned."""
+        if not text or not self.included:
+            return {}
+        shown = self.long(text)
+        is_json = shown[:1] in ("{", "[") and isinstance(from_json(shown), dict | list)
+        return named(**{side: shown, f"{side}_type": _JSON if is_json else _TEXT})
 
     def arguments(self, given: Mapping[str, Any]) -> dict[str, Value]:
         """The attributes of the arguments of a call."""
         if not self.included:
             return {}
-        found = self.input(self._encoded(given))
+        found = self.text("input", self._encoded(given))
         return found | named(arguments=found["input.value"])
 
     def result(self, text: str) -> dict[str, Value]:
         """The attributes of the result of a call."""
-        found = self.output(text)
+        found = self.text("output", text)
         return found | named(result=found.get("output.value"))
 
     def text_part(self, text: str) -> Part:
@@ -112,8 +109,7 @@ class SpanContent(msgspec.Struct, eq=False):
         encoded = to_json(
             [{"role": "user" if "content" in part else "tool", "parts": [part]} for part in kept]
         )
-        shown, kind = _shown(kept, encoded)
-        return named(input=shown, input_type=kind, input_messages=encoded)
+        return _messages("input", kept, encoded)
 
     def message_written(self, parts: Sequence[Part], stop_reason: str) -> dict[str, Value]:
         """The attributes of the message that a model wrote."""
@@ -122,8 +118,7 @@ class SpanContent(msgspec.Struct, eq=False):
         kept = list(parts[:_MOST_PARTS])
         message = {"role": "assistant", "parts": kept, "finish_reason": self.short(stop_reason or "unknown")}
         encoded = to_json([message])
-        shown, kind = _shown(kept, encoded)
-        return named(output=shown, output_type=kind, output_messages=encoded)
+        return _messages("output", kept, encoded)
 
     def _encoded(self, given: Mapping[str, Any]) -> str:
         """Arguments as JSON; of a large one only the pieces that remain are redacted, by whoever cuts it."""
@@ -132,43 +127,12 @@ class SpanContent(msgspec.Struct, eq=False):
             return encoded
         return clean(to_json(self.redactor.redact_value(dict(given))))
 
-    def _typed(self, text: str) -> tuple[str | None, str | None]:
-        if not text or not self.included:
-            return None, None
-        shown = self.long(text)
-        is_json = shown[:1] in ("{", "[") and isinstance(from_json(shown), dict | list)
-        return shown, _JSON if is_json else _TEXT
 
-
-class SpanConversation(msgspec.Struct, eq=False):
-    """The queries and answers of a session, as the input and output of its span, which a viewer shows as the whole."""
-
-    content: SpanContent
-    _first_query: str = ""
-    # The answers, and the queries after the first.
-    _rest: deque[str] = msgspec.field(default_factory=lambda: deque(maxlen=_KEPT_TEXTS))
-
-    def on_query(self, text: str) -> None:
-        """Add a query."""
-        if self._first_query:
-            self._rest.append(f"> {self.content.short(text)}")
-        else:
-            self._first_query = self.content.long(text)
-
-    def on_answer(self, text: str) -> None:
-        """Add an answer, unless it is empty."""
-        if text:
-            self._rest.append(self.content.long(text))
-
-    @property
-    def attributes(self) -> dict[str, Value]:
-        """The attributes of the session's span."""
-        return self.content.input(self._first_query) | self.content.output("\n\n".join(self._rest))
-
-
-def _shown(parts: Sequence[Part], encoded: str) -> tuple[str, str]:
-    """What a viewer shows of a message: its text if it is nothing else."""
-    return (parts[0]["content"], _TEXT) if len(parts) == 1 and "content" in parts[0] else (encoded, _JSON)
+def _messages(side: Side, parts: Sequence[Part], encoded: str) -> dict[str, Value]:
+    """The attributes of messages; a viewer shows the text of one that is nothing else."""
+    is_text = len(parts) == 1 and "content" in parts[0]
+    shown, kind = (parts[0]["content"], _TEXT) if is_text else (encoded, _JSON)
+    return named(**{side: shown, f"{side}_type": kind, f"{side}_messages": encoded})
 
 
 _CONTENT = frozenset({"text", "query", "input_preview", "raw_response"})
@@ -176,7 +140,8 @@ _CONTENT = frozenset({"text", "query", "input_preview", "raw_response"})
 
 INFO: Mapping[str, Any] = {"logfire.span_type": "log", "logfire.level_num": 9}
 """The attributes of a log line."""
-_ERROR: Mapping[str, Any] = {**INFO, "logfire.level_num": 17}
+ERROR: Mapping[str, Any] = {**INFO, "logfire.level_num": 17}
+"""The attributes of a log line about an error."""
 
 
 class LogLine(msgspec.Struct, frozen=True):
@@ -187,27 +152,11 @@ class LogLine(msgspec.Struct, frozen=True):
     parent: Literal["query", "turn", "call"] = "query"
     is_error: bool = False
 
-    @property
-    def level(self) -> Mapping[str, Any]:
-        """The attributes of its level."""
-        return _ERROR if self.is_error else INFO
-
-    def attributes(self, event: ev.Event) -> dict[str, Any]:
-        """The attributes of the span of an event."""
-        return {name: getattr(event, field) for name, field in self.fields.items()}
-
 
 LOG_LINES = msgspec.toml.decode(
     Path(__file__).with_name("log_lines.toml").read_bytes(), type=dict[str, LogLine]
 )
 """How events are logged, by their names."""
-
-
-def log_line_of(event: ev.Event) -> LogLine | None:
-    """How an event is logged; None if it is not: only an observer that fails is."""
-    if isinstance(event, ev.ObserverFinished) and event.status != "failed":
-        return None
-    return LOG_LINES.get(event.event_name)
 
 
 class SpanMaker:
@@ -237,8 +186,7 @@ class SpanMaker:
         given = self._plain(attributes) | facts_of_span(name) | self._labels
         if (shown := SHOWN.get(name)) is not None:
             side, source = shown
-            prepare = self._content.input if side == "input" else self._content.output
-            given |= prepare(str(attributes.get(source) or ""))
+            given |= self._content.text(side, str(attributes.get(source) or ""))
         return self._tracer.start_span(
             name, context=context, kind=span_kind, attributes=given, start_time=now
         )

@@ -12,7 +12,7 @@ from ua_tui.core.events import types as ev
 from ua_tui.core.events.codec import to_json
 from ua_tui.core.telemetry.http import ServiceRequest
 from ua_tui.core.telemetry.spans.conventions import SUBAGENT_CALL, Labels, facts_of_span, named
-from ua_tui.core.telemetry.spans.maker import Agent, SpanContent, SpanConversation, SpanMaker, log_line_of
+from ua_tui.core.telemetry.spans.maker import ERROR, INFO, LOG_LINES, Agent, SpanContent, SpanMaker
 from ua_tui.core.view.calls import FullCall
 
 _MOST_KEPT = 1_000
@@ -53,7 +53,6 @@ class SpanTree:
     def __init__(self, provider: TracerProvider, content: SpanContent, labels: Labels) -> None:
         self._content = content
         self._spans = SpanMaker(provider, content, labels)
-        self._requests = RequestSpans(self._spans, content)
         self._session: Span | None = None
         self._root: SpanContext | None = None
         # Those that came before the session or the call that they belong to.
@@ -64,7 +63,9 @@ class SpanTree:
         self._subagents: dict[str, Agent] = {}
         self._model = ""
         self._has_simple_path = False
-        self._conversation = SpanConversation(content)
+        # The input and the output of the session, which a viewer shows as the whole: the answers and further queries.
+        self._first_query = ""
+        self._rest: deque[str] = deque(maxlen=40)
         self._calls: dict[str, CallSpan] = {}
         # The spans of calls that ended, and of their requests.
         self._ended: OrderedDict[str, tuple[SpanContext, SpanContext]] = OrderedDict()
@@ -112,24 +113,26 @@ class SpanTree:
     def _log_event(self, event: ev.Event, now: int) -> None:
         if isinstance(event, ev.QueryClassified):
             self._has_simple_path = event.decision == "SIMPLE"
-        line = log_line_of(event)
-        if line is None:
+        line = LOG_LINES.get(event.event_name)
+        # Of observers only one that fails is logged.
+        if line is None or (isinstance(event, ev.ObserverFinished) and event.status != "failed"):
             return
         parent = self._query_span
         if line.parent != "query":
             parent = self._call_or_current(getattr(event, "tool_use_id", None))
-        self._spans.log(line.name, parent, now, line.level, **line.attributes(event))
+        attributes = {name: getattr(event, field) for name, field in line.fields.items()}
+        self._spans.log(line.name, parent, now, ERROR if line.is_error else INFO, **attributes)
 
     def on_request(self, request: ServiceRequest, *, is_last: bool = False) -> None:
         """Handle a request: it belongs to the call that made it, or to the span that is open now."""
         if call := self._calls.get(request.tool_use_id):
-            self._requests.add(request, self._requests.of_call(call))
+            self._add_request(request, self._request_of(call))
         elif ended := self._ended.get(request.tool_use_id):
-            self._requests.add(request, NonRecordingSpan(ended[1]))
+            self._add_request(request, NonRecordingSpan(ended[1]))
         elif self._root is None or (request.tool_use_id and not is_last):
             self._early.append(request)
         else:
-            self._requests.add(request, self._call_or_current(None) or NonRecordingSpan(self._root))
+            self._add_request(request, self._call_or_current(None) or NonRecordingSpan(self._root))
 
     def _add_early(self, *, is_last: bool = False) -> None:
         """Add the requests whose span is there now."""
@@ -165,19 +168,25 @@ class SpanTree:
         self._end_session_span(self._session, now)
 
     def _end_session_span(self, span: Span, now: int) -> None:
-        span.set_attributes(self._conversation.attributes)
+        span.set_attributes(
+            self._content.text("input", self._first_query)
+            | self._content.text("output", "\n\n".join(self._rest))
+        )
         span.end(now)
         self._session = None
 
     def _begin_query(self, event: ev.QueryReceived, now: int) -> None:
         span = self._spans.start("query", self._session, now, query_id=event.query_id, text=event.text)
-        span.set_attributes(self._content.input(event.text))
+        span.set_attributes(self._content.text("input", event.text))
         self._query = (event.query_id, span, now)
         self._agent.ready_at = now
         self._has_simple_path = False
         self._agent.unread.clear()
         self._add_unread(event.prompt or event.text)
-        self._conversation.on_query(event.text)
+        if self._first_query:
+            self._rest.append(f"> {self._content.short(event.text)}")
+        else:
+            self._first_query = self._content.long(event.text)
         self._spans.log("query_started", span, now, query_id=event.query_id, query=event.text)
 
     def _add_unread(self, text: str) -> None:
@@ -197,8 +206,9 @@ class SpanTree:
         tokens = _fields(usage, *usage.__struct_fields__) if usage else {}
         self._spans.set(span, **_fields(event, "status", "turns", "cost_usd"), **_unpriced(event), **tokens)
         text = event.text or (to_json(event.output) if event.output is not None else "")
-        span.set_attributes(self._content.output(text))
-        self._conversation.on_answer(text)
+        span.set_attributes(self._content.text("output", text))
+        if text:
+            self._rest.append(self._content.long(text))
         if event.status == "error":
             self._spans.fail(span, event.status, event.error or "")
         elif event.status == "interrupted":
@@ -209,7 +219,7 @@ class SpanTree:
         self._add_early(is_last=True)
         self._end_subagents()
         for call in self._calls.values():
-            self._requests.end(call, "cancelled", now, ran=not call.waits)
+            self._end_request(call, "cancelled", now, ran=not call.waits)
             self._spans.set(call.span, status="cancelled", is_error=True)
             call.span.set_attributes(named(error="cancelled"))
             call.span.end(now)
@@ -379,7 +389,7 @@ class SpanTree:
                 found.error if found is not None and found.error and self._content.included else event.status
             )
             self._spans.fail(span, event.status, reason)
-        self._requests.end(call, event.status, ended, ran=event.ran and not call.waits)
+        self._end_request(call, event.status, ended, ran=event.ran and not call.waits)
         span.end(ended)
         contexts = [each.get_span_context() for each in (span, call.request or span)]
         self._ended[event.tool_use_id] = contexts[0], contexts[1]
@@ -399,6 +409,47 @@ class SpanTree:
         elif (agent := self._subagents.get(started.parent_tool_use_id)) is not None:
             agent.ready_at = max(agent.ready_at, now)
             agent.unread.append(part)
+
+    def _request_of(self, call: CallSpan) -> Span:
+        """The span of a call's request to its MCP server, or of the call if its tool is one of the agent itself."""
+        prefix, _, rest = call.record.started.name.partition("__")
+        if call.request is None and prefix == "mcp":
+            server, _, tool = rest.partition("__")
+            named = {"mcp.method.name": "tools/call", "server": server, "tool": tool}
+            call.request = self._spans.start("mcp.request", call.span, call.sent, SpanKind.CLIENT, **named)
+        return call.request or call.span
+
+    def _end_request(self, call: CallSpan, status: str, ended: int, *, ran: bool) -> None:
+        """End it with the call; a call that never ran made none."""
+        if ran:
+            self._request_of(call)
+        if call.request is not None:
+            if status != "success":
+                self._spans.fail(call.request, status, status)
+            call.request.end(max(ended, call.sent))
+
+    def _add_request(self, request: ServiceRequest, parent: Span) -> None:
+        """Add the span of an HTTP request, which is over."""
+        hidden = bool(request.tool_use_id) and not self._content.included
+        span = self._spans.start(
+            "httpx.request",
+            parent,
+            request.began,
+            SpanKind.CLIENT,
+            **{
+                "http.request.method": request.method,
+                "http.response.status_code": request.status,
+                "server.address": None if hidden else request.host,
+                "server.port": request.port,
+                "url.template": None if hidden else request.route,
+                "error.type": request.error,
+            },
+        )
+        if not hidden:
+            span.set_attributes(named(title=self._content.short(f"{request.method} {request.route}")))
+        if request.error is not None or (request.status or 0) >= 400:
+            self._spans.fail(span, request.error or str(request.status), "")
+        span.end(request.ended)
 
 
 def _time_of(event: ev.Event) -> int:
@@ -428,51 +479,3 @@ class CallSpan(msgspec.Struct):
     sent: int
     waits: bool = False
     request: Span | None = None
-
-
-class RequestSpans(msgspec.Struct, eq=False):
-    """Makes the spans of requests with `spans`; without `content` they do not say which page a call reads."""
-
-    spans: SpanMaker
-    content: SpanContent
-
-    def of_call(self, call: CallSpan) -> Span:
-        """The span of a call's request to its MCP server, or of the call if its tool is one of the agent itself."""
-        prefix, _, rest = call.record.started.name.partition("__")
-        if call.request is None and prefix == "mcp":
-            server, _, tool = rest.partition("__")
-            named = {"mcp.method.name": "tools/call", "server": server, "tool": tool}
-            call.request = self.spans.start("mcp.request", call.span, call.sent, SpanKind.CLIENT, **named)
-        return call.request or call.span
-
-    def end(self, call: CallSpan, status: str, ended: int, *, ran: bool) -> None:
-        """End it with the call; a call that never ran made none."""
-        if ran:
-            self.of_call(call)
-        if call.request is not None:
-            if status != "success":
-                self.spans.fail(call.request, status, status)
-            call.request.end(max(ended, call.sent))
-
-    def add(self, request: ServiceRequest, parent: Span) -> None:
-        """Add the span of an HTTP request, which is over."""
-        hidden = bool(request.tool_use_id) and not self.content.included
-        span = self.spans.start(
-            "httpx.request",
-            parent,
-            request.began,
-            SpanKind.CLIENT,
-            **{
-                "http.request.method": request.method,
-                "http.response.status_code": request.status,
-                "server.address": None if hidden else request.host,
-                "server.port": request.port,
-                "url.template": None if hidden else request.route,
-                "error.type": request.error,
-            },
-        )
-        if not hidden:
-            span.set_attributes(named(title=self.content.short(f"{request.method} {request.route}")))
-        if request.error is not None or (request.status or 0) >= 400:
-            self.spans.fail(span, request.error or str(request.status), "")
-        span.end(request.ended)

@@ -58,3 +58,24 @@ def test_nothing_runs_after_the_stop() -> None:
     assert schedule.stop(PATIENCE)
     schedule.plan(ran.set)
     assert not ran.is_set()
+
+
+def test_repeated_work_has_one_thread_until_it_is_finished() -> None:
+    done = threading.Semaphore(0)
+    threads: list[threading.Thread] = []
+
+    def work() -> None:
+        threads.append(threading.current_thread())
+        done.release()
+
+    schedule = Schedule("work")
+    for _ in range(3):
+        schedule.plan(work)
+        assert done.acquire(timeout=PATIENCE)
+    assert len(set(threads)) == 1
+    assert schedule.finish(PATIENCE)
+    assert not threads[0].is_alive()
+
+    schedule.plan(work)
+    assert schedule.finish(PATIENCE)
+    assert len(threads) == 4

@@ -313,7 +313,7 @@ def test_a_server_without_a_key_can_have_a_login_with_a_client_as_others_write_i
     assert ours.secrets == ("a-secret-of-ours",)
     assert [each.partition("=")[0] for each in ours.shown] == ["oauth.client_id", "oauth.client_secret"]
     assert "a-secret" not in str(ours.shown)
-    assert ours.fingerprint != replace(ours, how={**ours.how, "oauth": {"client_id": "b"}}).fingerprint
+    assert ours.fingerprint != replace(ours, how=replace(ours.how, oauth={"client_id": "b"})).fingerprint
     content = json.dumps(["plain", "http", url, {}], sort_keys=True)
     assert plain.fingerprint == hashlib.sha256(content.encode()).hexdigest()
     for name, value in (("wrong", "callback_port"), ("odd", "oauth")):

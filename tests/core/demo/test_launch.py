@@ -19,7 +19,7 @@ from ua_tui.core.settings.model import Settings
 CHILD = """\
 #!/bin/sh
 cat < {held} > /dev/null &
-echo '{{"model_url": "m", "composio_url": "c", "composio_api_key": "k", "article_route": ".example=h:1"}}'
+echo '{{"url": "http://h:1", "composio_api_key": "k"}}'
 read nothing
 """
 
@@ -62,7 +62,7 @@ async def test_who_holds_the_servers_output_open_holds_nothing_up(held: None) ->
 
 
 def test_a_demo_uses_no_settings_of_the_person_but_what_was_given_with_it() -> None:
-    endpoints = DemoEndpoints("http://127.0.0.1:1", "http://127.0.0.1:2", "k", ".example=127.0.0.1:1")
+    endpoints = DemoEndpoints("http://127.0.0.1:1", "k")
     own = Settings(
         demo=True, model="llama", effort="high", base_url="http://192.0.2.1", api_key="own", custom_headers="X: y",
         knowledge=Address.parse("postgresql://192.0.2.1/team"),
@@ -74,6 +74,6 @@ def test_a_demo_uses_no_settings_of_the_person_but_what_was_given_with_it() -> N
         None,
         "on",
     )
-    assert used.base_url == endpoints.model_url
+    assert used.base_url == endpoints.url
     given = demo_settings(replace(own, options={"model": "llama"}), endpoints, of_team=True)
     assert (given.model, given.effort, given.knowledge) == ("llama", None, own.knowledge)

@@ -16,7 +16,7 @@ import pytest
 
 from tests.core.events.test_describe import sample
 from tests.core.limits import file_size_limit
-from ua_tui.core.concurrency.threads import Coalesced, apart
+from ua_tui.core.concurrency.threads import Schedule, apart
 from ua_tui.core.errors import WorkspaceError
 from ua_tui.core.events import types as ev
 from ua_tui.core.events.codec import EVENT_TYPES
@@ -210,8 +210,8 @@ async def test_records_of_a_session_are_in_its_log_alone_and_others_in_all(tmp_p
         logger.debug("%s in detail", who)
         await asyncio.create_task(asyncio.to_thread(speak, who, "its executor"))
         await apart(lambda: speak(who, "its thread"))
-        work = Coalesced(lambda: speak(who, "its work"), "work")
-        work.request()
+        work = Schedule("work")
+        work.plan(lambda: speak(who, "its work"))
         work.finish()
         await all_.wait()
         if who == "one":

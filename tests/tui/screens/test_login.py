@@ -8,12 +8,12 @@ from ua_tui.core.connections.oauth.flow import Show
 from ua_tui.core.connections.oauth.redirect import Redirect
 from ua_tui.core.connections.oauth.store import LoginStore
 from ua_tui.core.connections.oauth.target import LoginTarget
-from ua_tui.core.connections.user_servers import UserServer
+from ua_tui.core.connections.user_servers import RemoteServer, UserServer
 from ua_tui.core.errors import ConnectionFailed
 from ua_tui.tui.screens.services.login import LoginScreen
 from ua_tui.tui.widgets.dialog import Box
 
-SERVER = UserServer("notes", {"url": "https://notes.example/mcp"}, "config.toml", in_folder=False)
+SERVER = UserServer("notes", RemoteServer(url="https://notes.example/mcp"), "config.toml", in_folder=False)
 PAGE = "https://login.example/authorize?state=s3cr3t"
 END = "http://localhost:1234/callback?code=c0de&state=s3cr3t"
 
