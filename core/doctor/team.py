@@ -256,15 +256,11 @@ class TeamChecks(msgspec.Struct, eq=False):
         Raises:
             TeamError: there is none.
         """
-        if self._connecting is None:
-            self._connecting = asyncio.create_task(self._connect())
-        return await asyncio.shield(self._connecting)
-
-    async def _connect(self) -> Connection:
         with needing_extra():
             await asyncio.to_thread(import_module, "psycopg")
-
-        return await connect_async(self.address, any_version=True)
+        if self._connecting is None:
+            self._connecting = asyncio.create_task(connect_async(self.address, any_version=True))
+        return await asyncio.shield(self._connecting)
 
     async def _has_schema(self, db: Connection) -> bool:
         return bool(await rows_of(db, "SELECT 1 FROM pg_namespace WHERE nspname = 'ua_tui'"))

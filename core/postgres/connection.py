@@ -33,6 +33,10 @@ ANSWER_S = 20.0
 _LENDING_S = 10.0
 """How long a request waits for a connection that is free, in seconds."""
 _LOCKED_MS = 2_000
+_OPTIONS = (
+    "-c synchronous_commit=on -c tcp_keepalives_idle=5 -c tcp_keepalives_interval=2 -c tcp_keepalives_count=3"
+    f" -c tcp_user_timeout={_ANSWER_MS}"
+)
 _PAUSE, _LONGEST_PAUSE = 0.2, 5.0
 CHANNEL = "ua_tui"
 """The channel on which changes are announced: `session ID`, `question ID`, `answer ID`, `command ID` and `job ID`, with
@@ -68,19 +72,22 @@ def parameters_of(address: Address, **more: Any) -> dict[str, Any]:
             del defaults[name]
     # The parameter replaces the variable, as nothing may change the search path. In the schema public anybody may be
     # allowed to make functions, which would run with the rights of whoever calls them. What is confirmed here is
-    # believed: a server that crashes must have it, whatever its configuration prefers.
+    # believed: a server that crashes must have it, whatever its configuration prefers. A member may lock some tables:
+    # whoever waits for that says so soon, and leaves the connection to others. And the server notices a dead network,
+    # too: it keeps no connection that nobody has any more.
     others = given.get("options") or os.environ.get("PGOPTIONS") or ""
-    options = f"-c synchronous_commit=on {others} -c search_path={SCHEMA}"
+    options = f"-c lock_timeout={_LOCKED_MS} {_OPTIONS} {others} -c search_path={SCHEMA}"
     return {**defaults, **given, "options": options, **more}
 
 
 def connect(address: Address) -> psycopg.Connection[Any]:
-    """Connect, for use in a thread.
+    """Connect, for use in a thread, which waits for locks as long as it takes.
 
     Raises:
         TeamError: the database cannot be reached, or its server is too old.
     """
     parameters = parameters_of(address)
+    parameters["options"] += " -c lock_timeout=0"
     import psycopg
 
     try:
@@ -119,8 +126,6 @@ class Connections:
     def __init__(self, address: Address, *, largest: int) -> None:
         self.listener = Listener(address)
         parameters = parameters_of(address, autocommit=True)
-        # A member may lock some tables for long: whoever waits for that leaves the connection to others meanwhile.
-        parameters["options"] = f"-c lock_timeout={_LOCKED_MS} {parameters['options']}"
         with needing_extra():
             from psycopg_pool import AsyncConnectionPool, ConnectionPool
         self._pool: AsyncConnectionPool[Any] = AsyncConnectionPool(

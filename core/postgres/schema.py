@@ -314,7 +314,8 @@ _GRANTS = (
     "GRANT INSERT ON {schema}.batch_job, {schema}.session, {schema}.piece, {schema}.artifact, {schema}.blob,"
     " {schema}.command TO {user}",
     "GRANT INSERT (session, request, attempt, event) ON {schema}.question TO {user}",
-    "GRANT UPDATE ON {schema}.artifact TO {user}",
+    # Whoever may change or remove whole rows of a table may lock it.
+    "GRANT UPDATE (sha256, size, place, saved_at) ON {schema}.artifact TO {user}",
     "GRANT DELETE ON {schema}.piece TO {user}",
     "GRANT UPDATE (checked_by) ON {schema}.action TO {user}",
     "GRANT UPDATE (answer, answered_by, answered_at) ON {schema}.question TO {user}",

@@ -6,14 +6,19 @@ checked like any other input.
 
 from __future__ import annotations
 
+import logging
+from collections.abc import AsyncGenerator, Awaitable, Callable
+
 import msgspec
 
 from ua_tui.core.agent.permissions.gate import REASON_LIMIT
 from ua_tui.core.errors import TeamError
 from ua_tui.core.events.codec import decode_event, encode_event
 from ua_tui.core.events.types import ElicitationAsked, PermissionAsked
-from ua_tui.core.team.records import Answer, Command, Question, SessionId
+from ua_tui.core.team.records import Answer, Command, Question, Received, SessionId
 from ua_tui.core.text import clean, middle_truncate, without_surrogates
+
+log = logging.getLogger(__name__)
 
 LARGEST = 256 << 10
 """The most bytes of a question, an answer or the text of a command."""
@@ -98,6 +103,23 @@ def read_command(kind: str, body: str, sent_by: str) -> Command | None:
             return Command(kind="submit", body=body, sent_by=sent_by)
         case _:
             return None
+
+
+async def items_of(
+    read: Callable[[], Awaitable[list[Received]]], wait: Callable[[], Awaitable[object]]
+) -> AsyncGenerator[Received, None]:
+    """Give what `read` finds, again and again, with a pause between; while it fails the messages are late."""
+    problem = ""
+    while True:
+        try:
+            for item in await read():
+                yield item
+            problem = ""
+        except TeamError as error:
+            if str(error) != problem:
+                log.warning("answers and commands are late: %s", error)
+                problem = str(error)
+        await wait()
 
 
 def _cut(value: object, limit: int, depth: int = 0) -> object:

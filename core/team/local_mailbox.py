@@ -8,7 +8,7 @@ import hashlib
 import logging
 import threading
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, suppress
 from functools import partial
 from pathlib import Path
@@ -23,7 +23,14 @@ from ua_tui.core.storage.files import AlreadyThere, Root
 from ua_tui.core.storage.ownership import is_sealed, seal
 from ua_tui.core.storage.workspace import LETTERS
 from ua_tui.core.tasks import pause
-from ua_tui.core.team.letters import LARGEST, command_text, encode_answer, read_answer, read_command
+from ua_tui.core.team.letters import (
+    LARGEST,
+    command_text,
+    encode_answer,
+    items_of,
+    read_answer,
+    read_command,
+)
 from ua_tui.core.team.records import Answer, Answered, Command, Question, Received, SessionId
 
 log = logging.getLogger(__name__)
@@ -112,7 +119,7 @@ class LocalMailbox:
     async def received(self, session: SessionId) -> AsyncIterator[AsyncIterator[Received]]:
         """The answers and commands for a session as they come."""
         await self._do(self._mark)
-        items = self._items()
+        items = items_of(lambda: self._do(self._receive), lambda: pause(POLL_SECONDS))
         try:
             yield items
         finally:
@@ -120,23 +127,10 @@ class LocalMailbox:
             with suppress(TeamError):
                 await self._do(self._mark)
 
-    async def _items(self) -> AsyncGenerator[Received, None]:
-        problem = ""
-        while True:
-            try:
-                for name, letter, item in await self._do(self._receive):
-                    yield item, partial(self._taken.append, (name, letter))
-                problem = ""
-            except TeamError as error:
-                if str(error) != problem:
-                    log.warning("answers and commands are late: %s", error)
-                    problem = str(error)
-            await pause(POLL_SECONDS)
-
-    def _receive(self, root: Root) -> list[tuple[str, _Letter, Answer | Command]]:
+    def _receive(self, root: Root) -> list[Received]:
         """The answers and commands that the session does not have."""
         self._mark(root)
-        found: list[tuple[str, _Letter, Answer | Command]] = []
+        found: list[Received] = []
         for name, letter in self._letters(root, _ANSWER, _COMMAND):
             if letter.kind or letter.text:
                 item = (
@@ -145,7 +139,7 @@ class LocalMailbox:
                     else read_answer(letter.id, letter.text)
                 )
                 if item is not None:
-                    found.append((name, letter, item))
+                    found.append((item, partial(self._taken.append, (name, letter))))
                 else:
                     log.warning("a message that cannot be read was removed; a question of it waits again")
                     root.remove(name)

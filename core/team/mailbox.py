@@ -1,7 +1,7 @@
 """The mailbox of a team: questions, answers and commands go through its database.
 
 One connection listens for all sessions of a program. What was sent while it was lost is read when there is one again,
-and every two seconds in any case: a message that wakes nobody is late, never lost.
+and every five seconds in any case: a message that wakes nobody is late, never lost.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ import logging
 import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -20,15 +19,15 @@ from msgspec.structs import replace
 
 from ua_tui.core.errors import TeamError
 from ua_tui.core.postgres.address import Address
-from ua_tui.core.postgres.connection import ANSWER_S, CHANNEL, Connection, Listener, connected, fetch
-from ua_tui.core.tasks import end_tasks, pause
-from ua_tui.core.team.letters import command_text, encode_answer, read_answer, read_command
+from ua_tui.core.postgres.connection import CHANNEL, Listener, fetch
+from ua_tui.core.tasks import pause
+from ua_tui.core.team.letters import command_text, encode_answer, items_of, read_answer, read_command
 from ua_tui.core.team.local_mailbox import LocalMailbox
 from ua_tui.core.team.records import Answer, Answered, Command, Question, Received, SessionId
 
 log = logging.getLogger(__name__)
 
-POLL_SECONDS = 2.0
+POLL_SECONDS = 5.0
 _LAST_S = 2.0
 _MOST = 1_000
 TAKEN_OVER = "another worker continues this session"
@@ -98,53 +97,29 @@ WITH given AS (
 ) SELECT pg_notify(%(channel)s, 'answer ' || session) FROM given
 """
 # Read, then marked when the session has it: it may end before, and then the next attempt reads it.
-_NEW_ANSWERS = """
-SELECT q.session, q.request, q.answer, q.answered_at
-FROM unnest(%(sessions)s::text[], %(attempts)s::int[]) AS mine (id, attempt)
-JOIN session s ON s.id = mine.id AND s.attempt = mine.attempt
-JOIN question q ON q.session = s.id AND q.attempt = s.attempt
-WHERE q.answer <> '' ORDER BY q.answered_at
+_NEW = """
+WITH mine AS (SELECT id, attempt FROM session WHERE id = %(session)s AND attempt = %(attempt)s)
+SELECT q.request, q.answer AS text, q.answered_at AS at, 0 AS id, '' AS kind, '' AS by
+FROM mine JOIN question q ON q.session = mine.id AND q.attempt = mine.attempt WHERE q.answer <> ''
+UNION ALL
+SELECT '', c.body, c.sent_at, c.id, c.kind, c.sent_by::text
+FROM mine JOIN command c ON c.session = mine.id WHERE c.taken_at IS NULL
+ORDER BY id, at
 """
 # Nothing of an answer stays, as it may have a secret for the form of a server; who gave it, and when, does.
-_EMPTY = """
-UPDATE question SET answer = ''
-WHERE session = %(session)s AND request = %(request)s AND answer <> ''
-    AND answered_at IS NOT DISTINCT FROM %(at)s::timestamptz
+_MARK = """
+WITH emptied AS (
+    UPDATE question SET answer = ''
+    WHERE session = %(session)s AND request = %(request)s AND answer <> ''
+        AND answered_at IS NOT DISTINCT FROM %(at)s::timestamptz
+) UPDATE command SET taken_at = now() WHERE id = %(id)s
 """
-_NEW_COMMANDS = """
-SELECT c.id, c.session, c.kind, c.body, c.sent_by::text
-FROM unnest(%(sessions)s::text[], %(attempts)s::int[]) AS mine (id, attempt)
-JOIN session s ON s.id = mine.id AND s.attempt = mine.attempt
-JOIN command c ON c.session = s.id AND c.taken_at IS NULL ORDER BY c.id
-"""
-_TAKEN = "UPDATE command SET taken_at = now() WHERE id = %(id)s"
 
 
 _ASKED = ("tool_name", "input", "subjects", "reason", "server", "message", "mode", "fields", "url")
 """What two questions have in common that ask the same; what may be answered depends on what is known of a server."""
 _TIME = re.compile(r"\b\d\d:\d\d(?: on \d\d \w+)?")
 """Since when the agent has read what others wrote: a reason to ask says it, and the next attempt reads it anew."""
-_Key = int | tuple[str, Any]
-"""The number of a command, or the request of an answer and when that was given."""
-
-
-@dataclass
-class _Inbox:
-    """What is received for a session of this program; `taken` is what the session has, and is not yet marked."""
-
-    session: SessionId
-    received: asyncio.Queue[tuple[_Key, Answer | Command]] = field(default_factory=asyncio.Queue)
-    seen: set[_Key] = field(default_factory=set)
-    taken: set[_Key] = field(default_factory=set)
-
-    def add(self, key: _Key, item: Answer | Command | None) -> None:
-        """Add what was read, unless it was read before and is not marked."""
-        if key not in self.seen:
-            self.seen.add(key)
-            if item is not None:
-                self.received.put_nowait((key, item))
-            else:
-                self.taken.add(key)
 
 
 class PostgresMailbox:
@@ -152,16 +127,15 @@ class PostgresMailbox:
 
     def __init__(self, address: Address) -> None:
         self._address = address
-        self._inboxes: dict[str, _Inbox] = {}
-        self._receiving: asyncio.Task[None] | None = None
-        self._wake = asyncio.Event()
+        shared = address.connections
+        self._listener = Listener(address) if shared is None else shared.listener
+        self._taken: dict[str, list[dict[str, Any]]] = {}
+        """What sessions have that is not yet marked, by their ids."""
 
     async def ask(self, session: SessionId, question: Question) -> None:
         """Ask the team; a question that was asked before waits again."""
-        if inbox := self._inboxes.get(session.id):
-            # Its answer may have been taken, and did not fit.
-            async with connected(self._address, ANSWER_S) as db:
-                await _mark(db, inbox)
+        # Its answer may have been taken, and did not fit.
+        await self._mark(session.id)
         rows = await self._run(
             _ASK,
             session=session.id,
@@ -218,81 +192,59 @@ class PostgresMailbox:
 
         What is not taken comes again, also to a later attempt at the session.
         """
-        inbox = self._inboxes[session.id] = _Inbox(session)
-        self._wake.set()
-        if self._receiving is None or self._receiving.done():
-            self._receiving = asyncio.create_task(self._receive(), name="team: mailbox")
+        wake = asyncio.Event()
+        news = ("", f"answer {session.id}", f"command {session.id}")
+        end_listening = self._listener.subscribe(lambda payload: wake.set() if payload in news else None)
+
+        async def wait() -> None:
+            await pause(POLL_SECONDS, wake)
+            wake.clear()
+
+        items = items_of(partial(self._read, session, wake), wait)
         try:
-            yield self._items(inbox)
-        finally:
-            if self._inboxes.get(session.id) is inbox:
-                del self._inboxes[session.id]
-            with suppress(TeamError, TimeoutError):
-                async with asyncio.timeout(_LAST_S):
-                    if inbox.taken:
-                        async with connected(self._address, ANSWER_S) as db:
-                            await _mark(db, inbox)
-            if not self._inboxes and self._receiving is not None:
-                receiving, self._receiving = self._receiving, None
-                await end_tasks(receiving)
-
-    async def _items(self, inbox: _Inbox) -> AsyncIterator[Received]:
-        while True:
-            key, item = await inbox.received.get()
-            yield item, partial(self._take, inbox, key)
-
-    def _take(self, inbox: _Inbox, key: _Key) -> None:
-        inbox.taken.add(key)
-        self._wake.set()
-
-    def _handle_notice(self, payload: str) -> None:
-        kind, _, session = payload.partition(" ")
-        if not kind or (kind in ("answer", "command") and session in self._inboxes):
-            self._wake.set()
-
-    async def _receive(self) -> None:
-        """Receive for all sessions, whenever something may have come for one of them."""
-        shared = self._address.connections
-        listener = Listener(self._address) if shared is None else shared.listener
-        end_listening = listener.subscribe(self._handle_notice)
-        try:
-            while True:
-                self._wake.clear()
-                try:
-                    async with connected(self._address, ANSWER_S) as db:
-                        await self._fetch(db, list(self._inboxes.values()))
-                except TeamError as error:
-                    log.warning("answers and commands of the team are late: %s", error)
-                except Exception:
-                    log.exception("receiving the messages of the team failed")
-                await pause(POLL_SECONDS, self._wake)
+            yield items
         finally:
             end_listening()
+            await items.aclose()
+            with suppress(TeamError, TimeoutError):
+                async with asyncio.timeout(_LAST_S):
+                    await self._mark(session.id)
 
-    async def _fetch(self, connection: Connection, inboxes: list[_Inbox]) -> None:
-        """Read what is new for these sessions."""
-        if not inboxes:
-            return
-        by_id = {inbox.session.id: inbox for inbox in inboxes}
-        values = {
-            "sessions": list(by_id),
-            "attempts": [inbox.session.attempt for inbox in inboxes],
-        }
-        for inbox in inboxes:
-            await _mark(connection, inbox)
-        cursor = await connection.execute(_NEW_ANSWERS.encode(), values)
-        for session, request, text, at in await cursor.fetchall():
-            if (answer := read_answer(request, text)) is not None:
-                by_id[session].add((request, at), answer)
+    async def _read(self, session: SessionId, wake: asyncio.Event) -> list[Received]:
+        """Mark what a session has, and read what is new for it."""
+        await self._mark(session.id)
+        found: list[Received] = []
+        for row in await self._run(_NEW, session=session.id, attempt=session.attempt):
+            key = {name: getattr(row, name) for name in ("request", "at", "id")}
+            item: Answer | Command | None
+            if row.kind:
+                item = read_command(row.kind, row.text, row.by)
+            elif (item := read_answer(row.request, row.text)) is None:
+                log.warning("an answer that cannot be read was removed; its question waits again")
+                await self._run(_REOPEN, session=session.id, **key)
                 continue
-            log.warning("an answer that cannot be read was removed; its question waits again")
-            read = {"session": session, "request": request, "at": at, "channel": CHANNEL}
-            await connection.execute(_REOPEN.encode(), read)
-        cursor = await connection.execute(_NEW_COMMANDS.encode(), values)
-        for number, session, kind, body, by in await cursor.fetchall():
-            by_id[session].add(number, read_command(kind, body, by))
+            take = partial(self._take, session.id, key, wake)
+            if item is not None:
+                found.append((item, take))
+            else:
+                take()
+        return found
 
-    async def _run(self, statement: str, **values: Any) -> list[tuple[Any, ...]]:
+    def _take(self, session: str, key: dict[str, Any], wake: asyncio.Event) -> None:
+        self._taken.setdefault(session, []).append(key)
+        wake.set()
+
+    async def _mark(self, session: str) -> None:
+        """Mark as read what a session has; what cannot be marked now is marked later."""
+        taken = self._taken.get(session, [])
+        while taken:
+            key = taken[0]
+            await self._run(_MARK, session=session, **key)
+            # It may have been marked twice, at the same time.
+            if key in taken:
+                taken.remove(key)
+
+    async def _run(self, statement: str, **values: Any) -> list[Any]:
         return await fetch(self._address, statement, {"channel": CHANNEL, **values})
 
 
@@ -305,17 +257,6 @@ def _is_same(before: str, now: str) -> bool:
     for each in (first, second):
         each["reason"] = _TIME.sub("", str(each.get("reason", "")))
     return [first.get(name) for name in _ASKED] == [second.get(name) for name in _ASKED]
-
-
-async def _mark(db: Connection, inbox: _Inbox) -> None:
-    """Mark as read what the session has; what cannot be marked now is marked later."""
-    for key in list(inbox.taken):
-        if isinstance(key, tuple):
-            answer = {"session": inbox.session.id, "request": key[0], "at": key[1]}
-            await db.execute(_EMPTY.encode(), answer)
-        else:
-            await db.execute(_TAKEN.encode(), {"id": key})
-        inbox.taken.discard(key)
 
 
 Mailbox = PostgresMailbox | LocalMailbox

@@ -23,7 +23,7 @@ from ua_tui.core.bus import Bus
 from ua_tui.core.concurrency.threads import apart
 from ua_tui.core.errors import SettingsError, TeamError, UniversalAgentError, WorkspaceError
 from ua_tui.core.events.continuation import is_own
-from ua_tui.core.events.types import ArtifactChanged, ArtifactSaved, ErrorRaised, Event, FilesAttached
+from ua_tui.core.events.types import ErrorRaised
 from ua_tui.core.events.units import quantity
 from ua_tui.core.postgres.address import Address
 from ua_tui.core.postgres.connection import Connection, answering_within, connected, rows_of, shut_down
@@ -98,9 +98,7 @@ async def open_replica(
     else:
         await asyncio.to_thread(store_identity, workspace, identity)
     place = settings.team_artifacts
-    replica = SessionReplica(address, identity, workspace, bus, claimed=claimed, place=place, resumed=resumed)
-    bus.subscribe(replica.handle_event)
-    return replica
+    return SessionReplica(address, identity, workspace, bus, claimed=claimed, place=place, resumed=resumed)
 
 
 @dataclass(frozen=True)
@@ -162,10 +160,8 @@ class SessionReplica:
         self._left_s = _CLOSE_S
         self._stopping: asyncio.Task[None] | None = None
         self._view = SessionView()
-        self._activity = Activity(state="starting")
+        self._begins_after = 0
         self._folder = FolderCopy(workspace)
-        self._files: dict[str, str] = {}
-        """Those that are still to be copied, each with its digest if it is known."""
         self._row: dict[str, Any] = {}
         self._wake, self._hurry, self._idle = asyncio.Event(), asyncio.Event(), asyncio.Event()
         self._is_finishing = self._is_registered = False
@@ -174,31 +170,13 @@ class SessionReplica:
         self._failing: set[str] = set()
         self._task: asyncio.Task[None] | None = None
         self._connection: Connection | None = None
-        self._stored: dict[str, str] = {}
+        self._copied: dict[str, str] = {}
+        """The files that are stored, or cannot be read, each with the digest that was announced."""
         self._storing: asyncio.Task[_File] | None = None
         self._large: set[str] = set()
         self._store_again = 0.0
 
     # -- what the session does ----------------------------------------------------------------------
-
-    def handle_event(self, event: Event) -> None:
-        """Follow an event of the session; subscribe it to the bus."""
-        # What it changes is copied with the line of the journal.
-        self._activity = self._activity.after(event)
-        match event:
-            case ArtifactSaved(path=path, sha256=sha256) | ArtifactChanged(path=path, sha256=sha256):
-                self._note_file(path, sha256)
-            case FilesAttached(files=files):
-                for each in files:
-                    self._note_file(each.path)
-            case _:
-                pass
-
-    def _note_file(self, path: str, sha256: str = "") -> None:
-        if not is_record(path):
-            # Copied in the order in which they were saved last.
-            self._files.pop(path, None)
-            self._files[path] = sha256
 
     def line_handler(self, on_line: Callable[[bytes], None] | None = None) -> Callable[[bytes], None]:
         """What the journal calls with every line, which is copied; it calls `on_line`, if there is one."""
@@ -216,7 +194,7 @@ class SessionReplica:
 
         If another worker continues it, a job ends. A session that a person sees is only interrupted.
         """
-        self._view, self._session = view, session
+        self._view, self._session, self._begins_after = view, session, view.seq
         self._interactive = interactive and not self._claimed
         self._task = asyncio.create_task(self._keep_copying(), name="team: copy")
 
@@ -244,14 +222,14 @@ class SessionReplica:
                 shut_down(self._connection)
             self._stop()
             await end_tasks(self._task, *([self._storing] if self._storing is not None else []))
-        return await asyncio.to_thread(self.describe_rest)
+        return await self.describe_rest()
 
     async def finish(self) -> None:
         """Copy what there is before the last event of the session, and report what could not be copied."""
         begun = time.monotonic()
         limit = 1.0 if self._failing else _CLOSE_S - _LAST_LINE_S
         if not await self.flush(limit) and not self.is_superseded:
-            rest = await asyncio.to_thread(self.describe_rest)
+            rest = await self.describe_rest()
             self._report(
                 f"{rest or 'The end of the session'} could not be copied to the team's database; the session's folder "
                 "has everything, and it is copied when the session is resumed"
@@ -292,10 +270,10 @@ class SessionReplica:
         """Whether nothing is copied any more."""
         return self._stopped or (self._task is not None and self._task.done())
 
-    def describe_rest(self) -> str:
-        """What is not copied, such as `12 events and 1 file`; it reads the journal: call it in a thread."""
-        lines, files = self._folder.waiting_lines(), len(self._files)
-        counts = (("event", lines), ("file", files))
+    async def describe_rest(self) -> str:
+        """What is not copied, such as `12 events and 1 file`."""
+        lines = await asyncio.to_thread(self._folder.waiting_lines)
+        counts = (("event", lines), ("file", len(self._waiting_files())))
         return " and ".join(quantity(count, what) for what, count in counts if count)
 
     # -- the loop -----------------------------------------------------------------------------------
@@ -344,7 +322,7 @@ class SessionReplica:
             if await self._copy_some(db):
                 continue
             self._note_success("lines")
-            if not (self._wake.is_set() or self._files):
+            if not (self._wake.is_set() or self._waiting_files()):
                 self._idle.set()
                 if self._is_finishing:
                     return True
@@ -427,13 +405,8 @@ class SessionReplica:
             if self._begins and not self._is_registered:
                 # A worker was lost before its session had begun: what it wrote is of another folder.
                 await rows.change(db, rows.CLEAR, self.identity)
-            self._stored = await rows.known_artifacts(db, self.identity.id)
+            self._copied = await rows.known_artifacts(db, self.identity.id)
             stored = await rows_of(db, rows.LAST_PIECES, (self.identity.id,))
-        for each in self._view.artifacts.values():
-            self._note_file(each.path, each.sha256)
-        for path in (path for note in self._view.notes("attached") for path in note.files):
-            if path not in self._stored:
-                self._note_file(path)
         while anew := await asyncio.to_thread(self._folder.begin, stored):
             with answering_within(db, _ANSWER_S):
                 await rows.change(db, rows.REMOVE, self.identity, paths=[*anew], starts=[*anew.values()])
@@ -444,7 +417,9 @@ class SessionReplica:
     async def _copy_some(self, db: Connection) -> bool:
         """Copy some of what is new; returns whether there may be more."""
         pieces = await asyncio.to_thread(self._folder.read)
-        row = state_row(self._view, self._activity, self._workspace.redactor, self._folder.title)
+        # What an earlier attempt did last is over.
+        activity = self._view.activity if self._view.seq > self._begins_after else Activity()
+        row = state_row(self._view, activity, self._workspace.redactor, self._folder.title)
         if pieces or row != self._row or self._clock() - self._last_write >= 10.0:
             with answering_within(db, _ANSWER_S):
                 await rows.change(
@@ -463,6 +438,16 @@ class SessionReplica:
 
     # -- files --------------------------------------------------------------------------------------
 
+    def _waiting_files(self) -> list[tuple[str, str]]:
+        """The files to copy, the one that was saved last at the end, each with its digest if it was announced."""
+        attached = {path: "" for note in self._view.notes("attached") for path in note.files}
+        saved = {each.path: each.sha256 for each in self._view.artifacts.values()}
+        return [
+            (path, sha256)
+            for path, sha256 in (attached | saved).items()
+            if not is_record(path) and (path not in self._copied or sha256 not in ("", self._copied[path]))
+        ]
+
     async def _copy_file(self, db: Connection) -> bool:
         """Copy the next file; returns whether another one may be copied now. A large one is stored meanwhile."""
         if self._storing is not None and self._storing.done():
@@ -475,17 +460,14 @@ class SessionReplica:
                 # The place of large files cannot be used: others are copied meanwhile.
                 self._handle_failure("files", error)
                 self._store_again = self._clock() + _LONGEST_PAUSE_S
-        for path, sha256 in list(self._files.items()):
-            if sha256 and self._stored.get(path) == sha256:
-                self._forget_file(path, sha256)
-                continue
+        for path, sha256 in self._waiting_files():
             if path in self._large and (self._storing is not None or self._clock() < self._store_again):
                 continue
             try:
                 file = await asyncio.to_thread(self._read_file, path, sha256)
             except WorkspaceError as error:
                 log.warning("a file is not copied to the team's database: %s", error)
-                self._forget_file(path, sha256)
+                self._copied[path] = sha256
                 continue
             if file.data is not None:
                 await self._add_file(db, file)
@@ -500,15 +482,10 @@ class SessionReplica:
         columns = {name: getattr(file, name) for name in ("path", "sha256", "size", "place", "data")}
         with answering_within(db, 60.0):
             await rows.change(db, rows.ARTIFACT, self.identity, **columns)
-        self._stored[file.path] = file.sha256
-        self._forget_file(file.name, file.announced)
-        if not self._files:
+        # Another version may have been announced meanwhile.
+        self._copied[file.name] = file.announced
+        if not self._waiting_files():
             self._note_success("files")
-
-    def _forget_file(self, path: str, announced: str) -> None:
-        """Copy a file no more, unless it was saved again meanwhile."""
-        if self._files.get(path) == announced:
-            del self._files[path]
 
     def _read_file(self, name: str, announced: str) -> _File:
         """The digest, size and, unless it is large, the content of a file."""
@@ -541,7 +518,7 @@ def state_row(view: SessionView, activity: Activity, redactor: Redactor, named: 
     queries = (entry.text for entry in view.entries.values() if isinstance(entry, Query))
     title = named or next((text for text in queries if not is_own(text)), "")
     return {
-        "state": "needs_you" if activity.needs_person else activity.state,
+        "state": "needs_you" if activity.needs_person else activity.state or "starting",
         # Cut first: a query may have a megabyte.
         "title": clean_line(redactor.redact(clean_line(title, 4 * _TITLE)), _TITLE),
         "titled": bool(named),

@@ -31,7 +31,6 @@ class FleetApp(BaseApp):
         source: has the sessions.
         settings: the theme, how to notify, and where the knowledge base is.
         keys: the active keys.
-        zone: the time zone of what is shown; by default that of this machine.
         now: the time, in seconds since the epoch.
     """
 
@@ -44,14 +43,12 @@ class FleetApp(BaseApp):
         settings: Settings,
         *,
         keys: Keys | None = None,
-        zone: tzinfo | None = None,
         now: Callable[[], float] = time.time,
     ) -> None:
         super().__init__(None, settings.theme, keys)
         self.attention = Attention(settings, self.write_to_terminal)
         self._knowledge = place_of(settings)
         self._source = source
-        self._zone = zone
         self._now = now
 
     def on_mount(self) -> None:
@@ -60,9 +57,7 @@ class FleetApp(BaseApp):
 
         self.read_other_styles()
         end_on_signals(self)
-        screen = FleetScreen(
-            self._source, lambda row: open_fleet_row(self, row, self._source), zone=self._zone, now=self._now
-        )
+        screen = FleetScreen(self._source, lambda row: open_fleet_row(self, row, self._source), now=self._now)
         self.push_screen(screen, lambda _: self.exit())
 
 

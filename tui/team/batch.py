@@ -84,21 +84,19 @@ class BatchRun:
             while True:
                 changed.clear()
                 counts, ended, took = await self._ask(partial(self._progress, batch, since))
-                ends = {result.job.id: result.finished or began for result in ended}
-                news = {job for job, end in ends.items() if job not in output.results and end > began}
-                # Some of them may have ended after the counts were read.
-                current = await self._ask(partial(self.store.counts, batch.id)) if news else counts
                 for result in ended:
+                    end = result.finished or began
                     # A query that is in the file twice is one job.
-                    if result.job.id in news and result.job.id not in output.results:
-                        self.reporter.finished(result, current)
+                    if end > began and result.job.id not in output.results:
+                        self.reporter.finished(result, counts)
                     output.show(result)
-                # Another one may have begun to be recorded before the last end.
-                since = max((since, *(end - 60.0 for end in ends.values())))
-                if current != shown:
-                    shown = current
-                    self.reporter.counts(current)
-                if counts.over == counts.total:
+                    # Another one may have begun to be recorded before the last end.
+                    since = max(since, end - 60.0)
+                if counts != shown:
+                    shown = counts
+                    self.reporter.counts(counts)
+                # The last ones may have ended when the others were read.
+                if counts.over == counts.total and not output.left:
                     return
                 await self._rest(took)
                 await pause(2.0, changed)
@@ -106,10 +104,10 @@ class BatchRun:
             end_listening()
 
     async def _progress(self, batch: JobBatch, since: float) -> tuple[Counts, list[JobResult], float]:
-        """The counts, the jobs that ended after `since`, which are all that they count, and how long that took."""
+        """The counts, jobs that ended after `since`, all of which they count, and how long that took."""
         began = time.monotonic()
-        counts = await self.store.counts(batch.id)
         ended = [result async for result in self.store.results(batch.id, since)]
+        counts = await self.store.counts(batch.id)
         await self.check_workers(counts)
         return counts, ended, time.monotonic() - began
 

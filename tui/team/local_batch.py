@@ -6,7 +6,7 @@ import asyncio
 import os
 import socket
 import time
-from collections import deque
+from collections import Counter, deque
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -175,15 +175,8 @@ class LocalBatch:
         ]
         costs = [each.cost_usd for each in self.output.results.values()]
         costs += [each.cost_usd for each in self._running.values()]
-        return Counts(
-            waiting=self.total - len(states),
-            running=states.count("running"),
-            needs_you=states.count("needs_you"),
-            done=states.count("done"),
-            failed=states.count("failed"),
-            cancelled=states.count("cancelled"),
-            cost_usd=sum(filter(None, costs)),
-        )
+        waiting = self.total - len(states)
+        return Counts(waiting=waiting, cost_usd=sum(filter(None, costs)), **Counter(map(str, states)))
 
     def _end_all(self) -> None:
         for each in self._running.values():

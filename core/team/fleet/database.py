@@ -7,7 +7,7 @@ import logging
 import math
 import time
 from collections.abc import Callable, Collection, Iterator
-from datetime import datetime, tzinfo
+from datetime import datetime
 from typing import Any
 
 import msgspec
@@ -100,13 +100,11 @@ class DatabaseSessions:
     Args:
         address: the team's database.
         changed: called after each change.
-        zone: the time zone of times in messages; by default that of this machine.
     """
 
-    def __init__(self, address: Address, changed: Callable[[], None], zone: tzinfo | None = None) -> None:
+    def __init__(self, address: Address, changed: Callable[[], None]) -> None:
         self._address = address
         self._changed = changed
-        self._zone = zone
         self._lost_at = 0.0
         self._seen: dict[str, tuple[FleetRow, float]] = {}
         """The sessions, each with when its worker was heard of last, by the server's clock."""
@@ -163,7 +161,7 @@ class DatabaseSessions:
             self._lost_at = time.time()
         self.notice = reason[:1].upper() + reason[1:]
         if not isinstance(error, TeamError) or is_temporary(error):
-            since = datetime.fromtimestamp(self._lost_at, self._zone)
+            since = datetime.fromtimestamp(self._lost_at).astimezone()
             self.notice = f"The team's database has been unreachable since {since:%H:%M}: {reason}"
         self.is_read.set()
         self._changed()
@@ -171,23 +169,24 @@ class DatabaseSessions:
     # -- reading ------------------------------------------------------------------------------------
 
     async def _follow(self, connection: Connection, until: float) -> None:
-        """Read what changes until then."""
-        poll_at = time.monotonic() + POLL_SECONDS
+        """Read what changes until then: what is announced soon, and all else with each poll."""
+        due = poll_at = time.monotonic() + POLL_SECONDS
         ids: set[str] = set()
         jobs: set[str] = set()
-        read_at, counts = -math.inf, False
+        counts = False
         while (now := time.monotonic()) < until:
-            due = poll_at if not (ids or jobs) else min(poll_at, read_at + _AT_MOST_EVERY)
             async for notice in connection.notifies(timeout=max(0.0, due - now), stop_after=1):
                 kind, _, id_ = notice.payload.partition(" ")
                 counts = counts or kind in ("job", "queue")
                 if id_:
                     (jobs if kind == "job" else ids).add(id_)
-                if kind in ("question", "answer"):
-                    # Somebody waits.
-                    due = 0.0
+                    due = min(due, now + _AT_MOST_EVERY)
             now = time.monotonic()
-            if now >= poll_at:
+            if now < due:
+                continue
+            if now < poll_at:
+                await self._read_changed(connection, ids, jobs)
+            else:
                 silent = self._silent()
                 since = now + self._ahead - POLL_SECONDS - _OVERLAP
                 await self._read_changed(connection, ids | silent, jobs, since)
@@ -197,11 +196,7 @@ class DatabaseSessions:
                 if counts or now - self._counted_at >= COUNT_SECONDS:
                     await self._read_queue(connection)
                 poll_at, counts = time.monotonic() + POLL_SECONDS, False
-            elif (ids or jobs) and now >= min(due, read_at + _AT_MOST_EVERY):
-                await self._read_changed(connection, ids, jobs)
-            else:
-                continue
-            ids, jobs, read_at = set(), set(), time.monotonic()
+            ids, jobs, due = set(), set(), poll_at
 
     async def _read_all(self, connection: Connection) -> None:
         await check_tables(connection, self._address)

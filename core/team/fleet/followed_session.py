@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import suppress
-from datetime import datetime, tzinfo
+from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal, TypeVar
@@ -54,7 +54,6 @@ class FollowedSession(PastSession):
         report: shows a sentence to the person.
         report_answer: shows who has answered a question.
         ask_again: shows a question again, whose answer could not be sent.
-        zone: the time zone of the times shown; by default that of this machine.
 
     Raises:
         JournalError: there is no journal that can be read.
@@ -70,7 +69,6 @@ class FollowedSession(PastSession):
         report: Callable[[str], None],
         report_answer: Callable[[str], None],
         ask_again: Callable[[Sequence[Event]], None],
-        zone: tzinfo | None = None,
         tail: int = TAIL,
     ) -> None:
         super().__init__(folder, tail=tail)
@@ -83,7 +81,6 @@ class FollowedSession(PastSession):
         self._report = report
         self._report_answer = report_answer
         self._ask_again = ask_again
-        self._zone = zone
         self._questions: dict[str, Asked] = {}
         self._sent: list[str] = []
         self.bus.subscribe(self._note)
@@ -154,16 +151,10 @@ class FollowedSession(PastSession):
         input: dict[str, Any] | None = None,
     ) -> bool:
         """Send the answer to a call that waits."""
-        return self._answer(
-            Answer(
-                request=request_id,
-                allow=allow,
-                scope=scope,
-                reason=reason,
-                patterns=tuple(patterns),
-                input=input,
-            )
+        given = Answer(
+            request=request_id, allow=allow, scope=scope, reason=reason, patterns=tuple(patterns), input=input
         )
+        return self._answer(given)
 
     def answer_elicitation(
         self,
@@ -208,7 +199,7 @@ class FollowedSession(PastSession):
     def _sentence(self, found: Answered) -> str:
         if not found.by:
             return "This question was already answered or withdrawn."
-        at = "" if found.at is None else f" at {datetime.fromtimestamp(found.at, self._zone):%H:%M}"
+        at = "" if found.at is None else f" at {datetime.fromtimestamp(found.at).astimezone():%H:%M}"
         return f"Answered by {clean_line(found.by, 60)}{at}."
 
     # -- commands -----------------------------------------------------------------------------------

@@ -6,7 +6,6 @@ import asyncio
 import socket
 import time
 from collections.abc import AsyncIterator
-from datetime import tzinfo
 
 from msgspec.structs import replace
 
@@ -31,7 +30,6 @@ class FleetSource:
         index: lists the sessions of this machine.
         address: the team's database; None without a team.
         host: the name of this machine, as sessions of the team have it.
-        zone: the time zone of times in messages; by default that of this machine.
     """
 
     def __init__(
@@ -40,14 +38,13 @@ class FleetSource:
         address: Address | None = None,
         *,
         host: str | None = None,
-        zone: tzinfo | None = None,
     ) -> None:
         self.index = index
         self.address = address
         self.local = LocalSessions(index)
         self._host = socket.gethostname() if host is None else host
         self._news = asyncio.Event()
-        self.team = DatabaseSessions(address, self._news.set, zone) if address is not None else None
+        self.team = DatabaseSessions(address, self._news.set) if address is not None else None
 
     async def read(self) -> Fleet:
         """Read everything once.

@@ -63,22 +63,24 @@ class Beat:
 
 
 class PostgresJobs:
-    """Batches and jobs of a team. Every method raises `TeamError` if the database cannot be used."""
+    """Batches and jobs of a team. Every method raises `TeamError` if the database cannot be used.
 
-    def __init__(self, address: Address) -> None:
+    Args:
+        address: the database.
+        within: how many seconds the statements of a submission or a heartbeat may take, if not `ANSWER_S`.
+    """
+
+    def __init__(self, address: Address, *, within: float | None = None) -> None:
         self._address = address
+        self._within = within
 
-    async def owner(self) -> str:
-        """The role as which this program works."""
-        ((name,),) = await self._fetch("SELECT current_user::text")
-        return str(name)
-
-    async def last_run(self, name: str) -> int:
-        """Which run of its batches of a name this role has submitted last; 0 if none."""
-        ((run,),) = await self._fetch(
-            "SELECT coalesce(max(run), 0) FROM batch WHERE name = %s AND owner = current_user", name
+    async def owner_and_run(self, name: str) -> tuple[str, int]:
+        """The role as which this program works, and which run of its batches of a name was the last; 0 if none."""
+        ((owner, run),) = await self._fetch(
+            "SELECT current_user::text, coalesce(max(run), 0) FROM batch WHERE name = %s AND owner = current_user",
+            name,
         )
-        return int(run)
+        return owner, run
 
     async def submit(self, batch: JobBatch, jobs: Sequence[Job], *, retry_failed: bool = False) -> Submitted:
         """Store a batch and its jobs, in one transaction; jobs that are known by their id stay as they are.
@@ -195,19 +197,10 @@ class PostgresJobs:
 
         One that was refused `MOST_PUT_OFF` times fails.
         """
-        found = await self._fetch(
-            "UPDATE job SET put_off = put_off + 1 WHERE id = %s AND session = %s AND attempt = %s"
-            " AND worker_id IS NOT NULL RETURNING put_off",
-            claim.job.id,
-            claim.session.id,
-            claim.session.attempt,
-        )
+        session = claim.session
+        found = await self._fetch(_PUT_OFF, claim.job.id, session.id, session.attempt, PUT_OFF_SECONDS)
         if not found:
             return False
-        await self._fetch(
-            "UPDATE claiming SET not_before = greatest(not_before, now() + make_interval(secs => %s))",
-            PUT_OFF_SECONDS,
-        )
         if found[0].put_off < MOST_PUT_OFF:
             return await self.record(claim, "waiting")
         error = f"the provider refused it {MOST_PUT_OFF} times: {why}; `ua-tui team retry` runs it again"
@@ -220,11 +213,6 @@ class PostgresJobs:
         """What hears of changes."""
         assert self._address.connections is not None
         return self._address.connections.listener
-
-    @property
-    def is_short(self) -> bool:
-        """Whether somebody waits for a connection to the database."""
-        return self._address.connections is not None and self._address.connections.is_short
 
     async def add_worker(self, name: str, version: str, parallel: int) -> int:
         """Register a worker; returns its number."""
@@ -307,7 +295,7 @@ class PostgresJobs:
 
     def connection(self) -> AbstractAsyncContextManager[Connection]:
         """A connection for statements that are answered soon."""
-        return connected(self._address, ANSWER_S)
+        return connected(self._address, self._within or ANSWER_S)
 
 
 _BEAT = f"""\
@@ -315,6 +303,14 @@ INSERT INTO worker (id, name, version, parallel, running) VALUES (%s, %s, %s, %s
 ON CONFLICT (id) DO UPDATE SET seen_at = now(), running = EXCLUDED.running
 RETURNING draining, ({VERSION_QUERY}) AS version
 """  # noqa: S608 -- made of constants
+_PUT_OFF = """\
+WITH counted AS (
+    UPDATE job SET put_off = put_off + 1 WHERE id = %s AND session = %s AND attempt = %s AND worker_id IS NOT NULL
+    RETURNING put_off
+), held AS (
+    UPDATE claiming SET not_before = greatest(not_before, now() + make_interval(secs => %s)) FROM counted
+) SELECT put_off FROM counted
+"""
 _INSERT = b"""\
 INSERT INTO job (id, batch, owner, shared, query, settings, limit_usd, format, position)
 SELECT id, %(batch)s, coalesce(%(owner)s, current_user), %(shared)s, query, settings::jsonb, limit_usd,

@@ -19,6 +19,7 @@ from msgspec.structs import replace
 from ua_tui.core.errors import TeamError
 from ua_tui.core.events.units import quantity
 from ua_tui.core.postgres.address import Address
+from ua_tui.core.postgres.connection import Connections
 from ua_tui.core.postgres.problems import describe, is_temporary
 from ua_tui.core.postgres.schema import check_version, sharing
 from ua_tui.core.postgres.state import read_rights
@@ -77,6 +78,7 @@ class QueueWorker:
 
     _jobs: PostgresJobs
     _beats: PostgresJobs
+    _connections: Connections
 
     def __init__(
         self,
@@ -144,11 +146,13 @@ class QueueWorker:
         # A connection of its own: a heartbeat waits for no other work, or the jobs would be taken for lost.
         own = replace(self._address, connections=None)
         async with sharing(self._address, 2) as shared, sharing(own, 1) as own:
-            self._jobs, self._beats = PostgresJobs(shared), PostgresJobs(own)
+            self._jobs, self._beats = PostgresJobs(shared), PostgresJobs(own, within=self._pause)
+            assert shared.connections is not None
+            self._connections = shared.connections
             await self._check_rights()
             self._id = await self._jobs.add_worker(self._name, VERSION, self._parallel)
             self._contact = self._clock()
-            end_listening = self._jobs.listener.subscribe(self._handle_notice)
+            end_listening = self._connections.listener.subscribe(self._handle_notice)
             side = [asyncio.create_task(each()) for each in (self._beat, self._watch_contact, self._tidy)]
             try:
                 await self._claim_until_stopped()
@@ -201,7 +205,11 @@ class QueueWorker:
             await pause(0.02)
 
     async def _claim(self) -> JobClaim | None:
-        if self._out_of_contact or self._clock() - self._contact > SILENCE_SECONDS or self._jobs.is_short:
+        if (
+            self._out_of_contact
+            or self._clock() - self._contact > SILENCE_SECONDS
+            or self._connections.is_short
+        ):
             return None
         try:
             # One that was claimed by a statement whose answer was lost is handed back later.
@@ -264,10 +272,9 @@ class QueueWorker:
         while True:
             sent = self._clock()
             try:
-                async with asyncio.timeout(self._pause):
-                    beat = await self._beats.beat(
-                        self._id, self._name, VERSION, self._parallel, len(self._running)
-                    )
+                beat = await self._beats.beat(
+                    self._id, self._name, VERSION, self._parallel, len(self._running)
+                )
             except Exception as error:
                 self._note_away(error)
                 await pause(min(1.0, self._pause))
@@ -326,13 +333,15 @@ class QueueWorker:
 
     async def _watch_contact(self) -> None:
         while True:
-            if self._clock() - self._contact > SILENCE_SECONDS:
-                for each in list(self._running.values()):
-                    if not each.stop.is_set():
-                        self._report(
-                            f"job {each.claim.job.id[:8]} is stopped: the team's database was away for too long"
-                        )
-                        each.stop.set()
+            at_work = [each for each in self._running.values() if not each.stop.is_set()]
+            if at_work and self._clock() - self._contact > SILENCE_SECONDS:
+                # To cancel each statement that waits would take another connection, also to where nothing arrives.
+                self._connections.shut_down()
+                for each in at_work:
+                    self._report(
+                        f"job {each.claim.job.id[:8]} is stopped: the team's database was away for too long"
+                    )
+                    each.stop.set()
             await pause(self._pause / 10)
 
     def _stop_superseded(self, known: Collection[tuple[str, int]]) -> None:

@@ -12,6 +12,7 @@ from psycopg.conninfo import conninfo_to_dict
 
 from tests.core.cases import cases_of
 from ua_tui.core.errors import SettingsError, TeamError
+from ua_tui.core.postgres import connection
 from ua_tui.core.postgres.address import Address
 from ua_tui.core.postgres.connection import Connections, parameters_of
 from ua_tui.core.settings.model import Settings
@@ -60,7 +61,8 @@ def test_parameters_count_more_than_defaults(monkeypatch: pytest.MonkeyPatch) ->
     address = Address.parse("postgresql://db/desk?keepalives_idle=60&options=-c%20statement_timeout%3D5s")
     found = parameters_of(address)
     assert (found["keepalives_idle"], found["connect_timeout"]) == ("60", 10)
-    durable = "-c synchronous_commit=on"
+    durable = f"-c lock_timeout={connection._LOCKED_MS} {connection._OPTIONS}"
+    assert "-c synchronous_commit=on" in durable
     assert found["options"] == f"{durable} -c statement_timeout=5s -c search_path=ua_tui"
     monkeypatch.setenv("PGCONNECT_TIMEOUT", "3")
     monkeypatch.setenv("PGAPPNAME", "desk")

@@ -272,3 +272,25 @@ def test_with_a_batch_goes_all_of_its_sessions(team: Team) -> None:
         assert left == {**dict.fromkeys(ALL, 1), "artifact": 2, "blob": 2}
         db.execute("DELETE FROM ua_tui.batch")
         assert {table: count(db, table) for table in tables} == dict.fromkeys(tables, 0)
+
+
+def test_a_member_locks_few_tables_and_none_after_the_end_of_their_access(team: Team) -> None:
+    with team.role(team.john) as db:
+        tables = "SELECT relname FROM pg_class WHERE relnamespace = 'ua_tui'::regnamespace AND relkind = 'r'"
+        names = [name for (name,) in db.execute(tables.encode()).fetchall()]
+        locked = set()
+        for name in names:
+            with suppress(errors.InsufficientPrivilege), db.transaction():
+                db.execute(f"LOCK TABLE {name} IN ACCESS EXCLUSIVE MODE NOWAIT".encode())
+                locked.add(name)
+        # Those from which members remove rows of their own.
+        assert locked == {
+            "piece", "schedule", "k_session", "k_call", "k_document", "k_chunk", "k_vector",
+        }  # fmt: skip
+        db.execute("BEGIN")
+        db.execute("LOCK TABLE piece, schedule IN ACCESS EXCLUSIVE MODE")
+        revoke(Address.parse(team.database.url), team.john)
+        with pytest.raises(errors.AdminShutdown):
+            db.execute("SELECT 1")
+    with team.role("owner") as owner, owner.transaction():
+        owner.execute("LOCK TABLE piece, schedule IN ACCESS EXCLUSIVE MODE")

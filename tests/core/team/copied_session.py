@@ -48,7 +48,6 @@ class CopiedSession:
             workspace.path / JOURNAL, workspace.redactor, on_line=self.replica.line_handler()
         )
         self.view = previous.view if previous is not None else SessionView()
-        self.bus.subscribe(self.replica.handle_event)
         self.bus.subscribe(self.view.add)
         self.bus.subscribe(self.journal.append)
 

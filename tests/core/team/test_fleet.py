@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from datetime import UTC
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -43,7 +42,7 @@ CALL = ev.ToolCallStarted(query_id="q1", tool_use_id="t1", name="Bash", input={"
 
 def make_source(base: Path, database: Database | None = None) -> FleetSource:
     address = None if database is None else Address.parse(database.url)
-    return FleetSource(SessionIndex(base, base / "cache"), address, host="here", zone=UTC)
+    return FleetSource(SessionIndex(base, base / "cache"), address, host="here")
 
 
 def lay(base: Path, name: str = NAME, *events: ev.Event) -> Path:

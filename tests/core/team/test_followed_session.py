@@ -4,7 +4,6 @@ import asyncio
 import getpass
 from collections.abc import AsyncIterator, Sequence
 from contextlib import ExitStack, asynccontextmanager
-from datetime import UTC
 from pathlib import Path
 
 import msgspec
@@ -44,7 +43,6 @@ class Followed:
             report=self.reported.append,
             report_answer=self.reported.append,
             ask_again=self.asked_again.extend,
-            zone=UTC,
         )
 
     def _spawn(self, work: Work, name: str, group: str) -> asyncio.Task[object]:

@@ -6,7 +6,7 @@ import json
 import threading
 import time
 from collections.abc import AsyncIterator, Callable
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -30,6 +30,7 @@ from ua_tui.core.postgres.address import Address
 from ua_tui.core.postgres.schema import grant
 from ua_tui.core.storage.files import Root
 from ua_tui.core.storage.workspace import LETTERS
+from ua_tui.core.tasks import end_tasks
 from ua_tui.core.team import local_mailbox
 from ua_tui.core.team import mailbox as mailbox_module
 from ua_tui.core.team.actions import SessionActions
@@ -105,6 +106,28 @@ def forged(folder: Path, text: str) -> None:
 
 def mailbox_of(database: Database) -> PostgresMailbox:
     return PostgresMailbox(Address.parse(database.url))
+
+
+@asynccontextmanager
+async def taking(mailbox: Mailbox, session: SessionId) -> AsyncIterator[AsyncIterator[Received]]:
+    """What comes for a session, which takes each at once, as a relay does."""
+    came: asyncio.Queue[Received] = asyncio.Queue()
+
+    async def take_all() -> None:
+        async with mailbox.received(session) as items:
+            async for item, take in items:
+                take()
+                came.put_nowait((item, lambda: None))
+
+    async def give() -> AsyncIterator[Received]:
+        while True:
+            yield await came.get()
+
+    task = asyncio.create_task(take_all())
+    try:
+        yield give()
+    finally:
+        await end_tasks(task)
 
 
 async def next_of(items: AsyncIterator[Received]) -> Answer | Command:
@@ -334,7 +357,7 @@ async def test_messages_come_after_a_restart_and_to_no_worker_that_was_lost(team
     add_session(team_database)
     add_session(team_database, other)
     worker, person = mailbox_of(team_database), mailbox_of(team_database)
-    async with worker.received(SESSION) as items, worker.received(other) as others:
+    async with taking(worker, SESSION) as items, taking(worker, other) as others:
         await person.send("s1", submit("One"))
         assert await next_of(items) == submit("One")
         # As when the server ends all connections.
@@ -359,15 +382,16 @@ async def test_what_was_read_by_a_statement_whose_end_was_lost_comes_once(
     team_database: Database, cluster: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(mailbox_module, "POLL_SECONDS", 0.1)
-    # Else the worker ends its connection itself where this test takes long.
-    monkeypatch.setattr(mailbox_module, "ANSWER_S", 3600.0)
+    # Else the worker gives up by itself where this test takes long.
+    monkeypatch.setattr("ua_tui.core.postgres.connection._LOCKED_MS", 0)
+    monkeypatch.setattr("ua_tui.core.postgres.connection.ANSWER_S", 3600.0)
     monkeypatch.setenv("PGPASSWORD", "owner")
     add_session(team_database)
     person = mailbox_of(team_database)
     with TcpProxy("127.0.0.1", cluster.port) as proxy:
         worker = PostgresMailbox(Address.parse(proxy.url(team_database.tcp)))
         await worker.ask(SESSION, QUESTION)
-        async with worker.received(SESSION) as items:
+        async with taking(worker, SESSION) as items:
             for given in (YES, submit("One")):
                 # The worker marks nothing as read before the rows are locked.
                 proxy.pause()

@@ -233,6 +233,8 @@ async def _end(session: CopiedSession, monkeypatch: pytest.MonkeyPatch) -> None:
 async def test_the_end_of_a_job_is_copied_although_the_database_is_slow(
     tmp_path: Path, team_database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    # Its statements wait for the lock.
+    monkeypatch.setattr("ua_tui.core.postgres.connection._LOCKED_MS", 0)
     async with (
         copied_session(tmp_path, team_database) as session,
         await psycopg.AsyncConnection.connect(team_database.url) as other,
@@ -256,6 +258,8 @@ async def test_the_end_of_a_job_is_copied_although_the_database_is_slow(
 async def test_the_last_line_of_a_job_is_copied_although_the_database_is_slow(
     tmp_path: Path, team_database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    # Its statements wait for the lock.
+    monkeypatch.setattr("ua_tui.core.postgres.connection._LOCKED_MS", 0)
     async with (
         copied_session(tmp_path, team_database) as session,
         await psycopg.AsyncConnection.connect(team_database.url) as other,

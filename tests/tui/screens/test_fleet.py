@@ -4,7 +4,6 @@ import asyncio
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from datetime import UTC
 from pathlib import Path
 from typing import Any
 
@@ -74,7 +73,7 @@ class PlayedSource(FleetSource):
 
     def __init__(self, base: Path, *, team: bool = True) -> None:
         address = Address.parse("postgresql://mary@db.example/desk") if team else None
-        super().__init__(SessionIndex(base, base / "cache"), address, zone=UTC)
+        super().__init__(SessionIndex(base, base / "cache"), address)
         self.played: asyncio.Queue[Fleet] = asyncio.Queue()
 
     async def changes(self) -> AsyncIterator[Fleet]:
@@ -86,7 +85,7 @@ class PlayedSource(FleetSource):
 async def fleet(
     source: FleetSource, size: Size = (120, 30), settings: Settings | None = None
 ) -> AsyncIterator[tuple[FleetApp, FleetScreen, Pilot[Any]]]:
-    app = FleetApp(source, settings or Settings(), zone=UTC, now=lambda: NOW)
+    app = FleetApp(source, settings or Settings(), now=lambda: NOW)
     async with app.run_test(size=size) as pilot:
         await until(lambda: isinstance(app.screen, FleetScreen) and app.screen.query(FleetList))
         screen = app.screen

@@ -147,9 +147,9 @@ async def _run_for_team(
 ) -> int:
     async with AsyncExitStack() as stack:
         store = PostgresJobs(await stack.enter_async_context(sharing(address, 2)))
-        owner = await store.owner() if args.private else None
         name = clean_line(_title(args), 200)
-        run = (name, max(1, await store.last_run(name)) + args.again)
+        role, last = await store.owner_and_run(name)
+        owner, run = role if args.private else None, (name, max(1, last) + args.again)
         jobs, most = _with_limits(args, None, _read(args, owner, run), reporter)
         batch = batch_of(jobs, max_cost_usd=most, owner=owner, run=run)
         if args.every is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime, tzinfo
+from datetime import datetime
 from functools import partial
 
 import msgspec
@@ -65,7 +65,6 @@ class FleetScreen(Modal[None]):
     Args:
         source: has the sessions.
         follow: shows one session until the person comes back; it raises a `UniversalAgentError` if it cannot.
-        zone: the time zone of the times shown; by default that of this machine.
         now: the time, in seconds since the epoch.
     """
 
@@ -83,13 +82,11 @@ class FleetScreen(Modal[None]):
         source: FleetSource,
         follow: Callable[[FleetRow], None],
         *,
-        zone: tzinfo | None = None,
         now: Callable[[], float] = time.time,
     ) -> None:
         super().__init__()
         self._source = source
         self._follow = follow
-        self._zone = zone
         self._now = now
         self._fleet: Fleet | None = None
         self._asks: set[str] = set()
@@ -316,7 +313,7 @@ class FleetScreen(Modal[None]):
         ]
 
     def _moment(self, seconds: float) -> str:
-        return f"{datetime.fromtimestamp(seconds, self._zone):%Y-%m-%d %H:%M}"
+        return f"{datetime.fromtimestamp(seconds).astimezone():%Y-%m-%d %H:%M}"
 
     # -- keys ---------------------------------------------------------------------------------------
 

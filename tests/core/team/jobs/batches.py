@@ -94,3 +94,8 @@ def lose_worker(database: Database, name: str) -> None:
         name,
     )
     assert row == (1,)
+
+
+async def role_of(store: PostgresJobs) -> str:
+    """The role as which a store works."""
+    return (await store.owner_and_run(""))[0]

@@ -14,7 +14,7 @@ import psycopg
 import pytest
 from psycopg import errors
 
-from tests.core.team.jobs.batches import address_of, batch_with, jobs_of, open_jobs
+from tests.core.team.jobs.batches import address_of, batch_with, jobs_of, open_jobs, role_of
 from tests.core.team.jobs.test_people import people
 from tests.core.team.stores import WAITS
 from tests.postgres_server import Cluster, Database
@@ -64,7 +64,7 @@ async def team(cluster: Cluster, team_database: Database) -> AsyncIterator[Team]
             bob=bob,
             jobs=jobs,
             operations=Operations(address_of(team_database)),
-            name=await ann.owner(),
+            name=await role_of(ann),
         )
 
 
@@ -321,7 +321,10 @@ async def test_who_fails_the_jobs_of_a_batch_without_money_waits_for_nobody(team
     assert team.database.execute(states) == [failed, failed, ("waiting", False), failed]
 
 
-async def test_who_submits_again_locks_jobs_before_their_batch(team: Team) -> None:
+async def test_who_submits_again_locks_jobs_before_their_batch(
+    team: Team, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ua_tui.core.postgres.connection._LOCKED_MS", 0)
     jobs = jobs_of(2, limit=1)
     batch = batch_with(jobs, limit=1)
     await team.ann.submit(batch, jobs)

@@ -12,6 +12,7 @@ from tests.core.team.jobs.batches import (
     batch_with,
     jobs_of,
     open_jobs,
+    role_of,
     until_over,
     working,
 )
@@ -85,7 +86,7 @@ async def test_a_person_changes_only_their_own_jobs(cluster: Cluster, team_datab
     async with people(cluster, team_database) as (ann, bob):
         await ann.submit(batch, jobs)
         for operation in ("cancel", "pause", "retry"):
-            with pytest.raises(TeamError, match=f"is of {await ann.owner()}: only that user and the owner"):
+            with pytest.raises(TeamError, match=f"is of {await role_of(ann)}: only that user and the owner"):
                 await Operations(bob._address).change(operation, [batch.id])
         mine = Operations(ann._address)
         assert await mine.change("pause", [batch.id]) == 2
@@ -99,7 +100,7 @@ async def test_a_name_means_the_batches_of_one_person(cluster: Cluster, team_dat
     operations = Operations(address_of(team_database))
     async with people(cluster, team_database) as (ann, bob):
         for store in (ann, bob):
-            name = await store.owner()
+            name = await role_of(store)
             jobs = jobs_of(1, prefix=name)
             await store.submit(msgspec.structs.replace(batch_with(jobs), name="weekly"), jobs)
             unnamed = jobs_of(1, prefix=f"unnamed {name}")
@@ -108,7 +109,7 @@ async def test_a_name_means_the_batches_of_one_person(cluster: Cluster, team_dat
             with pytest.raises(TeamError, match=problem) as raised:
                 await operations.change("cancel", [given])
         for store in (ann, bob):
-            assert f"of {await store.owner()}" in str(raised.value)
+            assert f"of {await role_of(store)}" in str(raised.value)
         assert states(team_database) == ["waiting"] * 4
         assert await Operations(ann._address).change("cancel", ["weekly"]) == 1
 
@@ -136,7 +137,7 @@ async def test_one_query_does_not_wait_for_the_many_of_somebody_else(
 async def test_ceilings_of_a_person(cluster: Cluster, team_database: Database) -> None:
     jobs = jobs_of(3, limit=1)
     async with people(cluster, team_database) as (ann, _), open_jobs(team_database) as store:
-        name = await ann.owner()
+        name = await role_of(ann)
         limit(address_of(team_database), name, jobs=2, cost_per_day=1.5, tools=["Read"])
         with pytest.raises(TeamError, match="at most 2 are allowed"):
             await ann.submit(batch_with(jobs), jobs)
@@ -159,7 +160,7 @@ async def test_after_revoking_nothing_of_a_person_runs(cluster: Cluster, team_da
     jobs, slow = jobs_of(4), Slow()
     address = address_of(team_database)
     async with people(cluster, team_database) as (ann, _):
-        name = await ann.owner()
+        name = await role_of(ann)
         await ann.submit(batch_with(jobs), jobs)
         async with working(address, slow, parallel=1) as (worker, _lines):
             await slow.until_begun(1)

@@ -12,7 +12,7 @@ from zoneinfo import ZoneInfo
 import psycopg
 import pytest
 
-from tests.core.team.jobs.batches import address_of, answer, jobs_of, open_jobs, working
+from tests.core.team.jobs.batches import address_of, answer, jobs_of, open_jobs, role_of, working
 from tests.core.team.jobs.test_people import people
 from tests.postgres_server import Cluster, Database
 from tests.waiting import until, until_in_thread
@@ -61,7 +61,7 @@ async def scheduled(
     async with people(cluster, database) as (ann, bob), open_jobs(database) as store:
         await schedule(ann, jobs_of(2, limit=1), shared=shared)
         make_due(database)
-        yield await ann.owner(), ann, bob, store
+        yield await role_of(ann), ann, bob, store
 
 
 async def test_two_workers_submit_it_once_whenever_it_is_due(
@@ -104,7 +104,7 @@ async def test_the_same_command_finds_the_answers_of_the_last_run(
 ) -> None:
     async with scheduled(cluster, team_database) as (_, ann, _, store):
         await run_due(store, address_of(team_database))
-        run = ("weekly", await ann.last_run("weekly"))
+        run = ("weekly", (await ann.owner_and_run("weekly"))[1])
         jobs = [
             Job(id=job_id(job.query, job.settings, None, run), query=job.query, settings=job.settings,
                 number=job.number)
@@ -179,7 +179,7 @@ async def test_nobody_sees_or_changes_the_private_schedule_of_another(
 ) -> None:
     async with scheduled(cluster, team_database, shared=False) as (name, ann, bob, store):
         assert await Operations(bob._address).remove_schedules(["weekly"]) == []
-        with psycopg.connect(cluster.url(team_database.name, await bob.owner()), autocommit=True) as db:
+        with psycopg.connect(cluster.url(team_database.name, await role_of(bob)), autocommit=True) as db:
             assert db.execute("SELECT * FROM ua_tui.schedule").fetchall() == []
             assert db.execute("UPDATE ua_tui.schedule SET every = 'hourly'").rowcount == 0
             row = "INSERT INTO ua_tui.schedule (owner, name, every, zone, jobs) VALUES (%s, 'n', 'hourly', 'UTC', '[]')"
@@ -191,7 +191,7 @@ async def test_nobody_sees_or_changes_the_private_schedule_of_another(
         # What it submits is private, too.
         assert "submitted" in str(await run_due(store, address_of(team_database)))
         assert team_database.execute(BATCHES) == [(name, "weekly", False, 5.0)]
-        assert await bob.last_run("weekly") == 0
+        assert (await bob.owner_and_run("weekly"))[1] == 0
         assert await Operations(ann._address).remove_schedules(["weekly", "other"]) == ["weekly"]
 
 
@@ -219,7 +219,9 @@ async def test_a_row_that_a_person_wrote_wrongly_stops_no_other_schedule(
     async with scheduled(cluster, team_database) as (_, _, bob, store):
         await schedule(bob, jobs_of(1, prefix="other"))
         make_due(team_database)
-        team_database.execute(f"UPDATE schedule SET {column} = %s WHERE owner = %s", value, await bob.owner())
+        team_database.execute(
+            f"UPDATE schedule SET {column} = %s WHERE owner = %s", value, await role_of(bob)
+        )
         lines = [str(await run_due(store, address)) for _ in range(2)]
         assert sorted("did not run" in line for line in lines) == [False, True]
         assert await run_due(store, address) is None

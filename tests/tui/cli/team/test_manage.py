@@ -4,6 +4,7 @@ import json
 import os
 from pathlib import Path
 
+import psycopg
 import pytest
 
 from tests.postgres_server import Cluster, Database
@@ -181,3 +182,17 @@ def test_the_doctor_reports_on_the_database(team_database: Database, capsys: Out
     assert found["could_work"] is False
     (tables,) = [check for check in found["checks"] if check["name"] == "team_tables"]
     assert (tables["status"], tables["required"]) == ("failed", True)
+
+
+def test_a_table_that_a_member_locks_keeps_no_command_waiting(
+    cluster: Cluster, team_database: Database, capsys: Output, monkeypatch: Patch
+) -> None:
+    monkeypatch.setattr("ua_tui.core.postgres.connection._LOCKED_MS", 50)
+    member = cluster.make_role(f"l{team_database.name}")
+    assert main(["team", "grant", member, "--to", team_database.url]) == 0
+    with psycopg.connect(cluster.url(team_database.name, member)) as lock:
+        lock.execute("LOCK TABLE ua_tui.schedule IN ACCESS EXCLUSIVE MODE")
+        for command in (["status"], ["attention"], ["cancel", "weekly"]):
+            assert main(["team", *command, "--to", team_database.url]) == 1
+            assert "another program holds a lock there" in capsys.readouterr().err
+    assert main(["team", "status", "--to", team_database.url]) == 0
