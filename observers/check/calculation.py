@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 
-from ua_tui.observers.check.compare import RATES, is_same_value, same_noun
+from ua_tui.observers.check.compare import RATES, is_mistyped, is_same_value, same_noun
 from ua_tui.observers.check.figures.figure import Figure, Reading
 from ua_tui.observers.check.figures.vocabulary import Vocabulary, root
 
@@ -128,16 +128,6 @@ class Calculation:
         return max(1.0, abs(reading.value) / window)
 
     @property
-    def slack(self) -> float:
-        """How far the rounding of its operands may move its result."""
-        rounding = [(each.figure.readings[0].coarse / 2, each.figure.value) for each in self.operands]
-        if self.name in ("difference", "sum"):
-            return math.fsum(coarse for coarse, _ in rounding)
-        return (self.value + 100 * (self.name == "change")) * math.fsum(
-            coarse / size for coarse, size in rounding
-        )
-
-    @property
     def formula(self) -> str:
         """The operands and the result as they are written."""
         left = self.form.format(*(each.figure.text for each in self.operands))
@@ -167,26 +157,29 @@ def calculate(task: Task) -> Calculation | None:
     return opposed
 
 
-def refutation(task: Task) -> Calculation | None:
-    """What values give that the claim is said to be the result of; None if one of their results may be the claim."""
-    own, values = task.claim.readings[0], [each.figure for each in task.operands]
-    if not own.value or not all(each.value for each in values):
+def miscalculated(task: Task) -> Calculation | None:
+    """The likeliest calculation that the report announces and has a value of, if the claim has one digit wrong.
+
+    It shows 25 of 82 wrong results, and takes 5 of 179 true ones that no calculation gives for wrong.
+    """
+    claim = task.claim
+    if claim.kind != "amount" or claim.is_small or claim.is_word or claim.bound or len(claim.digits) < 2:
         return None
-    if len({each.unit for each in values if each.unit or each.noun}) > 1:
-        # "$34 million for 18 breaches" gives what is paid for each, too.
-        return None
-    open_ = replace(task, claim=replace(task.claim, sign=0, has_sign=False))
-    made = [each for pair in combinations(task.operands, 2) for each in _of_two(open_, *_alike(*pair))]
-    made = [each for each in (*made, *_sums(open_, task.operands)) if each.value > 0]
-    if any(abs(each.value - each.claim.value) <= each.slack + each.claim.readings[0].coarse for each in made):
-        return None
-    best = min(made, key=lambda each: (each.name not in task.announced, each.name == "mean"), default=None)
-    if best is None:
-        return None
-    shown = best.value / own.written / own.scale
-    return replace(
-        best, claim=replace(task.claim, text=f"{shown:,.0f}" if shown >= 1_000 else f"{shown:.3g}")
+    made = next(
+        (
+            each
+            for each in _tried(task, task.operands)
+            if _is_said(task, each) and 0.3 < each.value / each.claim.value < 3.4
+        ),
+        None,
     )
+    if made is None or made.level < 1 or not made.is_of_one or made.is_opposed:
+        return None
+    own = made.claim.readings[0]
+    one, other = (f"{abs(each) / own.step:.0f}" for each in (own.value, made.value))
+    shown = made.value / own.written / own.scale
+    text = f"{shown:,.0f}" if shown >= 1_000 else f"{shown:.3g}"
+    return replace(made, claim=replace(task.claim, text=text)) if is_mistyped(one, other) else None
 
 
 def _is_said(task: Task, made: Calculation) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import ne
 from typing import Literal
 
 from ua_tui.observers.check.figures.figure import Figure, Reading
@@ -201,3 +202,18 @@ def same_noun(claim: Figure, source: Figure, words: Vocabulary) -> bool:
     ):
         return True
     return bool(words.same.get(stem(one), frozenset()) & words.same.get(stem(other), frozenset()))
+
+
+def is_mistyped(one: str, other: str) -> bool:
+    """Whether two numbers differ in one digit, or in two that changed places."""
+    return len(one) == len(other) and (sum(map(ne, one, other)) == 1 or are_moved(one, other))
+
+
+def are_moved(one: str, other: str) -> bool:
+    """Whether two digits changed places."""
+    places = [at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b]
+    return (
+        len(one) == len(other)
+        and len(places) == 2
+        and one[places[0] : places[1] + 1 : places[1] - places[0]] == (other[places[1]] + other[places[0]])
+    )

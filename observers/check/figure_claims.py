@@ -35,7 +35,7 @@ _SEEN = 0.2
 _NOTHING = Figure(start=0, end=0, text="")
 _ELSEWHERE = "The source has this value for something else, and another one here."
 _OPPOSED = "Two values in the sources give this value in the opposite direction."
-_REFUTED = "The values before it give another result."
+_WRONG = "The values that it is calculated from give another result."
 _CONTRARY = "The direction in the sentence does not fit its two values."
 _ATTRIBUTES: frozenset[Problem] = frozenset({"rate", "direction", "scale", "unit", "digits"})
 """What is surely wrong if a source has the same value with another one."""
@@ -129,8 +129,8 @@ class _Judge:
         made = self.operands.explained(at) if is_explainable else None
         if made is not None and not (problem and made.is_opposed):
             return self._calculated(at, made)
-        if match is None and (right := self.operands.refuted(at)) is not None:
-            return self._calculated(at, right, _REFUTED)
+        if match is None and (right := self.operands.corrected(at)) is not None:
+            return self._calculated(at, right, _WRONG)
         if match is not None and problem:
             is_sure = problem in _ATTRIBUTES or (problem == "noun" and self.look.is_counted_beside(at, match))
             return self._instead(at, match, is_sure, _NOTES[problem])

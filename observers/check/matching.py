@@ -13,6 +13,8 @@ from ua_tui.observers.check.compare import (
     EXACT,
     RATES,
     Problem,
+    are_moved,
+    is_mistyped,
     is_same_date,
     is_same_value,
     problem_of,
@@ -333,20 +335,9 @@ def is_transposed(figure: Figure, source: Figure) -> bool:
         return False
     one, other = figure.digits, source.digits
     ratio = abs(figure.value / source.value) if source.value else 0.0
-    return (len(one) > 2 or abs(figure.value) >= 100) and 0.3 < ratio < 3.4 and _are_moved(one, other)
-
-
-def _are_moved(one: str, other: str) -> bool:
-    """Whether two digits changed places."""
-    places = [at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b]
-    return (
-        len(one) == len(other)
-        and len(places) == 2
-        and one[places[0] : places[1] + 1 : places[1] - places[0]] == (other[places[1]] + other[places[0]])
-    )
+    return (len(one) > 2 or abs(figure.value) >= 100) and 0.3 < ratio < 3.4 and are_moved(one, other)
 
 
 def _is_typing_error(one: str, other: str) -> bool:
     """Whether two digits changed places, or one of three or more is another."""
-    changed = sum(map(ne, one, other)) == 1 and len(one) == len(other)
-    return _are_moved(one, other) or (changed and len(one.rstrip("0")) >= 3)
+    return are_moved(one, other) or (is_mistyped(one, other) and len(one.rstrip("0")) >= 3)

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import math
-import re
 from dataclasses import replace
 from functools import cached_property
 from itertools import combinations
 
-from ua_tui.observers.check.calculation import Calculation, Operand, Task, calculate, refutation
+from ua_tui.observers.check.calculation import Calculation, Operand, Task, calculate, miscalculated
 from ua_tui.observers.check.figures.context import CLAUSE, Context
 from ua_tui.observers.check.figures.figure import Figure
-from ua_tui.observers.check.figures.vocabulary import YEAR, Vocabulary, form_of, root
+from ua_tui.observers.check.figures.vocabulary import YEAR, Vocabulary, root
 from ua_tui.observers.check.matching import Look
 from ua_tui.observers.check.sources import roots
 from ua_tui.observers.check.statements import Statement
@@ -22,17 +21,7 @@ _BEFORE, _LONG_BEFORE = 0.5, 0.25
 """What it counts that the report has a value in the sentence before the claim's, or still before that."""
 _PASSAGES = 5
 """The nearest passages whose values are used."""
-_MOST_NAMED = 8
-"""The values of a sentence of which it may be wrong what they give; of more all pairs would take long."""
-_NAMES = ("sum", "difference", "share", "change", "mean")
 _POINTS = frozenset({"%", "pp", "point"})
-_END = re.compile(r"\s*(?:(?:au |in |en )?([^\W\d_]+))?\s*(?:[.,;:()]|\Z)")
-"""The end of a clause behind a figure, at most one word away."""
-_NAMED = re.compile(
-    r"[,;:(]\s*(?:which is |that is |das ist |soit |es decir, )?(?:an?|eine?|une?|una|the)?\s*"
-    r"([^\W\d_]+)(?: of| von| de| d’| d')\s*\Z"
-)
-"""The name of a calculation before a figure, as in ", a difference of 8 points"."""
 
 
 class Earlier:
@@ -80,37 +69,9 @@ class Operands:
         self.own.append(Operand(first.passage, figure, group, 1.0, at=at, behind=found.operands))
         return found
 
-    def refuted(self, at: int) -> Calculation | None:
-        """What the values before a figure give, if the sentence says that they give it and none of them does."""
-        figure, first = self.statement.figures[at], self.statement.start
-        start, end = figure.start - first, figure.end - first
-        is_result = self._is_result(self._blanked[max(0, start - 60) : start], self._blanked[end : end + 40])
-        if figure.bound or figure.kind != "amount" or not is_result:
-            return None
-        since = first + self._blanked.rfind(";", 0, start) + 1
-        named = {
-            place
-            for place, each in enumerate(self.statement.figures[:at])
-            if each.kind == "amount" and each.start >= since
-        }
-        own = [each for each in self.own if each.at in named]
-        is_known = 1 < len(named) <= _MOST_NAMED and named == {each.at for each in own}
-        return refutation(replace(self._task(at), operands=own)) if is_known else None
-
-    def _is_result(self, before: str, behind: str) -> bool:
-        """Whether the words around a figure say that the values before it give it, and nothing else of it."""
-        words = self.look.words
-        follows = _END.match(behind)
-        if follows is None or (follows[1] and not self._is_cue(follows[1])):
-            return False
-        named = _NAMED.search(before)
-        return bool(words.results.search(before)) or (named is not None and self._is_cue(named[1]))
-
-    def _is_cue(self, word: str) -> bool:
-        """Whether a word names a calculation, or a direction."""
-        known = self.look.words
-        is_direction = form_of(known.direction, word.casefold()) is not None
-        return is_direction or any(root(word) in known.calculation[name] for name in _NAMES)
+    def corrected(self, at: int) -> Calculation | None:
+        """The calculation that a figure is said to be the result of, if a digit of it is wrong."""
+        return miscalculated(self._task(at))
 
     def may_be_computed(self, at: int, passage: int) -> bool:
         """Whether two values of a passage have a figure as their sum, difference or mean: then none stands there."""

@@ -87,7 +87,6 @@ class Vocabulary:
     present: frozenset[str]
     negations: frozenset[str]
     itself: re.Pattern[str]
-    results: re.Pattern[str]
     identifiers: frozenset[str]
 
 
@@ -202,9 +201,6 @@ def vocabulary(language: str) -> Vocabulary:
             for name, words in data["calculation"].items()
         },
         itself=re.compile(rf"(?<!\w)(?:{_either(data['itself']['words'])})(?!\w)", re.I),
-        results=re.compile(
-            rf"(?<!\w)(?:{_either(data['results'])})(?: (?:el|un|una|une|die|der|a|an))?\s*\Z", re.I
-        ),
         identifiers=frozenset(data["itself"]["identifiers"].split("|")),
     )
 
