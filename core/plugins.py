@@ -21,7 +21,7 @@ from ua_tui.core.pipelines import Pipelines
 from ua_tui.core.text import clean_line
 
 if TYPE_CHECKING:
-    from importlib.metadata import EntryPoint, SelectableGroups
+    from importlib.metadata import EntryPoint
 
 LOAD_SECONDS = 10.0
 GROUPS = {
@@ -117,9 +117,8 @@ def describe_exception(error: BaseException) -> str:
 def entry_points_of(group: str, report: Callable[[PluginProblem], object]) -> list[EntryPoint]:
     """The plug-ins of a group, by name; takes milliseconds."""
     try:
-        return sorted(
-            _installed(tuple(sys.path)).select(group=group), key=lambda point: (point.name, _origin(point))
-        )
+        found = (point for point in _installed(tuple(sys.path)) if point.group == group)
+        return sorted(found, key=lambda point: (point.name, _origin(point)))
     except Exception as error:
         # Any damaged package can cause this.
         reason = clean_line(f"{type(error).__name__}: {error}", 300)
@@ -130,11 +129,14 @@ def entry_points_of(group: str, report: Callable[[PluginProblem], object]) -> li
 
 
 @lru_cache(maxsize=1)
-def _installed(_path: tuple[str, ...]) -> SelectableGroups:
-    """Read the entry points of every package once for all groups, as that takes milliseconds."""
-    from importlib.metadata import entry_points
+def _installed(_path: tuple[str, ...]) -> tuple[EntryPoint, ...]:
+    """The entry points of all our groups, read once, as that takes milliseconds; most packages have none of them."""
+    from importlib.metadata import distributions
 
-    return entry_points()
+    with_ours = [each for each in distributions() if "ua_tui." in (each.read_text("entry_points.txt") or "")]
+    # Of a package that is installed twice, the first one on the path is imported.
+    packages = {each.name: each for each in reversed(with_ours)}
+    return tuple(point for each in packages.values() for point in each.entry_points)
 
 
 def _within(seconds: float, work: Callable[[], T]) -> T:

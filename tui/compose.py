@@ -33,21 +33,19 @@ from ua_tui.core.concurrency.spawn import Spawn, spawn_task
 from ua_tui.core.concurrency.threads import in_context
 from ua_tui.core.concurrency.worker import WorkerProcess
 from ua_tui.core.connections.base import COMPOSIO, COMPOSIO_OFF, PROGRAM, Connection
-from ua_tui.core.connections.composio.native import Modifier
 from ua_tui.core.connections.oauth.headers import LoginHeaders
 from ua_tui.core.connections.progress import ProgressReceiver
-from ua_tui.core.connections.toolkit import SERVER as TOOLKIT
 from ua_tui.core.connections.toolkit import (
     WEB_READER,
     ToolkitStart,
     toolkit_connection,
     web_reader_connection,
 )
+from ua_tui.core.connections.toolkit_tools import SERVER as TOOLKIT
 from ua_tui.core.connections.trust import ServerTrust, UserConnections
 from ua_tui.core.connections.user_servers import UserServer, find_user_servers
 from ua_tui.core.errors import SettingsError
 from ua_tui.core.events.types import Event, PipelineFailed, SessionStarted
-from ua_tui.core.history.rebuild import clean_up_after_kills
 from ua_tui.core.knowledge.place import Origin, place_of, written_place
 from ua_tui.core.knowledge.search.embeddings import embedder_of
 from ua_tui.core.pipelines import Handler, Pipelines
@@ -61,7 +59,6 @@ from ua_tui.core.redaction.redactor import Redactor, error_raised
 from ua_tui.core.redaction.sharing import SharedSecrets
 from ua_tui.core.session.parts import SessionParts
 from ua_tui.core.session.resume import PreviousState, Resume, conversation_to_resume, read_previous_state
-from ua_tui.core.session.rewinding import settle
 from ua_tui.core.session.session import Session
 from ua_tui.core.settings.model import Settings, secrets
 from ua_tui.core.settings.places import Places
@@ -77,6 +74,7 @@ from ua_tui.observers.knowledge.feed import KnowledgeFeed, Pace, VectorFeed
 
 if TYPE_CHECKING:
     from ua_tui.core.agent.definitions.rules import UnmetRule
+    from ua_tui.core.connections.composio.native import Modifier
     from ua_tui.core.demo.launch import DemoEndpoints
     from ua_tui.core.team.records import SessionId
     from ua_tui.core.team.replica import SessionReplica
@@ -177,7 +175,6 @@ async def compose_session(  # noqa: PLR0913 -- each is optional, and given by na
         bus.subscribe(artifacts.handle_event)
         artifacts.start(spawn)
         _feed_knowledge(settings, workspace, bus, team_copy, stack)
-        _clean_up_later(settings, bus, stack)
         private = PrivateFolder()
         stack.callback(private.remove)
         logins = LoginHeaders(private.path, redactor.add)
@@ -230,6 +227,7 @@ async def compose_session(  # noqa: PLR0913 -- each is optional, and given by na
                 ledger=ledger,
                 files_elsewhere=files_elsewhere,
                 described=user_servers,
+                while_starting=_while_starting(settings, recording, stack),
             ),
             previous=start.previous,
             overruled=start.overruled,
@@ -335,6 +333,8 @@ async def _read_start(
     """Read the previous state of the session to resume, and check that it can be resumed."""
     if resume is None:
         return _Start(settings=settings)
+    from ua_tui.core.session.rewinding import settle
+
     previous = await asyncio.to_thread(read_previous_state, workspace)
     await asyncio.to_thread(settle, workspace, previous)
     resumed = previous.overrides.apply(settings, resume.named)
@@ -459,25 +459,28 @@ def _report_at_start(bus: Bus, problems: Sequence[PluginProblem]) -> None:
     unsubscribe = bus.subscribe(report)
 
 
-def _clean_up_later(settings: Settings, bus: Bus, stack: AsyncExitStack) -> None:
-    """Have a thread finish what killed programs left undone, once the agent was connected or could not be."""
+def _while_starting(
+    settings: Settings, recording: SessionRecords, stack: AsyncExitStack
+) -> Callable[[], None]:
+    """What is done while the agent's process starts: tracing, slow to import, and what killed programs left undone."""
     over = threading.Event()
-    begun = False
-
-    def on_event(event: Event) -> None:
-        nonlocal begun
-        if begun:
-            unsubscribe()
-            threading.Thread(target=in_context(clean_up), name="clean up", daemon=True).start()
-        begun = isinstance(event, SessionStarted)
+    stack.callback(over.set)
 
     def clean_up() -> None:
+        from ua_tui.core.history.rebuild import clean_up_after_kills
+
         # Other sessions have other links to mask than this one.
         redactor = Redactor(secrets(settings, os.environ))
         clean_up_after_kills(settings.workspace_base, redactor, stopped=over.is_set)
 
-    unsubscribe = bus.subscribe(on_event)
-    stack.callback(over.set)
+    thread = threading.Thread(target=in_context(clean_up), name="clean up", daemon=True)
+
+    def start() -> None:
+        recording.tracer.start()
+        if thread.ident is None:
+            thread.start()
+
+    return start
 
 
 def _plugin_failures(problem: PluginProblem) -> Sequence[Event]:

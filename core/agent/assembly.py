@@ -87,7 +87,8 @@ class AgentParts(msgspec.Struct, frozen=True, kw_only=True):
     where a session may be resumed elsewhere; None for no record. `files_elsewhere` are the rules that alone allow the
     built-in tools files outside of the session's folder, where the queries come from other people; None where they are
     the user's own. `described` has where the tools of the
-    user's own MCP servers act.
+    user's own MCP servers act. `while_starting` is called each time that the agent's process was started, which then
+    needs a while.
     """
 
     workspace: Workspace
@@ -116,6 +117,7 @@ class AgentParts(msgspec.Struct, frozen=True, kw_only=True):
     ledger: ActionLedger | None = None
     files_elsewhere: tuple[str, ...] | None = None
     described: UserConnections | None = None
+    while_starting: Callable[[], None] = lambda: None
 
 
 class AgentAssembly:
@@ -305,7 +307,7 @@ class AgentAssembly:
         self._last = translator
         for event in self._states.report_update([]):
             self._publish(event)
-        await loop.connect()
+        await loop.connect(parts.while_starting)
         try:
             self.refuse_unpriced()
         except SettingsError:

@@ -6,7 +6,7 @@ import asyncio
 import logging
 import signal
 import sys
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Collection, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
@@ -103,6 +103,7 @@ class AgentClient:
         self._stderr = StandardError()
         self._transport = CliTransport(options, malformed, self._stderr, self._on_start, ask)
         self._client = sdk.ClaudeSDKClient(options, self._transport)  # type: ignore[arg-type]  # by its methods
+        self._while_starting: Callable[[], None] = lambda: None
         self._added: dict[str, dict[str, Any]] = {}
         self._hidden: list[str] = []
         self._cli = str(options.cli_path or "the bundled Claude Code CLI")
@@ -115,14 +116,15 @@ class AgentClient:
         """Whether it was killed because it did not stop when asked."""
         return self._transport.was_killed
 
-    async def connect(self) -> None:
-        """Start the agent and wait for its handshake.
+    async def connect(self, while_starting: Callable[[], None] = lambda: None) -> None:
+        """Start the agent and wait for its handshake; `while_starting` is called between them.
 
         Raises:
             AgentUnavailable: it is not installed, died or did not answer in time.
         """
         import claude_agent_sdk as sdk
 
+        self._while_starting = while_starting
         try:
             await asyncio.wait_for(self._client.connect(), START_SECONDS)
         except sdk.CLINotFoundError as error:
@@ -146,6 +148,7 @@ class AgentClient:
     async def _on_start(self, pid: int) -> None:
         self._guard = OrphanGuard(pid)
         await self._guard.start()
+        self._while_starting()
         self._descendants = await apart(partial(_tree_of, pid))
 
     async def messages(self) -> AsyncGenerator[sdk.Message]:

@@ -117,13 +117,15 @@ class AgentLoop:
         """Whether it was ended because it did not stop when asked."""
         return self._client.was_killed
 
-    async def connect(self) -> None:
+    async def connect(self, while_starting: Callable[[], None] = lambda: None) -> None:
         """Start the agent, without the servers that a person switched off.
+
+        `while_starting` is called when its process was started, which then needs a while.
 
         Raises:
             AgentUnavailable: it could not be started.
         """
-        await self._client.connect()
+        await self._client.connect(while_starting)
         try:
             listed = await self._client.listed("models")
             self._translator.prices.read_list(listed)

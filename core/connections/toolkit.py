@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
-from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from ua_tui.core.connections.base import BLANKED, Connection
+from ua_tui.core.connections.toolkit_tools import PROGRAM, SERVER
 
 if TYPE_CHECKING:
     from ua_tui.core.settings.model import Settings
-
-SERVER = "local_toolkit"
-PROGRAM = "ua_tui.core.toolkit"
 
 
 class ToolkitStart(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -39,18 +35,6 @@ class ToolkitStart(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     progress_socket: Path | None = None
     embeddings_file: Path | None = None
     postgres_file: Path | None = None
-
-
-@cache
-def toolkit_tools() -> Mapping[str, Sequence[Mapping[str, Any]]]:
-    """What `tools/list` says of the tools that there `always` are, for `knowledge` and for a `sandbox`.
-
-    `toolkit.json` is generated from the tools, so that nothing of them is imported to list them.
-    """
-    found: dict[str, list[dict[str, Any]]] = msgspec.json.decode(
-        Path(__file__).with_suffix(".json").read_bytes()
-    )
-    return found
 
 
 def toolkit_connection(start: ToolkitStart) -> Connection:

@@ -24,6 +24,7 @@ from ua_tui.core.connections.composio.sdk import service_name
 from ua_tui.core.connections.composio.session import try_composio
 from ua_tui.core.connections.oauth.flow import current_login
 from ua_tui.core.connections.oauth.store import LoginStore
+from ua_tui.core.connections.toolkit_tools import SERVER, toolkit_tools
 from ua_tui.core.connections.trust import ServerTrust
 from ua_tui.core.connections.user_servers import UnusableServer, UserServer, connection_to
 from ua_tui.core.doctor.findings import Finding, failed, ok, skipped, warning
@@ -260,10 +261,10 @@ async def check_toolkit(connection: Connection | None = None) -> Finding:
         used = connection or toolkit.toolkit_connection(
             toolkit.ToolkitStart(workspace=Path(folder, "session"))
         )
-        finding = await probe_server(used.servers[toolkit.SERVER], remedy="reinstall ua-tui", folder=folder)
+        finding = await probe_server(used.servers[SERVER], remedy="reinstall ua-tui", folder=folder)
     if finding.status != "ok":
         return finding
-    tools = toolkit.toolkit_tools()
+    tools = toolkit_tools()
     more = len(tools["knowledge"]) + len(tools["sandbox"])
     return structs.replace(
         finding, found=f"{finding.found}; {more} more with the knowledge base and the sandbox"

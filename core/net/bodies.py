@@ -5,7 +5,6 @@ from __future__ import annotations
 import codecs
 import re
 import zlib
-from email.message import Message
 from typing import Any
 
 from ua_tui.core.errors import ConnectionFailed, FetchRefused
@@ -135,6 +134,8 @@ class Inflater:
 
 def content_type(header: str) -> tuple[str, str]:
     """Split a Content-Type into the media type and the charset, each empty if missing."""
+    from email.message import Message
+
     message = Message()
     message["content-type"] = header[:500].replace("\r", " ").replace("\n", " ")
     if not header.strip():

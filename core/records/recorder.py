@@ -11,7 +11,7 @@ from platformdirs import user_state_path
 from ua_tui.core.bus import Bus
 from ua_tui.core.concurrency.threads import in_loop
 from ua_tui.core.errors import Advice, UniversalAgentError
-from ua_tui.core.events.types import ErrorRaised, Event, QueryReceived, TracingFailed
+from ua_tui.core.events.types import ErrorRaised, TracingFailed
 from ua_tui.core.records.formats import DerivedFiles, TraceInfo
 from ua_tui.core.records.journal import DeltaJoiner, Journal
 from ua_tui.core.records.log import LogFile, RootHandler, SessionLog
@@ -88,7 +88,6 @@ class SessionRecords:
         bus.subscribe(SessionLog(self._log_file))
         bus.subscribe(self._derived_files)
         bus.subscribe(self.tracer)
-        bus.subscribe(self._start_tracing)
 
     async def flush(self) -> None:
         """Send the finished spans now, so that a failure can still be reported.
@@ -116,11 +115,6 @@ class SessionRecords:
             logfire_enabled=self.tracer.exporting,
             trace_id=self.tracer.trace_id,
         )
-
-    def _start_tracing(self, event: Event) -> None:
-        # Its library is slow to import: this waits until the agent runs and has work.
-        if isinstance(event, QueryReceived):
-            self.tracer.start()
 
     def _on_export_problem(self, destination: Destination, problem: Advice) -> None:
         where = (

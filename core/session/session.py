@@ -7,6 +7,7 @@ import dataclasses
 import logging
 import time
 from collections.abc import AsyncIterator, Mapping, Sequence
+from functools import cached_property
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
@@ -55,7 +56,6 @@ from ua_tui.core.redaction.events import mask_event
 from ua_tui.core.redaction.redactor import error_raised
 from ua_tui.core.session.budget import Budget
 from ua_tui.core.session.parts import SessionParts, SessionState
-from ua_tui.core.session.rewinding import Prepared, Prospect, Rewinding
 from ua_tui.core.session.runner import AgentConnection, QueryRunner
 from ua_tui.core.settings.model import PermissionMode, Settings, refuse_skip_as_root
 from ua_tui.core.storage.ownership import seal_session
@@ -67,6 +67,7 @@ from ua_tui.core.versions import Change, KeptVersions, When
 
 if TYPE_CHECKING:
     from ua_tui.core.session.opinion import OpinionTerms
+    from ua_tui.core.session.rewinding import Prepared, Prospect, Rewinding
 
 log = logging.getLogger(__name__)
 
@@ -123,9 +124,6 @@ class Session:
         self._queue = QueryQueue(self.workspace, previous.queue if previous is not None else ())
         self._runner = QueryRunner(self._queue, self._budget, self._run_query)
         self._versions = KeptVersions(self.workspace.root)
-        self._rewinding = Rewinding(
-            self.workspace, self._versions, settings.workspace_base, self._assembly.agent_home
-        )
         self._at_work = asyncio.Lock()
         self._going_back: asyncio.Task[None] | None = None
         self._keeping: asyncio.Task[None] | None = None
@@ -241,12 +239,11 @@ class Session:
                 folder_servers=servers.in_folder if servers is not None else {},
             )
         )
-        if previous is None:
-            await self._seal()
-        elif previous.settled:
+        if previous is not None and previous.settled:
             self._report("records", AgentError(previous.settled))
         self._budget.check()
-        await self._connect_or_fail()
+        # What is written to the disk meanwhile delays nothing.
+        await asyncio.gather(self._connect_or_fail(), *([self._seal()] if previous is None else []))
         if servers is not None:
             servers.ask()
         self._runner.begin(self._spawn)
@@ -508,6 +505,13 @@ class Session:
         if self.state is SessionState.FAILED:
             self.state = SessionState.STARTING
             await self._connect_or_fail()
+
+    @cached_property
+    def _rewinding(self) -> Rewinding:
+        from ua_tui.core.session.rewinding import Rewinding
+
+        base, agent_home = self.settings.workspace_base, self._assembly.agent_home
+        return Rewinding(self.workspace, self._versions, base, agent_home)
 
     async def look_back(self, query_id: str) -> Prospect:
         """Find out what `rewind` to before a query would change; nothing is changed.

@@ -8,18 +8,17 @@ if __name__ == "__main__":
     # The imports below make hardly any garbage.
     pause_collection()
 
+import json
 import os
 import signal
 import sys
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-import msgspec
-
-from ua_tui.core.connections.toolkit import PROGRAM, SERVER, ToolkitStart, toolkit_tools
+from ua_tui.core.connections.toolkit_tools import PROGRAM, SERVER, toolkit_tools
 from ua_tui.core.text import clean_line
 from ua_tui.core.toolkit.mcp_server import ToolServer
 
@@ -30,11 +29,17 @@ INSTRUCTIONS = "Reads web pages in parallel and keeps files in the workspace of 
 _LOOK_EVERY, _GRACE = 1.0, 2.0
 
 
-def _open_calls(start: ToolkitStart) -> ToolCalls:
+def _listed(start: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """What `tools/list` says of the tools of a session."""
+    has = {"always": True, "knowledge": start.get("knowledge"), "sandbox": start.get("session_file")}
+    return [tool for group, tools in toolkit_tools().items() if has[group] for tool in tools]
+
+
+def _open_calls(given: str) -> ToolCalls:
     with deferred():
         from ua_tui.core.toolkit.server import open_calls
 
-    return open_calls(start)
+    return open_calls(given)
 
 
 def _end_with(parent: int) -> None:
@@ -49,21 +54,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Serve until standard input closes; exit code 0, or 2 for a wrong start."""
     try:
         (given,) = sys.argv[1:] if arguments is None else arguments
-        start = msgspec.json.decode(given, type=ToolkitStart, dec_hook=lambda kind, value: kind(value))
-    except (ValueError, msgspec.MsgspecError) as error:
+        start = json.loads(given)
+        if not (isinstance(start, dict) and isinstance(start.get("workspace"), str)):
+            raise ValueError("its one argument is an object with a workspace")
+    except ValueError as error:
         sys.stderr.write(f"{PROGRAM} is started by ua-tui: {clean_line(str(error), 200)}\n")
         return 2
     # Reading standard input blocks, and a KeyboardInterrupt would end in a traceback.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
-    has = {"always": True, "knowledge": bool(start.knowledge), "sandbox": start.session_file is not None}
-    ToolServer(
-        SERVER,
-        "1",
-        INSTRUCTIONS,
-        [tool for group, tools in toolkit_tools().items() if has[group] for tool in tools],
-        partial(_open_calls, start),
-    ).run()
+    ToolServer(SERVER, "1", INSTRUCTIONS, _listed(start), partial(_open_calls, given)).run()
     return 0
 
 

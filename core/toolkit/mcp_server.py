@@ -7,16 +7,14 @@ version. Tested with the reference client in each version, and with the scenario
 
 from __future__ import annotations
 
+import json
 import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from queue import SimpleQueue
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
-import msgspec
-
-from ua_tui.core.errors import UniversalAgentError
 from ua_tui.core.text import clean
 
 if TYPE_CHECKING:
@@ -28,15 +26,6 @@ STATELESS_VERSION = "2026-07-28"
 _PREFIX = "io.modelcontextprotocol/"
 _PARSE_ERROR, _INVALID_REQUEST, _NO_METHOD, _INVALID_PARAMS = -32700, -32600, -32601, -32602
 _UNSUPPORTED_VERSION = -32022
-
-
-class _Message(msgspec.Struct):
-    """A request, a notification (without an id) or a response (without a method)."""
-
-    jsonrpc: Literal["2.0"]
-    method: str | None = None
-    id: int | str | None = None
-    params: dict[str, Any] | None = None
 
 
 class _Refused(Exception):
@@ -96,22 +85,21 @@ class ToolServer:
 
     def _send(self, message_id: int | str | None, **answer: object) -> None:
         message = {"jsonrpc": "2.0", "id": message_id, **answer}
-        self._outgoing.put(msgspec.json.encode(message) + b"\n")
+        self._outgoing.put(json.dumps(message, ensure_ascii=False).encode() + b"\n")
 
     def _receive(self, line: bytes) -> None:
         try:
-            message = _decode(line)
+            number, method, params = _decode(line)
         except _Refused as refused:
             self._send(None, error=refused.error)
             return
-        params = message.params or {}
-        if message.method == "notifications/cancelled":
+        if method == "notifications/cancelled":
             asked = params.get("requestId")
             if self._calls is not None and isinstance(asked, int | str):
                 self._calls.cancel(asked)
-        elif message.method is not None and (number := message.id) is not None:
+        elif method is not None and number is not None:
             try:
-                self._answer(number, message.method, params)
+                self._answer(number, method, params)
             except _Refused as refused:
                 self._send(number, error=refused.error)
 
@@ -132,6 +120,8 @@ class ToolServer:
         if not isinstance(given, dict) or not isinstance(meta, dict):
             raise _Refused(_INVALID_PARAMS, "Invalid params: arguments and _meta are objects")
         if self._calls is None:
+            from ua_tui.core.errors import UniversalAgentError
+
             try:
                 self._calls = self._open_calls()
             except UniversalAgentError as error:
@@ -169,13 +159,21 @@ def failure(tool: str, why: str = "") -> dict[str, Any]:
     return text_result(f"Error executing tool {tool}{': ' if why else ''}{clean(why)}", failed=True)
 
 
-def _decode(line: bytes) -> _Message:
+def _decode(line: bytes) -> tuple[int | str | None, str | None, dict[str, Any]]:
+    """The id, method and parameters of a request, a notification (no id) or a response (no method)."""
     try:
-        return msgspec.json.decode(line, type=_Message)
-    except msgspec.ValidationError as error:
-        raise _Refused(_INVALID_REQUEST, f"Invalid request: {error}") from error
-    except (msgspec.DecodeError, RecursionError, UnicodeError) as error:
+        message = json.loads(line.decode())
+        if b"\\u" in line:
+            # Half a character could not be sent back.
+            json.dumps(message, ensure_ascii=False).encode()
+    except (ValueError, RecursionError) as error:
         raise _Refused(_PARSE_ERROR, "Parse error") from error
+    if not isinstance(message, dict) or message.get("jsonrpc") != "2.0":
+        raise _Refused(_INVALID_REQUEST, "Invalid request: no message of JSON-RPC 2.0")
+    for name, kind in (("id", int | str), ("method", str), ("params", dict)):
+        if not isinstance(found := message.get(name), kind | None) or isinstance(found, bool):
+            raise _Refused(_INVALID_REQUEST, f"Invalid request: {name} is of the wrong type")
+    return message.get("id"), message.get("method"), message.get("params") or {}
 
 
 def _version_of(method: str, params: Mapping[str, Any]) -> str | None:

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from ua_tui.core.connections.progress import send_progress, send_request
-from ua_tui.core.connections.toolkit import PROGRAM, ToolkitStart
+from ua_tui.core.connections.toolkit import ToolkitStart
+from ua_tui.core.connections.toolkit_tools import PROGRAM
 from ua_tui.core.knowledge.access import open_earlier
 from ua_tui.core.postgres.address import connection_variables
 from ua_tui.core.redaction.redactor import Redactor
@@ -91,12 +92,13 @@ class _CleanFormatter(logging.Formatter):
         return clean(self._redactor.redact(super().format(record)))
 
 
-def open_calls(start: ToolkitStart) -> ToolCalls:
-    """Open the session's folder and what the tools need beside it.
+def open_calls(given: str) -> ToolCalls:
+    """Open the session's folder and what the tools need beside it; `given` is a `ToolkitStart` as JSON.
 
     Raises:
         WorkspaceError: the folder cannot be made or opened.
     """
+    start = msgspec.json.decode(given, type=ToolkitStart, dec_hook=lambda kind, value: kind(value))
     # The child inherits the agent's environment with its keys, which must not appear in a file or a log.
     redactor = Redactor(value for name, value in os.environ.items() if names_given_secret(name))
     _log_to_stderr(redactor)

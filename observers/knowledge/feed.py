@@ -31,7 +31,6 @@ from ua_tui.core.events.types import (
     SessionStarted,
 )
 from ua_tui.core.knowledge import access
-from ua_tui.core.knowledge.index.database import KnowledgeEmptied, KnowledgeForeign
 from ua_tui.core.knowledge.place import KnowledgePlace, Origin, folder_key, version_of
 from ua_tui.core.knowledge.search.embeddings import Embedder, TextsRefused
 from ua_tui.core.redaction.redactor import Redactor, error_raised
@@ -116,6 +115,8 @@ class _Feed:
         return result
 
     def _report(self, error: Exception) -> None:
+        from ua_tui.core.knowledge.index.database import KnowledgeEmptied, KnowledgeForeign
+
         if not isinstance(error, KnowledgeError | JournalError):
             subject = f"the knowledge base {self._database} could not be updated"
             _log.error("%s", subject, exc_info=error)
@@ -241,6 +242,8 @@ class KnowledgeFeed(_Feed):
             try:
                 return work(self._open_store())
             except Exception as error:
+                from ua_tui.core.knowledge.index.database import KnowledgeEmptied
+
                 # It is opened again, which may repair it.
                 self._close_store()
                 if isinstance(error, KnowledgeEmptied):

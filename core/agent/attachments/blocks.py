@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import mimetypes
 from base64 import b64encode
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from hashlib import sha256
@@ -223,6 +222,8 @@ class Attachments:
             lines, all_lines = sent.count("\n") + 1, text.count("\n") + 1
             head = f"The file {path}, which the query names, to line {lines:,} of {all_lines:,} (Read has the rest):"
             text = sent
+        import mimetypes
+
         file = AttachedFile(
             path=path,
             media_type=mimetypes.guess_type(path)[0] or "text/plain",

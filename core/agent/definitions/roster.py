@@ -22,8 +22,9 @@ from ua_tui.core.agent.definitions.subagents import (
 )
 from ua_tui.core.agent.options import BASE_TOOLS, RESOURCE_TOOLS
 from ua_tui.core.connections.base import COMPOSIO
-from ua_tui.core.connections.toolkit import SERVER as TOOLKIT
-from ua_tui.core.connections.toolkit import WEB_READER, toolkit_tools
+from ua_tui.core.connections.toolkit import WEB_READER
+from ua_tui.core.connections.toolkit_tools import SERVER as TOOLKIT
+from ua_tui.core.connections.toolkit_tools import toolkit_tools
 from ua_tui.core.connections.user_servers import UserServer, find_user_servers
 from ua_tui.core.errors import SettingsError
 from ua_tui.core.events.tool_names import tool_name

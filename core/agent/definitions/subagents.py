@@ -5,7 +5,6 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from importlib import resources
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -32,6 +31,7 @@ MODEL_ALIASES = ("inherit", "default", "opus", "sonnet", "haiku", "fable")
 """The short names of models; `inherit` is the model of the caller of the sub-agent."""
 
 LONGEST_DESCRIPTION = 5_000
+_SHIPPED = Path(__file__).parents[1]
 
 IGNORED_FIELDS = frozenset({"hooks", "mcpServers", "permissionMode", "memory", "skills", "initialPrompt"})
 """Fields of other programs, with which a file could give itself permissions or tools."""
@@ -64,14 +64,12 @@ class SubagentDefinition(Definition, frozen=True):
 
 def read_prompt(name: str, values: Mapping[str, str]) -> str:
     """Read a shipped prompt and fill its `{placeholders}`."""
-    text = resources.files("ua_tui.core.agent").joinpath("prompts", f"{name}.md").read_text(encoding="utf-8")
-    return fill(text, values)
+    return fill((_SHIPPED / "prompts" / f"{name}.md").read_text(encoding="utf-8"), values)
 
 
 def shipped_subagents() -> list[SubagentDefinition]:
     """Read every sub-agent that ships with the program; its prompt has `{placeholders}`."""
-    folder = resources.files("ua_tui.core.agent").joinpath("subagents")
-    files = sorted((f for f in folder.iterdir() if f.name.endswith(".md")), key=lambda f: f.name)
+    files = sorted((_SHIPPED / "subagents").glob("*.md"))
     return [read_subagent(f.read_text(encoding="utf-8"), origin=f.name) for f in files]
 
 

@@ -8,7 +8,6 @@ can neither name files nor begin with a command.
 from __future__ import annotations
 
 import asyncio
-import mimetypes
 import re
 import shlex
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -359,6 +358,8 @@ def arguments_of(call: PromptCall, prompt: ServerPrompt) -> dict[str, str]:
 
 def _file_name(server: str, part: Part) -> str:
     """A name for the copy of a resource, with the suffix of its type."""
+    import mimetypes
+
     last = re.split(r"[/:?#]+", part.uri.rstrip("/"))[-1] if part.uri else "prompt"
     suffix = _SUFFIXES.get(part.media_type) or mimetypes.guess_extension(part.media_type) or ""
     if not suffix and part.is_text:

@@ -238,11 +238,8 @@ class Servers:
         agent = self._agent()
         if self._has_started or agent is None:
             return []
-        if (listed := await self._listed(agent)) is None:
-            return []
-        found = [str(raw.get("name")) for raw in listed if raw.get("status") == "pending"]
-        self._has_started = not found
-        return found
+        listed = await self._listed(agent) or ()
+        return [str(raw.get("name")) for raw in listed if raw.get("status") == "pending"]
 
     async def poll(self) -> None:
         """Poll the servers of the attached agent until none is connecting."""
@@ -304,6 +301,8 @@ class Servers:
         except Exception as error:
             log.info("the state of the MCP servers could not be read: %s", error)
             return None
+        if agent is self._agent() and all(raw.get("status") != "pending" for raw in listed):
+            self._has_started = True
         return listed
 
     def _follow(self, name: str, status: str) -> None:

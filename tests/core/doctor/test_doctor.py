@@ -18,7 +18,7 @@ from tests.observers.plugin_package import install_package
 from tests.postgres_server import Database
 from tests.waiting import PATIENCE, until
 from ua_tui.core.connections.base import Connection
-from ua_tui.core.connections.toolkit import SERVER
+from ua_tui.core.connections.toolkit_tools import SERVER
 from ua_tui.core.doctor import machine
 from ua_tui.core.doctor.checks import run_checks
 from ua_tui.core.doctor.findings import Check, Finding, PlannedCheck, Status, can_start, failed, run_check

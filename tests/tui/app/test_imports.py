@@ -33,8 +33,14 @@ SLOW = (
     "ua_tui.core.knowledge.search.query", "ua_tui.observers.search_results", "ua_tui.observers.search.tool_names",
     "ua_tui.observers.decoding.decode", "ua_tui.observers.output.ledger", "ua_tui.observers.check.reading",
     "opentelemetry.propagate", "ua_tui.core.claims.checked_report", "ua_tui.core.connections.composio.session",
+    "yaml", "mimetypes", "ua_tui.core.session.rewinding", "ua_tui.core.connections.composio.native",
 )  # fmt: skip
 """What a session that only answers may not import, nor the local toolkit that it starts."""
+WHILE_STARTING = (
+    "opentelemetry.sdk", "psutil", "sqlite3", "ua_tui.core.history.rebuild",
+    "ua_tui.core.knowledge.index.database", "ua_tui.core.telemetry.exporters",
+)  # fmt: skip
+"""What a session needs, but not before the agent's command line is started, which then needs a while itself."""
 MOST_DATACLASSES = 30
 """Of the program itself; each takes 0.4 ms to create, a `msgspec.Struct` 0.01 ms."""
 TEAM = (
@@ -92,9 +98,18 @@ except SystemExit:
     pass
 print("\\n".join(sys.modules), file=sys.stderr)
 """
-DATACLASSES = (
-    COMMAND_LINE
+SESSION = (
+    """
+import sys
+seen = []
+def note(event, given):
+    if event == "subprocess.Popen" and not seen:
+        seen.extend(sys.modules)
+sys.addaudithook(note)
+"""
+    + COMMAND_LINE
     + """
+print("the command line is started:", *seen, sep="\\n", file=sys.stderr)
 from dataclasses import is_dataclass
 modules = [module for name, module in [*sys.modules.items()] if name.startswith("ua_tui.")]
 classes = [each for module in modules for each in vars(module).values() if isinstance(each, type)]
@@ -162,7 +177,8 @@ def test_the_toolkit_imports_nothing_slow_before_a_tool_needs_it(tmp_path: Path)
     assert "ua_tui.core.toolkit.mcp_server" in imported
     also = (
         "claude_agent_sdk", "opentelemetry", "sqlite3", "tomllib", "ua_tui.core.settings.model", "asyncio", "logging",
-        "ua_tui.core.toolkit.calls", "ua_tui.core.toolkit.server", "ua_tui.core.redaction",
+        "ua_tui.core.toolkit.calls", "ua_tui.core.toolkit.server", "ua_tui.core.redaction", "msgspec", "pathlib",
+        "inspect", "datetime", "ua_tui.core.errors",
     )  # fmt: skip
     assert [name for name in (*SLOW, *also, *TEAM) if name in imported] == []
 
@@ -170,12 +186,14 @@ def test_the_toolkit_imports_nothing_slow_before_a_tool_needs_it(tmp_path: Path)
 def test_a_session_that_only_answers_imports_nothing_slow(tmp_path: Path) -> None:
     with scripted_model(lambda _body, _results: [Text("Hello from the model.")]) as url:
         given = model_environment(tmp_path, url)
-        output, modules = printed(DATACLASSES, "run", "say hello", folder=tmp_path, env=given)
-    imported = {*modules.split()}
+        output, modules = printed(SESSION, "run", "say hello", folder=tmp_path, env=given)
+    imported, before = ({*each.split()} for each in modules.split("the command line is started:"))
     answer, *dataclasses = output.splitlines()
     assert "Hello" in answer
     assert "claude_agent_sdk" in imported
     assert [name for name in (*SLOW, *TEAM) if name in imported] == []
+    assert "claude_agent_sdk" in before
+    assert [name for name in WHILE_STARTING if name in before] == []
     assert "ua_tui.core.pipelines.AfterTool" in dataclasses
     assert len(dataclasses) <= MOST_DATACLASSES, dataclasses
 
@@ -192,4 +210,6 @@ def test_a_session_imports_nothing_of_a_team(tmp_path: Path) -> None:
 
 def test_what_may_not_be_imported_exists() -> None:
     """A name that is renamed must be renamed here, too: the tests above would guard nothing."""
-    assert [name for name in (*HEAVY, *SLOW, *TEAM) if importlib.util.find_spec(name) is None] == []
+    assert [
+        name for name in (*HEAVY, *SLOW, *WHILE_STARTING, *TEAM) if importlib.util.find_spec(name) is None
+    ] == []

@@ -18,8 +18,8 @@ from textual.content import Content
 from textual.widgets import Static
 
 from ua_tui.core.connections.base import COMPOSIO
-from ua_tui.core.connections.toolkit import SERVER as TOOLKIT
 from ua_tui.core.connections.toolkit import WEB_READER
+from ua_tui.core.connections.toolkit_tools import SERVER as TOOLKIT
 from ua_tui.core.connections.user_servers import UserServer, find_user_servers
 from ua_tui.core.doctor.findings import Check, can_start
 from ua_tui.core.errors import UniversalAgentError
