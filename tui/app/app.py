@@ -112,8 +112,9 @@ class UaTuiApp(BaseApp):
         """When the user typed text last, whether or not it is in its field yet."""
         self._state_dir = state_dir
         self._layout = layout if layout or source.is_read_only else LayoutStore(state_dir)
-        self._session: SessionPort | None = None
-        self._early_state = "starting"
+        self.session: SessionPort | None = None
+        self.early_state = "starting"
+        """What is shown as the state until there is a session."""
         self._commands_read = False
         self._copy_pressed_at = float("-inf")
         self.feed = EventFeed(self._on_handler_failure)
@@ -156,9 +157,9 @@ class UaTuiApp(BaseApp):
     @property
     def session_folder(self) -> Path | None:
         """The session's folder; None before there is one, or when nothing may be written into it."""
-        if self._session is None or self.source.is_read_only:
+        if self.session is None or self.source.is_read_only:
             return None
-        return self._session.workspace.path
+        return self.session.workspace.path
 
     @property
     def frame(self) -> Frame:
@@ -185,7 +186,8 @@ class UaTuiApp(BaseApp):
 
     async def _after_first_frame(self) -> None:
         self.read_other_styles()
-        await asyncio.to_thread(_import_panes)
+        # Beside the event loop, as they import a lot.
+        await asyncio.to_thread(lambda: [spec.load() for spec in pane_specs()])
         await self.frame.fill()
         if self.source.is_new and not self.queries.waiting:
             self.frame.prompt.suggestions.offer(self.settings)
@@ -273,7 +275,7 @@ class UaTuiApp(BaseApp):
         log.error("%s failed", name, exc_info=error)
         if name in ("session", "restart") or isinstance(error, CredentialsError):
             self.status.hint = ""
-            self._early_state = NOT_SET_UP if isinstance(error, CredentialsError) else "failed"
+            self.early_state = NOT_SET_UP if isinstance(error, CredentialsError) else "failed"
             self.failures.handle_start_failure(name, error)
         else:
             self.notice.show(f"{name}: {error_text(error)}")
@@ -303,19 +305,6 @@ class UaTuiApp(BaseApp):
 
     # -- the session ------------------------------------------------------------------------------
 
-    def attach(self, session: SessionPort) -> None:
-        """Make `session` the session of the application."""
-        self._session = session
-
-    def set_state(self, state: str) -> None:
-        """Set what is shown as the state until there is a session."""
-        self._early_state = state
-
-    @property
-    def session(self) -> SessionPort | None:
-        """The session; None until it is made."""
-        return self._session
-
     @property
     def view(self) -> SessionView:
         """What is known of the session from its events."""
@@ -324,7 +313,7 @@ class UaTuiApp(BaseApp):
     @property
     def controls(self) -> Session | None:
         """Controls the session; None until it is made, and if it is read-only."""
-        return self._session.controls if self._session is not None else None
+        return self.session.controls if self.session is not None else None
 
     @property
     def idle_actions(self) -> tuple[str, ...]:
@@ -334,7 +323,7 @@ class UaTuiApp(BaseApp):
     @property
     def state(self) -> str:
         """What the session is doing."""
-        return self._early_state if self._session is None else str(self._session.state)
+        return self.early_state if self.session is None else str(self.session.state)
 
     # -- the prompt -------------------------------------------------------------------------------
 
@@ -430,13 +419,13 @@ class UaTuiApp(BaseApp):
         self.escape.press()
 
     def _interrupt(self) -> None:
-        if self._session is not None and self._session.inbox is not None:
-            self.spawn(self._session.inbox.interrupt, "interrupt", "agent")
+        if self.session is not None and self.session.inbox is not None:
+            self.spawn(self.session.inbox.interrupt, "interrupt", "agent")
             self.status.refresh_state()
 
     def on_viewer_screen_query_requested(self, event: ViewerScreen.QueryRequested) -> None:
         """Ask the query of a report again, in a new session."""
-        self.navigation.ask_again(event.report)
+        self.spawn(partial(self.navigation.ask_again, event.report), "ask again", "ask again")
 
     @property
     def knowledge(self) -> KnowledgePlace | None:
@@ -449,7 +438,7 @@ class UaTuiApp(BaseApp):
         """How sessions are opened: this one by closing what is above its panes."""
         from ua_tui.tui.screens.knowledge.find import SessionAccess
 
-        current = self._session.workspace.path if self._session is not None else None
+        current = self.session.workspace.path if self.session is not None else None
         read_only = self.session_folder is None
         return SessionAccess(partial(open_read_only, self), self.show_panes, current, is_read_only=read_only)
 
@@ -493,10 +482,12 @@ class UaTuiApp(BaseApp):
             dialog = ConfirmScreen(
                 "Stop", f"Stop {whose} session?", advice, yes="Stop it", no="Leave it running", risky=True
             )
-            self.push_screen(dialog, lambda answer: self._stop_followed() if answer else None)
 
-    def _stop_followed(self) -> None:
-        self.spawn(self.source.interrupt, "interrupt", "agent")
+            def answered(is_sure: bool | None) -> None:
+                if is_sure:
+                    self.spawn(self.source.interrupt, "interrupt", "agent")
+
+            self.push_screen(dialog, answered)
 
     def action_questions(self) -> None:
         """Show the questions that were left open."""
@@ -525,7 +516,7 @@ class UaTuiApp(BaseApp):
     def action_restart(self) -> None:
         """Start the agent again after a failure, resume a past session, or say why not."""
         if self.source.resumes:
-            self.navigation.resume_shown()
+            self.spawn(self.navigation.resume_shown, "resume", "resume")
         elif self.source.is_read_only:
             self.notify(self.source.refusal)
         elif self.state in ("failed", NOT_SET_UP):
@@ -537,7 +528,7 @@ class UaTuiApp(BaseApp):
         """Start the agent again after a failure."""
         if self.state in ("failed", NOT_SET_UP):
             self.failures.clear()
-            self.spawn(self._open, "restart" if self._session else "session", "agent")
+            self.spawn(self._open, "restart" if self.session else "session", "agent")
 
     def action_copy_or_quit(self) -> None:
         """Copy the selection; without one say how to quit, and quit when pressed twice."""
@@ -604,9 +595,3 @@ class UaTuiApp(BaseApp):
             SystemCommand(each.title.translate(plain), each.help.replace("[", r"\["), each.run)
             for each in self.commands()
         )
-
-
-def _import_panes() -> None:
-    """Import what the frame is filled with, beside the event loop."""
-    for spec in pane_specs():
-        spec.load()

@@ -139,13 +139,13 @@ class LiveSource(SessionSource):
         if controls is not None:
             await controls.restart()
             return
-        host.set_state("starting")
+        host.early_state = "starting"
         host.status.follow(lambda: host.state)
         host.status.hint = "" if _is_compiled() else "compiling (usually first start only)…"
         session = await self.build(host.spawn)
         host.status.hint = ""
         session.bus.subscribe(host.pump.receive)
-        host.attach(session)
+        host.session = session
         host.status.facts.trace = lambda: session.trace
         host.frame.folder = session.workspace.path
         controls = running = session.controls

@@ -148,7 +148,11 @@ def read_arguments(prog: str, command: CommandLine, given: Sequence[str]) -> arg
     if {"-h", "--help"}.intersection(given):
         whole.formatter_class = argparse.RawDescriptionHelpFormatter
         whole.description = _filled([command.about])
-        whole.epilog = _filled(command.details or (_list_commands() if command is COMMANDS[None] else []))
+        details = command.details
+        if command is COMMANDS[None]:
+            listed = (f"  {name:<14}{each.about}" for name, each in COMMANDS.items() if name)
+            details = details or ["commands (`ua-tui help COMMAND` shows their options):", *listed]
+        whole.epilog = _filled(details)
     args, others = options.parse_known_args(given)
     args.prog, args.given = prog, given
     if "words" in command.arguments:
@@ -203,11 +207,6 @@ def _filled(lines: Sequence[str]) -> str:
             line if is_example else fill(line, width, subsequent_indent=indent, break_on_hyphens=False)
         )
     return "\n".join(filled)
-
-
-def _list_commands() -> list[str]:
-    commands = (f"  {name:<14}{command.about}" for name, command in COMMANDS.items() if name)
-    return ["commands (`ua-tui help COMMAND` shows their options):", *commands]
 
 
 def whole_number(lowest: int, highest: int) -> Callable[[str], int]:

@@ -69,7 +69,11 @@ class ComparisonBody:
         landmarks: list[Landmark] = []
         sections = (
             ("Queries", _queries(both, width)),
-            (_pages_title(both.pages), _pages(both.pages, width)),
+            (
+                f"Pages read: {len(both.pages.both):,} in common, {len(both.pages.only_a):,} only A, "
+                f"{len(both.pages.only_b):,} only B",
+                _pages(both.pages, width),
+            ),
             (_claims_title(both), _claims(both.claims, width)),
             (_text_title(both), ()),
         )
@@ -201,10 +205,6 @@ def _query_facts(query: ComparedQuery | None) -> str:
         duration(query.seconds),
     )
     return " · ".join(filter(None, facts))
-
-
-def _pages_title(pages: PageChanges) -> str:
-    return f"Pages read: {len(pages.both):,} in common, {len(pages.only_a):,} only A, {len(pages.only_b):,} only B"
 
 
 def _pages(pages: PageChanges, width: int) -> Iterator[Content]:

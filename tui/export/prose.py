@@ -17,7 +17,6 @@ from ua_tui.core.claims.records import Claim
 from ua_tui.core.concurrency.cancellation import NEVER, Stop
 from ua_tui.tui.export.convert import PICTURE
 from ua_tui.tui.export.marks import Range, find_ranges
-from ua_tui.tui.export.markup import element, escaped
 
 Pictures = Mapping[str, str]
 """The data addresses of pictures by the addresses that a report has for them."""
@@ -132,17 +131,18 @@ class _Writer:
             self.parts.append(written)
             return
         look = self._look_of(number)
-        attributes = {"class_": f"q {look.style}", "title": look.tip}
+        attributes = {"class": f"q {look.style}", "title": look.tip}
         tag = "span"
         if number not in self.placed:
             self.placed.add(number)
-            attributes |= {"id": f"m{number}", "data_mark": look.mark}
+            attributes |= {"id": f"m{number}", "data-mark": look.mark}
             # No link is inside another.
             if not self._in_link and look.mark:
                 tag, attributes = "a", attributes | {"href": f"#e{number}"}
             elif not self._in_link:
                 attributes["tabindex"] = "0"
-        self.parts.append(element(tag, written, **attributes))
+        given = "".join(f' {name}="{html.escape(value)}"' for name, value in attributes.items() if value)
+        self.parts.append(f"<{tag}{given}>{written}</{tag}>")
 
     def tag(self, tag: str) -> None:
         """Write a tag."""
@@ -159,5 +159,5 @@ class _Writer:
         alt = html.unescape(alternative[1]) if alternative else ""
         address = unquote(html.unescape(source[1]).removeprefix(PICTURE)) if source else ""
         if data := self._pictures.get(address):
-            return f'<img src="{escaped(data)}" alt="{escaped(alt)}">'
-        return element("span", f"[Picture: {escaped(alt) or 'not included'}]", class_="missing")
+            return f'<img src="{html.escape(data)}" alt="{html.escape(alt)}">'
+        return f'<span class="missing">[Picture: {html.escape(alt) or "not included"}]</span>'

@@ -79,11 +79,7 @@ def _passes(band: list[bytes], width: int) -> Iterator[bytes]:
                 columns[colour] = columns.get(colour, 0) | int.from_bytes(line.translate(_table(colour, bit)))
     for colour, bits in columns.items():
         data = (bits + empty).to_bytes(width).rstrip(b"?")
-        yield b"#%d" % colour + _REPEATED.sub(_repeat, data)
-
-
-def _repeat(match: re.Match[bytes]) -> bytes:
-    return b"!%d%s" % (len(match[0]), match[1])
+        yield b"#%d" % colour + _REPEATED.sub(lambda match: b"!%d%s" % (len(match[0]), match[1]), data)
 
 
 @lru_cache(maxsize=6 * 256)

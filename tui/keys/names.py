@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import unicodedata
+from string import ascii_lowercase
 
 from textual.keys import KEY_NAME_REPLACEMENTS, _character_to_key, key_to_character
 from textual.keys import Keys as KnownKeys
@@ -29,6 +30,9 @@ _WRITTEN = {
     "backtab": "shift+tab",
 }
 _HELD = ("ctrl", "alt", "shift", "super", "hyper", "meta")
+_EXAMPLES = [
+    f"{held}+{key}" for held in ("ctrl", "alt") for key in (*ascii_lowercase, "up", "down", "left", "right")
+]
 _HELD_AS = {"control": "ctrl", "option": "alt", "cmd": "super", "command": "super", "win": "super"}
 _LONGER = {name: longer for longer, name in KEY_NAME_REPLACEMENTS.items()}
 _NAMED = {
@@ -54,7 +58,7 @@ def key_name(written: str) -> str:
     modifiers = {_HELD_AS.get(each.casefold(), each.casefold()) for each in held}
     base = _base(last, alone=not modifiers)
     if base is None or not modifiers <= set(_HELD):
-        close = difflib.get_close_matches(text.casefold(), [*_NAMED, *_HELD, *_examples()], n=1)
+        close = difflib.get_close_matches(text.casefold(), [*_NAMED, *_HELD, *_EXAMPLES], n=1)
         raise ValueError(f"there is no key {text[:40]!r}" + (f"; did you mean {close[0]}?" if close else ""))
     if modifiers == {"shift"} and len(base) == 1 and base.isalpha():
         return base.upper()
@@ -82,13 +86,6 @@ def _base(text: str, *, alone: bool) -> str | None:
 def _character(name: str) -> str | None:
     """The character of a key by its name, which Textual has shortened for some."""
     return key_to_character(_LONGER.get(name, name))
-
-
-def _examples() -> list[str]:
-    letters = "abcdefghijklmnopqrstuvwxyz"
-    return [
-        f"{held}+{each}" for held in ("ctrl", "alt") for each in (*letters, "up", "down", "left", "right")
-    ]
 
 
 def shown_key(name: str) -> str:

@@ -347,7 +347,7 @@ class Frame(Horizontal):
 
     @folder.setter
     def folder(self, folder: Path) -> None:
-        self._folder = self._conversation.folder = folder
+        self._folder = self._conversation.files.folder = folder
 
     def handle_event(self, event: Event, view: SessionView) -> None:
         """Note the newest artifact, and what happens to the tool call that is open."""

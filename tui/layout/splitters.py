@@ -277,10 +277,9 @@ class Splitters:
         if self._kept is not None:
             if self._store_timer is not None:
                 self._store_timer.stop()
-            self._store_timer = self._frame.set_timer(KEEP_SECONDS, self._store_soon)
-
-    def _store_soon(self) -> None:
-        start_job(self._frame, self.store, "layout", replacing=False)
+            self._store_timer = self._frame.set_timer(
+                KEEP_SECONDS, lambda: start_job(self._frame, self.store, "layout", replacing=False)
+            )
 
     async def store(self) -> None:
         """Store changes that are not stored yet."""

@@ -16,7 +16,6 @@ from ua_tui.core.text import clean_line
 from ua_tui.tui.replay.past_source import RUNNING, UNCHANGED, PastSource
 
 if TYPE_CHECKING:
-    from ua_tui.core.events.types import Event
     from ua_tui.core.team.mailbox import Mailbox
     from ua_tui.core.team.restore import SessionMirror
     from ua_tui.tui.app.app import UaTuiApp
@@ -69,13 +68,13 @@ class FollowedSource(PastSource):
         if self._mailbox is not None:
             key = host.keys.shown("session.stop")
             self.followed = self.placeholder = f"{self._about} · {key} stops it"
-        host.set_state("starting")
+        host.early_state = "starting"
         host.status.hint = "loading the session…"
         try:
             folder = self._place if isinstance(self._place, Path) else await self._place.start()
             await _wait_for_journal(folder)
         except TeamError:
-            host.set_state("failed")
+            host.early_state = "failed"
             raise
         finally:
             host.status.hint = ""
@@ -122,7 +121,10 @@ class FollowedSource(PastSource):
             async for events in session.follow():
                 for event in events:
                     # A question that was answered from here may be in the journal only now.
-                    if not _is_answered(event, session):
+                    if (
+                        not isinstance(event, PermissionAsked | ElicitationAsked)
+                        or event.request_id not in session.answered_here
+                    ):
                         session.bus.forward(event)
                 self.show_stats(host)
         except JournalError as error:
@@ -150,10 +152,6 @@ async def _wait_for_journal(folder: Path) -> None:
     journal = folder / JOURNAL
     while not journal.exists() and runs_elsewhere(folder):  # noqa: ASYNC110  # a file announces nothing
         await asyncio.sleep(POLL_SECONDS)
-
-
-def _is_answered(event: Event, session: FollowedSession) -> bool:
-    return isinstance(event, PermissionAsked | ElicitationAsked) and event.request_id in session.answered_here
 
 
 def _notify(host: UaTuiApp, text: str) -> None:

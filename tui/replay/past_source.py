@@ -68,22 +68,6 @@ class PastStatus:
         return cells
 
 
-class ReplayStatus:
-    """What the line showed at that moment, marked as a replay."""
-
-    def __init__(self, facts: StatusFacts) -> None:
-        self._facts = facts
-
-    def describe(self) -> list[tuple[str, str]]:
-        """Describe everything that the line showed."""
-        return self._facts.describe()
-
-    def cells(self, state: str, frame: int, width: int) -> list[Cell]:
-        """Return the parts of the line."""
-        badge = cell(Content.styled(" REPLAY ", "bold $accent reverse"), 100)
-        return [badge, *self._facts.cells(state, frame, width)]
-
-
 READ_ONLY = "Read-only: past session"
 UNCHANGED = ("session.mode", "session.rewind", "file.edit", "file.delete")
 """The actions that change a session."""
@@ -133,7 +117,7 @@ class PastSource(SessionSource):
 
         session = self.session
         assert session is not None
-        host.attach(session)
+        host.session = session
         loader = SessionLoader(
             host, session, message=past_message, report_progress=report_progress, read_only=True
         )

@@ -89,7 +89,7 @@ class Player:
         self._feed = EventFeed(
             self._report_failure, (self, *panes.lists, panes.workspace, host.frame, host.status)
         )
-        self._use_view(self._feed.view)
+        self._host.feed.view = self._feed.view
 
     # -- where it is ------------------------------------------------------------------------------
 
@@ -296,7 +296,7 @@ class Player:
         for handler in feed.view_handlers:
             feed.show(handler)
         self.is_complete, self._replay = start == 0, replay
-        self._use_view(view)
+        self._feed.view = self._host.feed.view = view
         self._reach(target, raw)
         await shown.adopt(twins)
         for handler in self._feed.view_handlers:
@@ -310,9 +310,6 @@ class Player:
             pane.action_cursor_end()
         self._show_state()
 
-    def _use_view(self, view: SessionView) -> None:
-        self._feed.view = self._host.feed.view = view
-
     async def _show_files(self) -> None:
         """Have the files of this moment in the folder; given up if something is requested meanwhile."""
         changes = bisect_left(self.recording.files.changes, self.position)
@@ -323,7 +320,7 @@ class Player:
             except UniversalAgentError as error:
                 self._has_all_files = True
                 self._host.notice.show(str(error), "the files of the replay are not complete", "warning")
-            self._panes.workspace.rescan()
+            self._panes.workspace.tree_view.rescan()
             self._host.frame.show_files_of(self._feed.view)
             self._show_line()
         if self._has_all_files:

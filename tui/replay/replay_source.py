@@ -15,7 +15,7 @@ from ua_tui.core.history.session import PastSession
 from ua_tui.tui.app.session_source import SessionSource
 from ua_tui.tui.panes.status.bar import StatusLine
 from ua_tui.tui.panes.status.facts import StatusFacts
-from ua_tui.tui.replay.past_source import WITHOUT_AGENT, ReplayStatus
+from ua_tui.tui.replay.past_source import WITHOUT_AGENT
 from ua_tui.tui.replay.time_line import TimeLine
 
 if TYPE_CHECKING:
@@ -77,8 +77,7 @@ class ReplaySource(SessionSource):
 
     def make_status(self, settings: Settings, view: SessionView) -> StatusLine:
         """Make the status line, which shows what that of the session showed."""
-        facts = StatusFacts(view)
-        return StatusLine(facts, ReplayStatus(facts))
+        return StatusLine(StatusFacts(view, badge=" REPLAY "))
 
     def make_controls(self) -> Widget:
         """Make the time line."""
@@ -89,7 +88,7 @@ class ReplaySource(SessionSource):
         from ua_tui.tui.replay.footer import missing_text
         from ua_tui.tui.replay.player import Player
 
-        host.attach(self._session)
+        host.session = self._session
         journal = self._session.journal
         try:
             self._folder = PastFolder(self._session.workspace.path)
@@ -99,7 +98,7 @@ class ReplaySource(SessionSource):
                 self._time_line.show_reading(share)
             await asyncio.to_thread(self._folder.know, recording.files.texts)
         except UniversalAgentError:
-            host.set_state("failed")
+            host.early_state = "failed"
             raise
         until = recording.until(self._until) if self._until is not None else None
         player = self.player = self._time_line.player = Player(

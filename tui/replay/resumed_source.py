@@ -52,7 +52,7 @@ class ResumedSource(SessionSource):
         except ConversationGone as error:
             from ua_tui.tui.screens.session.confirm import FreshScreen
 
-            host.set_state("failed")
+            host.early_state = "failed"
             host.push_screen(FreshScreen(str(error)), partial(self._on_choice, host))
 
     async def close(self) -> None:

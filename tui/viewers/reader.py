@@ -57,14 +57,9 @@ class Piece:
         """Whether the piece is the complete file."""
         return self.offset == 0 and self.end >= self.size
 
-    @property
-    def reaches_end(self) -> bool:
-        """Whether nothing follows the piece."""
-        return self.end >= self.size
-
     def cut_to_lines(self) -> Piece:
         """Remove an incomplete last line, or at least an incomplete last character, from a piece of text."""
-        if self.reaches_end or looks_binary(self.data):
+        if self.end >= self.size or looks_binary(self.data):
             return self
         end = self.data.rfind(b"\n") + 1
         if not end:

@@ -13,6 +13,7 @@ class TypedQuery:
     """Edits one line of text: printable keys, Backspace and Ctrl+U; Enter accepts it, Esc clears it.
 
     Args:
+        name: what it is called, such as `filter`.
         changed: is called with the text whenever it changes.
         accepted: is called when Enter ends the typing.
         cleared: is called when Esc is pressed, with whether the text was still being typed.
@@ -20,16 +21,23 @@ class TypedQuery:
 
     def __init__(
         self,
+        name: str,
         *,
         changed: Callable[[str], None],
         accepted: Callable[[], None],
         cleared: Callable[[bool], None],
     ) -> None:
+        self.name = name
         self.text = ""
         self.typing = False
         self._changed = changed
         self._accepted = accepted
         self._cleared = cleared
+
+    @property
+    def active(self) -> bool:
+        """Whether there is a text, or one is being typed."""
+        return self.typing or bool(self.text.strip())
 
     @property
     def shown(self) -> str:
@@ -42,9 +50,9 @@ class TypedQuery:
         self.text = text[:200]
         self._changed(self.text)
 
-    def handle_key(self, event: events.Key, *, active: bool) -> None:
-        """Handle a key while the text is typed, or Esc while what it started is `active`; leave others alone."""
-        if not self.typing and not (active and event.key == "escape"):
+    def handle_key(self, event: events.Key) -> None:
+        """Handle a key while the text is typed, or Esc while there is a text; leave others alone."""
+        if not self.typing and not (self.active and event.key == "escape"):
             return
         match event.key:
             case "escape":

@@ -26,6 +26,7 @@ from textual.widget import Widget
 from ua_tui.tui.keys.bindings import bindings
 from ua_tui.tui.render.layout import PLAIN, Line
 from ua_tui.tui.virtual_list.source import EntryList, EntryT, Heights, LineCache, Rendered
+from ua_tui.tui.virtual_list.typed_query import TypedQuery
 
 
 def framed_lines(
@@ -131,6 +132,9 @@ class VirtualList(ScrollView, Generic[EntryT], can_focus=True):
 
     FOLLOWS_END: ClassVar[bool] = True
     """Whether the list stays at its end as it grows. If not, no entry has the cursor before it is moved."""
+
+    typed: TypedQuery | None = None
+    """What a person types to search or to filter; None in a list that has neither."""
 
     off_screen = False
     """Whether the list only gathers entries for another one, which will adopt them."""
@@ -732,10 +736,6 @@ class VirtualList(ScrollView, Generic[EntryT], can_focus=True):
             index += 1
         return index, max(0, offset)
 
-    def stop_following(self) -> None:
-        """Stay at the entries on screen when others come."""
-        self.following = False
-
     # -- cursor -----------------------------------------------------------------------------------
 
     @property
@@ -917,6 +917,28 @@ class VirtualList(ScrollView, Generic[EntryT], can_focus=True):
         offset = event.get_content_offset(self)
         y = -1 if offset is None else offset.y - len(self._head)
         return self.lines[y] if 0 <= y < len(self.lines) else None
+
+    # -- what is typed ----------------------------------------------------------------------------
+
+    @property
+    def escape_clears(self) -> str:
+        """What Esc does while there is a search or a filter."""
+        return f"clear {self.typed.name}" if self.typed is not None and self.typed.active else ""
+
+    def check_consume_key(self, key: str, character: str | None) -> bool:
+        """Whether a key is text of the search or the filter."""
+        is_typing = self.typed is not None and self.typed.typing
+        return is_typing and character is not None and character.isprintable()
+
+    def on_key(self, event: events.Key) -> None:
+        """Type what is searched for; Esc clears it before it means anything else."""
+        if self.typed is not None:
+            self.typed.handle_key(event)
+
+    def on_paste(self, event: events.Paste) -> None:
+        """Add what is pasted to what is searched for."""
+        if self.typed is not None:
+            self.typed.handle_paste(event)
 
 
 def _drawn(bar: ScrollBar) -> list[Segment]:

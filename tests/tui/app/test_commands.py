@@ -141,11 +141,11 @@ async def test_what_is_done_in_a_pane_goes_there_first(tmp_path: Path) -> None:
         await by_name(app, pilot, "follow")
         assert trace.following  # type: ignore[attr-defined]
         await by_name(app, pilot, "filter")
-        assert trace.tree_rows.active  # type: ignore[attr-defined]
+        assert trace.tree_rows.query.active  # type: ignore[attr-defined]
         await pilot.press("escape")
         await by_name(app, pilot, "search")
         assert focused(app) == "conversation"
-        assert app.frame.query_one("#conversation").search.active  # type: ignore[attr-defined]
+        assert app.frame.query_one("#conversation").search.query.active  # type: ignore[attr-defined]
         await pilot.press("escape")
         await by_name(app, pilot, "numbers")
         assert focused(app) == "observers"

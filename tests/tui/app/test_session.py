@@ -121,7 +121,7 @@ async def test_permissions_are_asked_one_after_another_and_answered(tmp_path: Pa
             screen = app.screen
             assert isinstance(screen, PermissionScreen)
             assert screen.event.request_id == f"r{number}"
-            assert app.status.facts.waiting
+            assert app.status.facts.view.activity.needs_person
             assert f"{5 - number} more waiting" in str(screen.query_one(".box").border_subtitle)
             await answerable(app)
             await pilot.press(*keys)
@@ -140,12 +140,12 @@ async def test_permissions_are_asked_one_after_another_and_answered(tmp_path: Pa
         session.finish()
         await shown(app, pilot)
         assert isinstance(app.screen, AuthScreen)
-        assert app.status.facts.waiting
+        assert app.status.facts.view.activity.needs_person
         await answerable(app)
         await pilot.press("enter")
         await shown(app, pilot)
         assert session.outcomes == ["completed"]
-        assert not app.status.facts.waiting
+        assert not app.status.facts.view.activity.needs_person
 
 
 async def test_questions_of_the_past_are_not_asked_again(tmp_path: Path) -> None:

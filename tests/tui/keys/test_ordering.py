@@ -55,7 +55,7 @@ async def test_keys_go_where_the_ones_before_them_led(tmp_path: Path) -> None:
         # The first leaves the search, the second goes to the prompt, and there everything is text.
         burst(app, "\x1b\x1b2/kept")
         await until(lambda: app.frame.prompt.value == "2/kept")
-        assert not pane.search.active
+        assert not pane.search.query.active
         burst(app, " old words\x15new words")
         app.post_message(events.Paste(" pasted"))
         burst(app, " and more")

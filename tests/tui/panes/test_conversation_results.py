@@ -146,7 +146,7 @@ async def test_a_card_says_how_much_of_a_report_is_signed(tmp_path: Path) -> Non
     decide(session, [0, 1], "accepted")
     view = ConversationPane()
     async with PaneHost(view).run_test(size=(80, 24)):
-        view.folder = session
+        view.files.folder = session
         checks = ReportChecked(report=CHECKED, check="c", sha256="0", summary="6 figures", red=2)
         handle_events(view, answered(saved(CHECKED), checks))
         await until(lambda: any("Signed: 2 of 8 accepted, 6 open" in row for row in rows(view)))
@@ -167,7 +167,7 @@ async def test_a_card_says_what_the_check_found(tmp_path: Path) -> None:
     view = ConversationPane()
     host = PaneHost(view)
     async with host.run_test(size=(40, 24)) as pilot:
-        view.folder = tmp_path
+        view.files.folder = tmp_path
         found = checked("61 figures: 58 found, 3 differs · 9 quotations verbatim", red=3)
         handle_events(view, answered(saved(), found))
         await until(lambda: cards(view)[0].title == "AI chips & memory")
@@ -193,7 +193,7 @@ async def test_an_answer_ends_in_a_card_that_opens_its_file(tmp_path: Path) -> N
     view = ConversationPane()
     host = PaneHost(view)
     async with host.run_test(size=(80, 24)) as pilot:
-        view.folder = tmp_path
+        view.files.folder = tmp_path
         handle_events(view, answered(saved()))
         await until(lambda: cards(view)[0].title == "AI chips & memory")
         *_, title, facts = [row.strip(" ▌") for row in rows(view) if row.strip(" ▌")]
@@ -349,7 +349,7 @@ async def test_each_file_that_the_conversation_names_is_a_link(tmp_path: Path) -
         f"| file |\n|---|\n| crawl: search_results/crawl_a.md |\n\n```\n{REPORT}\n```\n\nhttps://x.example/{REPORT}"
     )
     async with host.run_test(size=(100, 40)) as pilot:
-        view.folder = folder
+        view.files.folder = folder
         question = QueryReceived(query_id="q1", text=f"Read @{REPORT}")
         failed = ErrorRaised(where="observers", message=f"{REPORT}: it broke")
         expert = SubagentStarted(task_id="k", tool_use_id="t9", name="expert", description=f"Read {REPORT}")

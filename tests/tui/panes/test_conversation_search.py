@@ -67,7 +67,7 @@ async def test_escape_while_typing_goes_back_to_where_one_was() -> None:
         before = rows(view)
         await pilot.press("slash", "enter")
         assert rows(view) == before
-        assert not view.search.active
+        assert not view.search.query.active
 
 
 async def test_what_comes_while_searching_is_found_and_moves_nothing() -> None:
@@ -153,7 +153,7 @@ async def test_in_the_application_the_search_takes_keys_that_mean_something_else
         view = app.query_one("#conversation", ConversationPane)
         await until(lambda: "/3z?▏ 1/1" in title(view))
         await pilot.press("escape")
-        assert not view.search.active
+        assert not view.search.query.active
         assert session.interrupts == 0
         assert view.has_focus
         await pilot.press("escape")

@@ -31,7 +31,7 @@ async def played(size: tuple[int, int], theme: str, *keys: str) -> AsyncIterator
         handle_events(view, events)
         for key in keys:
             await pilot.press(key)
-            await until(lambda: not view.search.active or not view.search.busy)
+            await until(lambda: not view.search.query.active or not view.search.busy)
         yield pilot
 
 

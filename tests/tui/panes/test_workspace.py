@@ -197,7 +197,7 @@ def test_leaving_never_hangs(tmp_path: Path) -> None:
                     await asyncio.sleep(0.01)
                 for number in range(50):
                     (Path(sys.argv[1]) / f"d{number}" / "f").write_text("x")
-                pane.rescan()
+                pane.tree_view.rescan()
                 self.exit()
         Leaves().run(headless=True)
         print("left")

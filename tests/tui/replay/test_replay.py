@@ -185,7 +185,7 @@ async def shown_live(
                 app.pump.flush()
             happened = point
             await pilot.pause()
-            app.frame.query_one(WorkspacePane).rescan()
+            app.frame.query_one(WorkspacePane).tree_view.rescan()
             await at_rest(app, pilot)
             found[point] = shown_rows(app)
     return found

@@ -116,7 +116,7 @@ class Attention:
         match event:
             case QueryReceived():
                 self._query = event.text
-            case QueryFinished() if event.status != "interrupted" and self._is_long(event):
+            case QueryFinished() if event.status != "interrupted" and event.duration_ms > LONG_SECONDS * 1000:
                 how = "is answered" if event.status == "success" else "failed"
                 self._ended = f"ua-tui: the query {how}"
             case PermissionAsked():
@@ -146,15 +146,10 @@ class Attention:
         if self._is_away():
             self._notify(f"ua-tui: {text}")
 
-    def _is_long(self, event: QueryFinished) -> bool:
-        return event.duration_ms > LONG_SECONDS * 1000
-
-    def _is_quiet(self) -> bool:
-        return self._now() - self._touched_at >= HERE_SECONDS
-
     def _is_away(self) -> bool:
         """Whether a question might not be seen: nobody may sit at a terminal that has the focus."""
-        return self.is_suspended or self.focused is False or self._is_quiet()
+        is_quiet = self._now() - self._touched_at >= HERE_SECONDS
+        return self.is_suspended or self.focused is False or is_quiet
 
     def _notify(self, text: str) -> None:
         if self._way == "off":

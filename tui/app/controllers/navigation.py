@@ -76,11 +76,8 @@ class Navigation:
         else:
             self._app.status.open()
 
-    def ask_again(self, report: Path) -> None:
+    async def ask_again(self, report: Path) -> None:
         """Ask the query of a report again after a confirmation: end this session, and begin a new one."""
-        self._app.spawn(partial(self._ask_again, report), "ask again", "ask again")
-
-    async def _ask_again(self, report: Path) -> None:
         from ua_tui.core.errors import UniversalAgentError
         from ua_tui.core.events.units import duration, money
         from ua_tui.core.history.report_query import PAGE_AGE, find_query
@@ -193,14 +190,13 @@ class Navigation:
         else:
             self._resume_session(fork)
 
-    def resume_shown(self) -> None:
+    async def resume_shown(self) -> None:
         """Resume the past session that is shown, or say why not."""
-        if self._app.session is not None:
-            self._app.spawn(partial(self._resume_shown, self._app.session.workspace.path), "resume", "resume")
-
-    async def _resume_shown(self, folder: Path) -> None:
         from ua_tui.core.session.resume import prepare_resume
 
+        if (session := self._app.session) is None:
+            return
+        folder = session.workspace.path
         try:
             await asyncio.to_thread(prepare_resume, replace(self._app.settings, demo=False), folder)
         except UniversalAgentError as error:

@@ -95,15 +95,12 @@ class Questions:
         self._show_next()
 
     def _add(self, question: Question) -> None:
-        if not self._is_known(question):
+        # It may wait or be shown already: what is asked elsewhere can arrive on two ways.
+        known = [*self._open, *self._later, *([] if self._shown is None else [self._shown[0]])]
+        if isinstance(question, AuthRequired) or not any(
+            _is_request(question.request_id, each) for each in known
+        ):
             self._open.append(question)
-
-    def _is_known(self, event: Question) -> bool:
-        """Whether it waits or is shown already: what is asked elsewhere can arrive on two ways."""
-        shown = [] if self._shown is None else [self._shown[0]]
-        return not isinstance(event, AuthRequired) and any(
-            _is_request(event.request_id, each) for each in (*self._open, *self._later, *shown)
-        )
 
     def _remember_call(self, event: ToolCallStarted) -> None:
         if len(self._seen) < 500:

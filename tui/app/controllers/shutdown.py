@@ -72,16 +72,11 @@ class Shutdown:
             # What is not ended by then is ended by the guard of the agent.
             end_soon(self._app, 1)
             self._app.exit(return_code=1, message=self._lost())
-        elif isinstance(self._app.screen, QuitScreen) or not self._is_asked:
+        elif isinstance(self._app.screen, QuitScreen) or not (self._stops_work and self._app.state in _BUSY):
             self.begin("quit")
         else:
             dialog = QuitScreen(len(self._queries.waiting), lambda: self._app.view.activity)
             self._app.push_screen(dialog, self._on_answer)
-
-    @property
-    def _is_asked(self) -> bool:
-        """Whether the end would stop what runs."""
-        return self._stops_work and self._app.state in _BUSY
 
     def _lost(self) -> str:
         lost = "ua-tui: stopped before everything was saved"
@@ -112,14 +107,11 @@ class Shutdown:
         elif isinstance(event, ObserverFinished):
             self._observing.pop(event.run_id, None)
         elif isinstance(event, QueryFinished) and self._when_done:
-            self._quit_when_seen()
-
-    def _quit_when_seen(self) -> None:
-        """Shut down, but first let the person finish what they do in a program that has the terminal."""
-        if self._app.is_suspended:
-            self._app.app_resume_signal.subscribe(self._app, self._on_resume, immediate=True)
-        else:
-            self.begin("quit")
+            if self._app.is_suspended:
+                # The person first finishes what they do in a program that has the terminal.
+                self._app.app_resume_signal.subscribe(self._app, self._on_resume, immediate=True)
+            else:
+                self.begin("quit")
 
     def _on_resume(self, _app: object) -> None:
         # The end of a query that has begun meanwhile calls this again.

@@ -130,10 +130,8 @@ class TypedAhead:
         if not isinstance(dialog, Dialog) or not (field := dialog.field_below):
             return None
         if isinstance(event, events.Key):
-            breaks = isinstance(field, TextArea) and event.key in BREAKS and not self._sends(event)
+            sends = any(event.key in self._app.keys.of(name) for name in SENDS)
+            breaks = isinstance(field, TextArea) and event.key in BREAKS and not sends
             if not (writes_character(event) or event.key in EDITING or breaks):
                 return None
         return field if dialog.is_closing or dialog.returns_text() else None
-
-    def _sends(self, event: events.Key) -> bool:
-        return any(event.key in self._app.keys.of(name) for name in SENDS)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import base64
 import io
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from datetime import datetime
 from importlib.util import find_spec
 from pathlib import Path
@@ -16,19 +16,17 @@ from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
-from ua_tui.core.claims.description import source_facts
-from ua_tui.core.claims.records import Source, State
+from ua_tui.core.claims.records import State
 from ua_tui.core.concurrency.cancellation import NEVER, Stop
 from ua_tui.core.concurrency.conversions import ConversionFailed
 from ua_tui.core.errors import SettingsError, missing_extra
 from ua_tui.core.storage.files import Root
-from ua_tui.core.text import clean_line
-from ua_tui.observers.decoding.urls import host_of
 from ua_tui.tui.export.documents.blocks import Block, Run, mark_claims, parts_of, read_blocks, run, text_of
-from ua_tui.tui.export.evidence import Evidence, state_of
+from ua_tui.tui.export.evidence import Evidence
 from ua_tui.tui.export.page import report_html, title_of_export
 from ua_tui.tui.export.records import Export
 from ua_tui.tui.export.redaction import Redaction
+from ua_tui.tui.export.templates import template
 from ua_tui.tui.viewers.conversion import MAX_PIXELS, conversions
 
 if TYPE_CHECKING:
@@ -82,11 +80,10 @@ def document_bytes(
     title = title_of_export(export)
     for block in blocks:
         block.picture = pictures.get(block.picture, "").partition(",")[2]
-    blocks = [
-        *_with_title(blocks, title),
-        *_evidence(export, evidence, notices),
-        *_references(export.references),
-    ]
+    below = template("documents/evidence.html.jinja").render(
+        export=export, evidence=evidence, notices=dict.fromkeys((*evidence.notices, *notices))
+    )
+    blocks = [*_with_title(blocks, title), *read_blocks(below)]
     document = _Document(run(title).text, export.program, export.exported_at, blocks)
     argument = [form, msgspec.json.encode(document)]
     try:
@@ -112,37 +109,6 @@ def _with_title(blocks: list[Block], title: str) -> list[Block]:
     for each in headings:
         each.level -= least - 1
     return blocks
-
-
-def _evidence(export: Export, evidence: Evidence, notices: Sequence[str]) -> Iterator[Block]:
-    """What the check of the report found, who signed it, and what is missing."""
-    check = export.check
-    if check is not None:
-        yield Block("heading", [run("Evidence")], 1)
-        yield Block("text", [run(check.summary)])
-        if check.signed:
-            yield Block("text", [run(check.signed, "b"), run(f", {evidence.signers()}")])
-    for number in evidence.listed:
-        claim, told = evidence.claims[number], evidence.told(number)
-        runs = [run(f"“{clean_line(claim.quote.exact, 300)}”", "b"), run(f": {state_of(told)}")]
-        for passage in told.passages[:1]:
-            where = ", ".join([passage.title, *passage.facts])
-            runs += [run(f"\n“{clean_line(passage.text, 600)}” "), run(where, href=_address(passage.url))]
-        yield Block("text", runs, 1, "•")
-    for notice in dict.fromkeys((*evidence.notices, *notices)):
-        yield Block("text", [run(notice, "i")])
-
-
-def _references(references: Sequence[Source]) -> Iterator[Block]:
-    if references:
-        yield Block("heading", [run("References")], 1)
-    for number, each in enumerate(references, 1):
-        facts = ", ".join(filter(None, (clean_line(each.title, 300), host_of(each.url), *source_facts(each))))
-        yield Block("text", [run(f"{facts}\n"), run(each.url, href=_address(each.url))], 1, f"{number}.")
-
-
-def _address(url: str) -> str:
-    return url if url.lower().startswith(("http://", "https://")) and len(url) <= 2_000 else ""
 
 
 # -- in the worker process -------------------------------------------------------------------------

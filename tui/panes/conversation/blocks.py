@@ -384,7 +384,9 @@ def render_progress(
     query = view.last_query
     if query is None or query.id not in view.activity.queries or not (query.calls or view.plan) or height < 1:
         return []
-    steps = view.plan[_first_of(view.plan, height - 2) :][: height - 2]
+    # Where there is no room for all, the first step shown is the one before what is being done.
+    at = next((index for index, step in enumerate(view.plan) if not step.done), len(view.plan))
+    steps = view.plan[max(0, min(at - 1, len(view.plan) - height + 2)) :][: height - 2]
     lines = [_step(step, width, theme, now, spinner) for step in steps]
     if len(lines) < len(view.plan):
         summary = describe_plan(view.plan) if not lines else describe_plan(view.plan).partition(" · ")[0]
@@ -395,12 +397,6 @@ def render_progress(
 def plan_text(steps: tuple[Step, ...]) -> str:
     """Write a plan as text, a line for each step, with how long it took."""
     return "\n".join(f"{_mark(step)} {step.text}  {_took(step, None)}".rstrip() for step in steps)
-
-
-def _first_of(steps: tuple[Step, ...], room: int) -> int:
-    """The first step to show where there is no room for all: the one before what is being done."""
-    at = next((index for index, step in enumerate(steps) if not step.done), len(steps))
-    return max(0, min(at - 1, len(steps) - room))
 
 
 def _mark(step: Step) -> str:

@@ -32,7 +32,7 @@ from ua_tui.core.events.types import (
     ToolCallStarted,
 )
 from ua_tui.core.events.units import duration, quantity
-from ua_tui.core.text import clean
+from ua_tui.core.text import clean, clean_line
 from ua_tui.core.view.session import SessionView
 from ua_tui.tui.panes.conversation.blocks import Card, Heading, Notice, Tone, Verbatim
 from ua_tui.tui.panes.conversation.folds import STOPPED, Folds
@@ -127,7 +127,8 @@ class Dialogue:
             case ToolCallStarted():
                 self.on_call_started(event)
             case SubagentStarted():
-                self.folds.begin_subagent(event, view)
+                about = clean_line(event.description, 80)
+                self.folds.of_subagent(event.tool_use_id, event.at, view, about, event.name)
             case SubagentFinished():
                 status = STOPPED if event.by_person else event.status
                 self.folds.end_subagent(event.tool_use_id, status, event.at.timestamp(), view)

@@ -9,7 +9,6 @@ from datetime import datetime
 from ua_tui.core.events.tool_names import Step
 from ua_tui.core.events.types import (
     MessageFinished,
-    SubagentStarted,
     TextDelta,
     ThinkingDelta,
 )
@@ -140,10 +139,6 @@ class Folds:
 
     # Sub-agents
 
-    def begin_subagent(self, event: SubagentStarted, view: SessionView) -> None:
-        """Show that a sub-agent works, and on what."""
-        self._of_subagent(event.tool_use_id, event.at, view, clean_line(event.description, 80), event.name)
-
     def tick(self, now: float, spinner: str) -> None:
         """Show how long each sub-agent has been working; `now` is the time of day in seconds."""
         for work in self._work.values():
@@ -159,9 +154,9 @@ class Folds:
         if isinstance(event, MessageFinished):
             if not text.strip():
                 return
-            self._of_subagent(call, event.at, view).messages[event.message_id] = [text]
+            self.of_subagent(call, event.at, view).messages[event.message_id] = [text]
         else:
-            self._of_subagent(call, event.at, view).messages.setdefault(event.message_id, []).append(text)
+            self.of_subagent(call, event.at, view).messages.setdefault(event.message_id, []).append(text)
         fold = self._folds[call]
         if (work := self._work.get(call)) is not None:
             work.read(event)
@@ -187,9 +182,10 @@ class Folds:
         for call, work in list(self._work.items()):
             self.end_subagent(call, status, work.began, view)
 
-    def _of_subagent(
+    def of_subagent(
         self, call: str, at: datetime, view: SessionView, description: str = "", name: str = ""
     ) -> Fold:
+        """The fold of a sub-agent, which shows that it works, and on what."""
         fold = self._folds.get(call)
         if fold is None:
             record = view.call(call)

@@ -9,7 +9,6 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import tzinfo
 from functools import partial
-from pathlib import Path
 from typing import ClassVar, Self
 
 from rich.segment import Segment
@@ -132,6 +131,7 @@ class ConversationPane(VirtualList[Block]):
         self._timer: Timer | None = None
         self.dialogue = Dialogue(Page(self), zone)
         self.search = Search(self, self.set_open, _TITLE)
+        self.typed = self.search.query
 
     def on_mount(self) -> None:
         """Set up the one timer, and load parser and lexers in a thread: the first answer must not wait for them."""
@@ -287,27 +287,16 @@ class ConversationPane(VirtualList[Block]):
         self.search.show()
         self.update_rows()
 
-    # -- files ------------------------------------------------------------------------------------
-
-    @property
-    def folder(self) -> Path | None:
-        """The session's folder; None before it is known."""
-        return self.files.folder
-
-    @folder.setter
-    def folder(self, folder: Path) -> None:
-        self.files.folder = folder
-
     # -- finished work ----------------------------------------------------------------------------
 
     def describe_results(self) -> None:
         """Read the files of new cards, and show what they say."""
-        if self.dialogue.not_described and self.folder is not None and self.is_attached:
+        if self.dialogue.not_described and self.files.folder is not None and self.is_attached:
             start_job(self, self._describe_all, "results", replacing=False)
 
     async def _describe_all(self) -> None:
         """Read the files of new cards in a thread, and show what they say."""
-        dialogue, folder = self.dialogue, self.folder
+        dialogue, folder = self.dialogue, self.files.folder
         assert folder is not None
         while dialogue.not_described:
             card = dialogue.not_described.pop(0)
@@ -472,20 +461,3 @@ class ConversationPane(VirtualList[Block]):
     def action_find_next(self, step: int) -> None:
         """Go to the next match, or to the previous one, around the ends."""
         self.search.go_to_match(step)
-
-    @property
-    def escape_clears(self) -> str:
-        """What Esc does while there is a search."""
-        return "clear search" if self.search.active else ""
-
-    def check_consume_key(self, key: str, character: str | None) -> bool:
-        """Whether a key is text of the search."""
-        return self.search.query.typing and character is not None and character.isprintable()
-
-    def on_key(self, event: events.Key) -> None:
-        """Type what is searched for; Esc ends a search before it means anything else."""
-        self.search.query.handle_key(event, active=self.search.active)
-
-    def on_paste(self, event: events.Paste) -> None:
-        """Add what is pasted to what is searched for."""
-        self.search.query.handle_paste(event)

@@ -155,8 +155,12 @@ def describe_file(folder: Path, result: Result) -> Result:
     if result.kind == "corpus":
         counted = re.search(r'"count": ?(\d{1,9})\b', text[:4_000])
         return replace(result, title="Corpus of articles", sources=int(counted[1]) if counted else 0)
-    is_page = suffix in {".html", ".htm"}
-    title = _page_title(text) if is_page else _markdown_title(text)
+    title = ""
+    if suffix in {".html", ".htm"}:
+        if (found := _HTML_TITLE.search(text)) is not None:
+            title = html.unescape(_TAG.sub("", found[2])).strip()
+    elif (found := _MARKDOWN_TITLE.search(text[:20_000])) is not None:
+        title = re.sub(r"[*`]+", "", found[1] or found[2]).strip("# \"'")
     return replace(
         result,
         title=clean_line(title, _LONGEST_TITLE) or result.title,
@@ -173,16 +177,6 @@ def _signed(root: Root, folder: Path, report: str) -> str:
     if not (folder / ledger_path(report)).exists() or (check := load_check(root, report)) is None:
         return ""
     return CheckedReport.read(check, folder).signed
-
-
-def _page_title(text: str) -> str:
-    found = _HTML_TITLE.search(text)
-    return html.unescape(_TAG.sub("", found[2])).strip() if found else ""
-
-
-def _markdown_title(text: str) -> str:
-    found = _MARKDOWN_TITLE.search(text[:20_000])
-    return re.sub(r"[*`]+", "", found[1] or found[2]).strip("# \"'") if found else ""
 
 
 def _kind_of(path: str, saved_as: str) -> str:

@@ -173,10 +173,15 @@ class Search:
         set_open: folds or unfolds a text.
         title: the list's title while no search is on.
         nothing: what is said if nothing is found.
+
+    Attributes:
+        busy: whether the search has not been through all blocks.
     """
 
     def __init__(self, view: VirtualList[Block], set_open: Callable[[Fold, bool], None], title: str) -> None:
-        self.query = TypedQuery(changed=self._search_for, accepted=self._accept, cleared=self._clear)
+        self.query = TypedQuery(
+            "search", changed=self._search_for, accepted=self._accept, cleared=self._clear
+        )
         self._view = view
         self._set_open = set_open
         self.title = title
@@ -185,26 +190,16 @@ class Search:
         self._hit: Hit | None = None
         self._rank = 0
         self._origin = Bookmark((0, 0), following=True, cursor=None)
-        self._busy = False
+        self.busy = False
         self._unfolded: list[Fold] = []
         self._drawn: dict[Hashable, tuple[Rendered, list[list[Span]]]] = {}
         self.show()
-
-    @property
-    def active(self) -> bool:
-        """Whether a search is on."""
-        return self.query.typing or self._findings is not None
-
-    @property
-    def busy(self) -> bool:
-        """Whether the search has not been through all blocks."""
-        return self._busy
 
     # -- beginning and ending ---------------------------------------------------------------------
 
     def begin(self) -> None:
         """Begin a search: what is typed from here on is searched for."""
-        if not self.active:
+        if not self.query.active:
             self._origin = self._view.bookmark
         self.query.typing = True
         self.query.edit("")
@@ -215,7 +210,7 @@ class Search:
         self._hit = None
         self._drawn.clear()
         if self._findings is not None:
-            self._busy = True
+            self.busy = True
             start_job(self._view, self._search, "find")
         self._view.update_rows()
         self.show()
@@ -281,12 +276,12 @@ class Search:
 
     def update(self) -> None:
         """Search what came or changed since; nothing moves for it."""
-        if self._findings is not None and not self._busy:
-            self._busy = True
+        if self._findings is not None and not self.busy:
+            self.busy = True
             start_job(self._view, self._search_news, "find")
 
     def _finish(self) -> None:
-        self._busy = False
+        self.busy = False
         index = self._view.index_of(self._hit.key) if self._hit is not None else None
         self._rank = 0
         if self._findings is not None and self._hit is not None and index is not None:
@@ -316,7 +311,7 @@ class Search:
             self._drawn.clear()
             if self._hit is not None and hit is not None:
                 self._hit = Hit(hit, self._hit.number)
-            self._busy = True
+            self.busy = True
             start_job(view, self._search_news, "find")
 
         return move
@@ -388,13 +383,13 @@ class Search:
 
     def show(self) -> None:
         """Show in the border what is searched for, and how many matches there are."""
-        if not self.active:
+        if not self.query.active:
             self._view.border_title = Content(self.title)
             return
         parts: list[str | tuple[str, str]] = [f"{self.title}  /{self.query.shown}"]
         if self._findings is not None:
             rank, total = self._rank, self._findings.total
-            more = "…" if self._busy else ""
+            more = "…" if self.busy else ""
             parts.append((f" {rank}/{total}{more}" if total or more else f" {self.nothing}", "bold"))
         self._view.border_title = Content.assemble(*parts)
 

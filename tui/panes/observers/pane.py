@@ -148,11 +148,6 @@ def _names(paths: Sequence[str]) -> str:
     return first if len(paths) == 1 else f"{first} +{len(paths) - 1}"
 
 
-def _red_words(event: ReportChecked) -> str:
-    counts = {state: sum(each.get(state, 0) for each in event.counts.values()) for state in RED}
-    return ", ".join(f"{counts[state]:,} {state}" for state in RISK if counts.get(state))
-
-
 def _counts(event: ObserverFinished) -> str:
     # The note of the knowledge base has the number of its passages.
     parts = [quantity(event.items, "item")] if event.items and event.observer != KNOWLEDGE else []
@@ -416,7 +411,9 @@ class ObserversPane(VirtualList[Run]):
         run = self._known.latest.get((REPORT_CHECK, event.tool_use_id))
         if run is not None:
             run.report, run.found = event.report, clean_line(event.summary, 500)
-            run.red, run.doubtful, run.doubts = event.red, event.doubtful, _red_words(event)
+            counts = {state: sum(each.get(state, 0) for each in event.counts.values()) for state in RED}
+            run.red, run.doubtful = event.red, event.doubtful
+            run.doubts = ", ".join(f"{counts[state]:,} {state}" for state in RISK if counts.get(state))
             self._change(run)
 
     def _run(self, event: ObserverStarted | ObserverFinished, view: SessionView) -> Run:

@@ -61,7 +61,7 @@ class StatusFacts:
     """Everything that the line shows of the session's `view`; `handle_event` notes the times of work.
 
     `tracing` lists where traces go besides the session's folder, `folder` is what of the current folder takes effect
-    (`TrustState`), `trace` finds the trace. Times are those of `clock`, in seconds.
+    (`TrustState`), `trace` finds the trace. Times are those of `clock`, in seconds. `badge` is shown before all else.
     """
 
     view: SessionView = field(default_factory=SessionView)
@@ -69,15 +69,11 @@ class StatusFacts:
     trace: Callable[[], Trace | None] = lambda: None
     folder: str = ""
     clock: Callable[[], float] = time.monotonic
+    badge: str = ""
     since: float | None = None
     stopping_since: float | None = None
     silent_since: float | None = None
     elapsed: float = 0.0
-
-    @property
-    def waiting(self) -> bool:
-        """Whether something waits for the person."""
-        return self.view.activity.needs_person
 
     def note_state(self, state: str, *, busy: bool) -> None:
         """Note the new state of the session, and whether it is at work in it."""
@@ -111,10 +107,15 @@ class StatusFacts:
             return f"{text:>{width}}" if state in BUSY else text
 
         cells: list[Cell] = []
+        if self.badge:
+            cells.append(cell(Content.styled(self.badge, "bold $accent reverse"), 100))
         if self.view.setup.demo:
             cells.append(cell(Content.styled(" DEMO ", "bold $warning reverse"), 100, "demo"))
         cells.append(cell(self._state(state, frame), 99, "state"))
-        failed, again = self._failed_servers(), self._servers_tried_again()
+        servers, fine = self.view.setup.servers, (*CONNECTED, *UNDECIDED, *NOT_WANTED)
+        failed = [each for each in servers if each.status not in fine and each.again_s is None]
+        # Those that failed and are connected again automatically.
+        again = [each for each in servers if each.again_s is not None or each.status == "reconnecting"]
         if failed or again:
             cells.append(self._trouble_cell(failed, again, width))
         cells.append(cell(wide(short_time(self._seconds()), 6), 90, "elapsed"))
@@ -127,8 +128,9 @@ class StatusFacts:
         if self.view.setup.mode != "default":
             cells.append(self._mode_cell())
         if self.folder in _FOLDERS:
-            cells.append(_folder_cell(self.folder))
-        if not failed and not again and any(each.status in UNDECIDED for each in self.view.setup.servers):
+            short = (Content.styled("folder!", "$text-muted"), 54)
+            cells.append(cell(_FOLDERS[self.folder][0], 26, "folder", short))
+        if not failed and not again and any(each.status in UNDECIDED for each in servers):
             cells.append(cell(self._server_counts(), 45, "servers"))
         if self.view.setup.tracing_failed:
             cells.append(cell(Content.styled("✗ tracing", "$text-warning"), 35, "tracing"))
@@ -137,7 +139,7 @@ class StatusFacts:
     def _state(self, state: str, frame: int) -> Content:
         word, mark, style = state, "·", "$text-muted"
         match state:
-            case _ if self.waiting:
+            case _ if self.view.activity.needs_person:
                 word, mark, style = "needs you", "?", "bold $text-warning"
             case "running" if self.silent_since is not None:
                 silent = self.view.activity.silent
@@ -168,15 +170,6 @@ class StatusFacts:
         if self.view.activity.doing == "writing":
             return "writing"
         return "thinking" if self.view.activity.queries else "working"
-
-    def _failed_servers(self) -> list[McpServer]:
-        fine = (*CONNECTED, *UNDECIDED, *NOT_WANTED)
-        return [each for each in self.view.setup.servers if each.status not in fine and each.again_s is None]
-
-    def _servers_tried_again(self) -> list[McpServer]:
-        """The servers that failed and that are connected again automatically."""
-        servers = self.view.setup.servers
-        return [each for each in servers if each.again_s is not None or each.status == "reconnecting"]
 
     def _server_counts(self) -> str:
         wanted = [server for server in self.view.setup.servers if server.status not in NOT_WANTED]
@@ -338,8 +331,3 @@ def _marks(mark: str, count: int) -> str:
 def money(amount: float, digits: int = 2) -> str:
     """Write US dollars in at most six cells, as long as they are less than a million."""
     return f"${amount:.{digits}f}" if amount < 1000 else f"${amount:.0f}"
-
-
-def _folder_cell(state: str) -> Cell:
-    wide, _ = _FOLDERS[state]
-    return cell(wide, 26, "folder", (Content.styled("folder!", "$text-muted"), 54))

@@ -9,7 +9,6 @@ from typing import ClassVar, Self
 
 from rich.segment import Segment
 from rich.style import Style
-from textual import events
 from textual.content import Content
 from textual.message import Message
 from textual.timer import Timer
@@ -71,6 +70,7 @@ class TracePane(VirtualList[CallNode]):
         self._theme = TraceTheme()
         self._muted = PLAIN
         self.tree_rows = TreeRows(self, self.show_counts)
+        self.typed = self.tree_rows.query
         self.calls = CallTree(self.tree_rows, clock)
         self._timer: Timer | None = None
         self._scales: list[float] = []
@@ -148,8 +148,9 @@ class TracePane(VirtualList[CallNode]):
         """Show a longer trace, which is given up for that; what is folded stays so."""
         longer.gather_for(self)
         mine, theirs = self.tree_rows, longer.tree_rows
-        for node, other in self.calls.counterparts(longer.calls):
-            if not mine.unfold_in(theirs, node, other) and other.open != node.open:
+        for key, node in self.calls.by_key.items():
+            other = longer.calls.by_key.get(key)
+            if other is not None and not mine.unfold_in(theirs, node, other) and other.open != node.open:
                 theirs.set_open(other, open_=node.open)
         super().adopt(longer)
         mine.adopt(theirs)
@@ -195,7 +196,7 @@ class TracePane(VirtualList[CallNode]):
 
     def render_below(self, width: int) -> Sequence[Line]:
         """Say why there is no row."""
-        text = _NO_MATCH if self.tree_rows.active else _EMPTY
+        text = _NO_MATCH if self.tree_rows.query.active else _EMPTY
         return [] if self.entries else [[], *wrap([(text, self._muted)], width)]
 
     # -- what is shown ----------------------------------------------------------------------------
@@ -213,7 +214,7 @@ class TracePane(VirtualList[CallNode]):
             text = f"{failures} failed"
             failed = [" · ", (text, "bold $text-error") if failures else text]
         query = self.tree_rows.query
-        typed = [(f"  f {query.shown}", "$accent")] if self.tree_rows.active else []
+        typed = [(f"  f {query.shown}", "$accent")] if query.active else []
         title = Content.assemble(*calls, *failed, *typed)
         # What is typed must be seen while it is typed: a narrow border has no room for both.
         if typed and title.cell_length > self.outer_size.width - BORDER_CELLS:
@@ -281,29 +282,14 @@ class TracePane(VirtualList[CallNode]):
 
     def action_filter(self) -> None:
         """Begin to type a filter."""
-        self.tree_rows.begin()
+        self.tree_rows.query.typing = True
+        self.show_counts()
 
     def action_match(self, step: int) -> None:
         """Go to the next match, or to the previous one, around the ends."""
         self.tree_rows.go_to_match(step)
 
-    @property
-    def escape_clears(self) -> str:
-        """What Esc does while there is a filter."""
-        return "clear filter" if self.tree_rows.active else ""
-
-    def check_consume_key(self, key: str, character: str | None) -> bool:
-        """Whether a key is text of the filter."""
-        return self.tree_rows.query.typing and character is not None and character.isprintable()
-
-    def on_key(self, event: events.Key) -> None:
-        """Type the filter; Esc clears it before it means anything else."""
-        self.tree_rows.query.handle_key(event, active=self.tree_rows.active)
-
-    def on_paste(self, event: events.Paste) -> None:
-        """Add what is pasted to the filter that is typed."""
-        self.tree_rows.query.handle_paste(event)
-
     def on_blur(self) -> None:
         """Keep the filter as it is typed when the person goes elsewhere."""
-        self.tree_rows.end_typing()
+        self.tree_rows.query.typing = False
+        self.show_counts()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ua_tui.core.errors import JournalError
@@ -228,12 +228,6 @@ class CallTree:
         if direction > 0:
             return next((node for node in failures if node.path > path), failures[0])
         return next((node for node in reversed(failures) if node.path < path), failures[-1])
-
-    def counterparts(self, longer: CallTree) -> Iterator[tuple[CallNode, CallNode]]:
-        """Yield each row that a longer tree has, too, with the row there."""
-        for key, node in self.by_key.items():
-            if (other := longer.by_key.get(key)) is not None:
-                yield node, other
 
     def adopt(self, longer: CallTree) -> None:
         """Continue with the rows of a longer tree, which is given up for that."""

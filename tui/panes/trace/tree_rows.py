@@ -88,7 +88,9 @@ class TreeRows:
 
     def __init__(self, view: VirtualList[CallNode], changed: Callable[[], None]) -> None:
         self.roots: list[CallNode] = []
-        self.query = TypedQuery(changed=self._seek, accepted=changed, cleared=lambda _: self.query.edit(""))
+        self.query = TypedQuery(
+            "filter", changed=self._seek, accepted=changed, cleared=lambda _: self.query.edit("")
+        )
         self.wanted: CallFilter | None = None
         self._view = view
         self._changed = changed
@@ -100,11 +102,6 @@ class TreeRows:
     def is_filtered(self) -> bool:
         """Whether rows are filtered."""
         return self.wanted is not None
-
-    @property
-    def active(self) -> bool:
-        """Whether a filter is on or being typed."""
-        return self.query.typing or self.is_filtered
 
     @property
     def matched(self) -> int | None:
@@ -220,16 +217,6 @@ class TreeRows:
 
     # -- the filter -------------------------------------------------------------------------------
 
-    def begin(self) -> None:
-        """Begin to type a filter."""
-        self.query.typing = True
-        self._changed()
-
-    def end_typing(self) -> None:
-        """Keep the filter as it is typed."""
-        self.query.typing = False
-        self._changed()
-
     def show_only(self, typed: str) -> None:
         """Show only what matches, with the rows it is under; a blank text shows all."""
         self.query.text = typed
@@ -325,7 +312,7 @@ class TreeRows:
             else:
                 view.show_entry(before)
             return
-        view.stop_following()
+        view.following = False
         index = view.index_of(cursor) if cursor is not None else None
         if index is not None and view.entries[index].matched:
             view.show_entry(cursor)

@@ -151,7 +151,8 @@ class FolderTree:
             now = folder.by_name.get(name)
             if entry.is_folder and (now is None or not now.is_folder):
                 self._forget(os.path.join(folder.path, name))
-        came = [entry for entry in listing.entries if _is_new(before.get(entry.name), entry)]
+        was_folder = {name: entry.is_folder for name, entry in before.items()}
+        came = [entry for entry in listing.entries if was_folder.get(entry.name) is not entry.is_folder]
         for entry in came:
             if entry.is_folder and self._lists_by_itself(folder, entry.name):
                 self._know(folder, entry.name)
@@ -373,10 +374,6 @@ class FolderTree:
 def is_ignored(name: str) -> bool:
     """Whether a folder is one that programs fill, such as a cache: it is listed only when a person opens it."""
     return name in _IGNORED
-
-
-def _is_new(before: FileEntry | None, entry: FileEntry) -> bool:
-    return before is None or before.is_folder != entry.is_folder
 
 
 def _siblings(rows: Sequence[Row], line: int, depth: int) -> Iterator[Row]:

@@ -206,14 +206,10 @@ class WorkspacePane(Vertical):
             return
         if place.model.filtered:
             place.model.filter_by("")
-            self._show_line(shown=False)
+            self._line.display = False
         if place is not self.place:
             self._go_to(place)
         self.tree_view.reveal(wanted)
-
-    def rescan(self) -> None:
-        """Scan every listed folder again."""
-        self.tree_view.rescan()
 
     def previewed(self, path: Path) -> None:
         """Note that the preview shows a file: if the cursor rests on it, it counts as seen."""
@@ -251,7 +247,7 @@ class WorkspacePane(Vertical):
         self._left_at = None
         self.tree_view.go_to(place)
         self._line.value = place.model.pattern
-        self._show_line(shown=False)
+        self._line.display = False
         self._show_counts()
 
     def action_place(self, by: int) -> None:
@@ -278,7 +274,7 @@ class WorkspacePane(Vertical):
         if self.place is not None:
             self.place.model.hidden = not self.place.model.hidden
             self.tree_view.changed()
-            self.rescan()
+            self.tree_view.rescan()
 
     def action_filter(self) -> None:
         """Begin to type a filter."""
@@ -286,7 +282,7 @@ class WorkspacePane(Vertical):
             return
         if not self.place.model.filtered:
             self._left_at = (self.place.model.cursor, self.tree_view.bookmark.top[0])
-        self._show_line(shown=True)
+        self._line.display = True
         self._line.focus()
 
     def on_input_changed(self, event: Input.Changed) -> None:
@@ -303,7 +299,7 @@ class WorkspacePane(Vertical):
         model = self.place.model if self.place is not None else None
         if model is not None and model.filtered and model.cursor not in model.matches:
             self.tree_view.show_entry(model.next_match(1))
-        self._show_line(shown=bool(event.value))
+        self._line.display = bool(event.value)
         self.focus()
 
     def action_match(self, by: int) -> None:
@@ -326,7 +322,7 @@ class WorkspacePane(Vertical):
         """Show everything again; from the filter line, as it was before."""
         place, left_at = self.place, self._left_at
         from_line, self._left_at = self._line.has_focus, None
-        self._show_line(shown=False)
+        self._line.display = False
         self._line.value = ""
         if place is not None:
             if from_line and left_at is not None:
@@ -338,9 +334,6 @@ class WorkspacePane(Vertical):
         self.focus()
         self._show_counts()
 
-    def _show_line(self, *, shown: bool) -> None:
-        self._line.display = shown
-
     # -- the file under the cursor ---------------------------------------------------------------
 
     def _here(self) -> tuple[Place, Row] | None:
@@ -350,24 +343,13 @@ class WorkspacePane(Vertical):
             return None
         return place, row
 
-    def _report(self, message: str, *, warning: bool = False) -> None:
-        self.notify(message, severity="warning" if warning else "information")
-
     def run_file_action(self, path: Path, action: FileAction) -> None:
         """Run the action of a key on a file, if the cursor is still on it."""
         here = self._here()
         if here is None or here[1].path != os.fspath(path):
-            self._report(f"{clean_line(path.name, _NAME)} is no longer selected in the workspace.")
+            self.notify(f"{clean_line(path.name, _NAME)} is no longer selected in the workspace.")
             return
-        match action:
-            case "open_outside":
-                self.action_open_outside()
-            case "edit":
-                self.action_edit()
-            case "delete":
-                self.action_delete()
-            case "compare":
-                self.action_compare()
+        getattr(self, f"action_{action}")()
 
     # -- copying ----------------------------------------------------------------------------------
 
@@ -395,14 +377,14 @@ class WorkspacePane(Vertical):
             session = row.path[len(place.model.base) + 1 :].partition(os.sep)[0]
             folder = Path(place.model.base) / session
             if row.path == os.fspath(folder):
-                self._report("A session does not come from a call: choose a file in it.")
+                self.notify("A session does not come from a call: choose a file in it.")
             else:
                 start_job(self, partial(self._find_past, folder, Path(row.path)), "origin")
             return
         origin = self.origins.find(row.path, self._places[0].model.base)
         if origin is None:
             name = clean_line(os.path.basename(row.path), _NAME)
-            self._report(f"No tool call of this session is known to have made {name}.")
+            self.notify(f"No tool call of this session is known to have made {name}.")
         else:
             self.post_message(ShowCall(origin, "The call that made this file is not in the trace."))
 
@@ -412,10 +394,10 @@ class WorkspacePane(Vertical):
         try:
             call = await asyncio.to_thread(read_origin, folder, path)
         except UniversalAgentError as error:
-            self._report(str(error), warning=True)
+            self.notify(str(error), severity="warning")
             return
         if call is None:
-            self._report(f"The journal of that session has no call that made {clean_line(path.name, _NAME)}.")
+            self.notify(f"The journal of that session has no call that made {clean_line(path.name, _NAME)}.")
         else:
             self.post_message(self.PastCallRequested(call, folder))
 
@@ -433,7 +415,7 @@ class WorkspacePane(Vertical):
         path = Path(row.path)
         why = why_kept(place, row.path) or why_not_edited(path)
         if why is not None:
-            self._report(why, warning=True)
+            self.notify(why, severity="warning")
         else:
             edit_file(self, path, partial(self._on_edited, row.path))
 
@@ -462,7 +444,7 @@ class WorkspacePane(Vertical):
             return
         _, row = here
         if row.entry is not None and row.entry.is_folder:
-            self._report("A folder cannot be compared: choose a file in it.")
+            self.notify("A folder cannot be compared: choose a file in it.")
         else:
             self.post_message(CompareFile(row.path))
 
@@ -477,7 +459,7 @@ class WorkspacePane(Vertical):
         assert row.entry is not None
         why = await asyncio.to_thread(why_not_deleted, place, row.path, is_folder=row.entry.is_folder)
         if why is not None:
-            self._report(why, warning=True)
+            self.notify(why, severity="warning")
             return
         shown = clean_line(row.path[len(place.model.base) + 1 :], 400)
         facts = "An empty folder." if row.entry.is_folder else f"A file of {size(row.entry.size)}."
@@ -494,9 +476,9 @@ class WorkspacePane(Vertical):
         try:
             was_there = await asyncio.to_thread(delete, place, row.path, is_folder=row.entry.is_folder)
         except UniversalAgentError as error:
-            self._report(str(error), warning=True)
+            self.notify(str(error), severity="warning")
         else:
-            self._report(f"{name} is deleted." if was_there else f"{name} was already deleted.")
+            self.notify(f"{name} is deleted." if was_there else f"{name} was already deleted.")
         self.tree_view.request_scan({os.path.dirname(row.path)})
 
     # -- titles and messages ----------------------------------------------------------------------

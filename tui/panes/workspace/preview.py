@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from textual.content import Content, Span
+from textual.content import Content
 from textual.message import Message
 
 from ua_tui.core.concurrency.cancellation import Stop, in_thread
@@ -128,7 +128,7 @@ class PreviewPane(DocumentView):
         self.show(
             TextBody(
                 "The file under the cursor of the workspace is shown here. Enter opens it in full.",
-                style=_dim,
+                style="dim",
             )
         )
 
@@ -166,22 +166,22 @@ class PreviewPane(DocumentView):
             if await asyncio.to_thread(_is_folder, path):
                 description = await asyncio.to_thread(_describe_folder, path)
                 self._set_titles(name, "folder")
-                self.show(TextBody(description, style=_dim))
+                self.show(TextBody(description, style="dim"))
                 return
             document = await read_document(path, PREVIEW_LIMIT, partial(self._show_reading, name))
         except FileUnviewable as error:
             self.document = None
             self._set_titles(name, "")
-            self.show(TextBody(str(error), style=_dim))
+            self.show(TextBody(str(error), style="dim"))
             return
         self._summary = await in_thread(partial(_find_summary, path))
         self.document = document
         self._raw = False
         self._set_titles(name, " · ".join((document.kind, document.size_text)))
         if document.notice and not document.size:
-            self.show(TextBody(document.notice, style=_dim))
+            self.show(TextBody(document.notice, style="dim"))
         elif document.notice and document.rendered is None:
-            self.show(JoinedBody((TextBody(f"{document.notice}\n\n", style=_dim), document.raw)))
+            self.show(JoinedBody((TextBody(f"{document.notice}\n\n", style="dim"), document.raw)))
         else:
             self.show(self._with_summary(document.best))
 
@@ -192,7 +192,7 @@ class PreviewPane(DocumentView):
     def _show_reading(self, name: str) -> None:
         self.document = None
         self._set_titles(name, "")
-        self.show(TextBody(READING, style=_dim))
+        self.show(TextBody(READING, style="dim"))
 
     def _set_titles(self, title: str, facts: str) -> None:
         self.border_title = Content(title)
@@ -234,7 +234,3 @@ def _describe_folder(path: Path) -> str:
         "" if listing.more else size(sum(entry.size for entry in files)),
     ]
     return " · ".join(part for part in parts if part)
-
-
-def _dim(number: int, line: str) -> list[Span]:
-    return [Span(0, len(line), "dim")]

@@ -16,7 +16,6 @@ from rich.segment import Segment
 from rich.style import Style
 from textual import events
 from textual.strip import Strip
-from textual.timer import Timer
 
 from ua_tui.core.events.units import size
 from ua_tui.core.storage.workspace import RECORDS
@@ -87,7 +86,6 @@ class WorkspaceTree(VirtualList[Row]):
         self._running = False
         self._sweeps_left = 0
         self._idle_sweeps = 0
-        self._sweeper: Timer | None = None
 
     # -- what others call -------------------------------------------------------------------------
 
@@ -259,7 +257,7 @@ class WorkspaceTree(VirtualList[Row]):
 
     def on_mount(self) -> None:
         """Begin to watch."""
-        self._sweeper = self.set_interval(SWEEP_SECONDS, self._sweep)
+        self.set_interval(SWEEP_SECONDS, self._sweep)
         self._live = True
         self._start_watching()
         self._scan_soon()

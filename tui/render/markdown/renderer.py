@@ -407,7 +407,8 @@ class _Renderer:
                 style = base + theme.table_header if header else base
                 rows[-1].append(self._inline(inner[index + 1 : index + 2], style))
                 if header:
-                    aligns.append(_align(str(token.attrs.get("style", ""))))
+                    align = str(token.attrs.get("style", ""))
+                    aligns.append("right" if "right" in align else "center" if "center" in align else "left")
         if not rows:
             return []
         lines = table_lines(
@@ -481,10 +482,6 @@ class _Renderer:
 
 def _url(address: str) -> Style:
     return Style(meta={"url": clean(address)})
-
-
-def _align(style: str) -> Align:
-    return "right" if "right" in style else "center" if "center" in style else "left"
 
 
 def _first_text(item: Sequence[Token]) -> Token | None:

@@ -71,11 +71,9 @@ class _Scanner:
             self.in_list = True
         self._started = True
         self._blank_before = False
-        opened = _FENCE.match(text)
-        if opened is not None and not self.in_list:
-            self.fence = _Fence(opened.group(1), text)
-        elif self.in_list:
-            self._fence_in_list(text)
+        bare = re.sub(r"^[ \t]*(?:(?:[-+*]|\d{1,9}[.)])[ \t]+)*", "", text) if self.in_list else text
+        if (opened := _FENCE.match(bare)) is not None:
+            self.fence = _Fence(opened.group(1), text.strip() if self.in_list else text)
         return begins
 
     def _inside_fence(self, text: str) -> None:
@@ -83,11 +81,6 @@ class _Scanner:
         bare = text.strip()
         if bare and set(bare) == {self.fence.marker[0]} and len(bare) >= len(self.fence.marker):
             self.fence = None
-
-    def _fence_in_list(self, text: str) -> None:
-        opened = _FENCE.match(re.sub(r"^[ \t]*(?:(?:[-+*]|\d{1,9}[.)])[ \t]+)*", "", text))
-        if opened is not None:
-            self.fence = _Fence(opened.group(1), text.strip())
 
 
 def closed(source: str) -> str:

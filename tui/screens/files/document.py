@@ -6,6 +6,7 @@ from abc import abstractmethod
 from functools import partial
 from typing import ClassVar, TypeVar
 
+from textual import getters
 from textual.app import ComposeResult
 from textual.dom import DOMNode
 from textual.widgets import Input, Static
@@ -38,6 +39,8 @@ class DocumentScreen(Modal[Answer]):
     AUTO_FOCUS = "#viewer-view"
     PARTS: ClassVar[tuple[type[DOMNode], ...]] = (DocumentView,)
     BINDINGS = bindings("DocumentScreen")
+    view = getters.query_one("#viewer-view", DocumentView)
+    """The content."""
 
     _filtering = False
 
@@ -72,11 +75,6 @@ class DocumentScreen(Modal[Answer]):
         yield from self.compose_content()
         yield Input(id="viewer-search", compact=True)
         yield KeyLine(id="viewer-keys")
-
-    @property
-    def view(self) -> DocumentView:
-        """The content."""
-        return self.query_one("#viewer-view", DocumentView)
 
     # Messages of the view
 

@@ -66,6 +66,7 @@ class ViewerScreen(DocumentScreen[None]):
     """
 
     BINDINGS = bindings("ViewerScreen")
+    view = getters.query_one(ReportView)
     _outline = getters.query_one(OutlineList)
 
     @dataclass
@@ -122,11 +123,6 @@ class ViewerScreen(DocumentScreen[None]):
         title.show(self._file_name, place=self._shown_folder())
         self._offer_keys()
         self._read()
-
-    @property
-    def view(self) -> ReportView:
-        """The content."""
-        return self.query_one(ReportView)
 
     # -- reading ----------------------------------------------------------------------------------
 

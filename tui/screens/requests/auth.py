@@ -26,11 +26,6 @@ Outcome = Literal["completed", "cancelled", "expired"]
 EXPIRED = "expired: cancel and ask for a new link"
 
 
-def utc_now() -> datetime:
-    """The current time in UTC."""
-    return datetime.now(UTC)
-
-
 class AuthScreen(Dialog[Outcome | None]):
     """Shows an auth link; Enter or `d` means done, Esc cancels. The result None means that it is no longer needed.
 
@@ -41,7 +36,7 @@ class AuthScreen(Dialog[Outcome | None]):
     FIRST = "done"
     BINDINGS = bindings("AuthScreen")
 
-    def __init__(self, event: AuthRequired, now: Callable[[], datetime] = utc_now) -> None:
+    def __init__(self, event: AuthRequired, now: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
         super().__init__()
         self.event = event
         self._link = browser_link(event.url)

@@ -9,6 +9,7 @@ from datetime import UTC, datetime, tzinfo
 from functools import partial
 from pathlib import Path
 
+from textual import getters
 from textual.app import ComposeResult
 from textual.timer import Timer
 from textual.widgets import Input, OptionList
@@ -109,6 +110,7 @@ class ToolCallScreen(DocumentScreen[str | None]):
     PARTS = (CallView,)
     BINDINGS = bindings("ToolCallScreen")
     AUTO_FOCUS = "CallView"
+    view = getters.query_one(CallView)
 
     @property
     def name_of_table(self) -> str:
@@ -150,11 +152,6 @@ class ToolCallScreen(DocumentScreen[str | None]):
         if self.call.finished is None:
             self._clock = self.set_interval(1, self._show_title)
         self._show()
-
-    @property
-    def view(self) -> CallView:
-        """The content."""
-        return self.query_one(CallView)
 
     @property
     def result(self) -> Observation | None:

@@ -242,7 +242,7 @@ class JsonTree:
             searched += len(memoryview(value))
             inside = finder.in_value(value)
             level = _level_of(value) if inside else None
-            if (bool(name) and finder.in_name(name)) or (inside and level is None):
+            if (name and finder.needle in name.casefold()) or (inside and level is None):
                 found.append(path)
             if level is not None:
                 stack.append(self._members(Branch(level), path))

@@ -137,10 +137,6 @@ class Finder:
         self._forms = {self.needle, json.dumps(self.needle, ensure_ascii=False)[1:-1], *spelt}
         self._overlap = 12 * len(needle)
 
-    def in_name(self, name: str) -> bool:
-        """Whether a name contains the text."""
-        return self.needle in name.casefold()
-
     def in_value(self, value: Value) -> bool:
         """Whether a value contains the text; long values are searched piece by piece."""
         view = memoryview(value)

@@ -6,7 +6,7 @@ import io
 import os
 import struct
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
@@ -79,8 +79,10 @@ class Drawable(Protocol):
         Returns False if that changes nothing, as there is no picture.
         """
 
-    def draw(self, width: int, theme: MarkdownTheme, canvas: Canvas, stop: Stop = NEVER) -> Rows:
-        """Return the rows for this width, with pictures encoded for `canvas`; as slow as `lay_out`.
+    def lay_out(
+        self, width: int, theme: MarkdownTheme, stop: Stop = NEVER, canvas: Canvas | None = None
+    ) -> Rows:
+        """Return the rows for this width, with pictures encoded for `canvas`, or in half blocks without one.
 
         Raises:
             Stopped: the flag was set.
@@ -158,23 +160,30 @@ class PictureBody:
         before, self._rows = self._rows, None if rows is None else max(3, rows - 2)
         return self._rows != before
 
-    def lay_out(self, width: int, theme: MarkdownTheme, stop: Stop = NEVER) -> Rows:
-        """Decode the picture and scale it to the width, in half blocks, unless the flag is set.
+    def lay_out(
+        self, width: int, theme: MarkdownTheme, stop: Stop = NEVER, canvas: Canvas | None = None
+    ) -> Rows:
+        """Decode the picture, and draw it for `canvas` or in half blocks, at most as wide as `width` cells.
 
         Raises:
             Stopped: the flag was set.
         """
-        return self._below_facts(
-            lambda: _half_blocks(self._scaled(self._fitted(width, CellSize(1, 2)), stop)), width, theme
-        )
-
-    def draw(self, width: int, theme: MarkdownTheme, canvas: Canvas, stop: Stop = NEVER) -> Rows:
-        """Decode the picture and encode it for the graphics of the terminal, at most as wide as `width` cells.
-
-        Raises:
-            Stopped: the flag was set.
-        """
-        return self._below_facts(lambda: self._encoded(min(width, MAX_CELLS), canvas, stop), width, theme)
+        facts: list[Row] = [styled(tail_cut(self._facts, width), "dim"), Content("")]
+        try:
+            colour = theme.link.color
+            if colour is not None and colour.triplet is None:
+                raise _NotDrawn(f"Pictures are not drawn in 16 colours.{self._hint}")
+            drawn = self._drawn(width, canvas, stop)
+        except Stopped:
+            raise
+        except (_NotDrawn, FileUnviewable) as error:
+            reason = str(error)
+        except Exception:
+            # Decoders raise many kinds of errors on a damaged file; the reader needs none of the details.
+            reason = "The picture is damaged or its format is not supported."
+        else:
+            return ListRows(facts + drawn) if isinstance(drawn, list) else PictureRows(facts, drawn)
+        return ListRows([*facts, styled(tail_cut(reason, width), "dim")])
 
     def thumbnail(
         self, columns: int, rows: int, canvas: Canvas | None, stop: Stop = NEVER
@@ -188,31 +197,17 @@ class PictureBody:
         height = max(1, self._header.height)
         width = max(1, min(columns, rows * cell.height * self._header.width // (height * cell.width)))
         try:
-            if canvas is not None:
-                return self._encoded(width, canvas, stop)
-            return _half_blocks(self._scaled(self._fitted(width, cell), stop))
+            return self._drawn(width, canvas, stop)
         except Stopped:
             raise
         except Exception:
-            # As in `_below_facts`; a thumbnail needs no reason.
+            # As in `lay_out`; a thumbnail needs no reason.
             return None
 
-    def _below_facts(self, draw: Callable[[], Picture | list[Row]], width: int, theme: MarkdownTheme) -> Rows:
-        facts: list[Row] = [styled(tail_cut(self._facts, width), "dim"), Content("")]
-        try:
-            if _has_few_colours(theme):
-                raise _NotDrawn(f"Pictures are not drawn in 16 colours.{self._hint}")
-            drawn = draw()
-        except Stopped:
-            raise
-        except (_NotDrawn, FileUnviewable) as error:
-            reason = str(error)
-        except Exception:
-            # Decoders raise many kinds of errors on a damaged file; the reader needs none of the details.
-            reason = "The picture is damaged or its format is not supported."
-        else:
-            return ListRows(facts + drawn) if isinstance(drawn, list) else PictureRows(facts, drawn)
-        return ListRows([*facts, styled(tail_cut(reason, width), "dim")])
+    def _drawn(self, width: int, canvas: Canvas | None, stop: Stop) -> Picture | list[Row]:
+        if canvas is not None:
+            return self._encoded(min(width, MAX_CELLS), canvas, stop)
+        return _half_blocks(self._scaled(self._fitted(width, CellSize(1, 2)), stop))
 
     @property
     def _hint(self) -> str:
@@ -303,11 +298,6 @@ def _cell(upper: Pixel, lower: Pixel) -> Segment:
 
 def _colour(pixel: Pixel) -> Color:
     return Color.from_rgb(pixel[0], pixel[1], pixel[2])
-
-
-def _has_few_colours(theme: MarkdownTheme) -> bool:
-    colour = theme.link.color
-    return colour is not None and colour.triplet is None
 
 
 def read_header(data: bytes) -> PictureHeader | None:

@@ -142,13 +142,11 @@ class Table:
                     return False
                 return CopyText("cell", _cell(self.records[number], self.column))
             case "export":
-                return SaveCsv(self._csv)
+                return SaveCsv(
+                    lambda stop: csv_text([*map(spreadsheet_cell, row)] for row in self.whole_rows(stop))
+                )
             case _:
                 return False
-
-    def _csv(self, stop: Stop) -> str:
-        """The rows that are shown, in their order, below the titles of the columns that are not empty."""
-        return csv_text([spreadsheet_cell(cell) for cell in row] for row in self.whole_rows(stop))
 
     def whole_rows(self, stop: Stop) -> Iterator[Sequence[str]]:
         """Yield the titles and the rows that are shown, as they are exported: not cut for the screen.

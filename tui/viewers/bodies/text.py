@@ -23,15 +23,15 @@ LineStyler = Callable[[int, str], Sequence[Span]]
 class TextBody:
     """Lines of cleaned text.
 
-    `style` colours one line at a time. `numbers` shows line numbers from `first_number` if there is room. `indent`
-    columns stay empty on the left.
+    `style` colours one line at a time; a word is the style of every line. `numbers` shows line numbers from
+    `first_number` if there is room. `indent` columns stay empty on the left.
     """
 
     def __init__(
         self,
         text: str,
         *,
-        style: LineStyler | None = None,
+        style: LineStyler | str = "",
         numbers: bool = False,
         first_number: int = 1,
         indent: int = 0,
@@ -144,8 +144,10 @@ class TextRows:
         return found
 
     def _spans(self, number: int) -> Sequence[Span]:
-        style = self._body.style
-        return () if style is None else style(number, self._body.lines[number])
+        style, line = self._body.style, self._body.lines[number]
+        if callable(style):
+            return style(number, line)
+        return [Span(0, len(line), style)] if style else ()
 
 
 def fold_points(line: str, width: int) -> list[int]:

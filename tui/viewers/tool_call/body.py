@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any, Literal
 
 import msgspec
-from textual.content import Span
 
 from ua_tui.core.errors import UniversalAgentError
 from ua_tui.core.events.codec import from_json
@@ -43,7 +42,7 @@ from ua_tui.tui.viewers.bodies.json_values import Level, open_level
 from ua_tui.tui.viewers.bodies.markdown import RENDERED_CHARACTERS, MarkdownBody
 from ua_tui.tui.viewers.bodies.picture import PictureBody, read_header
 from ua_tui.tui.viewers.bodies.record_table import record_table
-from ua_tui.tui.viewers.bodies.text import LineStyler, TextBody, style_code
+from ua_tui.tui.viewers.bodies.text import TextBody, style_code
 from ua_tui.tui.viewers.document import Body
 from ua_tui.tui.viewers.tool_call.sections import Part, Section, SectionsBody
 
@@ -276,7 +275,7 @@ def _arguments(arguments: dict[str, Any], *, as_text: bool) -> Iterator[Part]:
         yield Part(_text(key, role="key"), apart=bool(short or number))
         text = _cleaned(value).expandtabs(4).strip("\n")
         language = "python" if "code" in key.lower() else ""
-        yield Part(TextBody(text, style=style_code(text, language) if language else None, indent=_INDENT))
+        yield Part(TextBody(text, style=style_code(text, language) if language else "", indent=_INDENT))
 
 
 def _result(
@@ -406,7 +405,7 @@ def _text(text: str, *, role: str = "", indent: int = 0) -> TextBody:
         shown = shown.expandtabs(4)
     if len(text) > _MAX_TEXT:
         shown += f"\n… {len(text) - _MAX_TEXT:,} more characters"
-    return TextBody(shown, style=_styler(role) if role else None, indent=indent)
+    return TextBody(shown, style=role, indent=indent)
 
 
 def _cleaned(text: str) -> str:
@@ -422,13 +421,6 @@ def _cleaned(text: str) -> str:
         parts.append(clean(text[start:end]))
         start = end
     return "".join(parts)
-
-
-def _styler(role: str) -> LineStyler:
-    def style(number: int, line: str) -> list[Span]:
-        return [Span(0, len(line), role)]
-
-    return style
 
 
 _KNOWLEDGE = "mcp__local_toolkit__knowledge_"

@@ -307,23 +307,14 @@ class SectionsBody:
         changed = [body.fit_to(rows) for body in self._drawable]
         return any(changed)
 
-    def lay_out(self, width: int, theme: MarkdownTheme, stop: Stop = NEVER) -> SectionRows:
-        """Lay out every part, unless the flag is set.
+    def lay_out(
+        self, width: int, theme: MarkdownTheme, stop: Stop = NEVER, canvas: Canvas | None = None
+    ) -> SectionRows:
+        """Lay out every part; the first pictures are encoded for `canvas`, the graphics of the terminal.
 
         Raises:
             Stopped: the flag was set.
         """
-        return self._laid_out(width, theme, None, stop)
-
-    def draw(self, width: int, theme: MarkdownTheme, canvas: Canvas, stop: Stop = NEVER) -> SectionRows:
-        """Lay out every part, and encode the first pictures for the graphics of the terminal.
-
-        Raises:
-            Stopped: the flag was set.
-        """
-        return self._laid_out(width, theme, canvas, stop)
-
-    def _laid_out(self, width: int, theme: MarkdownTheme, canvas: Canvas | None, stop: Stop) -> SectionRows:
         room = max(1, width - indent_of(width))
         drawn = 0
 
@@ -332,7 +323,7 @@ class SectionsBody:
             if canvas is None or drawn >= _MAX_DRAWN or not isinstance(body, Drawable):
                 return body.lay_out(room, theme, stop)
             drawn += 1
-            return body.draw(room, theme, canvas, stop)
+            return body.lay_out(room, theme, stop, canvas)
 
         laid = [[rows_of(part.body) for part in section.parts] for section in self.sections]
         self._rows = SectionRows(self.sections, width, laid)

@@ -90,7 +90,7 @@ def _style_log_line(number: int, line: str) -> Sequence[Span]:
 def _view_text(sample: Sample) -> View:
     is_log = sample.suffix in _LOGS
     kind = "Log" if is_log else "Text"
-    body = TextBody(sample.text, style=_style_log_line if is_log else None)
+    body = TextBody(sample.text, style=_style_log_line if is_log else "")
     if not sample.data:
         return View(kind, body, notice="This file is empty.")
     return View(kind, body, None, line_facts(body) if sample.complete else ())

@@ -291,7 +291,7 @@ class DocumentView(ScrollView, can_focus=True):
                 self._set_rows(first)
         canvas = self._pictures.canvas
         if isinstance(body, Drawable) and canvas is not None:
-            rows = await in_thread(partial(body.draw, width, theme, canvas))
+            rows = await in_thread(partial(body.lay_out, width, theme, canvas=canvas))
         elif isinstance(body, TextBody) and len(body.text) <= _SHORT:
             # What is said while a file is read comes also while every thread is busy.
             rows = body.lay_out(width, theme)
