@@ -443,7 +443,7 @@ def _feed_knowledge(
     if embedder := embedder_of(settings):
         vectors = VectorFeed(database, embedder, workspace.redactor, bus.publish)
         bus.subscribe(vectors.handle_event)
-        stack.callback(vectors.close)
+        stack.callback(vectors.stop)
 
 
 def _report_at_start(bus: Bus, problems: Sequence[PluginProblem]) -> None:

@@ -23,8 +23,8 @@ from ua_tui.core.knowledge.forgotten import (
 from ua_tui.core.knowledge.index.database import reporting
 from ua_tui.core.knowledge.index.store import KnowledgeStore
 from ua_tui.core.knowledge.place import KnowledgePlace, folder_key, folder_path, version_of
-from ua_tui.core.knowledge.search.candidates import Ask, Choice, Term
-from ua_tui.core.knowledge.search.query import SearchQuery, Typed, conditions, parse_query
+from ua_tui.core.knowledge.search.candidates import Ask, Choice, Filters, Term
+from ua_tui.core.knowledge.search.query import conditions, parse_query
 from ua_tui.core.knowledge.search.tokens import Tokenizer
 from ua_tui.core.net.urls import canonical_url
 from ua_tui.core.postgres.address import Address
@@ -93,17 +93,17 @@ def forget(
     session, source, match = session.strip(), source.strip(), match.strip()
     if not session and not source and not match:
         raise KnowledgeError("nothing to forget: name a session, an address, or words")
-    query = _read_query(match) if match else SearchQuery()
+    all_of, without, filters = _read_query(match) if match else ((), (), ())
     with closing(open_store(place, read_only=True)) as database, database.reading() as notices:
         if notices is None:
             raise KnowledgeError(f"there is no knowledge base {place}: it is created when a session runs")
         ask = Ask(
-            all_of=_terms(query.terms),
-            without=_terms(query.without),
-            filters=[*query.filters, *conditions(session=session, source=source and canonical_url(source))],
+            all_of=all_of,
+            without=without,
+            filters=[*filters, *conditions(session=session, source=source and canonical_url(source))],
         )
         found = [_Chosen(*row) for row in database.rows("documents_with", ids=database.matching(ask))]
-        named = _titled(database, found, ask.all_of)
+        named = _titled(database, found, all_of)
         ((passages,),) = database.rows("count_passages", ids=[each.id for each in found])
         known = bool(database.rows("knows", folder=session))
     if session and not known and not os.path.isdir(folder_path(place, session)):
@@ -186,8 +186,10 @@ def _titled(database: KnowledgeStore, found: Iterable[_Chosen], terms: Iterable[
     return [folder for (folder, _), words in zip(titles, words_of, strict=True) if wanted & {*words}]
 
 
-def _read_query(text: str) -> SearchQuery:
-    """Read a query that says clearly what to forget.
+def _read_query(text: str) -> tuple[Sequence[Term], Sequence[Term], Filters]:
+    """Read what documents must have, must not have and must be, from a query that says clearly what to forget.
+
+    Every word counts, also those that say nothing, which a search leaves out.
 
     Raises:
         KnowledgeError: it does not.
@@ -197,17 +199,13 @@ def _read_query(text: str) -> SearchQuery:
         raise KnowledgeError(
             f"nothing is forgotten, because the query is not clear: {' '.join(query.notices)}"
         )
-    words = [term.choices[0].words for term in _terms((*query.terms, *query.without))]
-    if not all(words) or not (query.terms or query.filters):
-        raise KnowledgeError("nothing is forgotten, because the query has no words, or parts without letters")
-    return query
-
-
-def _terms(typed: Sequence[Typed]) -> tuple[Term, ...]:
-    """The terms of a query: every word counts, also those that say nothing, which a search leaves out."""
+    typed = [each.text for each in (*query.terms, *query.without)]
     with closing(Tokenizer()) as tokenizer:
-        every = tokenizer.words([each.text for each in typed])
-    return tuple(
-        Term((Choice(each.text, tuple(words)),), phrase=True)
-        for each, words in zip(typed, every, strict=True)
-    )
+        every = tokenizer.words(typed)
+    if not all(every) or not (query.terms or query.filters):
+        raise KnowledgeError("nothing is forgotten, because the query has no words, or parts without letters")
+    terms = [
+        Term((Choice(each, tuple(words)),), phrase=True) for each, words in zip(typed, every, strict=True)
+    ]
+    count = len(query.terms)
+    return terms[:count], terms[count:], query.filters

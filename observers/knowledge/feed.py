@@ -7,17 +7,18 @@ the end of the program never wait for the server that makes them.
 
 from __future__ import annotations
 
-import asyncio
 import logging
+import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from ua_tui.core.concurrency.threads import Schedule, Task, in_loop
+from ua_tui.core.concurrency.threads import Schedule, apart, in_loop
 from ua_tui.core.errors import JournalError, KnowledgeError
 from ua_tui.core.events.types import (
     KNOWLEDGE,
@@ -38,8 +39,6 @@ from ua_tui.core.text import clean_line
 
 if TYPE_CHECKING:
     from ua_tui.core.knowledge.index.store import KnowledgeStore
-
-T = TypeVar("T")
 
 _log = logging.getLogger(__name__)
 
@@ -67,7 +66,7 @@ class Pace(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Feed:
-    """A thread that repeats what failed, and reports a failure once until everything works again.
+    """A thread that works after an event, and again when it said; it repeats what failed, and reports it once.
 
     Make it in the event loop in which `publish` is called; subscribe `handle_event` to the bus. What failed is in the
     journal and the files, so that nothing is lost.
@@ -85,7 +84,6 @@ class _Feed:
         self._pace = pace
         self._schedule = Schedule(self.name)
         self._is_over = False
-        self._failing: dict[Task, int] = {}
         self._failures = 0
         self._is_reported = False
 
@@ -96,35 +94,38 @@ class _Feed:
 
         self._publish = in_loop(publish_unless_over)
 
-    def _attempt(self, work: Callable[[], T], again: Task | None = None) -> T | None:
-        """Do some work in the thread; None if that failed: then the task `again` repeats it later."""
+    def _run(self) -> None:
+        # What failed is repeated when its time has come, whatever happens meanwhile.
+        if not self._failures:
+            self._check()
+
+    def _check(self) -> None:
         try:
-            result = work()
+            wait = self._work()
         except Exception as error:
             self._failures += 1
-            if again is not None:
-                tries = self._failing[again] = self._failing.get(again, 0) + 1
-                wait = self._pace.retry * 2 ** min(tries - 1, 10)
-                self._schedule.plan(again, min(wait, self._pace.check), again=True)
+            wait = min(self._pace.retry * 2 ** min(self._failures - 1, 10), self._pace.check)
             self._report(error)
-            return None
-        if again is not None:
-            self._failing.pop(again, None)
-        if not self._failing:
+        else:
             self._failures, self._is_reported = 0, False
-        return result
+        if wait < math.inf and not self._is_over:
+            self._schedule.plan(self._check, wait, again=True)
+
+    def _work(self) -> float:
+        """Do what there is to do; returns the seconds after which to look again."""
+        raise NotImplementedError
 
     def _report(self, error: Exception) -> None:
         from ua_tui.core.knowledge.index.database import KnowledgeEmptied, KnowledgeForeign
 
-        if not isinstance(error, KnowledgeError | JournalError):
+        if not isinstance(error, KnowledgeError):
             subject = f"the knowledge base {self._database} could not be updated"
             _log.error("%s", subject, exc_info=error)
             error = KnowledgeError(f"{subject}: {clean_line(str(error), 300) or type(error).__name__}")
         _log.info("failed: %s", error)
-        # What another program does to the file may fail once; what is wrong with a journal its writer reports.
+        # What another program does to the file may fail once.
         is_lasting = self._failures > 1 or isinstance(error, KnowledgeEmptied | KnowledgeForeign)
-        if is_lasting and not self._is_reported and not isinstance(error, JournalError):
+        if is_lasting and not self._is_reported:
             self._is_reported = True
             self._publish(error_raised(KNOWLEDGE, KnowledgeError(f"{error}; {self.later}"), self._redactor))
 
@@ -156,101 +157,91 @@ class KnowledgeFeed(_Feed):
         self._store: KnowledgeStore | None = None
         self._file: tuple[int, int] | None = None
         self._others: Iterator[None] | None = None
-        self._has_started = self._was_woken = False
-
-    # -- in the event loop --------------------------------------------------------------------------
+        self._has_news = False
+        self._check_at = math.inf
+        self._until: float | None = None
 
     def handle_event(self, event: Event) -> None:
         """Wake the thread if there may be something to index."""
         if isinstance(event, SessionFinished):
             self._is_over = True
         elif isinstance(event, SessionStarted):
-            self._has_started = True
-            self._schedule.plan(self._catch_up, self._pace.start)
+            self._check_at = time.monotonic() + self._pace.start
+            self._schedule.plan(self._check, self._pace.start)
         elif isinstance(event, _WAKING):
-            self._was_woken = True
-            self._schedule.plan(self._index, self._pace.wake)
+            self._has_news = True
+            self._schedule.plan(self._run, self._pace.wake)
 
     async def close(self, seconds: float = 3.0) -> None:
         """Index the rest of the session and close the file, if that takes no longer; the next start does the rest."""
         self._is_over = True
-        done = asyncio.Event()
-        set_done = in_loop(done.set)
-        until = time.monotonic() + seconds
-
-        def finish() -> None:
-            try:
-                while self._was_woken and not self._failing and time.monotonic() < until:
-                    if not self._try(self._index_piece):
-                        break
-                self._close_store()
-            finally:
-                set_done()
-
-        for other in (self._index, self._catch_up):
-            self._schedule.cancel(other)
-        if self._was_woken or self._has_started:
-            self._schedule.plan(finish)
-            try:
-                async with asyncio.timeout(seconds):
-                    await done.wait()
-            except TimeoutError:
-                _log.info("the rest of the session is indexed at the next start")
+        self._until = time.monotonic() + seconds
+        for task in (self._run, self._check):
+            self._schedule.cancel(task)
+        if self._has_news or self._check_at < math.inf:
+            self._schedule.plan(self._finish)
+            await apart(partial(self._schedule.finish, seconds))
         self._schedule.stop(0.0)
 
     # -- in the thread ------------------------------------------------------------------------------
 
-    def _index(self) -> None:
-        if self._try(self._index_piece, self._index):
-            self._schedule.plan(self._index, self._pace.pause)
+    def _work(self) -> float:
+        """Index what is new of the session, and then a piece of the others if it is time."""
+        try:
+            if self._has_news:
+                self._index()
+            left = self._check_at - time.monotonic()
+            return left if left > 0 else self._index_others()
+        except Exception as error:
+            from ua_tui.core.knowledge.index.database import KnowledgeEmptied
 
-    def _index_piece(self, store: KnowledgeStore) -> bool:
+            # It is opened again, which may repair it.
+            self._close_store()
+            if isinstance(error, KnowledgeEmptied):
+                self._check_at = time.monotonic()
+            raise
+
+    def _finish(self) -> None:
+        try:
+            if self._has_news and not self._failures:
+                self._index()
+        except Exception as error:
+            _log.info("the rest of the session is indexed at the next start: %s", error)
+        self._close_store()
+
+    def _index(self) -> None:
         from ua_tui.core.knowledge.index.store import Overtaken
         from ua_tui.observers.knowledge.catch_up import index_piece
 
-        try:
-            return index_piece(store, self._folder, self._redactor)
-        except Overtaken:
-            time.sleep(self._pace.pause)
-            return True
+        more = True
+        while more and (self._until is None or time.monotonic() < self._until):
+            try:
+                more = index_piece(self._open_store(), self._folder, self._redactor)
+            except Overtaken:
+                pass
+            except JournalError as error:
+                # Its writer reports what is wrong with it.
+                _log.info("failed: %s", error)
+                return
+            if more and self._until is None:
+                time.sleep(self._pace.pause)
 
-    def _catch_up(self) -> None:
-        begun = time.monotonic()
-        more = self._try(self._next_of_others, self._catch_up)
-        took = time.monotonic() - begun
-        if more:
-            self._schedule.plan(self._catch_up, max(self._pace.pause, took))
-        else:
-            # A check of very many sessions takes time, and is made less often.
-            self._schedule.plan(self._catch_up, max(self._pace.check, 500 * took))
-
-    def _next_of_others(self, store: KnowledgeStore) -> bool:
-        """Index a piece of other sessions; returns whether there was one."""
+    def _index_others(self) -> float:
+        """Index a piece of other sessions; returns after how many seconds to go on, or to check them again."""
         if self._others is None:
             from ua_tui.observers.knowledge.catch_up import catch_up
 
-            self._others = catch_up(store, self._base, self._redactor, besides=self._folder)
-        for _ in self._others:
-            return True
+            self._others = catch_up(self._open_store(), self._base, self._redactor, besides=self._folder)
+        begun = time.monotonic()
+        is_piece = next(self._others, False) is None
+        took = time.monotonic() - begun
+        if is_piece:
+            return max(self._pace.pause, took)
         self._others = None
-        return False
-
-    def _try(self, work: Callable[[KnowledgeStore], T], again: Task | None = None) -> T | None:
-        """Do some work; None if that failed: then the task `again` repeats it later."""
-
-        def with_store() -> T:
-            try:
-                return work(self._open_store())
-            except Exception as error:
-                from ua_tui.core.knowledge.index.database import KnowledgeEmptied
-
-                # It is opened again, which may repair it.
-                self._close_store()
-                if isinstance(error, KnowledgeEmptied):
-                    self._schedule.plan(self._catch_up, self._pace.retry, again=True)
-                raise
-
-        return self._attempt(with_store, again)
+        # A check of very many sessions takes time, and is made less often.
+        wait = max(self._pace.check, 500 * took)
+        self._check_at = time.monotonic() + wait
+        return wait
 
     def _open_store(self) -> KnowledgeStore:
         """The open store; a file that was removed or replaced meanwhile is opened again."""
@@ -289,38 +280,31 @@ class VectorFeed(_Feed):
     def handle_event(self, event: Event) -> None:
         """Wake the thread if there may be something new."""
         if isinstance(event, SessionFinished):
-            self.close()
+            self.stop()
         elif isinstance(event, ArtifactChanged | ArtifactSaved | QueryFinished | SessionStarted):
-            self._schedule.plan(self._wake, self._pace.wake)
+            self._schedule.plan(self._run, self._pace.wake)
 
-    def close(self) -> None:
+    def stop(self) -> None:
         """Ask for nothing more, without waiting for an answer."""
         self._is_over = True
         self._schedule.stop(0.0)
 
     # -- in the thread ------------------------------------------------------------------------------
 
-    def _wake(self) -> None:
-        if not self._failing:
-            self._fill()
-
-    def _fill(self) -> None:
-        self._schedule.plan(self._fill, self._pace.check, again=True)
-        self._attempt(self._fill_missing, self._fill)
-
-    def _fill_missing(self) -> None:
+    def _work(self) -> float:
         if version_of(self._database) is None:
-            return
+            return self._pace.check
         model = self._embedder.model
         with access.open_store(self._database) as store:
             while missing := store.passages_without(model, limit=_MOST):
                 for at in range(0, len(missing), _BATCH):
                     if self._schedule.is_stopped:
-                        return
+                        return 0.0
                     begun = time.monotonic()
                     passages = missing[at : at + _BATCH]
                     store.put_vectors(model, passages, self._vectors(passages))
                     time.sleep(min(max(self._pace.pause, time.monotonic() - begun), self._pace.check))
+        return self._pace.check
 
     def _vectors(self, passages: Sequence[tuple[int, str, str]]) -> list[bytes]:
         """The vectors of passages; an empty one for a text that the server refuses alone."""

@@ -179,20 +179,19 @@ def with_searches(
     They are often not in its text. `found_before` gives address, title and words of what earlier batches have.
     """
     words: dict[str, dict[str, None]] | None = None
-    later: list[tuple[str, str, str]] = []
     for document in documents:
-        if document.url and document.kind == "search_row":
-            later.append((document.url, document.title, document.context))
-        elif document.url and document.kind == "article":
-            new, later = [*(found_before() if words is None else ()), *later], []
+        if document.url and document.kind in ("search_row", "article"):
+            key = normal_form(document.url)
+            rows = [*found_before()] if words is None else []
             words = {} if words is None else words
-            for url, title, context in new:
+            if document.kind == "search_row":
+                rows.append((document.url, document.title, document.context))
+            for url, title, context in rows:
                 query = context.partition("\n")[0]
                 words.setdefault(normal_form(url), {}).update(dict.fromkeys((query, title)))
-            led = [
-                text for text in words.get(normal_form(document.url), ()) if text not in ("", document.title)
-            ]
-            document = replace(document, context="\n".join([*led[:_MOST_LED], document.context]))  # noqa: PLW2901
+            led = [text for text in words.get(key, ()) if text not in ("", document.title)]
+            if document.kind == "article":
+                document = replace(document, context="\n".join([*led[:_MOST_LED], document.context]))  # noqa: PLW2901
         yield document
 
 

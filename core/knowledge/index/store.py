@@ -201,16 +201,12 @@ class KnowledgeStore(ABC):
 
     def passages(self, chunks: Sequence[int]) -> list[Found]:
         """The passages with these numbers, in any order; a number that is not there is left out."""
-        return self.found(*self.execute(*self.statement("passages", (), {"ids": [*chunks]})))
+        return [Found(**row) for row in self._records("passages", ids=[*chunks])]
 
     def later_versions(self, documents: Sequence[int], filters: Filters) -> list[Found]:
         """The passages of the pages that were fetched later from the addresses of documents."""
         found = self.rows("later", filters, ids=[*documents])
         return self.passages([chunk for (chunk,) in found]) if found else []
-
-    def found(self, columns: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> list[Found]:
-        """The passages in rows of the statement `passages`."""
-        return [Found(**row) for row in self._records_of(columns, rows)]
 
     def vectors(self, model: str, ask: Ask) -> Iterator[Sequence[tuple[int, bytes]]]:
         """Give the vectors of a model in batches, as numbers of passages with their vectors, the newest first.
@@ -272,12 +268,10 @@ class KnowledgeStore(ABC):
             text = text.replace(f"{{{part}}}", replacement)
         return text.replace("{where}", "".join(f" AND ({clause})" for clause in clauses)), given
 
-    def _records(self, name: str, where: Filters, **values: object) -> Iterator[dict[str, Any]]:
-        return self._records_of(*self.execute(*self.statement(name, where, values)))
+    def _records(self, name: str, where: Filters = (), **values: object) -> Iterator[dict[str, Any]]:
+        return self.records(*self.execute(*self.statement(name, where, values)))
 
-    def _records_of(
-        self, columns: Sequence[str], rows: Sequence[tuple[Any, ...]]
-    ) -> Iterator[dict[str, Any]]:
+    def records(self, columns: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> Iterator[dict[str, Any]]:
         """Give rows as keyword arguments of a record."""
         for row in rows:
             found = dict(zip(columns, row, strict=True))

@@ -51,8 +51,6 @@ _LOOKED_AT = 5_000
 """Of these, passages that are compared with filters and phrases."""
 _COMMON = 10_000
 """Passages with a word, from which on only the newest are found: they differ little."""
-_ESTIMATED = 1_000
-"""Passages with a word, from which on their number is an estimate, which is not asked for again."""
 _LONGEST_WORD = 500
 """Characters: a word of PostgreSQL has at most 2 KiB."""
 _GAP = 10
@@ -85,8 +83,6 @@ class PostgresStore(KnowledgeStore):
         self._writing: Connection | None = None
         self._owner = ""
         self._shared = True
-        self._frequent: dict[str, int] = {}
-        self._total = 0
         super().__init__(read_only=read_only)
 
     def execute(
@@ -178,14 +174,8 @@ class PostgresStore(KnowledgeStore):
 
     def counts(self, words: Collection[tuple[str, bool]]) -> tuple[int, Mapping[tuple[str, bool], int]]:
         """Count the passages with words; the numbers of frequent ones are estimates."""
-        queries = {each: _phrase([each]) for each in words}
-        new = [query for query in queries.values() if query not in self._frequent]
-        of = {**self._frequent}
-        if new or not self._total:
-            ((self._total, counts),) = self.rows("counts", words=new)
-            of.update(zip(new, counts, strict=True))
-            self._frequent = {query: count for query, count in of.items() if count >= _ESTIMATED}
-        return self._total, {each: of[query] for each, query in queries.items()}
+        ((total, counts),) = self.rows("counts", words=[_phrase([each]) for each in words])
+        return total, dict(zip(words, counts, strict=True))
 
     def candidates(self, ask: Ask, deadline: Deadline) -> tuple[list[Found], bool]:
         """Find the best passages by their words, or the newest documents."""
@@ -244,7 +234,8 @@ class PostgresStore(KnowledgeStore):
                 stack.enter_context(db.pipeline())
                 db.execute("SELECT set_config('statement_timeout', %s, true)", (milliseconds,))
                 cursor = _run(db, passages, values)
-            return self.found([column.name for column in cursor.description or ()], cursor.fetchall())
+            columns = [column.name for column in cursor.description or ()]
+            return [Found(**row) for row in self.records(columns, cursor.fetchall())]
 
         def read_in_time(db: Connection) -> list[Found] | None:
             try:

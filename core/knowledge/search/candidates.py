@@ -63,9 +63,9 @@ class Ask(msgspec.Struct, frozen=True, kw_only=True):
         total: how many passages there are.
     """
 
-    any_of: tuple[Term, ...] = ()
-    all_of: tuple[Term, ...] = ()
-    without: tuple[Term, ...] = ()
+    any_of: Sequence[Term] = ()
+    all_of: Sequence[Term] = ()
+    without: Sequence[Term] = ()
     filters: Filters = ()
     total: int = 0
 

@@ -14,8 +14,6 @@ from contextlib import contextmanager
 from datetime import datetime
 from typing import Any, NamedTuple
 
-import msgspec
-
 from ua_tui.core.errors import KnowledgeError
 from ua_tui.core.knowledge.index.store import KnowledgeStore
 from ua_tui.core.knowledge.records import FoundDocument, Hit, Results
@@ -131,7 +129,7 @@ class KnowledgeSearch:
         return Results(
             hits=hits,
             partial=answer.partial,
-            relaxed=bool(answer.terms and hits) and not answer.is_short and not has_all,
+            relaxed=bool(hits) and not answer.is_short and not has_all,
             unfinished=answer.is_short and not pages,
             notices=(*answer.notices, *notices),
             ms=(time.perf_counter() - began) * 1_000,
@@ -198,20 +196,21 @@ class KnowledgeSearch:
             return Passages([], (), (*query.notices, _NO_WORDS), is_short=is_short)
         deadline = begin()
         total, counted = self._database.counted(terms)
-        ask = Ask(without=without, filters=[*query.filters, *within], total=total)
-        if not terms:
-            found, partial = self._database.candidates(ask, deadline)
-            found = [msgspec.structs.replace(each, score=1.0) for each in found]
-            found.sort(key=lambda each: (each.made_at, -each.chunk), reverse=True)
-            return Passages(found, (), query.notices, partial, is_short)
         words, corrections = self._corrected(counted)
-        ask = msgspec.structs.replace(ask, all_of=tuple(term for term in words if term.phrase))
-        chosen = tuple(rarest(words, MOST_WORDS, _MOST_PASSAGES))
-        found, partial = [], False
-        if chosen:
-            found, partial = self._database.candidates(msgspec.structs.replace(ask, any_of=chosen), deadline)
+        ask = Ask(
+            any_of=rarest(words, MOST_WORDS, _MOST_PASSAGES),
+            all_of=[term for term in words if term.phrase],
+            without=without,
+            filters=[*query.filters, *within],
+            total=total,
+        )
+        found: list[Found] = []
+        partial = False
+        # Without words the newest are found; with words that no passage has, none.
+        if ask.any_of or not words:
+            found, partial = self._database.candidates(ask, deadline)
         ranked = rank(found, words, total, self._tokenizer, time.time())
-        if self._embedder is not None:
+        if self._embedder is not None and words:
             try:
                 vector = self._embedder.embed_query(" ".join(each.text for each in query.terms))
             except KnowledgeError as error:
@@ -261,7 +260,7 @@ class KnowledgeSearch:
         for page, found, marked in zip(pages, chosen, places, strict=True):
             offset, passage, marks = cut_passage(found.text, marked)
             facts = {"start": found.start + offset, "passage": passage, "marks": marks}
-            hits.append(page.hit(later, full=found.full or not terms, **facts))
+            hits.append(page.hit(later, **facts))
         return tuple(hits)
 
 

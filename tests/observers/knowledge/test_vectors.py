@@ -52,7 +52,7 @@ class Running:
 async def running(path: Path, server: EmbeddingsServer) -> AsyncIterator[Running]:
     running = Running(path, server)
     yield running
-    running.feed.close()
+    running.feed.stop()
 
 
 def store_documents(path: Path, *texts: str) -> None:
@@ -137,7 +137,7 @@ async def test_after_a_rebuild_or_a_catch_up_the_newest_sessions_come_first(
     running = Running(path, server)
     running.feed.handle_event(START)
     await until_in_thread(lambda: len(vectors(path)) == 9)
-    running.feed.close()
+    running.feed.stop()
     order = [text for text in server.texts if "The end of day" in text or "Day" in text]
     assert ["3" in text for text in order[:2]] == [True, True]
     assert ["1" in text for text in order[-2:]] == [True, True]
