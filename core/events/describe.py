@@ -16,7 +16,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from enum import Enum
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from string import Formatter
 from typing import Any, NamedTuple
@@ -137,9 +137,13 @@ class _Template:
     """A text with names in braces, as the docstring of this module describes them."""
 
     def __init__(self, text: str) -> None:
-        self._parts = [
+        self._text = text
+
+    @cached_property
+    def _parts(self) -> list[tuple[str, str | None, Callable[[Any], str]]]:
+        return [
             (before, name, _FORMATS.get(form or "") or f"{{:{form}}}".format)
-            for before, name, form, _ in Formatter().parse(text)
+            for before, name, form, _ in Formatter().parse(self._text)
         ]
 
     def fill(self, event: ev.Event, facts: Mapping[str, object]) -> str:

@@ -213,7 +213,7 @@ class Session:
         """Begin the session and connect the agent; a failure becomes an event and the state `failed`."""
         settings, previous, servers = self.settings, self._parts.previous, self._parts.user_servers
         if previous is None:
-            await self._seal()
+            await self._seal(synced=False)
         for end in previous.closing_events() if previous is not None else ():
             self.bus.publish(end)
         self.bus.publish(
@@ -636,9 +636,9 @@ class Session:
             self._queue.add_first(AUTH_COMPLETE)
             self._runner.wake()
 
-    async def _seal(self) -> None:
+    async def _seal(self, *, synced: bool = True) -> None:
         try:
-            await asyncio.to_thread(seal_session, self.workspace.root)
+            await asyncio.to_thread(seal_session, self.workspace.root, synced=synced)
         except WorkspaceError as error:
             log.warning("the session cannot be recognised as this user's later: %s", error)
 

@@ -60,15 +60,16 @@ def not_own(path: Path, effect: str) -> str:
     )
 
 
-def seal_session(root: Root, path: Path | None = None) -> None:
+def seal_session(root: Root, path: Path | None = None, *, synced: bool = True) -> None:
     """Make the session in a folder the user's own; if its journal is empty, do it again after the first line.
 
-    `path` is where the folder will be, if it will be renamed.
+    `path` is where the folder will be, if it will be renamed. What is not `synced` may be lost if the machine crashes.
 
     Raises:
         WorkspaceError: the seal cannot be written.
     """
-    root.write(OWNER, seal(_SESSION, path or root.path, _beginning(root)).encode())
+    code = seal(_SESSION, path or root.path, _beginning(root))
+    root.write_chunks(OWNER, (code.encode(),), synced=synced)
 
 
 def is_own_session(folder: Path) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
+from functools import cached_property
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -36,28 +37,33 @@ class RequestPattern:
 
     It is matched in linear time, so that no expression can block the session; look-around and back-references are not
     supported. Only the first 100,000 characters of a request are searched.
-
-    Raises:
-        ValueError: it is not a valid expression; the message says why.
     """
 
     def __init__(self, pattern: str) -> None:
+        self.pattern = pattern
+
+    @cached_property
+    def compiled(self) -> Any:
+        """The expression for its library, which is slow to import.
+
+        Raises:
+            ValueError: it is not a valid expression; the message says why.
+        """
         import re2  # type: ignore[import-untyped]
 
         options = re2.Options()
         options.case_sensitive = False
         options.max_mem = 1 << 20
         options.log_errors = False
-        self.pattern = pattern
         try:
-            self._compiled = re2.compile(pattern, options)
+            return re2.compile(self.pattern, options)
         except (re2.error, UnicodeEncodeError) as error:
             reason = error.args[0].decode("utf-8", "replace") if isinstance(error, re2.error) else str(error)
             raise ValueError(clean_line(reason, 200)) from error
 
     def holds(self, request: str) -> bool:
         """Whether the expression is found in `request`."""
-        return self._compiled.search(without_surrogates(request[:LONGEST_PROMPT])) is not None
+        return self.compiled.search(without_surrogates(request[:LONGEST_PROMPT])) is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,8 +125,8 @@ def matching_files(pattern: str, workspace: Workspace, folder: str = "") -> Iter
             yield f"{folder}{entry.name}", entry
 
 
-def read_rules(value: Any, agent: str, *, origin: str) -> tuple[SubagentRule, ...]:
-    """Read the list under `compliance` in a sub-agent's front matter.
+def read_rules(value: Any, agent: str, *, origin: str, compiled: bool = True) -> tuple[SubagentRule, ...]:
+    """Read the list under `compliance` in a sub-agent's front matter; only expressions that are `compiled` are checked.
 
     Raises:
         SettingsError: the list or one of its rules is wrong; the message names `origin`.
@@ -129,13 +135,13 @@ def read_rules(value: Any, agent: str, *, origin: str) -> tuple[SubagentRule, ..
     given: list[_Fields] = converted(
         value or [], Annotated[list[_Fields], Meta(max_length=MOST_PARTS)], where
     )
-    rules = [_rule(each, agent, f"{where} rule {each.name}") for each in given]
+    rules = [_rule(each, agent, f"{where} rule {each.name}", compiled=compiled) for each in given]
     if len({rule.name for rule in rules}) < len(rules):
         raise SettingsError(f"{where}: two rules have the same name: give each its own name")
     return tuple(rules)
 
 
-def _rule(fields: _Fields, agent: str, where: str) -> SubagentRule:
+def _rule(fields: _Fields, agent: str, where: str, *, compiled: bool) -> SubagentRule:
     if (fields.requires is None) == (fields.checked is None):
         raise SettingsError(f"{where} needs either requires or checked")
     path = fields.requires or fields.checked or ""
@@ -145,6 +151,8 @@ def _rule(fields: _Fields, agent: str, where: str) -> SubagentRule:
                 f"{where}: {path} has the part **, which is not supported: name each folder, or use *"
             )
         condition = None if fields.when is None else RequestPattern(fields.when)
+        if condition is not None and compiled:
+            _ = condition.compiled
     except PathRefused as error:
         raise SettingsError(f"{where}: {path} is not a path in the workspace: {error}") from error
     except ValueError as error:

@@ -99,7 +99,7 @@ def read_subagent(
         prompt=prompt,
         tools=_tools(fields.tools),
         model=_model(fields.model.strip(), origin, any_model=any_model),
-        rules=read_rules(fields.compliance, fields.name, origin=origin),
+        rules=read_rules(fields.compliance, fields.name, origin=origin, compiled=source != "shipped"),
         without=_tools(fields.disallowedTools) or (),
         source=source,
         origin=origin,

@@ -33,7 +33,7 @@ SLOW = (
     "ua_tui.core.knowledge.search.query", "ua_tui.observers.search_results", "ua_tui.observers.search.tool_names",
     "ua_tui.observers.decoding.decode", "ua_tui.observers.output.ledger", "ua_tui.observers.check.reading",
     "opentelemetry.propagate", "ua_tui.core.claims.checked_report", "ua_tui.core.connections.composio.session",
-    "yaml", "mimetypes", "ua_tui.core.session.rewinding", "ua_tui.core.connections.composio.native",
+    "yaml", "re2", "mimetypes", "ua_tui.core.session.rewinding", "ua_tui.core.connections.composio.native",
 )  # fmt: skip
 """What a session that only answers may not import, nor the local toolkit that it starts."""
 WHILE_STARTING = (
