@@ -181,22 +181,18 @@ def register_plugins(
     whole = pipelines
 
     def make(point: EntryPoint) -> Pipelines:
-        return _registered(point, whole)
+        register = load_entry_point(point)
+        if not callable(register) or inspect.iscoroutinefunction(register):
+            raise PipelineError("it does not name a plain function; see docs/pipelines.md")
+        attempt = whole.copy()
+        try:
+            register(attempt)
+        except PipelineError:
+            raise
+        except BaseException as error:
+            raise PipelineError(f"registering its handlers failed ({describe_exception(error)})") from error
+        return attempt
 
     for made in load_entry_points(PIPELINE_GROUP, make, report, seconds=seconds):
         whole = made
     return whole
-
-
-def _registered(point: EntryPoint, pipelines: Pipelines) -> Pipelines:
-    register = load_entry_point(point)
-    if not callable(register) or inspect.iscoroutinefunction(register):
-        raise PipelineError("it does not name a plain function; see docs/pipelines.md")
-    attempt = pipelines.copy()
-    try:
-        register(attempt)
-    except PipelineError:
-        raise
-    except BaseException as error:
-        raise PipelineError(f"registering its handlers failed ({describe_exception(error)})") from error
-    return attempt

@@ -72,7 +72,11 @@ def enrich_searches(pages: Sequence[Page], workspace: Workspace, ledger: Ledger)
 
     Only artifacts that hold one of the URLs are opened once the ledger knows what each holds.
     """
-    by_url = _by_url(pages, workspace.redactor)
+    # By each form of its URL in saved files: unchanged, and with secrets masked.
+    by_url: dict[str, Page] = {}
+    for page in pages:
+        for url in (workspace.redactor.redact(page.url), page.url):
+            by_url[normal_form(url)] = page
     changed = 0
     with ledger.editing():
         for path in ledger.paths(_SEARCHES):
@@ -104,15 +108,6 @@ def enrich_corpus(pages: Sequence[Page], workspace: Workspace, ledger: Ledger) -
             if _bytes_of_corpus(workspace) == before:
                 return _write_corpus(workspace, corpus), changed
     raise WorkspaceError(f"cannot add to '{CORPUS}': another program keeps replacing it; try again")
-
-
-def _by_url(pages: Sequence[Page], redactor: Redactor) -> dict[str, Page]:
-    """Pages by each form of their URL in saved files: unchanged, and with secrets masked."""
-    found: dict[str, Page] = {}
-    for page in pages:
-        found[normal_form(redactor.redact(page.url))] = page
-        found[normal_form(page.url)] = page
-    return found
 
 
 def _enrich_search(path: str, pages: Mapping[str, Page], workspace: Workspace, ledger: Ledger) -> int:

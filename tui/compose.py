@@ -54,7 +54,7 @@ from ua_tui.core.postgres.address import Address, connection_variables
 from ua_tui.core.provider.request import AskModel, small_request
 from ua_tui.core.records.log import install_root_handler
 from ua_tui.core.records.recorder import SessionRecords
-from ua_tui.core.redaction.events import mask_event
+from ua_tui.core.redaction.masking import mask_event
 from ua_tui.core.redaction.redactor import Redactor, error_raised
 from ua_tui.core.redaction.sharing import SharedSecrets
 from ua_tui.core.session.parts import SessionParts

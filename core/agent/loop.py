@@ -53,6 +53,7 @@ from ua_tui.core.events.types import (
 from ua_tui.core.observation import AnyObservation, FinishedCall, ToolCall, ToolResult
 from ua_tui.core.provider.error_messages import AT_LIMIT, refusal
 from ua_tui.core.provider.models import Models
+from ua_tui.core.tasks import end_tasks
 from ua_tui.core.text import clean
 
 if TYPE_CHECKING:
@@ -199,8 +200,7 @@ class AgentLoop:
                 raise
             result = TurnOutcome("interrupted", text=self._translator.last_text, error=str(error))
         finally:
-            watching.cancel()
-            await asyncio.gather(watching, return_exceptions=True)
+            await end_tasks(watching)
             for opened in self._translator.calls.values():
                 self._note_finished(opened.call)
             self._turn = None
@@ -208,7 +208,16 @@ class AgentLoop:
             self._close_open()
             if (report := self._translator.malformed.pop_report()) is not None:
                 self._publish(ErrorRaised(where="agent", message=report))
-        return self._outcome(turn, result)
+        # The agent counts the cost of the whole conversation, and adds to it at the end of each turn.
+        if (spending := result.spending) is not None:
+            cost, unpriced = self._translator.prices.cost_between(self._spent, spending)
+            # The agent's own figure for the query leaves out its sub-agents.
+            usage = usage_between(self._spent, spending) or result.usage
+            self._spent = max(spending, self._spent, key=lambda each: each.total_usd)
+            result = replace(result, cost_usd=cost, unpriced=tuple(unpriced), usage=usage)
+        if self._hooks.final_plan and result.status == "success":
+            result = replace(result, text=self._hooks.final_plan)
+        return turn.outcome(result)
 
     async def _wait_for_servers(self, turn: Turn) -> None:
         """Wait for the servers that start, as the query may need their tools; reported unless it is for a moment."""
@@ -495,18 +504,6 @@ class AgentLoop:
             return
         turn.links.add(link.url)
         self._publish(replace(link, tool_use_id=tool_use_id))
-
-    def _outcome(self, turn: Turn, result: TurnOutcome) -> TurnOutcome:
-        # The agent counts the cost of the whole conversation, and adds to it at the end of each turn.
-        if (spending := result.spending) is not None:
-            cost, unpriced = self._translator.prices.cost_between(self._spent, spending)
-            # The agent's own figure for the query leaves out its sub-agents.
-            usage = usage_between(self._spent, spending) or result.usage
-            self._spent = max(spending, self._spent, key=lambda each: each.total_usd)
-            result = replace(result, cost_usd=cost, unpriced=tuple(unpriced), usage=usage)
-        if self._hooks.final_plan and result.status == "success":
-            result = replace(result, text=self._hooks.final_plan)
-        return turn.outcome(result)
 
     def _close_open(self) -> None:
         for event in [*self._translator.close_message(), *self._translator.tasks.close()]:

@@ -16,6 +16,7 @@ from ua_tui.core.agent.messages.translate import TurnOutcome
 from ua_tui.core.errors import AgentError
 from ua_tui.core.events.types import AgentSilent, Event
 from ua_tui.core.observation import FinishedCall
+from ua_tui.core.tasks import end_tasks
 
 if TYPE_CHECKING:
     from ua_tui.core.agent.client import AgentClient
@@ -111,10 +112,7 @@ class Stopping(msgspec.Struct, eq=False):
 
     async def close(self) -> None:
         """Cancel the requests that are still running."""
-        tasks = list(self._tasks)
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await end_tasks(*self._tasks)
 
     def _begin(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.create_task(work)

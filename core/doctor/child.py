@@ -20,6 +20,7 @@ from ua_tui.core.doctor.findings import Check
 from ua_tui.core.errors import UniversalAgentError
 from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.core.settings.model import Settings, secrets
+from ua_tui.core.tasks import end_tasks
 from ua_tui.core.text import clean_line
 
 _WITHIN = 90.0
@@ -72,8 +73,7 @@ async def run_checks_in_child(settings: Settings) -> AsyncGenerator[Check, None]
             with suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
             await process.wait()
-        errors.cancel()
-        await asyncio.gather(errors, return_exceptions=True)
+        await end_tasks(errors)
 
 
 def main() -> None:

@@ -161,7 +161,13 @@ class PastFolder:
             self._copied -= max(0, self._shown.pop(path).size)
             self.missing.discard(path)
             if path not in wanted:
-                self._remove(self._target(path))
+                target = self._target(path)
+                target.unlink(missing_ok=True)
+                # The folders appeared with their first files.
+                for folder in target.parents:
+                    if folder == self.path or any(folder.iterdir()):
+                        break
+                    folder.rmdir()
         for path in [path for path in wanted if path not in self._shown]:
             if is_given_up():
                 return False
@@ -177,14 +183,6 @@ class PastFolder:
     def close(self) -> None:
         """Remove the folder."""
         self._temporary.cleanup()
-
-    def _remove(self, target: Path) -> None:
-        target.unlink(missing_ok=True)
-        # The folders appeared with their first files.
-        for folder in target.parents:
-            if folder == self.path or any(folder.iterdir()):
-                break
-            folder.rmdir()
 
     def _target(self, path: str) -> Path:
         return self.path.joinpath(*split_path(path))

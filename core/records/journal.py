@@ -7,6 +7,7 @@ import logging
 import time
 from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -59,7 +60,9 @@ class DeltaJoiner(msgspec.Struct, eq=False):
             self.flush()
         if not self._held:
             self._since = self.clock()
-            self._set_timer()
+            # Without an event loop the next event passes them on.
+            with suppress(RuntimeError):
+                self._timer = asyncio.get_running_loop().call_later(self.window, self.flush)
         key = (type(event), event.message_id)
         if key in self._held:
             self._held[key][1].append(event.text)
@@ -80,13 +83,6 @@ class DeltaJoiner(msgspec.Struct, eq=False):
             self.sink(event)
         except Exception:
             _log.exception("%s could not be handled", event.event_name)
-
-    def _set_timer(self) -> None:
-        try:
-            loop = asyncio.get_running_loop()
-        except RuntimeError:
-            return
-        self._timer = loop.call_later(self.window, self.flush)
 
 
 def journal_line(event: Event, redactor: Redactor) -> bytes:

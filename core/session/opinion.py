@@ -31,7 +31,7 @@ from ua_tui.core.errors import (
 from ua_tui.core.events.types import Event, OpinionGiven, Usage
 from ua_tui.core.events.units import money, quantity, spent_of
 from ua_tui.core.records.journal import Journal
-from ua_tui.core.redaction.events import mask_event
+from ua_tui.core.redaction.masking import mask_event
 from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.core.session.resume import PreviousState, read_previous_state
 from ua_tui.core.settings.model import Settings

@@ -15,6 +15,7 @@ from ua_tui.core.concurrency.spawn import Handle, Spawn
 from ua_tui.core.errors import AgentUnavailable
 from ua_tui.core.session.budget import Budget
 from ua_tui.core.storage.queue_file import QueryQueue
+from ua_tui.core.tasks import end_tasks
 
 log = logging.getLogger(__name__)
 
@@ -149,8 +150,7 @@ class AgentConnection(msgspec.Struct, eq=False):
             except asyncio.CancelledError:
                 if self.over() and connecting.cancelled():
                     raise AgentUnavailable("the session ended while the agent was connecting") from None
-                connecting.cancel()
-                await asyncio.gather(connecting, return_exceptions=True)
+                await end_tasks(connecting)
                 raise
             finally:
                 self._connecting = None
@@ -175,8 +175,7 @@ class AgentConnection(msgspec.Struct, eq=False):
     async def close(self) -> None:
         """Cancel connecting, and close the agent."""
         if self._connecting is not None:
-            self._connecting.cancel()
-            await asyncio.gather(self._connecting, return_exceptions=True)
+            await end_tasks(self._connecting)
         if self.loop is not None:
             await self.loop.close()
         await self._end_work()
@@ -186,8 +185,7 @@ class AgentConnection(msgspec.Struct, eq=False):
         handles, self._handles = self._handles, []
         for handle in handles:
             handle.cancel()
-        tasks = [handle for handle in handles if isinstance(handle, asyncio.Task)]
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await end_tasks(*(handle for handle in handles if isinstance(handle, asyncio.Task)))
 
     async def _watch_end(self, loop: AgentLoop) -> None:
         await loop.ended.wait()

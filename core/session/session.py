@@ -52,7 +52,7 @@ from ua_tui.core.events.types import (
 )
 from ua_tui.core.pipelines import AgentContext
 from ua_tui.core.provider.models import Models
-from ua_tui.core.redaction.events import mask_event
+from ua_tui.core.redaction.masking import mask_event
 from ua_tui.core.redaction.redactor import error_raised
 from ua_tui.core.session.budget import Budget
 from ua_tui.core.session.parts import SessionParts, SessionState
@@ -591,7 +591,7 @@ class Session:
             self._assembly.close()
             self._auth.stop_polling()
             self._attachments.close()
-            self.references.close()
+            await self.references.close()
             await self._runner.end(_CLOSE_TIMEOUT)
         finally:
             await self._finish(reason)

@@ -79,7 +79,13 @@ class Unpacked:
         self.size = None
         if suffix == SUFFIX:
             head = file.read(_FED)
-            self.size = _stated_size(head)
+            import zstandard
+
+            try:
+                size = zstandard.frame_content_size(head)
+            except zstandard.ZstdError:
+                raise _damaged("is damaged or not zstd data") from None
+            self.size = size if size >= 0 else None
             self._pieces = _zstd_pieces(file, head)
         else:
             self._pieces = _gzip_pieces(file)
@@ -107,16 +113,6 @@ class Unpacked:
             limit -= len(part)
             parts.append(part)
         return b"".join(parts)
-
-
-def _stated_size(head: bytes) -> int | None:
-    import zstandard
-
-    try:
-        size = zstandard.frame_content_size(head)
-    except zstandard.ZstdError:
-        raise _damaged("is damaged or not zstd data") from None
-    return size if size >= 0 else None
 
 
 def _zstd_pieces(file: BinaryIO, head: bytes) -> Iterator[bytes]:

@@ -279,12 +279,8 @@ class Root:
             raise failed(action, relative, error) from error
 
     def _has_link(self, relative: str) -> bool:
-        here = self.path
-        for part in relative.split("/"):
-            here = here / part
-            if here.is_symlink():
-                return True
-        return False
+        parts = relative.split("/")
+        return any(self.path.joinpath(*parts[:end]).is_symlink() for end in range(1, len(parts) + 1))
 
 
 def _check_target(folder: int, name: str, relative: str) -> None:

@@ -15,7 +15,7 @@ from msgspec import Meta
 from ua_tui.core.connections.base import MOUNT
 from ua_tui.core.errors import ConnectionFailed, PathRefused, TooLarge, WorkspaceError
 from ua_tui.core.media_types import HEAD_SIZE
-from ua_tui.core.redaction.events import masked_file
+from ua_tui.core.redaction.masking import masked_file
 from ua_tui.core.storage.files import Written
 from ua_tui.core.storage.kinds import check_writable
 from ua_tui.core.storage.paths import safe_name, split_path

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from ua_tui.core.events.codec import from_json
-from ua_tui.core.redaction.events import ENCODING_MARKS
+from ua_tui.core.redaction.masking import ENCODING_MARKS
 from ua_tui.core.storage.compression import SUFFIX, Unpacked
 from ua_tui.core.storage.files import Root
 from ua_tui.observers.decoding.truncated_json import CUT_OFF, repair

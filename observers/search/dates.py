@@ -149,19 +149,15 @@ def _of_text(text: str) -> _Reading | None:
         # The date beside its source: "Wire · 3 hours ago"; a count of minutes there is a length.
         readings = {_of_text(part) for part in parts if not _STEP.fullmatch(part)} - {None}
         return readings.pop() if len(readings) == 1 else None
-    bare = _without_lead(text)
+    # Without the words before it, such as `Updated:`.
+    words = text.split()
+    while len(words) > 1 and words[0].rstrip(":").casefold() in _DATA["before"].split():
+        del words[: 2 if words[1] == ":" else 1]
+    bare = " ".join(words)
     if bare != text and (found := _in_english(bare)) is not None:
         return found
     readings = {_in_english(english, order) for english, order in _translations(bare)} - {None}
     return readings.pop() if len(readings) == 1 else None
-
-
-def _without_lead(text: str) -> str:
-    """A text without the words before a date, such as `Updated:`."""
-    words = text.split()
-    while len(words) > 1 and words[0].rstrip(":").casefold() in _DATA["before"].split():
-        del words[: 2 if words[1] == ":" else 1]
-    return " ".join(words)
 
 
 def _in_english(text: str, order: str = "") -> _Reading | None:

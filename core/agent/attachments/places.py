@@ -20,7 +20,7 @@ import msgspec
 from ua_tui.core.agent.attachments.mentions import mention_of, mentions_in
 from ua_tui.core.agent.bounds import MOST_ENTRIES
 from ua_tui.core.errors import WorkspaceError
-from ua_tui.core.redaction.events import masked_file
+from ua_tui.core.redaction.masking import masked_file
 from ua_tui.core.storage.files import Written
 from ua_tui.core.storage.kinds import has_known_ending
 from ua_tui.core.storage.paths import numbered, safe_name

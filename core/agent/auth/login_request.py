@@ -18,6 +18,7 @@ from ua_tui.core.errors import ConnectionFailed, UniversalAgentError
 from ua_tui.core.provider.request import SmallReply
 from ua_tui.core.settings.model import Settings
 from ua_tui.core.settings.parsers import read_prices
+from ua_tui.core.tasks import end_tasks
 from ua_tui.core.text import clean_line
 from ua_tui.core.version import VERSION
 
@@ -91,9 +92,7 @@ class LoginRequests:
                 task.cancel()
         if running:
             await asyncio.wait(running, timeout=_ENDING_SECONDS)
-        for task in running:
-            task.cancel()
-        await asyncio.gather(*running, return_exceptions=True)
+        await end_tasks(*running)
 
     async def _run(self, system: str, text: str, reply: asyncio.Future[SmallReply]) -> None:
         try:

@@ -92,22 +92,15 @@ class AuthWait(msgspec.Struct, eq=False):
             else:
                 if active and was_active is False:
                     self._handle = None
-                    self._connected()
+                    if not self.runs():
+                        self.finish("completed")
+                    elif self.pending is not None:
+                        # The query may be waiting for the account itself, and is continued only if it made no call.
+                        self._continue_after_query = True
+                        self._finish_wait("completed")
                     return
                 was_active = active
             await self.sleep(5.0)
-
-    def _connected(self) -> None:
-        """Let the agent continue with the account, which is now connected.
-
-        A running query may be waiting for the account itself: the agent continues after it only if it made no further
-        call.
-        """
-        if not self.runs():
-            self.finish("completed")
-        elif self.pending is not None:
-            self._continue_after_query = True
-            self._finish_wait("completed")
 
     def _finish_wait(self, outcome: AuthOutcome) -> bool:
         waiting, self.pending = self.pending, None

@@ -20,6 +20,7 @@ from ua_tui.core.errors import FormError
 from ua_tui.core.events.types import ElicitationAnswered, ElicitationAsked, Event, FormField, FormOption
 from ua_tui.core.redaction.redactor import REDACTED, Redactor, mask_link
 from ua_tui.core.redaction.values import names_given_secret
+from ua_tui.core.tasks import end_tasks
 from ua_tui.core.text import clean, clean_line
 
 Value = str | int | float | bool | list[str]
@@ -382,24 +383,15 @@ class ElicitationGate(msgspec.Struct, eq=False):
         except FormError as error:
             return [], str(error)
         # The name of a field and the values of its options are sent back to the server as they are.
-        if any(
-            self._is_masked(text)
-            for each in fields
-            for text in (each.name, *(option.value for option in each.options))
-        ):
+        sent = [text for each in fields for text in (each.name, *(option.value for option in each.options))]
+        if self.redactor.redact_value(sent) != sent:
             # What is masked could not be sent back.
             return [], "the names or choices of its form have a secret in them"
-        return [self._without_masked_default(each) for each in fields], ""
-
-    def _without_masked_default(self, form_field: FormField) -> FormField:
-        default = form_field.default
-        texts = default if isinstance(default, list) else [default]
-        if any(isinstance(each, str) and self._is_masked(each) for each in texts):
-            return msgspec.structs.replace(form_field, default=None)
-        return form_field
-
-    def _is_masked(self, text: str) -> bool:
-        return bool(self.redactor.redact(text) != text)
+        masked = (self.redactor.redact_value(each.default) != each.default for each in fields)
+        return [
+            msgspec.structs.replace(each, default=None) if hidden else each
+            for each, hidden in zip(fields, masked, strict=True)
+        ], ""
 
     def _answered(self, asked: ElicitationAsked, answer: _Answer) -> None:
         secret = {each.name for each in asked.fields if each.secret}
@@ -452,10 +444,9 @@ class ElicitationChannel(msgspec.Struct, eq=False):
         self._waiting[request_id] = asyncio.create_task(self._answer(request_id, message["request"]))
         return True
 
-    def close(self) -> None:
+    async def close(self) -> None:
         """Withdraw what waits: nobody reads an answer any more."""
-        for task in self._waiting.values():
-            task.cancel()
+        await end_tasks(*self._waiting.values())
         self._waiting.clear()
 
     async def _answer(self, request_id: str, request: Mapping[str, Any]) -> None:

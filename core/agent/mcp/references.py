@@ -34,6 +34,7 @@ from ua_tui.core.connections.base import Connection
 from ua_tui.core.errors import AgentError, ConnectionFailed, PathRefused
 from ua_tui.core.events.types import AttachedFile, Event, McpServer, McpStatus
 from ua_tui.core.storage.workspace import Workspace
+from ua_tui.core.tasks import end_tasks
 from ua_tui.core.text import clean_line
 
 _CALL = re.compile(r"/([A-Za-z0-9][\w-]*):(\S*)(?:\s+(.*))?", re.DOTALL)
@@ -171,10 +172,9 @@ class ServerReferences(msgspec.Struct, eq=False):
                 self._contents.pop(name, None)
             self._connected = connected
 
-    def close(self) -> None:
+    async def close(self) -> None:
         """End the clients."""
-        for task in self._work.values():
-            task.cancel()
+        await end_tasks(*self._work.values())
 
     async def _expand(self, text: str) -> Expanded:
         if (call := self.prompt_call(text)) is not None:
@@ -305,13 +305,9 @@ class ServerReferences(msgspec.Struct, eq=False):
 
     async def _once(self, key: object, work: Callable[[], Awaitable[_T]]) -> _T:
         """Do work for all who want its result at the same time; it continues if one of them is cancelled."""
-
-        async def run() -> _T:
-            return await work()
-
         task = self._work.get(key)
         if task is None:
-            task = self._work[key] = asyncio.create_task(run())
+            task = self._work[key] = asyncio.ensure_future(work())
             task.add_done_callback(lambda done: self._finish(key, done))
         result: _T = await asyncio.shield(task)
         return result

@@ -38,7 +38,7 @@ from ua_tui.core.events.types import READ_RESOURCE
 from ua_tui.core.events.units import quantity, size
 from ua_tui.core.media_types import HEAD_SIZE, media_suffix, media_type
 from ua_tui.core.observation import AnyObservation, ReturnedFile, TextContent
-from ua_tui.core.redaction.events import masked_file
+from ua_tui.core.redaction.masking import masked_file
 from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.core.storage.kinds import check_writable
 from ua_tui.core.storage.large_results import store_large_result

@@ -62,7 +62,17 @@ async def open_composio(
         try:
             if settings.composio_mode == "native":
                 return await _open_native(settings, modifiers, on_request)
-            return await _open_remote(settings, on_request, own_process=own_process)
+            process = SdkProcess(settings, on_request)
+            ask = process.call if own_process else _in_this_process(settings, on_request)
+            try:
+                opened = await apart(partial(ask, _create_session), _DEADLINE)
+            except BaseException:
+                process.close()
+                raise
+            _, url, headers = opened
+            return _connection(
+                opened, {"type": "http", "url": url, "headers": headers}, settings, ask, process.close
+            )
         except TimeoutError:
             raise late_failure(settings, _DEADLINE) from None
     except ConnectionFailed as failure:
@@ -102,19 +112,6 @@ async def _open_native(
             return _connection(_described(session), server, settings, ask, stack.pop_all().close)
 
     return await apart(work, _DEADLINE)
-
-
-async def _open_remote(settings: Settings, on_request: OnRequest | None, *, own_process: bool) -> Connection:
-    """Open a session whose address is all that is needed: the agent makes the calls."""
-    process = SdkProcess(settings, on_request)
-    ask = process.call if own_process else _in_this_process(settings, on_request)
-    try:
-        opened = await apart(partial(ask, _create_session), _DEADLINE)
-    except BaseException:
-        process.close()
-        raise
-    _, url, headers = opened
-    return _connection(opened, {"type": "http", "url": url, "headers": headers}, settings, ask, process.close)
 
 
 def _in_this_process(settings: Settings, on_request: OnRequest | None) -> _Ask:

@@ -20,6 +20,7 @@ from ua_tui.core.connections.oauth.store import LoginStore, StoredLogin
 from ua_tui.core.connections.oauth.target import LoginTarget
 from ua_tui.core.errors import UniversalAgentError, WorkspaceError
 from ua_tui.core.redaction.sharing import short_path
+from ua_tui.core.tasks import end_tasks
 
 _log = logging.getLogger(__name__)
 
@@ -80,8 +81,7 @@ class LoginHeaders:
         """Stop answering."""
         if self._server is not None:
             self._server.close()
-        for work in self._renewals:
-            work.cancel()
+        await end_tasks(*self._renewals)
 
     def command(self, target: LoginTarget) -> str:
         """The command that prints the headers for a server."""

@@ -207,13 +207,13 @@ async def test_the_channel_answers_requests_and_lets_go_of_those_that_are_withdr
         }
     ]
     # Withdrawn by the command line, and by the end of the connection.
-    for ends in (
-        lambda: channel.handles({"type": "control_cancel_request", "request_id": "r1"}),
-        channel.close,
-    ):
+    for ends in ("cancel", "close"):
         assert channel.handles(message)
         await run_ready()
-        ends()
+        if ends == "cancel":
+            assert channel.handles({"type": "control_cancel_request", "request_id": "r1"})
+        else:
+            await channel.close()
         await until(lambda: not gate.is_waiting)
         assert (answered_in(events).action, answered_in(events).by) == ("cancel", "withdrawn")
     assert len(written) == 1

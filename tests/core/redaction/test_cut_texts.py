@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from ua_tui.core.events.types import AuthRequired, ErrorRaised, QueryReceived, ToolCallFinished
 from ua_tui.core.observation import Observation, TextContent
 from ua_tui.core.redaction import detectors
-from ua_tui.core.redaction.events import mask_event
+from ua_tui.core.redaction.masking import mask_event
 from ua_tui.core.redaction.redactor import REDACTED, Redactor, StreamRedactor
 from ua_tui.core.text import clean_line, middle_truncate
 
