@@ -8,6 +8,8 @@ import os
 import socket
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
+from functools import cache
+from traceback import clear_frames
 from typing import TYPE_CHECKING, Any, TypeAlias
 from weakref import WeakSet
 
@@ -31,7 +33,6 @@ _ANSWER_MS = 10_000
 ANSWER_S = 20.0
 """After so many seconds without an answer to a short statement its connection counts as lost."""
 _LENDING_S = 10.0
-"""How long a request waits for a connection that is free, in seconds."""
 _LOCKED_MS = 2_000
 _OPTIONS = (
     "-c synchronous_commit=on -c tcp_keepalives_idle=5 -c tcp_keepalives_interval=2 -c tcp_keepalives_count=3"
@@ -107,32 +108,51 @@ async def connect_async(address: Address, *, any_version: bool = False) -> Conne
         TeamError: the database cannot be reached, or its server is too old.
     """
     parameters = parameters_of(address)
-    import psycopg
-
     with reporting(address):
-        connection: Connection = await psycopg.AsyncConnection.connect(**parameters, autocommit=True)
+        connection = await _connection_class().connect(**parameters, autocommit=True)
     if not any_version and (problem := _too_old(connection.info.server_version, address)):
         await connection.close()
         raise problem
     return connection
 
 
+@cache
+def _connection_class() -> type[Connection]:
+    import psycopg
+
+    class ClosedConnection(psycopg.AsyncConnection[Any]):
+        """One that is closed at once if it cannot be made: its error keeps it until garbage is collected."""
+
+        @classmethod
+        async def connect(cls, *given: Any, **named: Any) -> Connection:  # type: ignore[override]
+            try:
+                return await super().connect(*given, **named)
+            except psycopg.Error as error:
+                clear_frames(error.__traceback__)
+                raise
+
+    return ClosedConnection
+
+
 class Connections:
     """The connections that the parts of a program share, so that their number is known; open them, and close them.
 
     There is a pool for the event loop, a `listener` with one connection, and `threads`, a pool of one for all threads.
+    A request waits for a connection that is free, and then to see whether it is lost, `within` so many seconds.
     """
 
-    def __init__(self, address: Address, *, largest: int) -> None:
+    def __init__(self, address: Address, *, largest: int, within: float | None = None) -> None:
+        self._within = within or _LENDING_S
         self.listener = Listener(address)
         parameters = parameters_of(address, autocommit=True)
         with needing_extra():
             from psycopg_pool import AsyncConnectionPool, ConnectionPool
         self._pool: AsyncConnectionPool[Any] = AsyncConnectionPool(
             kwargs=parameters,
+            connection_class=_connection_class(),
             min_size=1,
             max_size=largest,
-            timeout=_LENDING_S,
+            timeout=self._within,
             check=self._check,
             reconnect_timeout=0,
             open=False,
@@ -194,7 +214,7 @@ class Connections:
         from psycopg_pool import AsyncConnectionPool
 
         self._used.add(connection)
-        with answering_within(connection, _ANSWER_MS / 1000):
+        with answering_within(connection, min(self._within, _ANSWER_MS / 1000)):
             await AsyncConnectionPool.check_connection(connection)
 
 
@@ -296,7 +316,7 @@ async def listen(
 ) -> None:
     """Work with a connection that hears what is announced, and again with a new one when it is lost.
 
-    It ends when `work` does, or when `lost`, which is given the reason, returns True.
+    It ends when `work` does; `lost` is given the reason of each loss.
     """
     seconds = _PAUSE
     while True:
@@ -311,8 +331,7 @@ async def listen(
             finally:
                 await db.close()
         except (UniversalAgentError, OSError, TimeoutError) as error:
-            if lost(error) is True:
-                return
+            lost(error)
         lasted = asyncio.get_running_loop().time() - began
         await pause(seconds)
         seconds = _PAUSE if lasted > _LONGEST_PAUSE else min(2 * seconds, _LONGEST_PAUSE)

@@ -89,8 +89,10 @@ async def check_tables(db: Connection, address: Address) -> None:
 
 
 @asynccontextmanager
-async def sharing(address: Address, largest: int) -> AsyncIterator[Address]:
+async def sharing(address: Address, largest: int, within: float | None = None) -> AsyncIterator[Address]:
     """The address with at most so many connections for everything in the block; one that has some stays as it is.
+
+    A request waits for one of them `within` so many seconds, if not for those of `Connections`.
 
     Raises:
         TeamError: the database cannot be reached, or its tables are of another version.
@@ -98,7 +100,7 @@ async def sharing(address: Address, largest: int) -> AsyncIterator[Address]:
     if address.connections is not None:
         yield address
         return
-    connections = Connections(address, largest=largest)
+    connections = Connections(address, largest=largest, within=within)
     # A pool tries again for a while, and does not say why it fails.
     async with await connect_async(address) as db:
         with reporting(address):
@@ -220,9 +222,9 @@ def limit(
     *,
     cost_per_day: float | None = None,
     jobs: int | None = None,
-    tools: Sequence[str] | None = None,
+    tools: list[str] | None = None,
     lift: bool = False,
-) -> tuple[float | None, int | None, Sequence[str] | None]:
+) -> tuple[float | None, int | None, list[str] | None]:
     """Set what jobs of a role may cost in 24 hours, how many may wait and run, and what they may allow.
 
     What is None stays, or with `lift` is not limited any more. Returns all three.
@@ -231,13 +233,7 @@ def limit(
         TeamError: there is no such role, or this one may not limit it.
     """
     with _changing_rights(address, user) as db:
-        given = {
-            "user": user,
-            "cost": cost_per_day,
-            "jobs": jobs,
-            "tools": tools and list(tools),
-            "lift": lift,
-        }
+        given = {"user": user, "cost": cost_per_day, "jobs": jobs, "tools": tools, "lift": lift}
         ((cost_per_day, jobs, tools),) = db.execute(_LIMIT, given).fetchall()
     return cost_per_day, jobs, tools
 

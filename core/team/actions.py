@@ -103,20 +103,12 @@ class SessionActions:
         self._ended = asyncio.Event()
         self._unsaved: set[asyncio.Task[None]] = set()
 
-    async def earlier(self, keys: Sequence[str]) -> Sequence[EarlierAction]:
-        """What became of these actions in earlier attempts."""
+    async def earlier(self, keys: Sequence[str] | None = None) -> Sequence[EarlierAction]:
+        """What became of these actions in earlier attempts, or of all in their order; of very many the first ones."""
         try:
-            return await self._earlier(list(keys))
+            return await self._earlier(None if keys is None else list(keys))
         except TeamError as error:
             raise LedgerRefusal(_unreachable(error)) from error
-
-    async def of_earlier_attempts(self) -> Sequence[EarlierAction]:
-        """Every action of earlier attempts, in their order; of very many the first ones.
-
-        Raises:
-            TeamError: they cannot be read.
-        """
-        return await self._earlier(None)
 
     async def begin(
         self, actions: Mapping[str, str], tool_use_id: str, stopping: Callable[[], bool]

@@ -16,8 +16,11 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from importlib import import_module
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from ua_tui.core.bus import Bus
 from ua_tui.core.concurrency.threads import apart
@@ -26,26 +29,26 @@ from ua_tui.core.events.continuation import is_own
 from ua_tui.core.events.types import ErrorRaised
 from ua_tui.core.events.units import quantity
 from ua_tui.core.postgres.address import Address
-from ua_tui.core.postgres.connection import Connection, answering_within, connected, rows_of, shut_down
+from ua_tui.core.postgres.connection import (
+    CHANNEL,
+    Connection,
+    answering_within,
+    connected,
+    rows_of,
+    shut_down,
+)
 from ua_tui.core.postgres.problems import explain, is_temporary, needing_extra
 from ua_tui.core.postgres.schema import check_tables
 from ua_tui.core.redaction.redactor import Redactor, error_raised
 from ua_tui.core.settings.model import Settings
 from ua_tui.core.storage.workspace import Workspace, is_record
 from ua_tui.core.tasks import end_tasks, pause
+from ua_tui.core.team.folder_copy import FolderCopy, new_identity, next_identity, store_identity
+from ua_tui.core.team.large_files import LARGE, open_place
 from ua_tui.core.team.records import SessionId
-from ua_tui.core.team.replication import rows
-from ua_tui.core.team.replication.folder_copy import (
-    FolderCopy,
-    new_identity,
-    next_identity,
-    store_identity,
-)
-from ua_tui.core.team.replication.large_files import LARGE, open_place
-from ua_tui.core.team.replication.rows import Superseded
 from ua_tui.core.text import clean_line
 from ua_tui.core.view.activity import Activity
-from ua_tui.core.view.records import Query
+from ua_tui.core.view.records import Note, Query
 from ua_tui.core.view.session import SessionView
 
 if TYPE_CHECKING:
@@ -99,6 +102,10 @@ async def open_replica(
         await asyncio.to_thread(store_identity, workspace, identity)
     place = settings.team_artifacts
     return SessionReplica(address, identity, workspace, bus, claimed=claimed, place=place, resumed=resumed)
+
+
+class Superseded(TeamError):
+    """Another worker continues the session: whoever raised this may write no more of it."""
 
 
 @dataclass(frozen=True)
@@ -160,7 +167,8 @@ class SessionReplica:
         self._left_s = _CLOSE_S
         self._stopping: asyncio.Task[None] | None = None
         self._view = SessionView()
-        self._begins_after = 0
+        self._begins_after = self._seen = 0
+        self._attached: dict[str, str] = {}
         self._folder = FolderCopy(workspace)
         self._row: dict[str, Any] = {}
         self._wake, self._hurry, self._idle = asyncio.Event(), asyncio.Event(), asyncio.Event()
@@ -393,7 +401,7 @@ class SessionReplica:
         with answering_within(db, _ANSWER_S):
             await check_tables(db, self._address)
             try:
-                await rows.change(db, rows.REGISTER, self.identity, **here)
+                await self._change(db, _REGISTER, **here)
             except Superseded:
                 if self._claimed or self._is_registered:
                     raise
@@ -401,16 +409,16 @@ class SessionReplica:
                 self.identity = new_identity()
                 await asyncio.to_thread(store_identity, self._workspace, self.identity)
                 self._folder = FolderCopy(self._workspace)
-                await rows.change(db, rows.REGISTER, self.identity, **here)
+                await self._change(db, _REGISTER, **here)
             if self._begins and not self._is_registered:
                 # A worker was lost before its session had begun: what it wrote is of another folder.
-                await rows.change(db, rows.CLEAR, self.identity)
-            self._copied = await rows.known_artifacts(db, self.identity.id)
-            stored = await rows_of(db, rows.LAST_PIECES, (self.identity.id,))
+                await self._change(db, _CLEAR)
+            self._copied = dict(await rows_of(db, _FILES, (self.identity.id,)))
+            stored = await rows_of(db, _LAST_PIECES, (self.identity.id,))
         while anew := await asyncio.to_thread(self._folder.begin, stored):
             with answering_within(db, _ANSWER_S):
-                await rows.change(db, rows.REMOVE, self.identity, paths=[*anew], starts=[*anew.values()])
-                stored = await rows_of(db, rows.LAST_PIECES, (self.identity.id,))
+                await self._change(db, _REMOVE, paths=[*anew], starts=[*anew.values()])
+                stored = await rows_of(db, _LAST_PIECES, (self.identity.id,))
         self._row = {}
         self._is_registered = True
 
@@ -422,10 +430,9 @@ class SessionReplica:
         row = state_row(self._view, activity, self._workspace.redactor, self._folder.title)
         if pieces or row != self._row or self._clock() - self._last_write >= 10.0:
             with answering_within(db, _ANSWER_S):
-                await rows.change(
+                await self._change(
                     db,
-                    rows.WRITE,
-                    self.identity,
+                    _WRITE,
                     **row,
                     paths=[each.path for each in pieces],
                     starts=[each.start for each in pieces],
@@ -436,15 +443,29 @@ class SessionReplica:
         self._folder.advance(pieces)
         return await self._copy_file(db) or bool(pieces)
 
+    async def _change(self, db: Connection, statement: str, **values: Any) -> None:
+        """Run one of the statements below, and announce what is new.
+
+        Raises:
+            Superseded: another worker continues the session.
+        """
+        given = msgspec.structs.asdict(self.identity) | {"channel": CHANNEL} | values
+        if not await rows_of(db, statement, given):
+            raise Superseded("another worker continues this session")
+
     # -- files --------------------------------------------------------------------------------------
 
     def _waiting_files(self) -> list[tuple[str, str]]:
         """The files to copy, the one that was saved last at the end, each with its digest if it was announced."""
-        attached = {path: "" for note in self._view.notes("attached") for path in note.files}
+        entries = self._view.entries
+        for entry in islice(reversed(entries.values()), len(entries) - self._seen):
+            if isinstance(entry, Note) and entry.kind == "attached":
+                self._attached |= dict.fromkeys(entry.files, "")
+        self._seen = len(entries)
         saved = {each.path: each.sha256 for each in self._view.artifacts.values()}
         return [
             (path, sha256)
-            for path, sha256 in (attached | saved).items()
+            for path, sha256 in (self._attached | saved).items()
             if not is_record(path) and (path not in self._copied or sha256 not in ("", self._copied[path]))
         ]
 
@@ -481,7 +502,7 @@ class SessionReplica:
     async def _add_file(self, db: Connection, file: _File) -> None:
         columns = {name: getattr(file, name) for name in ("path", "sha256", "size", "place", "data")}
         with answering_within(db, 60.0):
-            await rows.change(db, rows.ARTIFACT, self.identity, **columns)
+            await self._change(db, _ARTIFACT, **columns)
         # Another version may have been announced meanwhile.
         self._copied[file.name] = file.announced
         if not self._waiting_files():
@@ -525,3 +546,81 @@ def state_row(view: SessionView, activity: Activity, redactor: Redactor, named: 
         "activity": activity.text(redactor.redact_value),
         "cost_usd": view.costs.total,
     }
+
+
+# The files that are stored: their paths, each with its SHA-256.
+_FILES = "SELECT path, sha256 FROM artifact WHERE session = %s"
+# The last piece of each file that only grows.
+_LAST_PIECES = """
+    SELECT DISTINCT ON (path) path, start, start + octet_length(data) AS end, encode(sha256(data), 'hex') AS sha256
+    FROM piece WHERE session = %s ORDER BY path, start DESC
+"""
+# Removes the files of earlier attempts, as the session begins again.
+_CLEAR = """
+    WITH mine AS (
+        SELECT id FROM session WHERE id = %(id)s AND attempt = %(attempt)s FOR SHARE
+    ), files AS (
+        DELETE FROM artifact USING mine WHERE session = mine.id
+    ), pieces AS (
+        DELETE FROM piece USING mine WHERE session = mine.id
+    )
+    SELECT 1 FROM mine
+"""
+# Removes what is stored of some files from there on, which is copied anew.
+_REMOVE = """
+    WITH mine AS (
+        SELECT id FROM session WHERE id = %(id)s AND attempt = %(attempt)s FOR SHARE
+    ), pieces AS (
+        DELETE FROM piece p USING mine, unnest(%(paths)s::text[], %(starts)s::bigint[]) AS anew (path, start)
+        WHERE p.session = mine.id AND p.path = anew.path AND p.start >= anew.start
+    )
+    SELECT 1 FROM mine
+"""
+# Makes the session's row, or makes it that of this attempt. One that was `claimed`, as a job is, has its attempt from
+# whoever gave the claim. Otherwise two programs may have resumed copies of one folder: the first one has the attempt.
+_REGISTER = """
+    INSERT INTO session AS s (id, job, owner, shared, name, host, worker, attempt, state)
+    VALUES (%(id)s, %(job)s, coalesce(%(owner)s, current_user), %(shared)s, %(name)s, %(host)s, %(worker)s,
+        %(attempt)s, 'starting')
+    ON CONFLICT (id) DO UPDATE SET
+        name = EXCLUDED.name, host = EXCLUDED.host, attempt = EXCLUDED.attempt,
+        worker = CASE WHEN %(claimed)s AND s.worker <> '' THEN s.worker ELSE EXCLUDED.worker END,
+        state = CASE WHEN s.attempt = EXCLUDED.attempt THEN s.state ELSE 'starting' END,
+        seen_at = now(), finished_at = NULL
+    WHERE s.attempt < EXCLUDED.attempt
+        OR (s.attempt = EXCLUDED.attempt AND (%(claimed)s OR s.worker = EXCLUDED.worker))
+    RETURNING 1
+"""
+# Writes pieces of files and the state, in one round trip. The row is locked by its update: a takeover waits for that,
+# or this statement finds the attempt of the takeover.
+_WRITE = """
+    WITH mine AS (
+        UPDATE session SET state = %(state)s, activity = %(activity)s,
+            title = CASE WHEN %(titled)s THEN %(title)s ELSE coalesce(nullif(title, ''), %(title)s) END,
+            cost_usd = %(cost_usd)s, seen_at = now(),
+            finished_at = CASE WHEN %(state)s IN ('done', 'failed') THEN coalesce(finished_at, now()) END
+        WHERE id = %(id)s AND attempt = %(attempt)s RETURNING id
+    ), new AS (
+        INSERT INTO piece (session, path, start, data) SELECT mine.id, p.path, p.start, p.data
+        FROM mine, unnest(%(paths)s::text[], %(starts)s::bigint[], %(data)s::bytea[]) AS p (path, start, data)
+        ON CONFLICT DO NOTHING
+    )
+    SELECT pg_notify(%(channel)s, 'session ' || id) FROM mine
+"""
+# Records a file of the session, with its content if it is small.
+_ARTIFACT = """
+    WITH mine AS (
+        SELECT id, owner FROM session WHERE id = %(id)s AND attempt = %(attempt)s FOR SHARE
+    ), content AS (
+        INSERT INTO blob (owner, sha256, data)
+        SELECT owner, %(sha256)s, %(data)s::bytea FROM mine
+        WHERE %(data)s::bytea IS NOT NULL
+        ON CONFLICT (owner, sha256) DO NOTHING
+    ), file AS (
+        INSERT INTO artifact (session, path, sha256, size, place)
+        SELECT id, %(path)s, %(sha256)s, %(size)s, %(place)s FROM mine
+        ON CONFLICT (session, path) DO UPDATE SET sha256 = EXCLUDED.sha256, size = EXCLUDED.size,
+            place = EXCLUDED.place, saved_at = now()
+    )
+    SELECT pg_notify(%(channel)s, 'session ' || id) FROM mine
+"""

@@ -26,9 +26,9 @@ from ua_tui.core.storage.ownership import seal_session
 from ua_tui.core.storage.paths import numbered, safe_name
 from ua_tui.core.storage.workspace import CONVERSATION, JOURNAL, Workspace, is_record
 from ua_tui.core.tasks import end_tasks, pause
+from ua_tui.core.team.folder_copy import store_identity
+from ua_tui.core.team.large_files import FilePlace, open_place, verified
 from ua_tui.core.team.records import SessionId
-from ua_tui.core.team.replication.folder_copy import store_identity
-from ua_tui.core.team.replication.large_files import FilePlace, open_place, verified
 from ua_tui.core.text import clean_line
 
 log = logging.getLogger(__name__)

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
+from ua_tui.core.agent.ledger import LedgerRefusal
 from ua_tui.core.concurrency.garbage_collection import deferred
 from ua_tui.core.errors import (
     ConversationGone,
@@ -326,10 +327,10 @@ class _JobRun:
 
     async def _earlier_actions(self, *states: str) -> list[Any]:
         try:
-            actions = await self.ledger.of_earlier_attempts()
-        except TeamError as error:
+            actions = await self.ledger.earlier()
+        except LedgerRefusal as error:
             # What may not run again is denied in any case.
-            log.warning("the earlier actions cannot be read: %s", error)
+            log.warning("the earlier actions cannot be read: %s", error.__cause__)
             return []
         return [each for each in actions if each.state in states]
 

@@ -17,7 +17,7 @@ from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.core.settings.model import Settings, secrets
 from ua_tui.core.storage.folders import WORKSPACES
 from ua_tui.core.tasks import pause
-from ua_tui.core.team.fleet.running_batch import RunningBatch
+from ua_tui.core.team.fleet.local import RunningBatch
 from ua_tui.core.team.jobs.results_file import Begun, ResultsFile
 from ua_tui.core.team.jobs.running import PUT_OFF_SECONDS, JobStop, RunJob, run_to_end
 from ua_tui.core.team.records import (

@@ -105,16 +105,14 @@ class QuestionRelay:
         try:
             question = make_question(self._id, event)
         except TeamError as error:
-            self._refuse(session, event, str(error))
+            if isinstance(event, PermissionAsked):
+                why = f"Nobody could be asked: {error}."
+                session.answer_permission(event.request_id, allow=False, reason=why)
+            else:
+                session.answer_elicitation(event.request_id, "decline", unattended=True)
             return
         await self._mailbox.ask(self._id, question)
         self._asked.add(event.request_id)
-
-    def _refuse(self, session: Session, event: PermissionAsked | ElicitationAsked, why: str) -> None:
-        if isinstance(event, PermissionAsked):
-            session.answer_permission(event.request_id, allow=False, reason=f"Nobody could be asked: {why}.")
-        else:
-            session.answer_elicitation(event.request_id, "decline", unattended=True)
 
     async def _receive(self, session: Session) -> None:
         while True:

@@ -55,7 +55,7 @@ SELECT s.id, coalesce(s.job, '') AS job, s.name, s.host, s.worker AS where, s.ow
     extract(epoch FROM s.finished_at)::float8 AS finished,
     -- A job that gave its place back while it waits for a person has no worker that could be lost.
     CASE WHEN j.state = 'needs_you' AND j.worker_id IS NULL THEN 'infinity'
-        ELSE extract(epoch FROM greatest(s.seen_at, w.seen_at)) END::float8 AS seen,
+        ELSE extract(epoch FROM s.seen_at) END::float8 AS seen,
     coalesce({_JOB_STATE}, '') AS job_state, left(coalesce(j.error, ''), 400) AS error,
     coalesce(j.position, 0) AS position, coalesce(b.id, '') AS batch, {_NAME} AS batch_name,
     (SELECT left(q.event, 20000) FROM question q WHERE q.session = s.id AND q.attempt = s.attempt
@@ -63,7 +63,6 @@ SELECT s.id, coalesce(s.job, '') AS job, s.name, s.host, s.worker AS where, s.ow
     (SELECT count(*) FROM action a WHERE a.session = s.id AND a.state = 'running' AND a.checked_by IS NULL
         AND (a.attempt < s.attempt OR s.state IN ('done', 'failed'))) AS unknown
 FROM session s LEFT JOIN job j ON j.id = s.job LEFT JOIN batch b ON b.id = j.batch
-    LEFT JOIN worker w ON w.id = j.worker_id
 """  # noqa: S608  # only texts of this module
 _NEWEST = f"{_SESSIONS} ORDER BY s.seen_at DESC LIMIT %(most)s"
 _CHANGED = (
@@ -107,7 +106,7 @@ class DatabaseSessions:
         self._changed = changed
         self._lost_at = 0.0
         self._seen: dict[str, tuple[FleetRow, float]] = {}
-        """The sessions, each with when its worker was heard of last, by the server's clock."""
+        """The sessions, each with when it was heard of last, by the server's clock."""
         self._waiting: tuple[FleetRow, ...] = ()
         self._ahead = 0.0
         """How much the server's clock is ahead of the monotonic one here."""
@@ -122,16 +121,13 @@ class DatabaseSessions:
     def rows(self) -> Iterator[FleetRow]:
         """The sessions, and the first of the jobs that wait."""
         now = time.monotonic() + self._ahead
+        # What its session does may not show in its own row, as while a worker restores a large one.
+        heard = {each.name: each.seen for each in self.workers}
         for row, seen in self._seen.values():
+            last = max(seen, heard.get(row.where, seen))
             # While the database is away nobody is heard of.
-            yield row if self.notice else _with_silence(row, now - seen, seen)
+            yield row if self.notice else _with_silence(row, now - last, last)
         yield from self._waiting
-
-    def _silent(self) -> set[str]:
-        """The sessions that count as lost, or soon will: what they do may not show in their own rows."""
-        before = time.monotonic() + self._ahead - ALIVE_SECONDS + 2 * POLL_SECONDS
-        found = [id_ for id_, (row, seen) in self._seen.items() if seen < before and row.state in _ALIVE]
-        return set(found[:200])
 
     async def read(self) -> None:
         """Read everything once.
@@ -187,12 +183,10 @@ class DatabaseSessions:
             if now < poll_at:
                 await self._read_changed(connection, ids, jobs)
             else:
-                silent = self._silent()
                 since = now + self._ahead - POLL_SECONDS - _OVERLAP
-                await self._read_changed(connection, ids | silent, jobs, since)
-                if silent:
-                    # They are lost by the time alone.
-                    self._changed()
+                await self._read_changed(connection, ids, jobs, since)
+                # Some may be lost by the time alone.
+                self._changed()
                 if counts or now - self._counted_at >= COUNT_SECONDS:
                     await self._read_queue(connection)
                 poll_at, counts = time.monotonic() + POLL_SECONDS, False

@@ -34,6 +34,8 @@ from ua_tui.core.version import VERSION
 log = logging.getLogger(__name__)
 
 _AGAIN_SECONDS = 0.5
+_BEAT_SECONDS = 5.0
+"""How long a heartbeat waits for a connection, and then for its answers."""
 SILENCE_SECONDS = 20.0
 """So long after its last heartbeat a worker stops its sessions: they have ended when others take them over."""
 _LAST_SECONDS = 5.0
@@ -145,8 +147,8 @@ class QueueWorker:
         logging.getLogger("psycopg.pool").setLevel(logging.CRITICAL)
         # A connection of its own: a heartbeat waits for no other work, or the jobs would be taken for lost.
         own = replace(self._address, connections=None)
-        async with sharing(self._address, 2) as shared, sharing(own, 1) as own:
-            self._jobs, self._beats = PostgresJobs(shared), PostgresJobs(own, within=self._pause)
+        async with sharing(self._address, 2) as shared, sharing(own, 1, _BEAT_SECONDS) as own:
+            self._jobs, self._beats = PostgresJobs(shared), PostgresJobs(own, within=_BEAT_SECONDS)
             assert shared.connections is not None
             self._connections = shared.connections
             await self._check_rights()
@@ -168,7 +170,7 @@ class QueueWorker:
             raise self._problem
 
     async def _check_rights(self) -> None:
-        async with self._beats.connection() as db:
+        async with self._jobs.connection() as db:
             rights, user = await read_rights(db), clean_line(db.info.user, 60)
         if rights not in ("owner", "worker"):
             raise TeamError(

@@ -63,17 +63,18 @@ async def run_due(store: PostgresJobs, address: Address) -> str | None:
     async with store.connection() as db, db.transaction():
         if not (rows := await rows_of(db, _DUE)):
             return None
-        ((owner, name, every, zone, due, now, may_submit),) = rows
+        (row,) = rows
+        owner, name, due = row.owner, row.name, row.next_at
         batch = why = following = None
         try:
-            times = DueTimes(every, zone)
-            if now - due > timedelta(seconds=LATE_SECONDS):
+            times = DueTimes(row.every, row.zone)
+            if row.now - due > timedelta(seconds=LATE_SECONDS):
                 why = "no worker was alive"
-                following = times.after(now - timedelta(seconds=LATE_SECONDS))
+                following = times.after(row.now - timedelta(seconds=LATE_SECONDS))
             else:
                 following = times.after(due)
-                if may_submit:
-                    batch = await _submit(store, db, address, owner, name)
+                if row.may_submit:
+                    batch = await _submit(store, db, address, row)
                 else:
                     why = f"{owner} may no longer submit jobs"
         except (SettingsError, TeamError, msgspec.ValidationError) as error:
@@ -91,27 +92,25 @@ async def run_due(store: PostgresJobs, address: Address) -> str | None:
     return f"{shown}: it did not run: {why}" if why else f"{shown}: its next run is submitted"
 
 
-async def _submit(store: PostgresJobs, db: Connection, address: Address, owner: str, name: str) -> str:
-    """Submit the next run with the ceilings of its owner; returns the id of the batch.
+async def _submit(store: PostgresJobs, db: Connection, address: Address, schedule: Any) -> str:
+    """Submit the next run of a row with the ceilings of its owner; returns the id of the batch.
 
     Raises:
         TeamError: it was refused, and nothing was stored.
         msgspec.ValidationError: the jobs are none.
     """
-    ((stored, most, shared),) = await rows_of(db, _JOBS, (owner, name))
     # Jobs of a first run are the same in batches of all names, so that they may have been done.
-    ((last,),) = await rows_of(db, _LAST_RUN, (owner, name))
-    run = (name, max(2, last + 1))
-    private = None if shared else owner
+    run = (schedule.name, max(2, schedule.last_run + 1))
+    private = None if schedule.shared else schedule.owner
     jobs = [
         Job(id=job_id(each.query, each.settings, private, run), **msgspec.structs.asdict(each))
-        for each in msgspec.convert(stored, list[_StoredJob])
+        for each in msgspec.convert(schedule.jobs, list[_StoredJob])
     ]
-    batch = batch_of(jobs, max_cost_usd=most, owner=private, run=run)
+    batch = batch_of(jobs, max_cost_usd=schedule.max_cost_usd, owner=private, run=run)
     with reporting(address):
         async with db.transaction():
             await db.execute("SET LOCAL ua_tui.for_owner = 'on'")
-            submitted = await store.submit_within(db, batch, jobs, owner=owner)
+            submitted = await store.submit_within(db, batch, jobs, owner=schedule.owner)
             if not submitted.new:
                 raise TeamError(
                     "somebody else has a batch of this name with the same queries: give another --name"
@@ -125,10 +124,9 @@ ON CONFLICT (owner, name) DO UPDATE SET every = EXCLUDED.every, zone = EXCLUDED.
     max_cost_usd = EXCLUDED.max_cost_usd, shared = EXCLUDED.shared, next_at = EXCLUDED.next_at
 """
 _DUE = """\
-SELECT s.owner::text, s.name, s.every, s.zone, s.next_at, now(), coalesce(
+SELECT s.owner::text, s.name, s.shared, s.every, s.zone, s.jobs, s.max_cost_usd, s.next_at, now(), coalesce(
     (SELECT has_any_column_privilege(r.oid, 'job', 'INSERT') FROM pg_roles r WHERE r.rolname = s.owner), false)
-    AND NOT EXISTS (SELECT FROM member m WHERE m.owner = s.owner AND m.revoked)
+    AND NOT EXISTS (SELECT FROM member m WHERE m.owner = s.owner AND m.revoked) AS may_submit,
+    (SELECT coalesce(max(run), 0) FROM batch b WHERE b.owner = s.owner AND b.name = s.name) AS last_run
 FROM schedule s WHERE s.next_at <= now() ORDER BY s.next_at LIMIT 1 FOR UPDATE SKIP LOCKED
 """
-_JOBS = "SELECT jobs, max_cost_usd, shared FROM schedule WHERE owner = %s AND name = %s"
-_LAST_RUN = "SELECT coalesce(max(run), 0) FROM batch WHERE owner = %s AND name = %s"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 from concurrent.futures import ThreadPoolExecutor
 
 import psycopg
@@ -13,7 +14,7 @@ from tests.tcp_proxy import TcpProxy
 from tests.waiting import PATIENCE, until, wait_until
 from ua_tui.core.errors import TeamError
 from ua_tui.core.postgres.address import Address
-from ua_tui.core.postgres.connection import CHANNEL, Listener, connect
+from ua_tui.core.postgres.connection import CHANNEL, Listener, connect, connect_async
 from ua_tui.core.postgres.problems import is_temporary, reporting
 
 
@@ -85,3 +86,18 @@ async def test_who_listens_just_after_the_last_one_ended_hears(team_database: Da
     finally:
         end()
         await listener.close()
+
+
+async def test_a_connection_that_cannot_be_made_is_closed_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PGCONNECT_TIMEOUT", "2")
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        address = Address.parse(f"postgresql://mary@127.0.0.1:{server.getsockname()[1]}/desk?sslmode=disable")
+        with pytest.raises(TeamError) as raised:
+            await connect_async(address)
+        connection, _ = server.accept()
+        with connection:
+            connection.settimeout(PATIENCE)
+            # Whoever keeps the error keeps no connection.
+            while connection.recv(4096):
+                pass
+    assert "desk" in str(raised.value)

@@ -72,7 +72,7 @@ async def test_an_action_of_an_earlier_attempt_never_begins_again(store: Store) 
     assert (lost.tool, lost.state) == ("Bash", "running")
     # Nothing of a call is recorded if one of its actions may not run.
     assert len(await second.begin({"k3": "Bash", "new": "Bash"}, "t5", never)) == 1
-    assert [each.state for each in await second.of_earlier_attempts()] == ["done", "running", "failed"]
+    assert [each.state for each in await second.earlier()] == ["done", "running", "failed"]
     assert not await second.begin({"new": "Bash"}, "t6", never)
     await second.finish("t6", ok=True, result="ok")
     third = await store.open(store.taken_over(taken))
@@ -121,7 +121,7 @@ async def test_whoever_leaves_waits_for_what_runs_and_begins_nothing_more(store:
     with pytest.raises(LedgerRefusal, match="the program is ending"):
         await asyncio.wait_for(late, PATIENCE)
     second = await store.open(store.taken_over(SESSION))
-    assert [each.result for each in await second.of_earlier_attempts()] == ["sent"]
+    assert [each.result for each in await second.earlier()] == ["sent"]
 
 
 async def test_a_damaged_record_is_not_taken_for_an_empty_one(tmp_path: Path) -> None:
@@ -144,7 +144,7 @@ async def test_what_the_folder_before_had_counts_in_a_new_one(tmp_path: Path) ->
     assert not await second.begin({"new": "Bash"}, "t3", never)
     third = FolderActions(resumed(resumed(SESSION)))
     await third.open(after)
-    assert [each.tool for each in await third.of_earlier_attempts()] == ["mcp__mail__send", "Bash"]
+    assert [each.tool for each in await third.earlier()] == ["mcp__mail__send", "Bash"]
 
 
 async def test_a_takeover_and_a_beginning_at_once_never_both_win(team_database: Database) -> None:

@@ -29,9 +29,8 @@ from ua_tui.core.storage.folders import WORKSPACES
 from ua_tui.core.storage.workspace import LETTERS
 from ua_tui.core.team.fleet import database as fleet_database
 from ua_tui.core.team.fleet.database import find_session
-from ua_tui.core.team.fleet.local import JournalActivity
+from ua_tui.core.team.fleet.local import BATCHES, JournalActivity, RunningBatch, running_batches
 from ua_tui.core.team.fleet.rows import MOST_FINISHED, Fleet, FleetBatch, FleetRow, arrange
-from ua_tui.core.team.fleet.running_batch import BATCHES, RunningBatch, running_batches
 from ua_tui.core.team.fleet.source import FleetSource
 from ua_tui.core.team.records import Counts, Job
 from ua_tui.core.version import VERSION
@@ -362,7 +361,7 @@ async def test_a_worker_that_is_not_heard_of_is_lost(
         team_database.execute(seen, now, ago, id_)
     # It restores a large session, of which nothing is written.
     team_database.execute("INSERT INTO worker (id, name, version, parallel) VALUES (7, 'w', '1', 1)")
-    team_database.execute("UPDATE job SET worker_id = 7 WHERE session = 'c'")
+    team_database.execute("UPDATE session SET worker = 'w' WHERE id = 'c'")
     rows = {row.session: row for row in (await make_source(tmp_path, team_database).read()).rows}
     states = {id_: row.state for id_, row in rows.items()}
     assert states == {"a": "lost", "b": "running", "c": "running", "d": "crashed"}
@@ -378,7 +377,7 @@ async def test_a_session_becomes_lost_while_nothing_happens(
         add_session(team_database, name, activity="writes")
     team_database.execute("UPDATE session SET seen_at = now() - interval '28 s'")
     team_database.execute("INSERT INTO worker (id, name, version, parallel) VALUES (7, 'w', '1', 1)")
-    team_database.execute("UPDATE job SET worker_id = 7 WHERE session = 'b'")
+    team_database.execute("UPDATE session SET worker = 'w' WHERE id = 'b'")
     async with watched(make_source(tmp_path, team_database)) as seen:
         await until(lambda: seen.row("team:a").state == "lost")
         # What its session does is not written, but its worker lives.

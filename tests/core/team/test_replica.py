@@ -27,9 +27,9 @@ from ua_tui.core.events import types as ev
 from ua_tui.core.postgres.address import Address
 from ua_tui.core.postgres.connection import fetch
 from ua_tui.core.postgres.schema import grant, sharing
+from ua_tui.core.team.large_files import FolderPlace
 from ua_tui.core.team.records import SessionId
 from ua_tui.core.team.replica import SessionReplica
-from ua_tui.core.team.replication.large_files import FolderPlace
 
 pytestmark = pytest.mark.slow
 CONVERSATION = ".conversation/conversation-1.jsonl"
@@ -492,7 +492,7 @@ async def test_small_files_do_not_wait_for_a_place_that_fails(
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:1")
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "key")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "a-secret-of-the-bucket")
-    monkeypatch.setattr("ua_tui.core.team.replication.large_files._RETRIES", 0)
+    monkeypatch.setattr("ua_tui.core.team.large_files._RETRIES", 0)
     async with copied_session(tmp_path, team_database, place="s3://bucket") as session:
         session.save("downloads/large.bin", bytes(6 << 20))
         session.save("downloads/small.txt", b"small")

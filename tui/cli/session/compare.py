@@ -16,7 +16,7 @@ from ua_tui.core.history.lookup import find_session
 from ua_tui.core.knowledge.place import place_of
 from ua_tui.core.settings.model import Settings
 from ua_tui.core.storage.folders import WORKSPACES
-from ua_tui.core.team.fleet.running_batch import BATCHES
+from ua_tui.core.team.fleet.local import BATCHES
 from ua_tui.core.text import clean_line, escape_unsafe
 from ua_tui.tui.cli.arguments import read_given_file, redactor_of, settings_of, team_address
 from ua_tui.tui.cli.output import page_width, print_line

@@ -25,7 +25,7 @@ from ua_tui.core.settings.parsers import read_prices, unpriced_error
 from ua_tui.core.settings.places import Places
 from ua_tui.core.storage.folders import WORKSPACES
 from ua_tui.core.storage.paths import safe_name
-from ua_tui.core.team.fleet.running_batch import BATCHES
+from ua_tui.core.team.fleet.local import BATCHES
 from ua_tui.core.team.jobs.batch_file import BatchProblems, batch_of, read_jobs
 from ua_tui.core.team.jobs.postgres_jobs import PostgresJobs
 from ua_tui.core.team.jobs.results_file import ResultsFile
@@ -257,7 +257,6 @@ def _with_limits(
 
 
 def _read(args: argparse.Namespace, owner: str | None = None, run: tuple[str, int] = ("", 1)) -> list[Job]:
-
     defaults: dict[str, Any] = {
         name: given for name in _OF_JOBS if (given := args.settings[name]) is not None
     }

@@ -117,7 +117,6 @@ def _session(row: FleetRow) -> dict[str, Any]:
 
 
 def _row(row: FleetRow, now: float) -> tuple[str, ...]:
-
     seconds = row.seconds(now)
     return (
         WORDS[row.state],

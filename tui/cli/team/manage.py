@@ -53,7 +53,10 @@ def run(args: argparse.Namespace) -> int:
     address = team_address(args.address, load_settings())
     match action:
         case "migrate":
-            _migrate(address)
+            done = migrate(address)
+            for each in done:
+                print_line(f"applied: {each}")
+            print_line(f"{address} {'now' if done else 'already'} has tables of version {LATEST}")
         case "grant" | "revoke":
             _change_rights(address, action, args.names)
         case "limit":
@@ -74,17 +77,7 @@ def read_days(text: str) -> float:
         raise argparse.ArgumentTypeError(f"{text!r} is not a number of days above 0, such as 90d") from None
 
 
-def _migrate(address: Address) -> None:
-
-    done = migrate(address)
-    for each in done:
-        print_line(f"applied: {each}")
-    state = "now has" if done else "already has"
-    print_line(f"{address} {state} tables of version {LATEST}")
-
-
 def _change_rights(address: Address, action: str, users: list[str]) -> None:
-
     for user in users:
         name = clean_line(user, 100)
         if action == "grant":
@@ -101,7 +94,6 @@ def _change_rights(address: Address, action: str, users: list[str]) -> None:
 
 
 async def _operate(address: Address, args: argparse.Namespace) -> None:
-
     operations = Operations(address)
     match args.action:
         case "cancel" | "pause" | "resume" | "retry" as action:
@@ -131,14 +123,8 @@ async def _operate(address: Address, args: argparse.Namespace) -> None:
 def _limit(address: Address, args: argparse.Namespace) -> None:
     """Set the ceilings of roles, and print those that they have now."""
     for user in args.names:
-        cost, jobs, tools = limit(
-            address,
-            user,
-            cost_per_day=args.cost_per_day,
-            jobs=args.jobs,
-            tools=args.tools,
-            lift=args.none,
-        )
+        given = {"cost_per_day": args.cost_per_day, "jobs": args.jobs, "tools": args.tools, "lift": args.none}
+        cost, jobs, tools = limit(address, user, **given)
         parts = [
             f"${cost:.2f} a day" if cost is not None else "",
             f"at most {quantity(jobs, 'job')} at once" if jobs is not None else "",
@@ -148,7 +134,6 @@ def _limit(address: Address, args: argparse.Namespace) -> None:
 
 
 def _show_attention(found: Sequence[Attention], *, as_json: bool) -> None:
-
     if as_json:
         print_json([asdict(each) for each in found])
         return
@@ -172,7 +157,6 @@ def _show_attention(found: Sequence[Attention], *, as_json: bool) -> None:
 
 
 async def _show_status(address: Address, *, as_json: bool) -> None:
-
     async with await connect_async(address) as db:
         with reporting(address):
             version = await read_version(db)
@@ -194,7 +178,6 @@ async def _show_status(address: Address, *, as_json: bool) -> None:
 
 
 def _counts(found: Mapping[Any, int]) -> str:
-
     return " · ".join(describe_counts(found)) or "none"
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from ua_tui.core.errors import WorkspaceError
 from ua_tui.core.storage.workspace import Workspace
-from ua_tui.core.team.replication.folder_copy import FolderCopy, Piece
+from ua_tui.core.team.folder_copy import FolderCopy, Piece
 
 JOURNAL, TRANSCRIPT = "journal.jsonl", ".conversation/a/b.jsonl"
 

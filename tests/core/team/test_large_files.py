@@ -12,7 +12,7 @@ import pytest
 
 from tests.s3_server import Bucket, s3_server
 from ua_tui.core.errors import TeamError
-from ua_tui.core.team.replication.large_files import FilePlace, open_place, verified
+from ua_tui.core.team.large_files import FilePlace, open_place, verified
 
 DATA = os.urandom(1 << 20) * 12
 DIGEST = hashlib.sha256(DATA).hexdigest()
