@@ -52,15 +52,6 @@ def hints_of(focused: Widget, keys: Keys) -> Iterator[Hint]:
             yield Hint(shown_key(active[0]), word, active[0])
 
 
-def word_of_escape(focused: Widget) -> str:
-    """Return what Esc does in the focused widget or around it; empty if it is left to the application.
-
-    A widget says it in `escape_clears`, such as `clear filter`; empty if Esc does nothing there now.
-    """
-    words: Iterator[str] = (getattr(node, "escape_clears", "") for node in focused.ancestors_with_self)
-    return next(filter(None, words), "")
-
-
 _EDITING = frozenset(
     {"up", "down", "left", "right", "home", "end", "pageup", "pagedown", "backspace", "delete", "tab"}
 )

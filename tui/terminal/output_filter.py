@@ -47,15 +47,11 @@ class ControlFilter(LineFilter):
 def _safe(segment: Segment) -> Segment:
     text, style, _ = segment
     if PLACEHOLDER in text and is_cells(text):
-        if style is not None and _is_blended(style):
+        # A dialog dims what is behind it, which a picture cannot be.
+        if style is not None and style.color is not None and style.color.get_truecolor() != _TRIPLET:
             return Segment(" " * segment.cell_length, style.clear_meta_and_links())
         return Segment(text, _TONE if style is None else style.clear_meta_and_links() + _TONE)
     link = style.link if style is not None else None
     if style is not None and link is not None and not (link.isprintable() and link.isascii()):
         style = style.update_link(None)
     return Segment(strip_controls(text), style)
-
-
-def _is_blended(style: Style) -> bool:
-    """Whether the colour is not that of a picture: a dialog dims what is behind it, which a picture cannot be."""
-    return style.color is not None and style.color.get_truecolor() != _TRIPLET

@@ -9,7 +9,7 @@ from textual.content import Content
 from textual.message import Message
 
 from ua_tui.core.view.session import SessionView
-from ua_tui.tui.keys.keymap import hints_of, word_of_escape
+from ua_tui.tui.keys.keymap import hints_of
 from ua_tui.tui.panes.status.bar import AT_REST, STOPS
 from ua_tui.tui.widgets.placeholder import ASK
 
@@ -43,7 +43,9 @@ class KeyHints:
             return
         shown = app.keys.shown
         prompt.agent_runs = app.state == "running" and not prompt.disabled
-        app.status.escape = word_of_escape(focused) or self._escape.word
+        # A widget says in `escape_clears` what Esc does there now, such as `clear filter`.
+        words = (getattr(node, "escape_clears", "") for node in focused.ancestors_with_self)
+        app.status.escape = next(filter(None, words), "") or self._escape.word
         app.status.pane_keys = tuple(hints_of(focused, app.keys))
         way_back = f"{shown('stop')}: {PANE_KEYS} ({shown('help.here')} for help)"
         text = app.frame.placeholder
