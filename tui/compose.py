@@ -135,7 +135,6 @@ async def compose_session(  # noqa: PLR0913 -- each is optional, and given by na
         TeamError: the packages for a team are not installed.
     """
     stack = AsyncExitStack()
-    workspace = None
     try:
         # Before anything heavy is imported: libraries that find no handler write to the terminal.
         log_handler = install_root_handler(settings.log_level)
@@ -244,8 +243,6 @@ async def compose_session(  # noqa: PLR0913 -- each is optional, and given by na
         return session
     except BaseException:
         await stack.aclose()
-        if workspace is not None and resume is None:
-            workspace.discard()
         raise
 
 
@@ -323,7 +320,7 @@ async def _open_workspace(
     else:
         base = settings.workspace_base
         workspace = await asyncio.to_thread(Workspace.resume, resume.folder, redactor, base)
-    stack.callback(workspace.close)
+    stack.callback(workspace.leave)
     return workspace
 
 

@@ -33,7 +33,7 @@ DOUBTFUL: frozenset[State] = frozenset({*RED, "not found"})
 """The states that a person should look at."""
 RISK: tuple[State, ...] = ("differs", "never seen", "not found", "calculated", "found", "not looked at")
 """The states from the riskiest to the safest, as tables sort them."""
-_ORDER: tuple[State, ...] = ("found", "calculated", "not found", "differs", "never seen")
+_ORDER: tuple[State, ...] = ("found", "calculated", "not found", "differs", "never seen", "not looked at")
 
 
 class TextQuote(msgspec.Struct, frozen=True, omit_defaults=True):

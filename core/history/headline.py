@@ -79,7 +79,7 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def line(self) -> str:
         """The text for a list: the heading, or why there is none."""
-        return self.heading or self.why or "empty"
+        return self.heading or self.why or "nothing was asked"
 
 
 def stamp_of(folder: Path) -> Stamp:
@@ -117,6 +117,8 @@ def read_summary(
         with closing(PastJournal(folder / JOURNAL)) as journal:
             head = journal.head(_HEAD)
             started, query = _beginning(head)
+            if not head:
+                return Summary(name=name, stamp=stamp, title=title, why=_damage(head))
             if started is None:
                 return msgspec.structs.replace(corrupt, query=query, why=_damage(head))
             forked = clean_line(started.forked_from or "", 200)
@@ -184,7 +186,7 @@ def texts_of(folder: Path) -> Iterator[str]:
 
 def _damage(head: bytes) -> str:
     """Describe what is wrong with a journal without a session's first event."""
-    return (_later(head) or "its journal is damaged") if head else "its journal is empty"
+    return (_later(head) or "its journal is damaged") if head else "nothing was asked"
 
 
 def _later(head: bytes) -> str:

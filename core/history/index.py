@@ -24,7 +24,7 @@ from ua_tui.core.text import clean_line
 
 _BATCH_SECONDS = 0.05
 _LARGEST = 64 << 20
-_VERSION = 5
+_VERSION = 6
 
 log = logging.getLogger(__name__)
 

@@ -67,6 +67,9 @@ RECORDS = frozenset(
     }
 )
 """Names of what the session itself writes to its folder; nothing else may change it."""
+_OF_ANY_SESSION = RECORDS - {"queue.json", TEAM, ACTIONS}
+"""The files of a session in which nothing was asked."""
+_ASKED = (b'{"event":"query_received"', b'{"event":"session_forked"')
 # A program that checks whether a session runs also holds its lock for a moment.
 _ENCODER = msgspec.json.Encoder()
 _BLOCK_FIELDS = {"type", "text", "data", "mime_type"}
@@ -374,6 +377,27 @@ class Workspace:
         finally:
             os.close(self._lock)
             self._lock = None
+
+    def leave(self) -> None:
+        """Release the lock when the session ends, and remove the folder if nothing was asked in it."""
+        if self.locked and self.is_unused():
+            self.discard()
+        else:
+            self.close()
+
+    def is_unused(self) -> bool:
+        """Whether nothing was asked in the session, and the folder has only the files of any session."""
+        for folder, _, files in os.walk(self.path):
+            if files and (folder != str(self.path) or not _OF_ANY_SESSION.issuperset(files)):
+                return False
+        try:
+            if not self.exists(JOURNAL):
+                return True
+            with self.root.opened(JOURNAL) as lines:
+                # A damaged line may have been a query.
+                return all(line.startswith(b'{"event":') and not line.startswith(_ASKED) for line in lines)
+        except WorkspaceError:
+            return False
 
     def discard(self) -> None:
         """Remove the folder of a session that could not begin."""

@@ -47,7 +47,7 @@ def test_a_session_is_followed_from_another_terminal_and_continues_after_it_was_
         try:
             with terminal(tmp_path, env=env) as one, terminal(tmp_path, "sessions", env=env) as other:
                 one.wait_for("● ready")
-                other.wait_for("1 session", "empty", "running")
+                other.wait_for("1 session", "nothing was asked", "running")
                 one.type(f"{FIRST}\r")
                 one.wait_for("It is a first answer.", "● ready")
                 # Its row moves on by itself.

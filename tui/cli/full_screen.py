@@ -136,7 +136,7 @@ def run_screen(session: NextSession) -> int:
                 resume = Resume(app.session_folder, fresh=moved, named=frozenset(changed))
             session = NextSession(settings, resume=resume, quits=session.quits)
             continue
-        if app.session_folder is not None:
+        if app.session_folder is not None and app.session_folder.exists():
             # After a hangup nobody reads this, and the exit code says how it ended.
             with suppress(OSError) if app.return_code else nullcontext():
                 if isinstance(app.pump.last, SessionFinished):

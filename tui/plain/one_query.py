@@ -106,8 +106,6 @@ async def run_headless(settings: Settings, asked: OneQuery) -> int:
         query = " ".join([*[await session.attach(file) for file in asked.attach], asked.text])
     except UniversalAgentError:
         await session.close("finished")
-        if asked.resume is None:
-            session.workspace.discard()
         raise
     for name, meant in (await asyncio.to_thread(missing_names, query, session.places)).items():
         hint = f" (did you mean {clean_line(meant, 200)}?)" if meant else ""

@@ -138,7 +138,8 @@ class _Plain:
             for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGCONT):
                 loop.remove_signal_handler(number)
         self._output.write(self._totals)
-        self._output.write(f"Session saved in {clean_line(str(self._session.workspace.path), 1000)}")
+        if self._session.workspace.path.exists():
+            self._output.write(f"Session saved in {clean_line(str(self._session.workspace.path), 1000)}")
         if self._quit.done():
             return 128 + self._quit.result()
         failed = self._output.lines.ended or (self._failed and not self._at_terminal)

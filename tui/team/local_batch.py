@@ -122,7 +122,9 @@ class LocalBatch:
         for result in list(self.output.results.values()):
             self.output.show(result)
         redactor = Redactor(secrets(self.settings, os.environ))
-        self._shown = RunningBatch(self.settings.workspace_base / WORKSPACES, self.name, redactor)
+        self._shown = RunningBatch(
+            self.settings.workspace_base / WORKSPACES, self.name, self.file.path, redactor
+        )
         tasks: set[asyncio.Task[None]] = set()
         with stopping_on_signals(self.stop) as signals:
             try:

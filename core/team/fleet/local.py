@@ -1,4 +1,4 @@
-"""The sessions of this machine, from their folders, and its batches: each is a file that its program keeps locked."""
+"""The sessions of this machine, from their folders, and its batches: each is a file that is locked while it runs."""
 
 from __future__ import annotations
 
@@ -31,6 +31,8 @@ BATCHES = "batches"
 _SUFFIX = ".batch"
 _LARGEST = 16 << 20
 _MOST_WAITING = 100
+_KEPT = 7 * 24 * 3_600.0
+"""Seconds since its beginning for which a batch is shown that runs no longer."""
 _TAIL = 256 << 10
 
 _STATES: dict[str, FleetState] = {"finished": "done", "stopped": "stopped", "running": "running"}
@@ -99,9 +101,9 @@ class LocalSessions:
         except UniversalAgentError as error:
             self.problem = str(error)
             return self.problem != before
-        found = list(running_batches(self._index.sessions))
+        found = batches_of(self._index.sessions)
         batches = tuple(batch for batch, *_ in found)
-        batch_of = {name: batch for batch, names, _ in found for name in names}
+        batch_of = {name: batch for batch, names, _ in reversed(found) for name in names}
         changed = seen != self._summaries or (batches, batch_of) != (self.batches, self._batch_of)
         self.batches, self._batch_of = batches, batch_of
         self._waiting = [row for *_, rows in found for row in rows]
@@ -131,7 +133,8 @@ class LocalSessions:
         is_over, batch = summary.state != "running", self._batch_of.get(name)
         folder = self._index.folder(name)
         # The folder of the letters stays when a job is over, and a person may resume its session.
-        takes_letters = not is_over and batch is not None and (folder / LETTERS).is_dir()
+        runs = not is_over and batch is not None and batch.over < batch.total
+        takes_letters = runs and (folder / LETTERS).is_dir()
         if takes_letters and state == "idle":
             # A job ends with its query.
             state = "running"
@@ -163,20 +166,23 @@ class _Shown(msgspec.Struct, frozen=True):
     name: str
     began: float
     counts: Counts
+    results: str = ""
     sessions: list[str] = []
     waiting: list[tuple[int, str]] = []
 
 
 class RunningBatch:
-    """Shows the batch of this program while it runs; what cannot be written is not shown.
+    """Shows the batch of this program, and some days later what became of it; what cannot be written is not shown.
 
     Args:
         sessions: the folder of the sessions.
         name: what people call the batch.
+        results: the file of its results, of which only the newest batch is shown.
         redactor: masks the name and the queries, as a program that is killed leaves its file.
     """
 
-    def __init__(self, sessions: Path, name: str, redactor: Redactor) -> None:
+    def __init__(self, sessions: Path, name: str, results: Path, redactor: Redactor) -> None:
+        self._results = redactor.redact(os.path.abspath(results))
         self._name, self._began, self._redactor = redactor.redact(name), time.time(), redactor
         self._path = sessions / BATCHES / f".{token_hex(8)}{_SUFFIX}"
         self._file = -1
@@ -195,40 +201,69 @@ class RunningBatch:
             (job.number, self._redactor.redact(job.query[: 4 * _LONGEST])[:_LONGEST])
             for job in islice(waiting, _MOST_WAITING)
         ]
-        shown = _Shown(self._name, self._began, counts, list(sessions), following)
+        shown = _Shown(self._name, self._began, counts, self._results, list(sessions), following)
         with suppress(OSError):
             os.ftruncate(self._file, os.pwrite(self._file, msgspec.json.encode(shown), 0))
 
     def close(self) -> None:
-        """Show it no longer."""
+        """Show what became of it."""
         with suppress(OSError):
             os.close(self._file)
-            self._path.unlink()
 
 
-def running_batches(sessions: Path) -> Iterator[tuple[FleetBatch, list[str], list[FleetRow]]]:
-    """The batches that run on this machine, each with the names of its sessions, and its next jobs."""
-    for path in sorted((sessions / BATCHES).glob(f".*{_SUFFIX}")):
-        with suppress(OSError, msgspec.MsgspecError), os.fdopen(open_regular(path), "rb") as file:
-            try:
-                fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-                # Its program was killed.
-                path.unlink()
-            except BlockingIOError:
-                found = msgspec.json.decode(file.read(_LARGEST), type=_Shown)
-                counts = msgspec.structs.asdict(found.counts)
-                name, id_ = clean_line(found.name, 200), f"here:{path.name}"
-                rows = [
-                    FleetRow(
-                        id=f"{id_}:{number}",
-                        state="waiting",
-                        title=clean_line(query, _LONGEST),
-                        started=found.began,
-                        batch=id_,
-                        batch_name=name,
-                        position=number,
-                    )
-                    for number, query in found.waiting
-                ]
-                batch = FleetBatch(id=id_, name=name, owner="", submitted=found.began, **counts)
-                yield batch, found.sessions, rows
+def batches_of(sessions: Path) -> list[tuple[FleetBatch, list[str], list[FleetRow]]]:
+    """The batches of this machine, the newest first, each with the names of its sessions, and its next jobs.
+
+    What was not done when a batch ended, or its program was killed, counts as cancelled.
+    """
+    found = [each for path in (sessions / BATCHES).glob(f".*{_SUFFIX}") if (each := _read(path)) is not None]
+    newest: dict[str, tuple[FleetBatch, list[str], list[FleetRow]]] = {}
+    for each in sorted(found, key=lambda each: (each[0].submitted, each[0].queued), reverse=True):
+        newest.setdefault(each[0].results or each[0].id, each)
+    return list(newest.values())
+
+
+def _read(path: Path) -> tuple[FleetBatch, list[str], list[FleetRow]] | None:
+    with suppress(OSError, msgspec.MsgspecError), os.fdopen(open_regular(path), "rb") as file:
+        runs = False
+        try:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            runs = True
+        if not runs and os.fstat(file.fileno()).st_mtime < time.time() - _KEPT:
+            path.unlink()
+            return None
+        found = msgspec.json.decode(file.read(_LARGEST), type=_Shown)
+        counts = msgspec.structs.asdict(found.counts)
+        if not runs:
+            left = found.counts.total - found.counts.over
+            counts |= {
+                "waiting": 0,
+                "held": 0,
+                "running": 0,
+                "needs_you": 0,
+                "cancelled": counts["cancelled"] + left,
+            }
+        name, id_ = clean_line(found.name, 200), f"here:{path.name}"
+        rows = [
+            FleetRow(
+                id=f"{id_}:{number}",
+                state="waiting",
+                title=clean_line(query, _LONGEST),
+                started=found.began,
+                batch=id_,
+                batch_name=name,
+                position=number,
+            )
+            for number, query in (found.waiting if runs else ())
+        ]
+        batch = FleetBatch(
+            id=id_,
+            name=name,
+            owner="",
+            submitted=found.began,
+            results=clean_line(found.results, 1_000),
+            **counts,
+        )
+        return batch, found.sessions, rows
+    return None

@@ -108,6 +108,8 @@ class FleetBatch(Counts, frozen=True, kw_only=True):
     paused: bool = False
     private: bool = False
     max_cost_usd: float | None = None
+    results: str = ""
+    """The file with the results of one of this machine."""
 
     @property
     def state(self) -> FleetState:

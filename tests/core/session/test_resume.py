@@ -186,7 +186,7 @@ def test_whether_it_was_the_demo_is_known_from_its_first_line(workspace: Workspa
     ("content", "why"),
     [
         (b"\xff\x00 nonsense\n" * 9, "its journal is damaged"),
-        (b"", "its journal is empty"),
+        (b"", "nothing was asked"),
         (None, "it has no journal"),
     ],
 )

@@ -29,7 +29,7 @@ from ua_tui.core.storage.folders import WORKSPACES
 from ua_tui.core.storage.workspace import LETTERS
 from ua_tui.core.team.fleet import database as fleet_database
 from ua_tui.core.team.fleet.database import find_session
-from ua_tui.core.team.fleet.local import BATCHES, JournalActivity, RunningBatch, running_batches
+from ua_tui.core.team.fleet.local import BATCHES, JournalActivity, RunningBatch, batches_of
 from ua_tui.core.team.fleet.rows import MOST_FINISHED, Fleet, FleetBatch, FleetRow, arrange
 from ua_tui.core.team.fleet.source import FleetSource
 from ua_tui.core.team.records import Counts, Job
@@ -60,25 +60,39 @@ def write(folder: Path, events: Sequence[ev.Event]) -> None:
 
 
 def test_running_batches_are_found_beside_what_killed_programs_and_others_left(tmp_path: Path) -> None:
-    one, two = (RunningBatch(tmp_path, name, Redactor()) for name in ("one", "two"))
+    one, two = (RunningBatch(tmp_path, name, tmp_path / name, Redactor()) for name in ("one", "two"))
     for each in (one, two):
         each.show(Counts(waiting=2), ["s"], [Job(id="a", query="What\nis\x1b new?", number=7)])
     folder = tmp_path / BATCHES
     os.mkfifo(folder / ".pipe.batch")
     (folder / ".link.batch").symlink_to("/dev/zero")
     (folder / ".killed.batch").write_bytes(b"{}")
-    assert {batch.name for batch, *_ in running_batches(tmp_path)} == {"one", "two"}
-    assert not (folder / ".killed.batch").exists()
+    assert {batch.name for batch, *_ in batches_of(tmp_path)} == {"one", "two"}
+    one.show(Counts(done=1, failed=1), ["s"], [])
     one.close()
-    ((batch, names, (row,)),) = running_batches(tmp_path)
+    # One that runs no longer is not, and of a file of results only the newest is.
+    found = {each[0].name: each for each in batches_of(tmp_path)}
+    assert found["one"][0].state == "failed"
+    assert found["one"][0].results == str(tmp_path / "one")
+    again = RunningBatch(tmp_path, "again", tmp_path / "one", Redactor())
+    again.show(Counts(done=1, running=1, waiting=1), ["s"], [Job(id="a", query="What?", number=8)])
+    again.close()
+    found = {each[0].name: each for each in batches_of(tmp_path)}
+    assert found.keys() == {"again", "two"}
+    assert (found["again"][0].state, found["again"][0].cancelled, found["again"][2]) == ("done", 2, [])
+    for path in folder.iterdir():
+        if path.is_file() and not path.is_symlink():
+            os.utime(path, (1.0, 1.0))
+    ((batch, names, (row,)),) = batches_of(tmp_path)
     assert (batch.name, batch.waiting, names) == ("two", 2, ["s"])
     assert (row.state, row.title, row.position, row.batch_name) == ("waiting", "What is� new?", 7, "two")
     two.close()
+    assert batches_of(tmp_path) == []
     assert {path.name for path in folder.iterdir()} == {".pipe.batch", ".link.batch"}
 
 
 def test_the_file_of_a_batch_has_no_secret_and_no_half_of_one(tmp_path: Path) -> None:
-    batch = RunningBatch(tmp_path, "of planted-value", Redactor(["planted-value"]))
+    batch = RunningBatch(tmp_path, "of planted-value", tmp_path / "x", Redactor(["planted-value"]))
     queries = ["Ask with planted-value", "x" * 290 + " planted-value"]
     batch.show(Counts(), [], [Job(id=query, query=query) for query in queries])
     (path,) = (tmp_path / BATCHES).iterdir()
@@ -439,7 +453,7 @@ async def test_a_database_without_tables_says_what_to_do(tmp_path: Path, cluster
 def run_by_batch(folder: Path) -> Iterator[None]:
     """A session that a batch of this machine runs, and that takes letters."""
     (folder / LETTERS).mkdir()
-    batch = RunningBatch(folder.parent, "one", Redactor())
+    batch = RunningBatch(folder.parent, "one", folder / "one.jsonl", Redactor())
     batch.show(Counts(running=1), [folder.name], [])
     with locked(folder):
         yield

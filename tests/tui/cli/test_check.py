@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -185,10 +186,11 @@ def test_a_saved_report_leads_to_its_session(session: Recorded, tmp_path: Path, 
     assert main(["check", f"{SAVED_REPORTS}/cats-1.html", "--json"]) == 0
     assert report_of(capsys) == "work_products/cats.html"
     # An export is in the same folder, and is no report.
-    exported = f"{SAVED_REPORTS}/exported.html"
-    assert main(["export", "latest", "-o", exported]) == 0
+    of_kinds = [f"{SAVED_REPORTS}/exported.{kind}" for kind in ("html", "md", "pdf")]
+    for exported in of_kinds:
+        assert main(["export", "latest", "-o", exported]) == 0
     capsys.readouterr()
-    for options in ((), ("--session", "latest")):
+    for exported, options in product(of_kinds, ((), ("--session", "latest"))):
         assert main(["check", f"{SAVED_REPORTS}/cats-1.html", exported, "--json", *options]) == 0
         shown = capsys.readouterr()
         assert [each["file"] for each in json.loads(shown.out)] == [f"{SAVED_REPORTS}/cats-1.html"]

@@ -436,6 +436,15 @@ async def test_a_journal_that_cannot_be_read_on_leaves_its_end(tmp_path: Path, m
         assert "Answer 39" in text(app, ConversationPane)
 
 
+async def test_letters_go_back_or_say_why_they_do_nothing(tmp_path: Path) -> None:
+    async with past(write(tmp_path, many(2))) as (app, pilot):
+        await pilot.press("d")
+        await until(lambda: "Read-only: past session." in notices(app))
+        assert app.is_running
+        await pilot.press("q")
+        await until(lambda: not app.is_running)
+
+
 async def test_quitting_while_it_reads_is_at_once(tmp_path: Path, monkeypatch: Patch) -> None:
     # A line at a time takes as long as a journal that is a thousand times as long.
     monkeypatch.setattr(past_journal, "BLOCK", 256)

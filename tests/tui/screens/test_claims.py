@@ -23,7 +23,7 @@ from ua_tui.core.errors import SettingsError
 from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.core.session import opinion as session_opinion
 from ua_tui.core.settings.model import Settings
-from ua_tui.tui.screens.files.claims import ClaimsList, ClaimsScreen
+from ua_tui.tui.screens.files.claims import ClaimsScreen
 from ua_tui.tui.screens.files.viewer import ViewerScreen
 from ua_tui.tui.theme.themes import THEMES
 
@@ -51,8 +51,8 @@ def answers(session: Path) -> list[str | None]:
 
 
 def cursor(app: Host) -> int | None:
-    listed = app.screen.query_one(ClaimsList)
-    return None if listed.chosen is None else listed.rows.index(listed.chosen)
+    assert isinstance(app.screen, ClaimsScreen)
+    return app.screen.table.cursor if app.screen.table.entries else None
 
 
 async def test_the_riskiest_come_first_and_an_answer_leads_to_the_next_open_one(tmp_path: Path) -> None:
@@ -141,6 +141,27 @@ async def test_a_hundred_claims_are_decided_by_a_hundred_keys(tmp_path: Path) ->
         await finished(app.workers)
 
 
+async def test_the_table_is_sorted_filtered_copied_and_exported_as_any_table(
+    tmp_path: Path, monkeypatch: Patch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    async with claims_table(tmp_path) as (app, pilot, _, session):
+        table = app.screen.table  # type: ignore[attr-defined]
+        await pilot.press("right", "s")
+        await until(lambda: table.sorted_by == 1 and "by claim" in screen_text(app))
+        assert [table.cell(place, 1) for place in table.order][:3] == ["141", "192", "141 GB"]
+        await pilot.press("S", "slash", *"percent", "enter")
+        await until(lambda: table.entries == 2 and "2 with “percent”" in screen_text(app))
+        assert table.cell(table.order[0], 1) == "71 percent"
+        await pilot.press("end", "c", "x")
+        assert app.copied == ["23 percent"]
+        await until(lambda: answers(session).count("rejected") == 1)
+        await pilot.press("X")
+        await until(lambda: list((tmp_path / "SAVED_REPORTS").glob("claims*.csv")))
+        await pilot.press("escape")
+        await until(lambda: table.entries == 8)
+
+
 async def test_a_report_without_claims_has_nothing_to_decide(tmp_path: Path) -> None:
     async with claims_table(tmp_path, claims=()) as (app, pilot, _, session):
         await pilot.press(*"axno", "space", "right_square_bracket", "shift+up", "enter")
@@ -195,10 +216,8 @@ async def test_a_second_opinion_is_asked_for_its_price_and_changes_no_state(
         assert "not in it" in screen_text(app)
         assert "Second opinion: not in the passage" in screen_text(app)
         assert "none decided" in screen_text(app)
-        assert [row.claim.state for row in app.screen.query_one(ClaimsList).rows[:2]] == [
-            "differs",
-            "differs",
-        ]
+        assert isinstance(table, ClaimsScreen)
+        assert [table.table.cell(place, 0) for place in range(2)] == ["✗ differs"] * 2
 
 
 async def test_the_claims_are_legible_in_every_theme(tmp_path: Path) -> None:

@@ -195,11 +195,11 @@ async def test_what_is_stored_meanwhile_appears_and_the_cursor_stays(tmp_path: P
         fill(tmp_path, note)
         await until(lambda: "note" in kinds(screen))
         assert chosen_kind(screen) == "query"
-        await pilot.press("tab", "p")
+        await pilot.press("p")
         await until(lambda: "This did not come from a tool call" in "".join(app.shown_text))
         await pilot.press("o", "w")
         assert app.shown_text[-2:] == ["This hit has no address.", "This hit has no site."]
-        await pilot.press("home", *["down"] * kinds(screen).index("article"), "alt+y")
+        await pilot.press("home", *["down"] * kinds(screen).index("article"), "y")
         assert len(app.copied) == 1
         assert "https://bicycles.example/velomax" in app.copied[0]
 

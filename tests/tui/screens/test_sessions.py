@@ -221,14 +221,14 @@ async def test_a_session_in_which_nothing_was_asked_is_named_once(tmp_path: Path
     begun = ev.SessionStarted(session_id=folder.name, workspace="/w", cwd="/", version=VERSION)
     (folder / "journal.jsonl").write_bytes(encode_event(begun) + b"\n")
     async with sessions(tmp_path) as (app, _, pilot):
-        assert "empty" in screen_text(app)
+        assert "nothing was asked" in screen_text(app)
         await pilot.press("d")
         await until(lambda: isinstance(app.screen, DeleteScreen) and name(1) in screen_text(app))
         texts = [str(each.render()) for each in app.screen.query(Static)]
         assert sum(name(1) in each for each in texts) == 1
     assert main(["sessions", "--workspace", str(tmp_path)]) == 0
     header, row = capsys.readouterr().out.splitlines()
-    assert row[header.index("TITLE") :] == "empty"
+    assert row[header.index("TITLE") :] == "nothing was asked"
     (tmp_path / "bare").mkdir()
     bare = ["--workspace", str(tmp_path / "bare")]
     assert main(["sessions", *bare]) == 0

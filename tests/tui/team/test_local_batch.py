@@ -66,9 +66,7 @@ class Held(Runner):
         return outcome
 
 
-async def test_a_batch_of_this_machine_is_in_the_fleet_while_it_runs(
-    queries: Path, monkeypatch: Patch
-) -> None:
+async def test_a_batch_of_this_machine_is_in_the_fleet(queries: Path, monkeypatch: Patch) -> None:
     monkeypatch.setenv("SITE_API_KEY", "planted-value")
     held, index = Held(), SessionIndex(queries.parent, queries.parent / "cache")
     with queries.open("a") as file:
@@ -84,13 +82,15 @@ async def test_a_batch_of_this_machine_is_in_the_fleet_while_it_runs(
     assert await shown() == [("queries.csv", 1, 1, 2)]
     (row,) = source.fleet().rows
     assert (row.title, row.state, row.batch_name) == ("three [redacted]", "waiting", "queries.csv")
-    # Nobody pauses or cancels it from elsewhere, and a program that was killed leaves none behind.
+    # Nobody pauses or cancels it from elsewhere, and the file of a program that was killed is no other batch.
     (path,) = default_file(queries).parent.glob(".*.batch")
     (path.with_name(".1.batch")).write_bytes(path.read_bytes())
     assert len(await shown()) == 1
     held.free.set()
     await running
-    assert await shown() == []
+    path.with_name(".1.batch").unlink()
+    assert await shown() == [("queries.csv", 0, 0, 4)]
+    assert [each.results for each in source.fleet().batches] == [str(default_file(queries))]
 
 
 async def test_each_result_is_written_and_printed_as_it_comes_and_in_order_at_the_end(

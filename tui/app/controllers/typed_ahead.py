@@ -68,6 +68,8 @@ class TypedAhead:
     def handle_unused(self, event: events.Key | events.Paste) -> None:
         """Handle a key without a binding, or a paste, that no widget has taken."""
         frame = self._app.frame
+        if is_text(event) and not self._app.source.has_prompt and len(self._app.screen_stack) == 1:
+            self._refuse(event)
         if not is_text(event) or frame.prompt.disabled:
             return
         if len(self._app.screen_stack) == 1:
@@ -76,6 +78,13 @@ class TypedAhead:
             frame.prompt.write(text or "")
         elif isinstance(event, events.Key):
             self._close_opened()
+
+    def _refuse(self, event: events.Key | events.Paste) -> None:
+        """Go back from a session that is only read, as from any other screen, or say that it is."""
+        if isinstance(event, events.Key) and event.key in self._app.keys.of("screen.close"):
+            self._app.shutdown.request()
+        else:
+            self._app.notify(self._app.source.refusal)
 
     def _note(self, event: events.Key) -> bool:
         """Note a key; returns whether it ended a dialog that was opened in the middle of a sentence."""

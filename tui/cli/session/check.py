@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import os
+import re
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
@@ -142,8 +143,11 @@ def _source_of(report: CheckedReport, claim: ListedClaim) -> str:
 
 _INPUT = "-"
 _HTML_BEGINS = (b"<!doctype", b"<html", b"<?xml", b"<!--")
-_EXPORT_HAS = b'<meta name="generator" content="ua-tui '
-_EXPORT_HEAD = 2_000
+# A page begins so, a Markdown text ends so, and a PDF says it in its properties.
+_EXPORT = re.compile(
+    rb'\A.{,2000}<meta name="generator" content="ua-tui |\n- Exported by: ua-tui .{,100}\Z|\A%PDF.*/Author\(ua-tui ',
+    re.DOTALL,
+)
 
 
 class _NoReport(SettingsError):
@@ -197,7 +201,7 @@ def _check(file: str, args: argparse.Namespace, settings: Settings) -> tuple[Che
         raise SettingsError(
             f"{clean_line(file, 300)} is not text: name it .pdf if it is a PDF, or save it as text"
         )
-    if _EXPORT_HAS in data[:_EXPORT_HEAD] and _origin(file) is None:
+    if _EXPORT.search(data) and _origin(file) is None:
         raise _NoReport(f"{clean_line(file, 300)} is not checked: it is an export, name the report itself")
     session, report = _place(file, name, args, settings)
     redactor = redactor_of(settings)

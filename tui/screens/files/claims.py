@@ -3,133 +3,148 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import ClassVar, NamedTuple
 
 from msgspec import UNSET, UnsetType
-from rich.style import Style
 from textual.app import ComposeResult
 from textual.content import Content
 from textual.widgets import Input, Static
 
 from ua_tui.core.claims.checked_report import CheckedReport
-from ua_tui.core.claims.ledger import Answer, ListedClaim
-from ua_tui.core.claims.records import Source
+from ua_tui.core.claims.ledger import Answer
+from ua_tui.core.concurrency.cancellation import NEVER, Stop
 from ua_tui.core.errors import UniversalAgentError
 from ua_tui.core.events.units import quantity
 from ua_tui.core.text import clean_line
 from ua_tui.tui.keys.bindings import bindings
 from ua_tui.tui.keys.keymap import keys_of
+from ua_tui.tui.render.markdown.renderer import MarkdownTheme
+from ua_tui.tui.screens.files.document import DocumentScreen
 from ua_tui.tui.screens.files.signing import Signing
 from ua_tui.tui.screens.session.confirm import ConfirmScreen
+from ua_tui.tui.viewers.bodies.table import Table, TableColumn, TableView
 from ua_tui.tui.viewers.claims.marks import risk_of, sign_of
 from ua_tui.tui.viewers.claims.panel import claim_body
 from ua_tui.tui.viewers.claims.view import EvidencePanel
+from ua_tui.tui.viewers.cursor_body import BodyCommand, Outcome
+from ua_tui.tui.viewers.document import Body
 from ua_tui.tui.viewers.view.chrome import KeyLine, TitleLine
-from ua_tui.tui.widgets.column_list import Column, ColumnList
-from ua_tui.tui.widgets.modal import Modal
+from ua_tui.tui.viewers.view.document_view import DocumentView
 from ua_tui.tui.workers import start_job
 
 _ASKED = (
     "The model compares each sentence with its passages, without tools. "
     "The states of the claims do not change."
 )
+_NOTE = "A note · Enter saves it, Esc cancels"
 _SHORT = {"not in the passage": "not in it"}
 """What a model says in the width of a column."""
+_COLUMNS = {
+    "state": 15,
+    "claim": 30,
+    "decision": 10,
+    "sentence": 60,
+    "opinion": 11,
+    "source": 28,
+    "read": 10,
+    "kind": 9,
+}
+"""The columns, and their greatest widths."""
 
 
-class ClaimRow(NamedTuple):
-    """A claim, and its number in the report, from 0."""
-
-    number: int
-    claim: ListedClaim
-
-
-class ClaimsList(ColumnList[ClaimRow]):
-    """The claims of a report, with what was found, decided and said about each."""
-
-    BINDINGS = bindings("ClaimsList")
-    COMPONENT_CLASSES: ClassVar[set[str]] = {
-        f"claims--{name}"
-        for name in ("wrong", "doubtful", "found", "accepted", "rejected", "selected", "claim")
-    }
+class ClaimRecords:
+    """The claims of a report, the riskiest first, with what was found, decided and said about each by now."""
 
     def __init__(self, report: CheckedReport) -> None:
-        super().__init__(id="claims-list")
         self.report = report
-        """The report with what is decided and said by now."""
+        self.numbers = sorted(range(len(report.claims)), key=lambda number: risk_of(report.claims[number]))
+        """The numbers of the claims in the report, from 0."""
         self.selected: set[int] = set()
         """The numbers of the claims that are chosen together."""
 
-    def name_of(self, row: ClaimRow) -> str:
-        """The number of the claim."""
-        return str(row.number)
+    def __len__(self) -> int:
+        """The number of claims."""
+        return len(self.numbers)
 
-    def columns(self, width: int) -> Sequence[Column[ClaimRow]]:
-        """What was found, the claim and its sentence; more where there is room."""
-        muted = self.muted
-        columns: list[Column[ClaimRow]] = [
-            Column("state", 10, lambda row: row.claim.state, self._style_of_state, gap=0),
-            Column("claim", 20, lambda row: clean_line(row.claim.quote.exact, 200), self._style("claim")),
-        ]
-        if width >= 110:
-            columns.insert(1, Column("kind", 9, lambda row: row.claim.kind, muted))
-        last: list[Column[ClaimRow]] = [Column("decision", 10, self._decided, self._style_of_decision)]
-        if self.report.second_opinion:
-            last.insert(0, Column("opinion", 11, self._said, muted))
-        if width >= 130:
-            last = [Column("source", 28, self._title, muted), Column("read", 10, self._read, muted), *last]
-        room = width - 2 - sum(column.width + column.gap for column in (*columns, *last)) - 2
-        if room >= 12:
-            columns.append(Column("sentence", room, lambda row: clean_line(row.claim.sentence, 400), muted))
-        return [*columns, *last]
-
-    def mark(self, row: ClaimRow) -> tuple[str, Style]:
-        """The sign of a chosen claim, else of its state."""
-        if row.number in self.selected:
-            return "●", self._style("selected")
-        return sign_of(row.claim).character, self._style_of_state(row)
-
-    def go_to(self, number: int | None) -> bool:
-        """Move the cursor to a claim; False if it is none."""
-        at = next((at for at, row in enumerate(self.rows) if row.number == number), None)
-        if at is not None:
-            self.action_go(at)
-        return at is not None
-
-    def _style(self, name: str) -> Style:
-        return self.get_component_rich_style(f"claims--{name}")
-
-    def _style_of_state(self, row: ClaimRow) -> Style:
-        return self._style(sign_of(row.claim).style)
-
-    def _style_of_decision(self, row: ClaimRow) -> Style:
-        answer = self._now(row).answer
-        return self._style(answer) if answer is not None else self.muted
-
-    def _decided(self, row: ClaimRow) -> str:
-        claim = self._now(row)
-        return (claim.answer or "open") + " +" * bool(claim.decision and claim.decision.note)
-
-    def _said(self, row: ClaimRow) -> str:
-        opinion = self._now(row).opinion
-        return _SHORT.get(opinion.verdict, opinion.verdict) if opinion is not None else ""
-
-    def _now(self, row: ClaimRow) -> ListedClaim:
-        return self.report.claims[row.number]
-
-    def _source(self, row: ClaimRow) -> Source | None:
-        return self.report.sources[row.claim.passages[0].source] if row.claim.passages else None
-
-    def _title(self, row: ClaimRow) -> str:
-        source = self._source(row)
-        return clean_line(source.name, 200) if source is not None else ""
-
-    def _read(self, row: ClaimRow) -> str:
-        source = self._source(row)
-        return f"{source.read_at:%Y-%m-%d}" if source is not None and source.read_at is not None else ""
+    def __getitem__(self, place: int) -> Sequence[str]:
+        """What was found, the claim, and what is known about it."""
+        number = self.numbers[place]
+        claim = self.report.claims[number]
+        source = self.report.sources[claim.passages[0].source] if claim.passages else None
+        sign = "●" if number in self.selected else sign_of(claim).character
+        opinion = claim.opinion.verdict if claim.opinion is not None else ""
+        return (
+            f"{sign} {claim.state}",
+            clean_line(claim.quote.exact, 200),
+            (claim.answer or "open") + " +" * bool(claim.decision and claim.decision.note),
+            clean_line(claim.sentence, 400),
+            _SHORT.get(opinion, opinion),
+            clean_line(source.name, 200) if source is not None else "",
+            f"{source.read_at:%Y-%m-%d}" if source is not None and source.read_at is not None else "",
+            claim.kind,
+        )
 
 
-class ClaimsScreen(Modal[None]):
+class ClaimsTable(Table):
+    """The table of the claims; its detail is the evidence for a claim."""
+
+    records: ClaimRecords
+
+    def __init__(self, report: CheckedReport, show: Callable[[int], object]) -> None:
+        columns = [TableColumn(name, widest=width) for name, width in _COLUMNS.items()]
+        super().__init__(columns, ClaimRecords(report))
+        self.empty_text = "The report has no figures, quotations or links."
+        self._show = show
+
+    @property
+    def claims(self) -> Sequence[int]:
+        """The numbers of the claims that are shown, in their order."""
+        return [self.records.numbers[place] for place in self.order]
+
+    @property
+    def claim(self) -> int | None:
+        """The number of the claim under the cursor."""
+        return self.claims[self.cursor] if self.entries else None
+
+    def lay_out(self, width: int, theme: MarkdownTheme, stop: Stop = NEVER) -> TableView:
+        """Return the rows for this width."""
+        return _Rows(self, width)
+
+    def execute(self, command: BodyCommand) -> Outcome:
+        """Show a claim in the report, draw the table again, or what any table does."""
+        if command.name == "open" and self.claim is not None:
+            self._show(self.claim)
+        return command.name == "draw" or super().execute(command)
+
+    def detail(self) -> Body | None:
+        """Return the evidence for the claim under the cursor."""
+        return claim_body(self.records.report, self.claim) if self.claim is not None else None
+
+
+class _Rows(TableView):
+    _table: ClaimsTable
+
+    def role(self, number: int, column: int) -> str:
+        """Colour the state and the decision."""
+        records = self._table.records
+        claim = records.report.claims[records.numbers[number]]
+        match self._table.columns[column].title:
+            case "state":
+                return "accent" if records.numbers[number] in records.selected else sign_of(claim).role
+            case "claim":
+                return "strong"
+            case "decision" if claim.answer:
+                return "good" if claim.answer == "accepted" else "bad"
+            case _:
+                return "dim"
+
+
+class ClaimsView(DocumentView):
+    """The view of the table, whose letters decide."""
+
+    BINDINGS = bindings("ClaimsView")
+
+
+class ClaimsScreen(DocumentScreen[None]):
     """Lists the claims of a report, the riskiest first; several can be chosen and decided at once.
 
     Args:
@@ -138,96 +153,73 @@ class ClaimsScreen(Modal[None]):
         at: the claim under the cursor at first; that of a negative number is the first open one.
     """
 
-    PARTS = (ClaimsList,)
+    PARTS = (ClaimsView,)
     BINDINGS = bindings("ClaimsScreen")
     OFFERED = (
-        ("claims.open", "evidence", "open"),
-        ("claims.doubtful", "next doubtful", "doubtful"),
         ("claims.accept", "accept", "answer('accepted')"),
         ("claims.reject", "reject", "answer('rejected')"),
         ("claims.note", "note", "note"),
         ("claims.reopen", "reopen", "answer('')"),
-        ("claims.opinion", "opinion", "opinion"),
-        ("screen.back", "back", "close"),
+        ("claims.open", "evidence", "command('open')"),
     )
+
+    name_of_table = "claims"
 
     def __init__(self, signing: Signing, show: Callable[[int], None], at: int = -1) -> None:
         super().__init__()
-        self._first = at
         self._activity = ""
         self._signing = signing
         self._show = show
-        self._list = ClaimsList(signing.report)
+        self.table = ClaimsTable(signing.report, self._open)
+        self._go_to(signing.next_open(self.table.claims, -1) if at < 0 else at)
 
-    def compose(self) -> ComposeResult:
-        """Create the claims, what keeps decisions from counting, the evidence for a claim, and the keys."""
-        yield TitleLine()
-        yield self._list
-        yield Input(id="claims-note", placeholder="A note · Enter saves it, Esc cancels", compact=True)
-        yield Static(id="claims-notice")
-        yield EvidencePanel(id="claims-about")
-        keys = keys_of(self.app)
-        yield KeyLine(
-            *((keys.shown(name), label, f"screen.{action}") for name, label, action in self.OFFERED)
-        )
+    def compose_content(self) -> ComposeResult:
+        """Create the claims, and the evidence for the one under the cursor."""
+        yield ClaimsView(id="viewer-view")
+        yield EvidencePanel(id="viewer-detail")
 
     def on_mount(self) -> None:
         """Show the claims, and what is decided from now on."""
-        self.query_one(Input).display = False
         self.query_one(TitleLine).show("Claims")
-        rows = [ClaimRow(number, claim) for number, claim in enumerate(self._list.report.claims)]
-        rows.sort(key=lambda row: risk_of(row.claim))
-        first = self._signing.next_open([row.number for row in rows], -1) if self._first < 0 else self._first
-        self._list.show(rows, None if first is None else str(first))
-        self._list.focus()
-        # Before there is a size, a row in view is at the top.
-        self.call_after_refresh(self._show_all_above)
+        self.view.show(self.table)
         self._signing.changed.append(self.show_changes)
         self.show_changes()
-
-    def _show_all_above(self) -> None:
-        """Scroll no further than the cursor needs."""
-        self._list.scroll_to(y=0, animate=False, immediate=True, force=True)
-        self._list.action_move(0)
 
     def on_unmount(self) -> None:
         """Hear of no more decisions."""
         self._signing.changed.remove(self.show_changes)
 
-    def on_column_list_highlighted(self, event: ColumnList.Highlighted) -> None:
-        """Show the evidence for the claim under the cursor."""
-        event.stop()
-        self._show_evidence()
-
-    def on_column_list_opened(self, event: ColumnList.Opened) -> None:
-        """Show the claim in the report."""
-        event.stop()
-        self.action_open()
-
     def show_changes(self) -> None:
         """Show what is decided and said by now."""
-        report = self._list.report = self._signing.report
-        facts = report.signed or f"{quantity(len(self._list.rows), 'claim')}, none decided"
-        self.query_one(TitleLine).show(
-            facts=f"{self._activity} Esc stops · {facts}" if self._activity else facts
-        )
-        empty = "" if self._list.rows else "The report has no figures, quotations or links."
-        texts = (
-            (empty, "$text-muted"),
-            (report.second_opinion, "$text-muted"),
-            (report.unsigned, "$warning"),
-        )
+        report = self.table.records.report = self._signing.report
+        self.table.natural[4] = _COLUMNS["opinion"] if report.second_opinion else 0
+        self._draw()
+
+    def _draw(self) -> None:
+        self.view.run_command(BodyCommand("draw"))
+
+    def update_chrome(self) -> None:
+        """Update the title, what the model said or why decisions do not count, and the keys."""
+        report = self._signing.report
+        texts = ((report.second_opinion, "$text-muted"), (report.unsigned, "$warning"))
         shown = [Content.styled(clean_line(text, 2_000), style) for text, style in texts if text]
-        notice = self.query_one("#claims-notice", Static)
+        notice = self.query_one("#viewer-notice", Static)
         notice.update(Content("\n").join(shown))
         notice.display = bool(shown)
-        self._list.refresh()
-        self._show_evidence()
-
-    def _show_evidence(self) -> None:
-        row = self._list.chosen
-        body = claim_body(self._list.report, row.number) if row is not None else None
-        self.query_one(EvidencePanel).show_detail(body)
+        facts = report.signed or f"{quantity(len(self.table.records), 'claim')}, none decided"
+        busy = [f"{self._activity} Esc stops"] if self._activity else self.search_facts()
+        state = [self.table.state] if self.table.state else []
+        self.query_one(TitleLine).show(facts=" · ".join([*busy, *state, facts]))
+        keys = keys_of(self.app)
+        line = self.query_one(KeyLine)
+        line.gap = 2
+        line.show_keys(
+            *((keys.shown(name), label, f"screen.{action}") for name, label, action in self.OFFERED),
+            *((key.key, key.label, f"screen.command({key.command!r})") for key in self.table.keys),
+            (keys.shown("claims.doubtful"), "doubtful", "screen.doubtful"),
+            (keys.shown("claims.opinion"), "opinion", "screen.opinion"),
+            ("?", "keys", "app.keys_here"),
+        )
 
     # -- decisions ------------------------------------------------------------------------------------
 
@@ -236,66 +228,61 @@ class ClaimsScreen(Modal[None]):
         if not (numbers := self._targets()):
             return
         self._decide(numbers, answer or None)  # type: ignore[arg-type]  # one of the three
-        order = [row.number for row in self._list.rows]
-        if answer and not self._list.go_to(self._signing.next_open(order, numbers[-1])):
+        if answer and not self._go_to(self._signing.next_open(self.table.claims, numbers[-1])):
             self.notify("No claim is open.")
 
     def action_note(self) -> None:
         """Ask for a note on the chosen claims."""
-        if (row := self._list.chosen) is not None:
-            line, decision = self.query_one(Input), self._list.report.claims[row.number].decision
-            line.value = decision.note if decision is not None and not self._list.selected else ""
-            line.display = True
-            line.focus()
+        if (number := self.table.claim) is not None:
+            decision = self._signing.report.claims[number].decision
+            own = None if self.table.records.selected else decision
+            self._ask(_NOTE, own.note if own is not None else "")
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Store the note."""
-        event.stop()
-        self._decide(self._targets(), UNSET, event.value)
-        self._hide_note()
+        """Store the note, or filter."""
+        if event.input.placeholder == _NOTE:
+            event.prevent_default()
+            event.input.display = False
+            self.view.focus()
+            self._decide(self._targets(), UNSET, event.value)
 
     def _decide(
         self, numbers: Sequence[int], answer: Answer | UnsetType | None, note: str | None = None
     ) -> None:
         self._signing.decide(numbers, answer, note)
-        self._list.selected.clear()
-        self._list.refresh()
+        self.table.records.selected.clear()
+        self._draw()
 
-    def action_close(self) -> None:
-        """Close the line for a note, then stop the model, then choose no claims, then close the screen."""
-        if self.query_one(Input).display:
-            self._hide_note()
-        elif self._activity:
+    def action_leave(self) -> None:
+        """Close the line, then stop the model, then choose no claims, then clear the filter, then close the screen."""
+        if self._activity and not self.query_one(Input).display:
             self.workers.cancel_group(self, "opinion")
-        elif self._list.selected:
-            self._list.selected.clear()
-            self._list.refresh()
+        elif self.table.records.selected and not self.query_one(Input).display:
+            self.table.records.selected.clear()
+            self._draw()
         else:
-            self.dismiss()
-
-    def _hide_note(self) -> None:
-        self.query_one(Input).display = False
-        self._list.focus()
+            super().action_leave()
 
     def action_choose(self, step: int) -> None:
         """Choose the claim under the cursor, or no longer, and go to the one beside it."""
-        if (row := self._list.chosen) is not None:
-            self._list.selected ^= {row.number}
-            self._list.action_move(step)
+        if (number := self.table.claim) is not None:
+            self.table.records.selected ^= {number}
+            self.table.cursor = max(0, min(self.table.cursor + step, self.table.entries - 1))
+            self._draw()
 
     def _targets(self) -> list[int]:
         """The numbers of the chosen claims, else of the one under the cursor."""
-        chosen = [row.number for row in self._list.rows if row.number in self._list.selected]
-        return chosen or ([self._list.chosen.number] if self._list.chosen is not None else [])
+        chosen = [number for number in self.table.claims if number in self.table.records.selected]
+        return chosen or ([self.table.claim] if self.table.claim is not None else [])
 
     # -- a second opinion -----------------------------------------------------------------------------
 
     def action_opinion(self) -> None:
         """Ask a model for a second opinion, after the person agreed to the price."""
-        if self._list.rows and not self._activity:
-            start_job(self, self._ask, "opinion")
+        if len(self.table.records) and not self._activity:
+            start_job(self, self._ask_model, "opinion")
 
-    async def _ask(self) -> None:
+    async def _ask_model(self) -> None:
         self._show_activity("reading the price…")
         try:
             await self._signing.ask_model(self._agrees)
@@ -315,21 +302,31 @@ class ClaimsScreen(Modal[None]):
         self._activity = text
         if self.is_attached:
             self.show_changes()
+            self.update_chrome()
 
     # -- moving ---------------------------------------------------------------------------------------
 
+    def _go_to(self, number: int | None) -> bool:
+        """Move the cursor to a claim; False if it is none that is shown."""
+        claims = self.table.claims
+        if number in claims:
+            self.table.cursor = claims.index(number)
+            if self.is_mounted:
+                self._draw()
+        return number in claims
+
     def action_doubtful(self) -> None:
         """Go to the next doubtful claim that is open; the ends are connected."""
-        if (row := self._list.chosen) is not None:
-            doubtful = [each.number for each in self._list.rows if each.claim.is_doubtful]
-            if not self._list.go_to(self._signing.next_open(doubtful, row.number)):
+        if (number := self.table.claim) is not None:
+            claims = self._signing.report.claims
+            doubtful = [each for each in self.table.claims if claims[each].is_doubtful]
+            if not self._go_to(self._signing.next_open(doubtful, number)):
                 self.notify("No doubtful claim is left.")
 
-    def action_open(self) -> None:
-        """Show the claim under the cursor in the report."""
-        if (row := self._list.chosen) is not None:
-            self.dismiss()
-            self._show(row.number)
+    def _open(self, number: int) -> None:
+        """Show a claim in the report."""
+        self.dismiss()
+        self._show(number)
 
     def action_scroll_evidence(self, pages: int) -> None:
         """Scroll the evidence by pages."""

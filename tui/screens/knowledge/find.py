@@ -291,7 +291,10 @@ class FindScreen(Modal[None]):
                 (f"{alt}y", "cite", "screen.cite"),
                 ("Alt+k" if typing else "K", "this kind", "screen.only('kind')"),
             ]
-        keys.append(("Tab", "to the hits", "screen.step") if typing else ("/", "words", "screen.edit"))
+        if typing:
+            keys.insert(1, ("↓", "hits", "screen.move('cursor_down')"))
+        else:
+            keys.append(("/", "words", "screen.edit"))
         self.query_one(KeyLine).show_keys(*keys, ("Esc", "back", "screen.leave"))
 
     # -- keys --------------------------------------------------------------------------------------
@@ -307,7 +310,8 @@ class FindScreen(Modal[None]):
             self._line.insert_text_at_cursor(event.character)
 
     def action_move(self, action: str, *by: int) -> None:
-        """Move in the list while the line has the focus."""
+        """Move in the list, which gets the focus, so that its letters are keys; others are added to the words."""
+        self._list.focus()
         move: Callable[..., None] = getattr(self._list, f"action_{action}")
         move(*by)
 

@@ -306,6 +306,7 @@ class FleetScreen(Modal[None]):
             "paused" if row.paused else "",
             "private" if row.private else "",
             f"batch {row.id[:8]}" if row.owner else "this machine",
+            f"results in {row.results}" if row.results else "",
         ]
         return [
             " · ".join(describe_counts(msgspec.structs.asdict(row))),
@@ -382,7 +383,7 @@ class FleetScreen(Modal[None]):
             has_job = any(
                 each.owner if isinstance(each, FleetBatch) else getattr(each, "job", "") for each in rows
             )
-            reason = f"nothing selected here {state}" if has_job else "choose a job of the team, or a batch"
+            reason = f"nothing selected here {state}" if has_job else "choose a job or a batch of the team"
             self.warn(f"{verb}: {reason}.")
             return
         kind, plural = ("job", "jobs") if self._shown == "sessions" else ("batch", "batches")
