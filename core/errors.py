@@ -27,9 +27,10 @@ servers and files can do wrong is in one catalogue, `advice.toml`: `advise` fill
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib.util import find_spec
+from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
@@ -246,9 +247,14 @@ class DemoError(UniversalAgentError):
 
 def causes_of(error: BaseException) -> list[str]:
     """Name each exception behind `error`, nearest first, as `Type: message`."""
-    found: list[str] = []
-    cause = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
-    while cause is not None and len(found) < 8:
-        found.append(f"{type(cause).__name__}: {cause}")
-        cause = cause.__cause__ or (None if cause.__suppress_context__ else cause.__context__)
-    return found
+    return [f"{type(each).__name__}: {each}" for each in islice(chain_of(error), 1, 9)]
+
+
+def chain_of(error: BaseException, *, hidden: bool = False) -> Iterator[BaseException]:
+    """An exception, those of its group, and those behind it, also `hidden` ones, which `from None` leaves out."""
+    yield error
+    for each in error.exceptions if isinstance(error, BaseExceptionGroup) else ():
+        yield from chain_of(each, hidden=hidden)
+    cause = error.__cause__ or (None if error.__suppress_context__ and not hidden else error.__context__)
+    if cause is not None:
+        yield from chain_of(cause, hidden=hidden)

@@ -23,7 +23,7 @@ import httpx
 import msgspec
 from protego import Protego
 
-from ua_tui.core.errors import ConnectionFailed, FetchRefused, advice_code, advise
+from ua_tui.core.errors import ConnectionFailed, FetchRefused, advice_code, advise, chain_of
 from ua_tui.core.events import units
 from ua_tui.core.net.addresses import Routes, parse_endpoints
 from ua_tui.core.net.bodies import (
@@ -317,7 +317,11 @@ class Fetcher:
         except httpx.TimeoutException as error:
             raise Retryable("the site does not answer; try again later", code="timeout") from error
         except (httpx.HTTPError, httpx.InvalidURL) as error:
-            if _lacks_handles(error):
+            # No file handle left, which is no fault of the site.
+            if any(
+                getattr(each, "errno", 0) in (errno.EMFILE, errno.ENFILE)
+                for each in chain_of(error, hidden=True)
+            ):
                 raise ConnectionFailed(
                     "too many files are open: fetch fewer pages at once, or raise the limit (ulimit -n)"
                 ) from error
@@ -434,15 +438,6 @@ class Fetcher:
             raise FetchRefused(f"only the ports 80 and 443 are used, not {port}; check the address")
         routed = self._routes.place_of(host) is not None
         return _Target(parsed, parsed.copy_with(scheme="http", port=None) if routed else parsed)
-
-
-def _lacks_handles(error: BaseException | None) -> bool:
-    """Whether a request failed because this program or machine has no file handle left: no fault of the site."""
-    while error is not None:
-        if isinstance(error, OSError) and error.errno in {errno.EMFILE, errno.ENFILE}:
-            return True
-        error = error.__cause__ or error.__context__
-    return False
 
 
 def _true_type(media_type: str, body: bytes | bytearray) -> str:

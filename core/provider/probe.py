@@ -12,7 +12,7 @@ import socket
 import ssl
 import time
 import tomllib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 from http import HTTPStatus
 from importlib import import_module
@@ -22,7 +22,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from ua_tui.core.errors import Advice
+from ua_tui.core.errors import Advice, chain_of
 from ua_tui.core.events.codec import from_json
 from ua_tui.core.events.model_problems import model_advice
 from ua_tui.core.net.bodies import is_html
@@ -281,29 +281,14 @@ def _classify_error(error: Exception, httpx: Any) -> tuple[str, str]:
     if isinstance(error, (httpx.ReadError, httpx.WriteError)) and _cause(error, ConnectionError) is not None:
         # The server accepted the connection, and closed it when it got the request.
         return "not_an_api", "it closed the connection without an answer"
-    system = _cause(error, OSError, lambda each: bool(getattr(each, "strerror", None)))
-    return "unreachable", _why(system or error)
+    return "unreachable", _why(
+        next((each for each in chain_of(error, hidden=True) if getattr(each, "strerror", None)), error)
+    )
 
 
-def _cause(
-    error: BaseException,
-    kind: type[BaseException],
-    fits: Callable[[BaseException], bool] = lambda _error: True,
-) -> BaseException | None:
+def _cause(error: BaseException, kind: type[BaseException]) -> BaseException | None:
     """The first exception of a kind behind another one."""
-    return next((each for each in _behind(error) if isinstance(each, kind) and fits(each)), None)
-
-
-def _behind(error: BaseException, depth: int = 0) -> Iterator[BaseException]:
-    yield error
-    if depth > 10:
-        return
-    if isinstance(error, BaseExceptionGroup):
-        for each in error.exceptions:
-            yield from _behind(each, depth + 1)
-    following = error.__cause__ or error.__context__
-    if following is not None:
-        yield from _behind(following, depth + 1)
+    return next((each for each in chain_of(error, hidden=True) if isinstance(each, kind)), None)
 
 
 def _why(error: BaseException) -> str:
