@@ -314,6 +314,14 @@ def is_rescaled(figure: Figure, source: Figure) -> bool:
     return size != 1 and abs(figure.value / size - source.value) <= slack
 
 
+def has_other_unit(figure: Figure, source: Figure) -> bool:
+    """Whether a source counts something where an amount has a unit, or names another currency."""
+    is_counted = bool(figure.unit and source.noun and source.is_bare)
+    is_money = figure.unit.isupper() and source.unit.isupper() and figure.unit != source.unit
+    is_amount = figure.kind == source.kind == "amount" and (is_counted or is_money)
+    return is_amount and math.isclose(figure.readings[0].plain, source.readings[0].plain)
+
+
 def is_unscaled(figure: Figure) -> bool:
     """Whether an amount has neither a scale nor a unit, which may be anywhere, as in "All figures in thousands"."""
     return figure.readings[0].scale == 1 and not (figure.unit or figure.noun)
