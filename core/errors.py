@@ -36,6 +36,8 @@ from typing import NamedTuple
 
 import msgspec
 
+from ua_tui.core.text import as_sentence
+
 EXTRAS = {
     "composio": "composio",
     "documents": "docx",
@@ -61,8 +63,7 @@ class Advice(NamedTuple):
     @property
     def sentence(self) -> str:
         """The advice with a capital letter and a full stop."""
-        text = str(self)
-        return f"{text[:1].upper()}{text[1:]}."
+        return as_sentence(str(self))
 
 
 class AdviceEntry(msgspec.Struct, frozen=True):

@@ -234,7 +234,7 @@ class Pipelines:
             PipelineError: a pipeline of that name exists.
         """
         if name in self._pipelines:
-            raise PipelineError(f"There is a pipeline {name!r} already: choose another name.")
+            raise PipelineError(f"there is already a pipeline {name!r}: choose another name.")
         self._pipelines[name] = _Pipeline(description, payload)
 
     def register(
@@ -249,7 +249,7 @@ class Pipelines:
         """
         pipeline = self._find(name)
         if not callable(handler):
-            raise PipelineError(f"A handler of {name} must be callable, but {handler!r} is not.")
+            raise PipelineError(f"a handler of {name} must be callable, but {handler!r} is not.")
         entry = _Registered(priority, handler, tools)
         pipeline.handlers = tuple(sorted((*pipeline.handlers, entry), key=lambda each: -each.priority))
 
@@ -306,10 +306,10 @@ class Pipelines:
             return self._pipelines[name]
         except KeyError:
             known = ", ".join(self._pipelines)
-            raise PipelineError(f"There is no pipeline {name!r}; there are {known}.") from None
+            raise PipelineError(f"there is no pipeline {name!r}; there are {known}.") from None
 
     def _note_failure(self, name: str, handler: Handler, payload: Payload, error: Exception) -> None:
-        failure = PipelineError(f"A handler of {name} failed: {_name_of(handler)}: {error}")
+        failure = PipelineError(f"the handler {_name_of(handler)} of {name} failed: {error}")
         # The error being handled remains the cause; the handler's own error is the context.
         failure.__cause__ = getattr(payload, "exception", None) or error
         failure.__context__ = error

@@ -1,4 +1,4 @@
-"""Waiting in tasks that may be cancelled: what is waited for counts, and no cancellation is lost."""
+"""Waits in tasks that may be cancelled: the result is kept, and no cancellation is lost."""
 
 from __future__ import annotations
 

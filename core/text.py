@@ -47,6 +47,13 @@ def clean_line(text: str, limit: int = 200) -> str:
     return line if len(line) <= limit else line[: max(limit - 1, 0)].rstrip() + "…"[:limit]
 
 
+def as_sentence(text: str) -> str:
+    """Return a message as a sentence: a capital letter, unless it begins with a name, and a full stop."""
+    first = text.partition(" ")[0]
+    text = first.capitalize() + text[len(first) :] if first.isalpha() and first.islower() else text
+    return text if text.endswith((".", "?", "!")) else f"{text}."
+
+
 def natural_key(text: str) -> tuple[tuple[int | str, ...], str]:
     """Return the key by which a person sorts names: numbers by their value, letters without regard to case."""
     parts = _NUMBER.split(text)

@@ -335,7 +335,7 @@ def describe_untrusted(question: FolderQuestion) -> str:
     why = "have changed since you decided about them" if question.state == "changed" else "are not trusted"
     return (
         f"the files of this folder {why} and have no effect ({files}): "
-        "ua-tui trust shows and trusts them, --trust-folder does for this run"
+        "see `ua-tui trust`, or use them for this run with --trust-folder"
     )
 
 

@@ -189,7 +189,7 @@ class Listing(msgspec.Struct, frozen=True):
         until = f" until {self.expires:%Y-%m-%d}" if self.expires is not None else ""
         return (
             f"its site is on the web reader's blacklist{until}, after {quantity(len(self.strikes), 'error')}; "
-            f"the user can remove it: ua-tui blacklist clear {self.host}"
+            f"the user can remove it with `ua-tui blacklist clear {self.host}`"
         )
 
 

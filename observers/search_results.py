@@ -297,8 +297,8 @@ def _not_public(name: str, known: Sequence[str]) -> str:
     """Why the results of a search are not saved, and what the person can do about it."""
     names = ",".join([*known, plain_text(name)[:100]])
     return (
-        "not saved: the tool is not known to search the public web, and its rows do not look public; if they are, "
-        f"use: ua-tui config set public_searches {names}"
+        "not saved, because this tool is not known to search the public web and its rows do not look public; "
+        f"if they are, run `ua-tui config set public_searches {names}`"
     )
 
 

@@ -18,7 +18,7 @@ from ua_tui.tui.app.main_screen import MainScreen
 from ua_tui.tui.keys.bindings import STANDARD_OF_CLASSES
 from ua_tui.tui.keys.keymap import Keys
 from ua_tui.tui.keys.names import shown_key
-from ua_tui.tui.keys.places import ANYWHERE, bindings_of, distinct, place_of, sections_of
+from ua_tui.tui.keys.places import MAIN_SCREEN, bindings_of, distinct, place_of, sections_of
 from ua_tui.tui.layout.frame import Frame
 from ua_tui.tui.panes.spec import pane_specs
 from ua_tui.tui.replay.time_line import TimeLine
@@ -66,7 +66,7 @@ def together() -> dict[str, list[str]]:
     """The actions that are active at the same time, by the place that has the focus."""
     around: tuple[type[DOMNode], ...] = (Frame, MainScreen, UaTuiApp)
     return {
-        (place_of(each) or ANYWHERE).title: sorted(
+        (place_of(each) or MAIN_SCREEN).title: sorted(
             {
                 binding.id or ""
                 for node in (each, *(() if issubclass(each, Modal) else around))

@@ -79,7 +79,7 @@ SCREEN = Picture(
     (160, 45),
     (
         *("Workspace", "Conversation", "Trace", "Observers", "DEMO", "ready", "ai-chip-news.html"),
-        *("SEARCH_NEWS", "crawl_parallel", "8/10 pages", "Lead stories", "report compared"),
+        *("SEARCH_NEWS", "crawl_parallel", "8/10 pages", "Lead stories", "report checked"),
     ),
 )
 NARROW = Picture(

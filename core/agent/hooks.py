@@ -214,7 +214,7 @@ class AgentHooks(msgspec.Struct, eq=False):
         if name == EXIT_PLAN and judgement.verdict == "ask" and not self.gate.interactive:
             # The query ends with its plan as the answer.
             self.final_plan = await self._read_plan(tool_use_id)
-            reason = "Nobody is available to approve the plan: it is the answer."
+            reason = "No one is available to approve the plan, so the plan is the answer."
             self.gate.note_denied(tool_use_id, reason)
             return {"continue_": False, "stopReason": reason, **_decision("deny", reason)}
         await self.gate.apply(judgement, name, tool_use_id)

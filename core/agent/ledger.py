@@ -1,4 +1,4 @@
-"""Actions outside that run at most once, also when a session is resumed by another program after a crash.
+"""Calls with external side effects: each runs at most once, even if another program resumes the session after a crash.
 
 A call that acts outside is recorded before it runs. A later attempt at the same session does not run an equal action
 again: the model reads what became of it.

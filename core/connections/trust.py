@@ -163,12 +163,12 @@ class UserConnections(msgspec.Struct, eq=False):
                 except ConnectionFailed as error:
                     return Connection(note=str(error), status="failed")
             case "refused":
-                note = f"{server.shown_name} is not used because you refused it: ua-tui servers forget {name}"
-                return Connection(note=note)
+                again = f"`ua-tui servers forget {name}` lets it ask again"
+                return Connection(note=f"{server.shown_name} is not used because you refused it: {again}")
             case _:
                 if self._begun and self.interactive and name not in self._waiting:
                     self._ask(server)
-                note = f"{server.shown_name} is not trusted yet: ua-tui servers trust {name}"
+                note = f"{server.shown_name} is not trusted yet: run `ua-tui servers trust {name}`"
                 return Connection(note=note, status="untrusted")
 
     def _with_login(self, connection: Connection) -> Connection:

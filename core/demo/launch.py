@@ -67,7 +67,7 @@ async def demo_servers(pace: float) -> AsyncIterator[DemoEndpoints]:
                 start_new_session=True,
             )  # fmt: skip
         except OSError as error:
-            raise DemoError(f"The demo's servers could not be started: {error.strerror}.") from error
+            raise DemoError(f"the demo's servers could not be started: {error.strerror}.") from error
         try:
             yield await _endpoints(process, errors)
         finally:
@@ -79,18 +79,18 @@ async def _endpoints(process: asyncio.subprocess.Process, errors: IO[bytes]) -> 
     try:
         line = await asyncio.wait_for(process.stdout.readline(), START_SECONDS)
     except TimeoutError as error:
-        raise DemoError(f"The demo's servers did not start within {START_SECONDS:.0f} seconds.") from error
+        raise DemoError(f"the demo's servers did not start within {START_SECONDS:.0f} seconds.") from error
     if not line:
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(process.wait(), STOP_SECONDS)
         errors.seek(0)
         lines = errors.read().decode("utf-8", "replace").split("\n")
         reason = next((line for line in reversed(lines) if line.strip()), "they ended without a message")
-        raise DemoError(f"The demo's servers could not be started: {reason}")
+        raise DemoError(f"the demo's servers could not be started: {reason}")
     try:
         return DemoEndpoints(**json.loads(line))
     except (ValueError, TypeError) as error:
-        raise DemoError("The demo's servers started, but did not report their address.") from error
+        raise DemoError("the demo's servers started, but did not report their address.") from error
 
 
 async def _end(process: asyncio.subprocess.Process) -> None:

@@ -162,7 +162,7 @@ def check_definitions(settings: Settings, places: Places) -> dict[str, Finding]:
     listed = roster_entries(roster, settings, expected_servers(settings, places.cwd))
     found = {
         f"{_KINDS[entry.kind]} {entry.name}": failed(
-            " ".join(problems), f"{_consequence(entry)}; ua-tui agents lists every file"
+            " ".join(problems), f"{_consequence(entry)}; `ua-tui agents` lists every file"
         )
         for entry in listed
         if (problems := problems_of(entry))
@@ -170,7 +170,7 @@ def check_definitions(settings: Settings, places: Places) -> dict[str, Finding]:
     if roster.not_chosen:
         found["Skills"] = failed(" ".join(roster.not_chosen), "correct the setting skills")
     if len(found) > _MOST:
-        more = failed(f"{len(found) - _MOST} more files have problems", "ua-tui agents lists every file")
+        more = failed(f"{len(found) - _MOST} more files have problems", "`ua-tui agents` lists every file")
         found = dict(list(found.items())[:_MOST]) | {"More files": more}
     return found or {"Sub-agents": ok(_counted(roster))}
 

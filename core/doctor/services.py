@@ -80,8 +80,8 @@ async def check_session_model(
                 f"no key, no token and no server. {login.message}", advise("model.nothing_set").remedy
             )
         if model != settings.model:
-            return skipped("only a session can try a login")
-        return ok(f"{login.message} Only a session can try it.")
+            return skipped("only a session can test a login")
+        return ok(f"{login.message} Only a session can test it.")
     if verdict.kind == "unknown_model" and model is None and settings.base_url:
         # The agent chooses its default model itself, and may choose another one.
         return warning(f"no model is set: {verdict.message}", _with_setting(verdict))
@@ -108,8 +108,8 @@ def _check_cloud(cloud: Cloud, environ: Mapping[str, str]) -> Finding:
         return failed(why, advice)
     if not found:
         why = f"there are no credentials for {title} in the environment or the home folder"
-        return warning(why, "a machine of the cloud may have its own; only a session can try it")
-    return ok(f"{title}, with credentials in {found}. Only a session can try it.")
+        return warning(why, "a cloud machine may have its own, which only a session can test")
+    return ok(f"{title}, with credentials in {found}. Only a session can test it.")
 
 
 async def check_proxies(proxies: Mapping[str, str]) -> Finding:
@@ -293,13 +293,13 @@ async def check_user_server(
     decision = trust.decision(server, folder)
     if decision != "trusted":
         reason = "you refused it" if decision == "refused" else "it is not trusted"
-        return skipped(f"{reason}: {server.target}", f"to use it: ua-tui servers trust {server.name}")
+        return skipped(f"{reason}: {server.target}", f"to use it, run `ua-tui servers trust {server.name}`")
     try:
         connection = connection_to(server, environ, folder)
     except ConnectionFailed as error:
         return _unusable(error.advice)
     config, login = connection.servers[server.name], None
-    to_log_in = f"to log in: ua-tui connect {server.name}; {WITHOUT_TOOLS}"
+    to_log_in = f"to log in, run `ua-tui connect {server.name}`; {WITHOUT_TOOLS}"
     if connection.login is not None:
         try:
             login = await current_login(connection.login, logins or LoginStore())

@@ -56,7 +56,7 @@ def rebuild(folder: Path, redactor: Redactor) -> SessionStats:
     with closing(PastJournal(folder / JOURNAL)) as journal:
         view = journal.view(redactor)
         if not view.events:
-            raise JournalError(f"The journal {journal.path} has no events: nothing is rebuilt.")
+            raise JournalError(f"the journal {journal.path} has no events: nothing is rebuilt.")
         view.keep_unfinished()
         rebuilt = SessionStats(
             events=view.events,

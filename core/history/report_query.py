@@ -37,7 +37,8 @@ def find_query(report: Path) -> ReportQuery:
     """
     shown = clean_line(str(report), 300)
     if not report.is_file():
-        raise SettingsError(f"there is no report {shown}")
+        why = "Is a directory" if report.is_dir() else "No such file or directory"
+        raise SettingsError(f"{shown} cannot be read: {why}")
     origin = find_origin(report)
     advice = "name a report in the work_products of a session, or its copy in SAVED_REPORTS"
     if origin is None:
@@ -53,7 +54,7 @@ def find_query(report: Path) -> ReportQuery:
     artifact = view.artifacts.get(origin.source)
     if artifact is None or not is_report(artifact.path, artifact.kind):
         raise SettingsError(
-            f"{shown} is no report of its session: `ua-tui again` needs one that the agent wrote"
+            f"{shown} is not a report of its session: `ua-tui again` needs one that the agent wrote"
         )
     call = view.call(artifact.tool_use_id)
     query = (view.query(call.query_id) if call is not None else None) or view.last_query

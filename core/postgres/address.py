@@ -21,8 +21,7 @@ _SECRETS = frozenset(
     ["password", "sslpassword", "oauth_client_secret", "scram_client_key", "scram_server_key"]
 )
 _NO_SECRETS = (
-    "a password belongs neither on the command line nor in a settings file: "
-    "put it into ~/.pgpass, or set PGPASSWORD"
+    "a password must not be on the command line or in a settings file: put it in ~/.pgpass, or set PGPASSWORD"
 )
 _EXAMPLE = "write it as postgresql://user@host/database"
 _PERCENT = "write a special character of a name as % and two hex digits, for example @ as %40"

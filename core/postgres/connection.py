@@ -362,8 +362,8 @@ def _too_old(version: int, address: Address) -> TeamError | None:
     if version >= OLDEST:
         return None
     return TeamError(
-        f"the team's database {address}: its server is PostgreSQL {shown_version(version)}, which is too old: "
-        f"it must be {OLDEST // 10000} or later"
+        f"the server of the team's database {address} is PostgreSQL {shown_version(version)}, which is too old: "
+        f"use PostgreSQL {OLDEST // 10000} or later"
     )
 
 

@@ -28,7 +28,9 @@ _NAME = re.compile(r'"[^"]*"')
 def explain(error: Exception, address: Address) -> TeamError:
     """Make the error for a person; it has no password, whatever the server wrote."""
     advice = describe(error)
-    failure = TeamError(advice._replace(problem=f"the team's database {address}: {advice.problem}"))
+    failure = TeamError(
+        advice._replace(problem=f"the team's database {address} cannot be used, because {advice.problem}")
+    )
     failure.__cause__ = error
     return failure
 

@@ -65,7 +65,7 @@ def check_version(found: int | None, address: Address) -> None:
         )
     if found < OLDEST_VERSION:
         raise TeamError(
-            f"the team's database {address} has tables of version {found}, too old. Use another database, "
+            f"the team's database {address} has tables of version {found}, which is too old. Use another database, "
             "or run DROP SCHEMA ua_tui CASCADE as the owner, which removes everything in them"
         )
     if found < LATEST:
@@ -125,8 +125,8 @@ def migrate(address: Address) -> list[str]:
         ((may_migrate,),) = db.execute(_MAY_MIGRATE, (SCHEMA,)).fetchall()
         if not may_migrate:
             raise TeamError(
-                f"the team's database {address}: the role {clean_line(db.info.user, 100)} may not create or change the "
-                "tables: run `ua-tui team migrate` as the owner of the database"
+                f"the role {clean_line(db.info.user, 100)} may not create or change the tables in the team's database "
+                f"{address}: run `ua-tui team migrate` as the owner of the database"
             )
         _become_owner(db)
         db.execute(f"CREATE SCHEMA IF NOT EXISTS {SCHEMA}")
@@ -255,7 +255,7 @@ def _changing_rights(address: Address, user: str) -> Iterator[psycopg.Connection
         elif not row[0]:
             # PostgreSQL would only warn that nothing was granted.
             raise TeamError(
-                f"the team's database {address}: only the owner of the tables may change members and their limits"
+                f"only the owner of the tables in the team's database {address} may change members and their limits"
             )
         yield db
 

@@ -41,9 +41,9 @@ def checked_choice(choice: ModelChoice) -> ModelChoice:
     """
     checked = ModelChoice(_name(choice.model), _name(choice.fallback), choice.effort or None)
     if checked.effort is not None and checked.effort not in EFFORTS:
-        raise SettingsError(f"The effort must be one of {', '.join(EFFORTS)}.")
+        raise SettingsError(f"the effort must be one of {', '.join(EFFORTS)}.")
     if checked.fallback is not None and checked.fallback == checked.model:
-        raise SettingsError("A model cannot be its own fallback: name another one.")
+        raise SettingsError("a model cannot be its own fallback: name another one.")
     return checked
 
 
@@ -108,5 +108,5 @@ def _name(name: str | None) -> str | None:
         return None
     tidy = name.strip()
     if len(tidy) > _LONGEST or not tidy.isprintable() or " " in tidy:
-        raise SettingsError("This is not a model name: names have no spaces, and at most 200 characters.")
+        raise SettingsError("this is not a model name: names have no spaces, and at most 200 characters.")
     return tidy

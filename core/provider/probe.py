@@ -29,7 +29,7 @@ from ua_tui.core.net.bodies import is_html
 from ua_tui.core.provider.request import DEFAULT_MODEL, DEFAULT_URL, endpoint
 from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.core.settings.model import Cloud, Settings, secrets
-from ua_tui.core.text import clean_line
+from ua_tui.core.text import as_sentence, clean_line
 
 if TYPE_CHECKING:
     import httpx
@@ -80,9 +80,7 @@ class ModelVerdict(msgspec.Struct, frozen=True, kw_only=True):
         """What happened, in a sentence."""
         if self.kind == "ok":
             return f"{self.model} at {self.server} answered in {self.seconds:.1f} s."
-        problem = self._advice(self.kind).problem
-        # An address keeps its case.
-        return _as_sentence(problem, capital=not problem.startswith(self.server))
+        return as_sentence(self._advice(self.kind).problem)
 
     @property
     def advice(self) -> str:
@@ -90,7 +88,7 @@ class ModelVerdict(msgspec.Struct, frozen=True, kw_only=True):
         if self.kind == "ok":
             slow = self.seconds > 5.0
             return "That is slow. A model that had to be loaded first is faster next time." if slow else ""
-        return _as_sentence(self._advice(self.kind).remedy)
+        return as_sentence(self._advice(self.kind).remedy)
 
     def _advice(self, problem: str) -> Advice:
         status = "" if self.status is None else str(self.status)
@@ -102,11 +100,6 @@ class ModelVerdict(msgspec.Struct, frozen=True, kw_only=True):
             model=self.model,
             models=self.models,
         )
-
-
-def _as_sentence(text: str, *, capital: bool = True) -> str:
-    text = text[:1].upper() + text[1:] if capital else text
-    return text if text.endswith((".", "!", "?")) else f"{text}."
 
 
 def shown_server(url: str) -> str:

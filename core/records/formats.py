@@ -160,7 +160,7 @@ def _query(query: Query) -> Iterator[str]:
 def _ending(query: Query) -> str:
     end = query.end
     if end is None:
-        return "*This query never ended.*"
+        return "*This query did not finish.*"
     facts = [f"{end.duration_ms / 1000:.1f} s", f"{end.turns} turns", f"{query.calls} tool calls"]
     if end.usage is not None:
         facts.append(f"{end.usage.total} tokens")
@@ -246,7 +246,7 @@ def _summary_lines(view: SessionView) -> Iterator[str]:
     yield from ("", f"Queries ({len(queries)})")
     for query in queries:
         end = query.end
-        ended = "never ended" if end is None else f"{end.status} in {end.duration_ms / 1000:.1f} s"
+        ended = "did not finish" if end is None else f"{end.status} in {end.duration_ms / 1000:.1f} s"
         path = f", {query.decision}" if query.decision else ""
         yield f"  {query.number}. {clean_line(query.text, 100)}"
         yield f"     {'undone, ' if query.undone else ''}{ended}{path}, {query.calls} tool calls"

@@ -139,7 +139,7 @@ class Journal:
             self._file = AppendFile(path)
         except OSError as error:
             raise JournalError(
-                f"The journal {path} cannot be opened: {error.strerror or error}; "
+                f"the journal {path} cannot be opened: {error.strerror or error}; "
                 "check the folder's permissions and the space on its disk."
             ) from error
         self._syncer = Schedule("journal sync")
@@ -230,8 +230,8 @@ class Journal:
             return
         self._failing = True
         failure = JournalError(
-            f"The journal {self.path} cannot be written: {error.strerror or error}; "
-            "free space or fix the disk: the session continues, and waiting events are written then."
+            f"the journal {self.path} cannot be written: {error.strerror or error}; "
+            "free space or fix the disk. The session continues, and waiting events are written afterwards."
         )
         failure.__cause__ = error
         self._on_failure(failure)

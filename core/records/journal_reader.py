@@ -56,7 +56,7 @@ class PastJournal:
             self._file = open_regular(path)
         except OSError as error:
             raise JournalError(
-                f"The session in {path.parent} cannot be opened: {unreadable(error)}."
+                f"the session in {path.parent} cannot be opened: {unreadable(error)}."
             ) from error
         self.size = os.fstat(self._file).st_size
         self.left_out = max(0, self.size - LARGEST)
@@ -160,7 +160,7 @@ class PastJournal:
         """
         with self._lock:
             if not self._open:
-                raise JournalError(f"The journal {self.path} is closed.")
+                raise JournalError(f"the journal {self.path} is closed.")
             # The part that was read stays readable, even if the file has shrunk.
             self.size = max(self.size, os.fstat(self._file).st_size)
         data, end = b"", -1
@@ -189,7 +189,7 @@ class PastJournal:
             line += block
         event = _decoded(line.partition(b"\n")[0])
         if event is None:
-            raise JournalError(f"The journal {self.path} was changed: the line is gone.")
+            raise JournalError(f"the journal {self.path} was changed: the line is gone.")
         return event
 
     def line_before(self, place: int) -> bytes:
@@ -319,11 +319,11 @@ class PastJournal:
             # After a close the descriptor could belong to another file.
             with self._lock:
                 if not self._open:
-                    raise JournalError(f"The journal {self.path} is closed.")
+                    raise JournalError(f"the journal {self.path} is closed.")
                 return os.pread(self._file, length, place)
         except OSError as error:
             raise JournalError(
-                f"The journal {self.path} cannot be read: {error.strerror or error}."
+                f"the journal {self.path} cannot be read: {error.strerror or error}."
             ) from error
 
 

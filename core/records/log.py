@@ -65,7 +65,7 @@ class LogFile:
             self._file = AppendFile(path)
         except OSError as error:
             raise WorkspaceError(
-                f"The log {path} cannot be opened: {error.strerror or error}; "
+                f"the log {path} cannot be opened: {error.strerror or error}; "
                 "check the folder's permissions and the space on its disk."
             ) from error
 
@@ -85,8 +85,8 @@ class LogFile:
                 if failed_before:
                     return
                 failure = WorkspaceError(
-                    f"The log {self._path} cannot be written: {error.strerror or error}; "
-                    "free space or fix the disk: the session continues, and so does the log then."
+                    f"the log {self._path} cannot be written: {error.strerror or error}; "
+                    "free space or fix the disk. The session continues, and the log continues afterwards."
                 )
                 failure.__cause__ = error
             else:

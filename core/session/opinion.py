@@ -91,7 +91,7 @@ async def ask_opinion(
                     "max_cost_usd, or the limit of the session with /budget"
                 )
         claims = quantity(sum(len(each.passages) for each in questions), "claim")
-        cost = "an unknown price" if price is None else f"about {money(price)}"
+        cost = "an unknown amount" if price is None else f"about {money(price)}"
         if not await agrees(
             f"Ask {clean_line(model.model, 100)} about {claims} in {quantity(len(questions), 'request')}, for {cost}?"
         ):

@@ -279,7 +279,7 @@ def read_previous_state(workspace: Workspace) -> PreviousState:
     previous.handle_events(read_events(workspace.path))
     if not previous.session_id:
         raise JournalError(
-            f"The session of the journal {workspace.path / JOURNAL} cannot be resumed: the journal lacks its start. "
+            f"the session of the journal {workspace.path / JOURNAL} cannot be resumed: the journal lacks its start. "
             "`ua-tui open` shows what there is."
         )
     previous.finish()

@@ -1,4 +1,4 @@
-"""Goes back to before a query of a session: what that would change, and the change.
+"""Rewinds a session to before a query: what would change, and the change itself.
 
 The order makes a crash harmless. First comes what only adds: the fork that keeps the way forward, and the conversation
 as it was. Then it is written what the files are to become, the event that says that the person went back, and last the
@@ -244,7 +244,7 @@ def settle(workspace: Workspace, previous: PreviousState) -> None:
             # What is in the journal happened.
             event = _way_back(workspace, left.name)
             failed = left.complete(event.query_id) if event is not None else left.undo()
-            done = f"going back was cut off, and is {'completed' if event is not None else 'undone'} now"
+            done = f"a rewind was interrupted, and is now {'completed' if event is not None else 'undone'}"
             previous.settled = ": ".join((done, *failed.values()))
     except WorkspaceError as error:
         previous.settled = str(error)

@@ -532,7 +532,7 @@ class Session:
         """
         is_going = self._going_back is not None and not self._going_back.done()
         if self._finished or is_going or self._at_work.locked():
-            raise AgentError("a query is running: stop it with Esc, then go back")
+            raise AgentError("a query is running: stop it with Esc, then rewind")
         # Whoever waits for it may be cancelled; the change of the files may not.
         self._going_back = asyncio.create_task(self._go_back(query_id, changes))
         await asyncio.shield(self._going_back)

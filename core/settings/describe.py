@@ -147,7 +147,7 @@ def setting_of(word: str) -> str:
 
     close = get_close_matches(name, SPECS, n=1)
     raise SettingsError(
-        ended(f"There is no setting {word!r}{f'; did you mean {close[0]}?' if close else ''}")
+        ended(f"there is no setting {word!r}{f'; did you mean {close[0]}?' if close else ''}")
     )
 
 
@@ -203,7 +203,7 @@ def _keep_trust(before: FolderTrust, places: Places) -> None:
     try:
         decisions.store(TrustDecision(str(places.cwd), answer, dict(now.fingerprints), texts))
     except WorkspaceError as error:
-        raise SettingsError(f"It is stored, but not trusted: {error}") from error
+        raise SettingsError(f"it is stored, but not trusted: {error}") from error
 
 
 def _warning(name: str, file: Path, places: Places) -> str:

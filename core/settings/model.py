@@ -94,9 +94,9 @@ class Settings:
     ] = None
     """The model that answers; without one the agent chooses."""
     simple_model: Annotated[str | None, Spec(unset="the same as model", affects="cost")] = None
-    """The model for simple queries and for the classifier's question; without one it is `model`.
+    """The model for simple queries and for the classifier; by default the same as `model`.
 
-    With a Claude login alone, the classifier's question goes to `haiku` then."""
+    With only a Claude login, the classifier uses `haiku` by default."""
     fallback_model: Annotated[str | None, Spec(affects="cost")] = None
     """The model to use while the first one is overloaded."""
     effort: Annotated[
@@ -150,7 +150,7 @@ class Settings:
     embeddings_model: Annotated[
         str | None, Spec(user_only=True, unset="no search by meaning", affects="data")
     ] = None
-    """The model that makes the vectors, such as nomic-embed-text; with another one all vectors are made again."""
+    """The model that makes the vectors, such as nomic-embed-text. After a change all vectors are requested again."""
     embeddings_key: Annotated[str | None, Spec(values.text, user_only=True, secret=True, affects="data")] = (
         None
     )
@@ -185,11 +185,13 @@ class Settings:
     allow: Annotated[tuple[str, ...], Spec(values.patterns, user_only=True, affects="tools")] = ()
     """Rules for tool calls that run without asking, separated by commas; see docs/permissions.md."""
     ask: Annotated[tuple[str, ...], Spec(values.patterns, user_only=True, affects="tools", adds_up=True)] = ()
-    """Rules for tool calls that ask each time, in every mode; they override allow. Those of all places apply."""
+    """Rules for tool calls that ask each time, in every mode; they override allow. The rules of all places apply."""
     deny: Annotated[
         tuple[str, ...], Spec(values.patterns, user_only=True, affects="tools", adds_up=True)
     ] = ()
-    """Rules for tool calls that never run, in every mode; they override ask and allow. Those of all places apply."""
+    """Rules for tool calls that never run, in every mode; they override ask and allow.
+
+    The rules of all places apply."""
     extra_tools: Annotated[
         tuple[str, ...], Spec(values.subset(*EXTRA_TOOLS), user_only=True, affects="tools")
     ] = ()
@@ -197,7 +199,7 @@ class Settings:
     public_searches: Annotated[tuple[str, ...], Spec(values.patterns, user_only=True, affects="data")] = ()
     """Tools that search public content, such as mcp__acme__search, separated by commas.
 
-    Their results are saved without a look at the rows. Most public searches are known."""
+    Their results are saved without checking the rows. Most public searches are already known."""
     composio_api_key: Annotated[
         str | None, Spec(values.text, ("COMPOSIO_API_KEY",), secret=True, affects="data")
     ] = None
@@ -282,7 +284,7 @@ class Settings:
     ] = None
     """How slowly the demo streams: 1 is slow enough to follow, 0 is as fast as possible."""
     replay_wait: Annotated[float, Spec(values.number(least=0), affects="look")] = 3.0
-    """To how many seconds longer waits are cut in a replay; 0 keeps them."""
+    """The longest wait of a replay in seconds, to which longer ones are shortened; 0 keeps all waits."""
     user_id: Annotated[str, Spec(affects="data")] = "local-user"
     """The user of the session in traces and in Composio."""
     theme: Annotated[str | None, Spec(values.theme, unset="dark", affects="look")] = None

@@ -156,7 +156,7 @@ def team(value: Any) -> str:
         # No reason is given: a part of the address might be in it.
         raise ValueError(
             "an address such as postgresql://user@host/database, without a password, "
-            "which belongs into ~/.pgpass or PGPASSWORD"
+            "which belongs in ~/.pgpass or PGPASSWORD"
         ) from None
 
 
@@ -314,7 +314,7 @@ def _names(value: Any, allowed: str, alone: frozenset[str] = frozenset()) -> tup
     if names == ("none",):
         return ()
     if len(names) > 1 and not alone.isdisjoint(names):
-        raise ValueError(f"{allowed}, all and none only alone")
+        raise ValueError(f"{allowed}, and all or none must be alone")
     if not all(map(_SLUG.fullmatch, names)):
         raise ValueError(allowed)
     return names

@@ -173,10 +173,8 @@ class Places(msgspec.Struct, frozen=True, kw_only=True):
         except ValueError as error:
             value = ", ".join(given.value) if isinstance(given.value, tuple) else given.value
             value = without_secrets(value) if isinstance(value, str) else value
-            shown = "a value that" if spec.secret or spec.hidden_if_wrong else f"{value!r}, which"
-            raise SettingsError(
-                f"{given.origin} is {shown} is not allowed: it must be {ended(str(error))}"
-            ) from error
+            shown = "not valid: it" if spec.secret or spec.hidden_if_wrong else f"{value!r}, but"
+            raise SettingsError(f"{given.origin} is {shown} must be {ended(str(error))}") from error
         if isinstance(value, Path):
             parts = value.parts
             value = self.home.joinpath(*parts[1:]) if parts[:1] == ("~",) else self.cwd / value

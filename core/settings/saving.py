@@ -40,7 +40,7 @@ def store_settings(path: Path, changes: Mapping[str, Any]) -> Path:
         elif after != before:
             Root(written.parent, create=True).write(written.name, after.encode())
     except (WorkspaceError, OSError, RuntimeError) as error:
-        raise SettingsError(f"Nothing was stored in {path}: {error}") from error
+        raise SettingsError(f"nothing was stored in {path}: {error}") from error
     return written
 
 

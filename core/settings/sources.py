@@ -117,7 +117,7 @@ def from_overrides(overrides: Mapping[str, Any], known: KnownNames, *, by_name: 
     """
     for name in overrides:
         if name not in known.settings:
-            raise SettingsError(ended(f"There is no setting {name!r}{_hint(name, known.settings)}"))
+            raise SettingsError(ended(f"there is no setting {name!r}{_hint(name, known.settings)}"))
     return {
         name: SourcedValue(
             value, "option", name if by_name else _OPTIONS.get(name, f"--{name.replace('_', '-')}")
@@ -157,7 +157,7 @@ def from_dotenv(path: Path, known: KnownNames) -> Layer:
         # Lines for other programs may be anything; a broken line with one of our variables is an error.
         if (ours := next((each for each in known.every_variable if each in text), None)) is not None:
             raise SettingsError(
-                f"Line {number} of {path} sets {ours} but cannot be read: write NAME=value, with quotes closed."
+                f"line {number} of {path} sets {ours} but cannot be read: write NAME=value, with quotes closed."
             )
     _refuse_unknown(variables, known, "variable", f" of {path}")
     return {
@@ -182,7 +182,7 @@ def from_toml(path: Path, known: KnownNames, *, in_folder: bool) -> Layer:
         if name not in known.settings:
             raise SettingsError(
                 ended(
-                    f"There is no setting {written!r}, which {given.file} sets{_hint(name, known.settings)}"
+                    f"there is no setting {written!r}, which {given.file} sets{_hint(name, known.settings)}"
                 )
             )
         if name in layer:
@@ -234,7 +234,7 @@ def _refuse_unknown(variables: Iterable[str], known: KnownNames, what: str, wher
     for variable in variables:
         if variable.startswith("UA_") and variable not in (every := known.every_variable):
             raise SettingsError(
-                ended(f"There is no setting for the {what} {variable}{where}{_hint(variable, every)}")
+                ended(f"there is no setting for the {what} {variable}{where}{_hint(variable, every)}")
             )
 
 

@@ -112,7 +112,7 @@ class Root:
                     else:
                         _move_new(folder, temporary, parts[-1])
             except FileExistsError as error:
-                message = f"cannot write {shown(relative)}: it exists already; choose another name"
+                message = f"cannot write {shown(relative)}: it already exists; choose another name"
                 raise AlreadyThere(message) from error
             finally:
                 with suppress(FileNotFoundError):

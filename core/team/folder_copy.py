@@ -1,4 +1,4 @@
-"""What of a session's folder is still to be copied: pieces of the files that only grow.
+"""Which parts of a session's folder are still to be copied: pieces of the files that only grow.
 
 The journal and the agent's transcripts only grow: byte by byte, the database has the beginning of each. A record in the
 folder says which session of the team it is, so that it stays the same when it is resumed.

@@ -129,7 +129,7 @@ def check_against(
     unread: list[str] = []
     for given in sources:
         if not given.exists():
-            raise WorkspaceError(f"There is no file or folder {given}: check the path.")
+            raise WorkspaceError(f"{given} cannot be read: No such file or directory")
         paths = list(_paths(given))
         if len(paths) > _MOST_GIVEN:
             found.notices.append(
@@ -152,7 +152,7 @@ def check_against(
     if not any(each.text for each in found.texts):
         named = _list([str(each) for each in sources])
         raise WorkspaceError(
-            f"There is nothing to compare with in {named}: give files or folders with HTML, Markdown, text or PDF."
+            f"there is nothing to compare with in {named}: give files or folders with HTML, Markdown, text or PDF."
         )
     checked = found.check(data, report, document)
     states = {each.state for each in checked.claims if each.kind == "link"}

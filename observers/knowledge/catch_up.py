@@ -113,7 +113,7 @@ def catch_up(
                 raise
             except Exception as error:
                 text = str(error) if isinstance(error, JournalError) else ""
-                reason = f"The session {folder.name} cannot be read: {clean_line(str(error), 300)}"
+                reason = f"the session {folder.name} cannot be read: {clean_line(str(error), 300)}"
                 on_problem(text or reason)
                 break
             yield

@@ -56,7 +56,7 @@ def figures_near(search: KnowledgeSearch, text: str, *, limit: int = 20, **filte
     if 2 * most < len(answer.terms):
         found = []
     elif most < len(answer.terms):
-        notices = (*notices, "No sentence with a figure has all of the words: these have some of them.")
+        notices = (*notices, "no sentence with a figure has all of the words: these have some of them.")
     ordered = sorted(
         (each for words, each in found if words == most),
         key=lambda each: (each.trust != "own", day_of_figure(each), each.made_at),

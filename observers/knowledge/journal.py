@@ -70,7 +70,7 @@ def read_batch(folder: Path, cursor: Cursor, redactor: Redactor) -> Batch | None
         JournalError: there is no journal, it cannot be read, or the folder is a link.
     """
     if folder.is_symlink():
-        raise JournalError(f"The session in {folder} cannot be opened: it is a link, which is not followed.")
+        raise JournalError(f"the session in {folder} cannot be opened: it is a link, which is not followed.")
     files: dict[str, SavedFile] = {}
     calls: list[IndexedCall] = []
     texts: list[QueryEvent] = []

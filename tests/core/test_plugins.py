@@ -57,7 +57,7 @@ async def test_the_handlers_of_packages_run_by_their_priority(plugged: Plugged) 
         ("register = 3", "does not name a plain function"),
         ("async def register(pipelines): ...", "does not name a plain function"),
         (DENIES.format(reason="x", priority=0, more="raise SystemExit(3)"), "its handlers failed"),
-        ("def register(pipelines): pipelines.register('tool.before', print)", "There is no pipeline"),
+        ("def register(pipelines): pipelines.register('tool.before', print)", "there is no pipeline"),
     ],
 )
 async def test_what_fails_is_left_out_and_reported(plugged: Plugged, source: str, reported: str) -> None:

@@ -2,10 +2,12 @@ from __future__ import annotations
 
 import json
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from ua_tui.core.text import (
+    as_sentence,
     clean,
     clean_line,
     escape_unsafe,
@@ -97,3 +99,16 @@ def test_names_are_split_where_their_words_meet() -> None:
         "v2",
     )
     assert words_of("") == words_of("__") == ()
+
+
+@pytest.mark.parametrize(("message", "sentence"), [
+    ("the journal is closed", "The journal is closed."),
+    ("no text has it.", "No text has it."),
+    ("report.html cannot be read", "report.html cannot be read."),
+    ("max_cost_usd is 'x', did you mean 1?", "max_cost_usd is 'x', did you mean 1?"),
+    ("ua-tui cannot tell", "ua-tui cannot tell."),
+    ("“kind:x” is not a kind.", "“kind:x” is not a kind."),
+    ("HTTP 404", "HTTP 404."),
+])  # fmt: skip
+def test_a_sentence_begins_with_a_capital_letter_but_a_name_is_kept(message: str, sentence: str) -> None:
+    assert as_sentence(message) == sentence

@@ -259,7 +259,7 @@ async def test_a_server_of_each_transport_is_called_and_connected_again_when_it_
         "away": ({"url": "http://127.0.0.1:9/mcp"}, "it cannot be reached (ECONNREFUSED): "),
         "unsafe": ({"url": f"{private}/mcp"}, "it does not speak TLS (EPROTO): "),
         "absent": ({"url": f"{plain}/404/mcp"}, "it answers with HTTP 404: check its address"),
-        "busy": ({"url": f"{plain}/429/mcp"}, "it gets too many requests (HTTP 429): "),
+        "busy": ({"url": f"{plain}/429/mcp"}, "it accepts no more requests for now (HTTP 429): "),
         "page": ({"url": f"{plain}/a1/mcp"}, "it answers with a web page, so it is not an MCP server: "),
         "json": ({"url": f"{plain}/b1/mcp"}, "it answers, but does not speak MCP ("),
         "torn": ({"url": f"{plain}/c1/mcp"}, "it answers, but does not speak MCP ("),
@@ -388,8 +388,8 @@ async def test_what_a_folder_names_runs_only_once_it_is_trusted_and_what_is_wron
         assert [event.server for event in desk.of(ServerTrustAsked)] == ["asked", "changed"]
         assert "--key=[redacted] --began" in desk.of(ServerTrustAsked)[1].target
         for name, status, why in (
-            ("asked", "untrusted", "not trusted yet: ua-tui servers trust asked"),
-            ("refused", "off", "because you refused it: ua-tui servers forget refused"),
+            ("asked", "untrusted", "not trusted yet: run `ua-tui servers trust asked`"),
+            ("refused", "off", "because you refused it: `ua-tui servers forget refused`"),
             ("changed", "untrusted", "not trusted yet"),
             ("empty", "failed", "missing required field `command`"),
             ("missing", "failed", "did not start: no-such-program is not installed: install it"),

@@ -61,10 +61,10 @@ def test_queries_and_numbers_from_a_pipe_and_the_session_is_resumed(tmp_path: Pa
     assert printed[-1] == f"Session saved in {done.session}"
     rest = done.stdout.partition(f"You: {FRANCE}")[2]
     for said in (
-        "plans is no permission mode (use default, acceptEdits, plan",
+        "“plans” is not a permission mode (use default, acceptEdits, plan",
         "--dangerously-skip-permissions",
-        "The permission mode is acceptEdits already.",
-        "No command /mdoe (did you mean /mode",
+        "The permission mode is already acceptEdits.",
+        "There is no command /mdoe (did you mean /mode",
         "/mode: the permission modes",
         "Permission mode acceptEdits",
         "acceptEdits: edits files of the session, asks about the rest (current)",

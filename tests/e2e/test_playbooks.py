@@ -135,7 +135,7 @@ def test_a_research_session_runs_is_opened_again_and_spares_the_next_one_work(tm
     before = state(tmp_path / "AGENT_RUN_WORKSPACES")
     with terminal(tmp_path, "open", "latest", columns=200, rows=50) as screen:
         screen.wait_for("Read-only: past session", "past session · finished", "AI chips this week")
-        screen.wait_for("DEMO", "8/10 pages", "ai-chip-news.html", "report compared", "read-only")
+        screen.wait_for("DEMO", "8/10 pages", "ai-chip-news.html", "report checked", "read-only")
         screen.type(TRACE + "\x1b[H\x1b[B\x1b[B\r")
         screen.wait_for("SEARCH_NEWS", "Arguments", "Result")
         screen.type("\x1b")

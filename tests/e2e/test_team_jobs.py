@@ -244,7 +244,7 @@ async def test_a_question_that_nobody_answers_gives_the_place_back_and_its_answe
         monkeypatch.setattr(job_session, "QUESTION_SECONDS", 0.0)
         parked = await ended(running, team_database)
         assert parked.state == "parked"
-        assert "nobody answered its question" in parked.error
+        assert "no one answered its question" in parked.error
         team_database.execute("UPDATE job SET state = 'needs_you', worker_id = NULL")
         (question,) = await ann.questions()
         assert (await ann.answer("s1", Answer(request=question.request, allow=True))).accepted

@@ -118,8 +118,8 @@ def test_a_condition_that_would_take_for_ever_elsewhere_answers_at_once(context:
         (rules(requried="x"), "unknown field `requried`"), (rules(agents="all"), "agents"),
         (rules(name=None), "name"), (rules(name=""), "name"), (rules(message=3), "message"),
         (rules(message="x" * 3_000), "message"), (rules(requires=None), "needs either requires"),
-        (rules(requires="/etc/passwd"), "not a path in the workspace"),
-        (rules(requires="../x"), "not a path in the workspace"), (rules(requires="a/**/b"), r"\*\*"),
+        (rules(requires="/etc/passwd"), "not in the workspace"),
+        (rules(requires="../x"), "not in the workspace"), (rules(requires="a/**/b"), r"\*\*"),
         (rules(when="("), "regular expression"), (rules(when="(?=x)"), "look-around"),
         (rules(when="x{1000}{1000}"), "regular expression"), (rules(when=["x"]), "when"),
         (rules(when="x" * 3_000), "when"), (rules() + rules(), "two rules"), (rules() * 60, "length <= 50"),
@@ -128,7 +128,7 @@ def test_a_condition_that_would_take_for_ever_elsewhere_answers_at_once(context:
 def test_a_wrong_rule_names_the_file_and_what_to_do(value: Any, expected: str) -> None:
     with pytest.raises(SettingsError, match=expected) as caught:
         read_rules(value, "expert", origin="expert.md")
-    assert str(caught.value).startswith("expert.md: ")
+    assert "expert.md" in str(caught.value)
     assert read_rules(None, "expert", origin="expert.md") == read_rules([], "expert", origin="e.md") == ()
 
 

@@ -254,7 +254,7 @@ class UaTuiApp(BaseApp):
             if each:
                 log.warning("%s", each)
         if len(keys) > 1:
-            keys = (f"{len(keys)} key settings are ignored: {self.keys.shown('help.all')} says why.",)
+            keys = (f"{len(keys)} key settings are ignored: {self.keys.shown('help.all')} shows why.",)
         for each in (*keys, layout):
             if each:
                 self.notify(each, severity="warning", timeout=NOTE_SECONDS)
@@ -478,7 +478,9 @@ class UaTuiApp(BaseApp):
             from ua_tui.tui.screens.session.confirm import ConfirmScreen
 
             whose = f"{clean_line(self.source.owner, 60)}'s" if self.source.owner else "this"
-            advice = "Its query stays unfinished, and a job counts as cancelled. The journal names you."
+            advice = (
+                "Its query stays unfinished, and a job counts as cancelled. The journal records your name."
+            )
             dialog = ConfirmScreen(
                 "Stop", f"Stop {whose} session?", advice, yes="Stop it", no="Leave it running", risky=True
             )

@@ -85,8 +85,8 @@ def _screens(app: UaTuiApp) -> Iterator[Command]:
     yield Command("mode", "Permission mode", about, modes.open, argument=mode)
     yield Command("budget", "Budget", "Spending limit of the session", app.budget.open)
     yield Command("queue", "Queue", with_key("Queued queries", "prompt.queue"), app.queries.open)
-    about = with_key("The conversation, and files if you want", "session.rewind")
-    yield Command("rewind", "Go back to a query", about, app.rewind.open)
+    about = with_key("The conversation, and optionally files", "session.rewind")
+    yield Command("rewind", "Rewind to a query", about, app.rewind.open)
     yield Command("context", "Context", "What fills it", open_.open_context)
     about = "Servers, keys, targets, tests"
     yield Command("connections", "Connections", about, open_.open_connections, ("servers", "mcp"))
@@ -143,6 +143,6 @@ def _follow(app: UaTuiApp) -> None:
     """Go to the end of the active pane; from the prompt, of the conversation."""
     pane = app.frame.active
     if pane == "workspace":
-        app.notify("The workspace has no end to follow.")
+        app.notify("The workspace has no output to follow.")
     else:
         _run_in_pane(app, pane, "cursor_end")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
@@ -76,6 +77,10 @@ COMMANDS = _read_commands()
 """Every command by its name; None is the full-screen session."""
 
 
+_CHOICE = re.compile(r"invalid choice: (.+) \(choose from (.+)\)")
+"""What argparse writes of a value that is not among the choices."""
+
+
 class WrongUsage(Exception):
     """Arguments that do not go together; the message says which."""
 
@@ -87,6 +92,15 @@ def wrong_usage(prog: str, message: str) -> str:
 
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
+        if message.startswith("argument "):
+            name, _, what = message.removeprefix("argument ").partition(": ")
+            if choice := _CHOICE.fullmatch(what):
+                what = f"must be one of {choice[2]}, not {choice[1]}".replace("'", "")
+            elif what.startswith("expected "):
+                what = "needs a value"
+            elif what.startswith("ignored explicit"):
+                what = "takes no value"
+            message = f"{name} {what}"
         self.exit(EXIT_USAGE, wrong_usage(self.prog, message))
 
 
@@ -193,7 +207,6 @@ def command_first(given: Sequence[str]) -> list[str]:
 
 def _filled(lines: Sequence[str]) -> str:
     """Wrap paragraphs as argparse wraps the rest, and what follows a command in a column of its own; keep examples."""
-    import re
     import shutil
     from textwrap import fill
 
@@ -215,7 +228,7 @@ def whole_number(lowest: int, highest: int) -> Callable[[str], int]:
     def read(text: str) -> int:
         if text.isascii() and text.isdigit() and lowest <= int(text[:9]) <= highest:
             return int(text)
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number from {lowest} to {highest}")
+        raise argparse.ArgumentTypeError(f"must be a number from {lowest} to {highest}, not {text!r}")
 
     return read
 
@@ -229,7 +242,7 @@ def amount(unit: str) -> Callable[[str], float]:
         try:
             return float(number(above=0)(text))
         except ValueError:
-            raise argparse.ArgumentTypeError(f"{text!r} is not a number of {unit} above 0") from None
+            raise argparse.ArgumentTypeError(f"must be a number of {unit} above 0, not {text!r}") from None
 
     return read
 
@@ -237,7 +250,6 @@ def amount(unit: str) -> Callable[[str], float]:
 _READERS: Mapping[str, Callable[[str], Any]] = {
     "path": Path,
     "folder": lambda text: Path(text) if text else None,
-    "number": float,
     "seconds": amount("seconds"),
     "dollars": amount("dollars"),
 }
@@ -288,7 +300,7 @@ def team_address(given: str | None, settings: Settings) -> Address:
     text = settings.team if given is None else given
     if text is None:
         raise SettingsError(
-            "no team database is named: give its address, or set `team` (`ua-tui config set team ADDRESS`)"
+            "no team database is set: name one with --to, or run `ua-tui config set team ADDRESS`"
         )
     return Address.parse(text)
 
@@ -323,9 +335,9 @@ def read_given_file(path: str, largest: int) -> bytes:
             suffix = next((each for each in SUFFIXES if path.lower().endswith(each)), "")
             data = (Unpacked(file, suffix, largest) if suffix else file).read(largest + 1)
     except WorkspaceError as error:
-        raise SettingsError(f"cannot read {shown}: {error}") from error
+        raise SettingsError(f"{shown} cannot be read: {error}") from error
     except (OSError, ValueError) as error:
-        raise SettingsError(f"cannot read {shown}: {getattr(error, 'strerror', None) or error}") from error
+        raise SettingsError(f"{shown} cannot be read: {getattr(error, 'strerror', None) or error}") from error
     if len(data) > largest:
         raise SettingsError(f"{shown} is too large: at most {largest >> 20} MB are read")
     return data

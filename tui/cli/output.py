@@ -12,21 +12,6 @@ from typing import Any
 
 from ua_tui.tui.terminal.exit_codes import EXIT_FAILED
 
-_OPENERS = (
-    "A ",
-    "An ",
-    "Cannot ",
-    "It ",
-    "Line ",
-    "No ",
-    "Not ",
-    "Nothing ",
-    "Only ",
-    "The ",
-    "There ",
-    "This ",
-)
-
 
 def print_line(text: str, *, flush: bool = False) -> None:
     """Write a line, or several, to standard output; what its encoding lacks is written as an escape."""
@@ -72,12 +57,10 @@ def page_width(most: int) -> int | None:
 
 
 def complain(message: str, code: int = EXIT_FAILED) -> int:
-    """Write an error in one line to standard error, in lower case behind the colon; returns the exit code."""
+    """Write an error, which begins with a small letter or a name, to standard error; returns the exit code."""
     # A command without errors need not wait for this import.
     from ua_tui.core.text import clean_line
 
-    if message.startswith(_OPENERS):
-        message = message[0].lower() + message[1:]
     sys.stderr.write(f"ua-tui: {clean_line(message, 1000)}\n")
     return code
 

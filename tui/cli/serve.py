@@ -64,7 +64,7 @@ async def _serve(args: argparse.Namespace, token: str | None, arguments: Sequenc
     except OSError as error:
         why = error.strerror or str(error)
         raise SettingsError(
-            f"Cannot listen on port {port} of {host}: {why}. Choose others with --host and --port."
+            f"cannot listen on port {port} of {host}: {why}. Choose others with --host and --port."
         ) from error
     try:
         shown = None if args.token else token
@@ -92,6 +92,6 @@ def read_token(value: str) -> str:
         or not value.replace("-", "").replace("_", "").isalnum()
     ):
         raise argparse.ArgumentTypeError(
-            f"it needs at least {SHORTEST_TOKEN} letters, digits, - and _, so that nobody can guess it"
+            f"must have at least {SHORTEST_TOKEN} letters, digits, - and _, so that no one can guess it"
         )
     return value

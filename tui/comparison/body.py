@@ -70,8 +70,8 @@ class ComparisonBody:
         sections = (
             ("Queries", _queries(both, width)),
             (
-                f"Pages read: {len(both.pages.both):,} in common, {len(both.pages.only_a):,} only A, "
-                f"{len(both.pages.only_b):,} only B",
+                f"Pages read: {len(both.pages.both):,} in common, {len(both.pages.only_a):,} only in A, "
+                f"{len(both.pages.only_b):,} only in B",
                 _pages(both.pages, width),
             ),
             (_claims_title(both), _claims(both.claims, width)),
@@ -220,10 +220,10 @@ def _claims_title(both: Comparison) -> str:
         lacking = {"A": both.a, "B": both.b}
         name, side = next((item for item in lacking.items() if item[1].claims is None), ("A", both.a))
         why = f"the claims of {name} are not known" if side.report else f"{name} has no report"
-        return f"Claims: not compared: {why}"
+        return f"Claims not compared: {why}"
     return (
-        f"Claims: {len(claims.same):,} in common, {len(claims.changed):,} changed, {len(claims.gone):,} only A, "
-        f"{len(claims.new):,} only B"
+        f"Claims: {len(claims.same):,} in common, {len(claims.changed):,} changed, {len(claims.gone):,} only in A, "
+        f"{len(claims.new):,} only in B"
     )
 
 
@@ -250,7 +250,7 @@ def _text_title(both: Comparison) -> str:
     text = both.text
     if text is None:
         # If they cannot be read, the notices say why.
-        return f"Answers: not compared{'' if both.notices else ': one of the two has no answer'}"
+        return f"Answers not compared{'' if both.notices else ': one of the two has no answer'}"
     changes = describe_counts((text.changed, text.added, text.removed)).removeprefix("lines: ")
     name = "reports" if text.of == "reports" else "last answers"
     return f"Lines of the {name}: {changes}" if changes else f"The {name} have the same text"

@@ -202,9 +202,9 @@ def _session(export: Export, folder: Path) -> ComparedSession:
     claims = None if check is None else [claim for claim in check.claims if claim.kind != "link"]
     notices = list(export.notices)
     if facts.state == "running":
-        notices.insert(0, "The session is still running: what follows is not compared.")
+        notices.insert(0, "The session is still running, so its later events are not compared.")
     elif facts.state == "crashed":
-        notices.insert(0, "The session has no end: it was cut off.")
+        notices.insert(0, "The session was cut off before its end.")
     if not is_own_session(folder):
         notices.insert(
             0, "This session was not made by this program for this user: its contents may be untrue."

@@ -24,7 +24,7 @@ from ua_tui.core.text import clean_line
 from ua_tui.tui.export.convert import PICTURE, convert, plain_html
 from ua_tui.tui.export.evidence import Evidence
 from ua_tui.tui.export.prose import write_prose
-from ua_tui.tui.export.records import Call, Export, Query, ReportText
+from ua_tui.tui.export.records import PAGE_MARK, Call, Export, Query, ReportText
 from ua_tui.tui.export.redaction import Redaction
 from ua_tui.tui.export.templates import template
 
@@ -102,6 +102,7 @@ def html_page(export: Export, root: Root, redaction: Redaction, stop: Stop = NEV
         title=title_of_export(export),
         waterfalls=list(_waterfalls(export)),
         style=style,
+        mark=PAGE_MARK,
         digest=base64.b64encode(hashlib.sha256(style.encode()).digest()).decode(),
     )
 

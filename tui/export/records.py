@@ -13,6 +13,8 @@ from ua_tui.core.claims.records import Source
 from ua_tui.core.events.types import Usage
 
 VERSION = 2
+PAGE_MARK = '<meta name="generator" content="ua-tui '
+"""What the head of an exported page has before the version of the program."""
 
 SessionState = Literal["finished", "stopped", "running", "crashed"]
 SenderKind = Literal["agent", "person"]

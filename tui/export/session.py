@@ -58,7 +58,7 @@ def read_session(
         _record(replay.rest(), stats, view)
         damage = tuple(_damage(journal, runs_elsewhere(folder)))
     if not stats.events:
-        raise JournalError(f"The session in {folder} cannot be read: its journal has no events.")
+        raise JournalError(f"the session in {folder} cannot be read: its journal has no events.")
     view.keep_unfinished()
     stats.state = stats.end.state if stats.end else "running" if runs_elsewhere(folder) else "crashed"
     return _export(view, now, stats, folder, damage), recorded
@@ -221,7 +221,7 @@ def _shortened(calls: Sequence[Call], notices: list[str]) -> tuple[Call, ...]:
     for number, call in enumerate(calls):
         length += len(call.input) + len(call.result)
         if length > 1_500_000:
-            notices.append(f"Inputs and results are shortened from the {number + 1:,}th call on.")
+            notices.append(f"Inputs and results are shortened after the first {quantity(number, 'call')}.")
             shown += (
                 msgspec.structs.replace(later, input=_beginning(later.input), result=_beginning(later.result))
                 for later in calls[number:]

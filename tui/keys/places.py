@@ -21,7 +21,7 @@ Lines = dict[str, dict[str, tuple[str, ...]]]
 """The lines of a section: what is done, by which actions, and the keys of each."""
 
 
-ANYWHERE = PLACES["MainScreen"]
+MAIN_SCREEN = PLACES["MainScreen"]
 _IN_PANE = PLACES["Frame"]
 
 
@@ -32,7 +32,7 @@ def place_of(node: type[DOMNode]) -> KeyPlace | None:
 
 def bindings_of(node: type[DOMNode]) -> Iterator[tuple[KeyPlace, Binding]]:
     """Give the named bindings of a class with a place and of its parts, each with the place it belongs to."""
-    own = place_of(node) or ANYWHERE
+    own = place_of(node) or MAIN_SCREEN
     for each in (node, *getattr(node, "PARTS", ())):
         place, bound = own, set[str]()
         for base in each.__mro__:
@@ -50,7 +50,7 @@ def _listed_in(binding: Binding, own: KeyPlace) -> KeyPlace:
     if binding.group in SHARED_GROUPS:
         return SHARED_GROUPS[binding.group]
     shared = (place for start, place in SHARED.items() if (binding.id or "").startswith(start))
-    return own if own == ANYWHERE else next(shared, own)
+    return own if own == MAIN_SCREEN else next(shared, own)
 
 
 def classes_with_place(nodes: Iterable[DOMNode]) -> list[type[DOMNode]]:
@@ -60,7 +60,7 @@ def classes_with_place(nodes: Iterable[DOMNode]) -> list[type[DOMNode]]:
 
 def _with_own_place_first(node: type[DOMNode]) -> Iterator[tuple[KeyPlace, Binding | None]]:
     own = place_of(node)
-    if own is not None and own != ANYWHERE:
+    if own is not None and own != MAIN_SCREEN:
         yield own, None
     yield from bindings_of(node)
 
@@ -84,9 +84,9 @@ def sections_of(
         active = keys.of(binding.id or "")
         typed = tuple(key for key in active if is_typed(key))
         parts = [(place, active)]
-        if place == ANYWHERE:
+        if place == MAIN_SCREEN:
             # Keys that are text work in a pane, but not in the prompt.
-            parts = [(ANYWHERE, tuple(key for key in active if key not in typed)), (_IN_PANE, typed)]
+            parts = [(MAIN_SCREEN, tuple(key for key in active if key not in typed)), (_IN_PANE, typed)]
         for section, part in parts:
             lines = found.setdefault(section, {})
             shown = tuple(key for key in part if not typing or key not in typed)

@@ -388,7 +388,7 @@ class Frame(Horizontal):
         try:
             call = calls.load(tool_use_id)
         except UniversalAgentError as error:
-            self.notify(str(error), severity="warning")
+            self.notify(error.advice.sentence, severity="warning")
             return
         if call is None:
             return

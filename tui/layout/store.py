@@ -166,9 +166,11 @@ class LayoutStore:
         try:
             stored = self._store.read()
             if stored.format != _FORMAT:
-                raise WorkspaceError(f"it is of format {stored.format}, and this program knows {_FORMAT}")
+                raise WorkspaceError(
+                    f"it has format {stored.format}, and this program reads format {_FORMAT}"
+                )
             if stored.side not in {spec.name for spec in side_specs()}:
-                raise WorkspaceError(f"it names no pane {stored.side!r}")
+                raise WorkspaceError(f"it does not name the pane {stored.side!r}")
         except WorkspaceError as error:
             self.problem = (
                 f"The sizes of the panes in {self._store.path} cannot be used: "

@@ -11,7 +11,7 @@ from ua_tui.core.agent.permissions.rule_set import NO_RULES
 from ua_tui.core.errors import SettingsError, UniversalAgentError
 from ua_tui.core.events.describe import MODE_RULES
 from ua_tui.core.session.session import Session
-from ua_tui.core.text import clean_line
+from ua_tui.core.text import as_sentence, clean_line
 from ua_tui.tui.widgets.command import Argument, Command, command_problem, sent_commands, typed_command
 
 _SKIP = "Checks can only be skipped from the start, with --dangerously-skip-permissions."
@@ -32,7 +32,7 @@ async def run_command(session: Session, line: str) -> list[str] | None:
         # Until the agent is connected, its own commands are not known.
         known = session.commands or {line[1:].partition(" ")[0]}
         problem = command_problem(line, commands, known)
-        return [problem] if problem else None
+        return [as_sentence(problem)] if problem else None
     lines: Any = command.run()
     return list(await lines if isawaitable(lines) else lines)
 
@@ -74,7 +74,7 @@ async def _context(session: Session) -> list[str]:
     try:
         usage = await session.context_usage()
     except UniversalAgentError as error:
-        return [f"The agent did not say what fills the context: {clean_line(str(error), 300)}"]
+        return [f"The agent did not report what fills the context: {clean_line(str(error), 300)}"]
     if usage is None:
         return ["The agent is not connected: there is no context yet."]
     lines = [describe_total(usage)]
@@ -95,11 +95,11 @@ async def _change_mode(session: Session, name: str) -> list[str]:
     if name == "bypassPermissions":
         return [_SKIP]
     if name == session.permission_mode:
-        return [f"The permission mode is {name} already."]
+        return [f"The permission mode is already {name}."]
     try:
         await session.set_permission_mode(name)  # type: ignore[arg-type]
     except SettingsError as error:
-        return [str(error)]
+        return [error.advice.sentence]
     return []
 
 
@@ -119,4 +119,4 @@ def _rules(session: Session) -> list[str]:
         when = f"last used {used.astimezone():%Y-%m-%d %H:%M}" if used is not None else "never used"
         lines.append(f"{rule.effect} {clean_line(rule.text, 200)} (from {rule.origin}, {when})")
     problem = [rules.problem] if rules.problem else []
-    return [*problem, *(lines or [NO_RULES]), "To remove stored rules, and for the log: ua-tui permissions"]
+    return [*problem, *(lines or [NO_RULES]), "`ua-tui permissions` removes stored rules, and shows the log"]

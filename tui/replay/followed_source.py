@@ -114,7 +114,7 @@ class FollowedSource(PastSource):
         try:
             host.questions.ask(await session.questions())
         except TeamError as error:
-            _notify(host, str(error))
+            _notify(host, error.advice.sentence)
         unsubscribe = session.bus.subscribe(host.pump.receive)
         self.is_live.set()
         try:
@@ -129,7 +129,7 @@ class FollowedSource(PastSource):
                 self.show_stats(host)
         except JournalError as error:
             if not session.closed:
-                host.notice.show(str(error), "what was read until then is shown")
+                host.notice.show(error.advice.sentence, "what was read until then is shown")
             return
         finally:
             unsubscribe()

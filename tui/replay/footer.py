@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from ua_tui.core.events.units import quantity, size
 from ua_tui.core.history.event_replay import SessionStats
 from ua_tui.core.history.recording import Recording
-from ua_tui.core.text import clean
+from ua_tui.core.text import as_sentence, clean
 from ua_tui.tui.panes.conversation.blocks import Tone
 from ua_tui.tui.panes.conversation.notices import AppMessage
 
@@ -19,7 +19,7 @@ TOPIC = "past session"
 def past_message(stats: SessionStats, unsent: Sequence[str]) -> AppMessage | None:
     """Return the message, if there is one; texts from the session are cleaned here."""
     details = (*_unread(stats), *_unsent(unsent))
-    folder = tuple(f"{each[:1].upper()}{each[1:]}." for each in stats.folder)
+    folder = tuple(map(as_sentence, stats.folder))
     if stats.read >= 1.0 and not stats.events:
         return AppMessage("⊘", Tone.WARNING, "The journal of this session has no events.", details, TOPIC)
     match stats.state:
@@ -52,10 +52,8 @@ def missing_text(recording: Recording) -> str:
     if recording.starts_late and not recording.stats.left_out:
         sentences.append("The beginning of its journal is missing.")
     if recording.orphans:
-        have = "has" if recording.orphans == 1 else "have"
-        sentences.append(
-            f"Events are missing: {quantity(recording.orphans, 'end')} of calls or queries {have} no beginning."
-        )
+        lacking = quantity(recording.orphans, "call or query has", "calls or queries have")
+        sentences.append(f"Events are missing: {lacking} no beginning.")
     if recording.disordered:
         are = "is" if recording.disordered == 1 else "are"
         sentences.append(f"{quantity(recording.disordered, 'event')} {are} out of order.")

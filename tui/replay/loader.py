@@ -168,7 +168,7 @@ class SessionLoader:
                     shown.conversation.show_reading(self._past.stats.read)
         except JournalError as error:
             if not self._past.closed:
-                self._notify(str(error), "its end is shown")
+                self._notify(error.advice.sentence, "its end is shown")
                 self._report_progress(1.0)
             return False
         finally:
@@ -191,7 +191,7 @@ class SessionLoader:
                 on_change()
         except JournalError as error:
             if not self._past.closed:
-                self._notify(str(error), "what was read until then is shown")
+                self._notify(error.advice.sentence, "what was read until then is shown")
             return
         if not self._past.closed:
             self.end()

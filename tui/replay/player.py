@@ -319,7 +319,9 @@ class Player:
                 self._has_all_files = await asyncio.to_thread(self._copy_files, self.position)
             except UniversalAgentError as error:
                 self._has_all_files = True
-                self._host.notice.show(str(error), "the files of the replay are not complete", "warning")
+                self._host.notice.show(
+                    error.advice.sentence, "the files of the replay are not complete", "warning"
+                )
             self._panes.workspace.tree_view.rescan()
             self._host.frame.show_files_of(self._feed.view)
             self._show_line()

@@ -184,7 +184,7 @@ class Server:
             return ended(
                 "was not started",
                 f"Only {tabs} can be open at the same time, counting sessions that wait for a closed tab to come back. "
-                "Quit one of them with Ctrl+Q; --max-tabs of ua-tui serve changes that.",
+                "Quit one of them with Ctrl+Q, or start ua-tui serve with a higher --max-tabs.",
             )
         session = ServedSession(self._arguments, here=self._here)
         self._sessions[session.app_service_id] = session

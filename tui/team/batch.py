@@ -1,4 +1,4 @@
-"""A batch of a team: submits its jobs, follows them until all are over, and gives out their results."""
+"""A batch of a team: submits its jobs, follows them until all have ended, and passes on their results."""
 
 from __future__ import annotations
 

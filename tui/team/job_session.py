@@ -457,7 +457,7 @@ def _overdue(waited: float, worked: float) -> str:
     """Why a job gives its place back; empty if it does not."""
     if waited > QUESTION_SECONDS:
         return (
-            f"nobody answered its question for {duration(QUESTION_SECONDS)}: answer it, and the job continues"
+            f"no one answered its question for {duration(QUESTION_SECONDS)}: answer it, and the job continues"
         )
     if worked > JOB_SECONDS:
         return (

@@ -1,4 +1,4 @@
-"""A batch on this machine: runs its jobs as sessions of this program, some at a time, until all are over."""
+"""A batch on this machine: runs its jobs as sessions of this program, several at a time, until all have ended."""
 
 from __future__ import annotations
 

@@ -106,7 +106,7 @@ class QuestionRelay:
             question = make_question(self._id, event)
         except TeamError as error:
             if isinstance(event, PermissionAsked):
-                why = f"Nobody could be asked: {error}."
+                why = f"No one could be asked: {error}."
                 session.answer_permission(event.request_id, allow=False, reason=why)
             else:
                 session.answer_elicitation(event.request_id, "decline", unattended=True)
@@ -170,7 +170,7 @@ class QuestionRelay:
                 log.info("an answer came when its question no longer waited")
 
     async def _interrupt(self, session: Session, by: str) -> None:
-        self.stopped_by = clean_line(by, 60) or "somebody"
+        self.stopped_by = clean_line(by, 60) or "someone"
         # What is about to begin is stopped when it has; after the end of the work this is cancelled.
         while session.state in (SessionState.STARTING, SessionState.IDLE):  # noqa: ASYNC110
             await asyncio.sleep(0.05)

@@ -217,7 +217,7 @@ class ResultOutput:
         ages = [self.since - end for end in ends if end < self.since]
         if ages:
             earlier = "all" if len(ages) == len(results) else f"{len(ages):,}"
-            parts.append(f"{earlier} of them before, the oldest {duration(max(ages))} ago")
+            parts.append(f"{earlier} already done by an earlier run, the oldest {duration(max(ages))} ago")
         parts.append(f"took {duration(time.monotonic() - self._began)}")
         costs = [each.cost_usd for each in results.values() if each.cost_usd is not None]
         if costs:

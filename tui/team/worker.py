@@ -1,4 +1,4 @@
-"""A worker: runs jobs as headless sessions until a signal ends it, and hands back what is not over by then."""
+"""A worker: runs jobs as headless sessions until a signal ends it, and hands back the unfinished ones."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ async def touching(path: Path | None, every: float = _TOUCH_SECONDS) -> AsyncIte
         await asyncio.to_thread(path.touch)
     except OSError as error:
         raise SettingsError(
-            f"--health-file: {clean_line(str(path), 200)} cannot be written ({error.strerror}): "
+            f"--health-file {clean_line(str(path), 200)} cannot be written ({error.strerror}): "
             "name a file in a folder that the worker may write to"
         ) from error
 

@@ -72,12 +72,17 @@ class Copied:
             case "terminal":
                 return f"{what} sent to the terminal (OSC 52), {UNCONFIRMED}"
             case "tmux":
-                state = "is in tmux's buffer (read back)" if self.checked else "was sent to tmux"
-                return f"{what} {state}, and was sent to the terminal (OSC 52)"
+                state = "copied to tmux's buffer and" if self.checked else "sent to tmux and"
+                sent = (
+                    "sent to the terminal (OSC 52)"
+                    if self.checked
+                    else f"the terminal (OSC 52), {UNCONFIRMED}"
+                )
+                return f"{what} {state} {sent}"
             case _ if self.checked:
-                return f"{what} copied with {self.route} (read back)"
+                return f"{what} copied with {self.route} (verified)"
             case _:
-                return f"{what} sent to {self.route}, not confirmed"
+                return f"{what} sent to {self.route}, which does not confirm it"
 
 
 def routes(environment: Mapping[str, str], platform: str, size: int) -> list[Route]:

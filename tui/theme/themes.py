@@ -248,7 +248,7 @@ def theme_named(wanted: str | None, available: Iterable[str]) -> str:
     if name not in available:
         close = difflib.get_close_matches(wanted, listed(available), n=1)
         hint = f"; did you mean {close[0]}?" if close else f". Available: {', '.join(listed(available))}."
-        raise SettingsError(f"There is no theme {wanted!r}{hint}")
+        raise SettingsError(f"there is no theme {wanted!r}{hint}")
     return name
 
 

@@ -11,7 +11,7 @@ from ua_tui.core.concurrency.cancellation import NEVER, Stop
 from ua_tui.core.errors import WorkspaceError
 from ua_tui.core.storage import regular_file
 from ua_tui.core.storage.compression import LARGEST, SUFFIX, SUFFIXES, Unpacked, inner_name
-from ua_tui.core.text import SOFT_HYPHEN, clean
+from ua_tui.core.text import SOFT_HYPHEN, as_sentence, clean
 
 BINARY_SUFFIXES = frozenset(
     {".png", ".jpg", ".jpeg", ".gif", ".webp", ".bmp", ".tif", ".tiff", ".avif", ".heic", ".ico"}
@@ -142,8 +142,7 @@ def _read_unpacked(path: Path, limit: int, offset: int, stop: Stop) -> Piece:
     except FileUnviewable:
         raise
     except WorkspaceError as error:
-        message = str(error).partition(";")[0]
-        raise FileUnviewable(f"{message[:1].upper()}{message[1:]}.") from error
+        raise FileUnviewable(as_sentence(str(error).partition(";")[0])) from error
     return Piece(path, data, offset, size, packed)
 
 

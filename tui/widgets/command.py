@@ -179,7 +179,7 @@ def _name_problem(
     names = {name.rpartition(":")[2]: name for name in known} | {name: name for name in known}
     near = inside or [names[each] for each in difflib.get_close_matches(word, names, _MOST_SUGGESTED)]
     shown = ", ".join(f"/{name}" for name in dict.fromkeys(near[:_MOST_SUGGESTED]))
-    return f"No command /{word} ({f'did you mean {shown}?' if near else listed_by})"
+    return f"there is no command /{word} ({f'did you mean {shown}?' if near else listed_by})"
 
 
 def _argument_problem(command: Command, more: str) -> str:
@@ -187,4 +187,4 @@ def _argument_problem(command: Command, more: str) -> str:
     if command.argument is None or command.argument.choices is None:
         return f"/{command.name} takes no arguments"
     names = ", ".join(command.argument.choices())
-    return f"{clean_line(more, 40)} is no {command.argument.kind} (use {names})"
+    return f"“{clean_line(more, 40)}” is not a {command.argument.kind} (use {names})"

@@ -57,13 +57,13 @@ def _read(text: str, path: Path, place: DefinitionFolder, origin: str) -> Custom
     name = command_name(path.relative_to(place.folder))
     if not _NAME.fullmatch(name):
         raise SettingsError(
-            f"{origin}: its name or its folder is invalid: use letters, digits, - and _, and begin with a letter"
+            f"{origin} has an invalid name or folder: use letters, digits, - and _, and begin with a letter"
         )
     fields: Mapping[str, Any] = {}
     if text.startswith("---\n"):
         fields, text = _split(text, origin)
     if not text.strip():
-        raise SettingsError(f"{origin}: the file has no prompt: write one")
+        raise SettingsError(f"{origin} has no prompt: write one")
     first = text.strip().partition("\n")[0].lstrip("# ")
     description = _text(fields, "description") or clean_line(first, LONGEST_NAME)
     hint = _text(fields, "argument-hint")

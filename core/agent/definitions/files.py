@@ -79,14 +79,16 @@ def split_front_matter(text: str, *, origin: str, what: str) -> tuple[dict[str, 
     """
     head, separator, body = (text + "\n").removeprefix("---\n").partition("\n---\n")
     if not text.startswith("---\n") or not separator:
-        raise SettingsError(f"{origin}: {what} starts with front matter between two lines of ---")
+        raise SettingsError(
+            f"{origin} is not {what}: it must start with front matter between two lines of ---"
+        )
     # YAML includes JSON, which needs no slow import: the shipped files, read at each start, have it.
     try:
         fields = msgspec.json.decode(head)
     except (msgspec.DecodeError, RecursionError):
         fields = _yaml(head, origin)
     if not isinstance(fields, dict):
-        raise SettingsError(f"{origin}: the front matter has no fields: write name: and description: into it")
+        raise SettingsError(f"the front matter of {origin} has no fields: add name and description")
     return fields, body
 
 
@@ -99,7 +101,7 @@ def _yaml(head: str, origin: str) -> Any:
         # A few lines of nested aliases expand to more than the memory holds.
         if "*" in head and any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(head, loader)):
             raise SettingsError(
-                f"{origin}: the front matter has a * before a name, which is an alias in YAML: "
+                f"the front matter of {origin} has a * before a name, which is an alias in YAML: "
                 "put quotes around it"
             )
         return loader(head).get_single_data()
@@ -109,11 +111,11 @@ def _yaml(head: str, origin: str) -> Any:
         where = f" in line {mark.line + 2}" if mark is not None else ""
         why = clean_line(error.problem or error.context or "it cannot be read", 200)
         raise SettingsError(
-            f"{origin}: the front matter is not YAML{where}: {why}; a text with a colon needs quotes around it"
+            f"the front matter of {origin} is not valid YAML{where} ({why}): put quotes around a text with a colon"
         ) from error
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise SettingsError(
-            f"{origin}: the front matter is not YAML: {clean_line(str(error), 200)}"
+            f"the front matter of {origin} is not valid YAML: {clean_line(str(error), 200)}"
         ) from error
 
 
@@ -154,7 +156,9 @@ class DefinitionFolder(msgspec.Struct, frozen=True):
         if self.bound is None or self.trust.allows(path.relative_to(self.bound).as_posix(), data):
             return
         changed = "it has changed since this folder was trusted"
-        raise NotTrusted(f"{self.trust.why_not if not self.trust.is_trusted else changed}: ua-tui trust")
+        raise NotTrusted(
+            f"{self.trust.why_not if not self.trust.is_trusted else changed}: run `ua-tui trust`"
+        )
 
 
 class UnusableFile(msgspec.Struct, frozen=True):

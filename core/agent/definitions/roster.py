@@ -288,7 +288,7 @@ def _of_skill(skill: Skill, roster: Roster) -> dict[str, Any]:
     if skill in roster.chosen:
         return {}
     names = ",".join([*(each.name for each in roster.chosen), skill.name])
-    return {"state": "off", "notes": (f"off: ua-tui config set skills {names}",)}
+    return {"state": "off", "notes": (f"off; `ua-tui config set skills {names}` turns it on",)}
 
 
 def _problems_in(unusable: Sequence[UnusableFile]) -> list[str]:

@@ -131,13 +131,13 @@ def read_rules(value: Any, agent: str, *, origin: str, compiled: bool = True) ->
     Raises:
         SettingsError: the list or one of its rules is wrong; the message names `origin`.
     """
-    where = f"{origin}: compliance"
+    where = f"compliance of {origin}"
     given: list[_Fields] = converted(
         value or [], Annotated[list[_Fields], Meta(max_length=MOST_PARTS)], where
     )
-    rules = [_rule(each, agent, f"{where} rule {each.name}", compiled=compiled) for each in given]
+    rules = [_rule(each, agent, f"rule {each.name} of {origin}", compiled=compiled) for each in given]
     if len({rule.name for rule in rules}) < len(rules):
-        raise SettingsError(f"{where}: two rules have the same name: give each its own name")
+        raise SettingsError(f"{where} has two rules with the same name: rename one")
     return tuple(rules)
 
 
@@ -148,16 +148,16 @@ def _rule(fields: _Fields, agent: str, where: str, *, compiled: bool) -> Subagen
     try:
         if "**" in split_path(path):
             raise SettingsError(
-                f"{where}: {path} has the part **, which is not supported: name each folder, or use *"
+                f"{where} has the path {path} with the part **, which is not supported: name each folder, or use *"
             )
         condition = None if fields.when is None else RequestPattern(fields.when)
         if condition is not None and compiled:
             _ = condition.compiled
     except PathRefused as error:
-        raise SettingsError(f"{where}: {path} is not a path in the workspace: {error}") from error
+        raise SettingsError(f"{where} has the path {path}, which is not in the workspace: {error}") from error
     except ValueError as error:
         raise SettingsError(
-            f"{where}: when is not a regular expression without look-around and back-references ({error}): "
+            f"{where} has a `when` that is not a regular expression without look-around and back-references ({error}): "
             "correct it, or omit it for a rule that always applies"
         ) from error
     return SubagentRule(

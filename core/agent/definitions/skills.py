@@ -79,7 +79,7 @@ def chosen_skills(names: Sequence[str], skills: Sequence[Skill]) -> tuple[list[S
         return [skill for skill in skills if skill.source == "user"], []
     by_name = {skill.name: skill for skill in skills}
     problems = [
-        f"The setting skills names {clean_line(name, 60)}, which does not exist: ua-tui agents lists the skills."
+        f"The setting skills names {clean_line(name, 60)}, which does not exist: `ua-tui agents` lists the skills."
         for name in names
         if name not in by_name
     ]

@@ -92,7 +92,7 @@ def read_subagent(
     fields: _Fields = converted(given, _Fields, origin)
     prompt = clean(body).strip() + "\n"
     if len(prompt) > LONGEST_PROMPT:
-        raise SettingsError(f"{origin}: the prompt has more than {LONGEST_PROMPT:,} characters: shorten it")
+        raise SettingsError(f"the prompt of {origin} has more than {LONGEST_PROMPT:,} characters: shorten it")
     return SubagentDefinition(
         name=fields.name,
         description=clean_line(fields.description, LONGEST_DESCRIPTION),
@@ -123,7 +123,7 @@ def _model(model: str, origin: str, *, any_model: bool) -> str:
     if re.fullmatch(r"[A-Za-z0-9][\w.:/@+\[\]-]{0,199}", model) and (any_model or of_anthropic):
         return model
     raise SettingsError(
-        f"{origin}: there is no model {clean_line(model, 60)!r}: it takes {', '.join(MODEL_ALIASES)} or claude-..."
+        f"{origin} has the unknown model {clean_line(model, 60)!r}: use {', '.join(MODEL_ALIASES)} or claude-NAME"
     )
 
 
@@ -226,4 +226,4 @@ def _hint(name: str, names: Sequence[str], servers: Sequence[McpServer]) -> str:
     if name.startswith("mcp__") and not any(name.startswith(f"mcp__{each.name}__") for each in servers):
         there = ", ".join(server.name for server in servers)
         return f": no server has that name; there are {there}." if there else ": there is no such server."
-    return ": /connections and ua-tui doctor list them."
+    return ": /connections and `ua-tui doctor` list them."

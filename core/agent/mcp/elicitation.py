@@ -354,7 +354,7 @@ class ElicitationGate(msgspec.Struct, eq=False):
         if not self.interactive:
             return _Answer("decline", "headless", _NOBODY)
         if len(self._waiting) >= MOST_PARTS:
-            return _Answer("decline", "program", f"{MOST_PARTS} requests of servers are waiting already")
+            return _Answer("decline", "program", f"{MOST_PARTS} server requests are already waiting")
         return None
 
     async def _put(self, asked: ElicitationAsked) -> _Answer:

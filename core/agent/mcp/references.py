@@ -285,7 +285,9 @@ class ServerReferences(msgspec.Struct, eq=False):
             if error.code == "failed":
                 raise
             remedy = (
-                f"log in with ua-tui connect {server}" if error.code == "http_401" else "see ua-tui doctor"
+                f"log in with `ua-tui connect {server}`"
+                if error.code == "http_401"
+                else "see `ua-tui doctor`"
             )
             raise ConnectionFailed(
                 f"{server} cannot be asked ({error}): {remedy}", code=error.code

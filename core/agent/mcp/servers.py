@@ -182,7 +182,7 @@ class Servers:
         if server is None:
             return f"There is no server {shown}."
         if (doing := self._states.operation_of(name)) is not None:
-            return f"{shown} is {doing} already."
+            return f"{shown} is already {doing}."
         if server.status == "off":
             return server.error or f"{shown} is not set up."
         if self._agent() is None:

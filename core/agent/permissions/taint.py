@@ -1,4 +1,4 @@
-"""Taint: once the agent has read text that is not the user's, whatever can carry data out asks.
+"""Taint: once the agent has read untrusted text, calls that can send data out ask.
 
 Such text may hold instructions that the agent obeys. What can carry data out is a tool that sends, posts, uploads,
 creates or changes something outside, one that can do anything, and a request to an address that did not appear in the

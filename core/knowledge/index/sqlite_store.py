@@ -40,7 +40,7 @@ _GRACE_SECONDS = 0.02
 _STEPS = 1_000
 """Steps of the database between two looks at the clock."""
 _OTHERS = "its texts are shown, but no address in them counts as known, and nothing is added to it"
-_LATER = "The knowledge base was made by a later version of ua-tui: some of it may not be found."
+_LATER = "the knowledge base was made by a later version of ua-tui: some of it may not be found."
 
 
 class SqliteStore(KnowledgeStore):

@@ -256,9 +256,11 @@ class PostgresStore(KnowledgeStore):
         try:
             yield
         except psycopg.Error as error:
-            raise KnowledgeError(f"the knowledge base {self.path}: {describe(error)}") from error
+            raise KnowledgeError(
+                f"the knowledge base {self.path} cannot be used, because {describe(error)}"
+            ) from error
         except TeamError as error:
-            raise KnowledgeError(f"the knowledge base cannot be used: {error}") from error
+            raise KnowledgeError(f"the knowledge base is not available: {error}") from error
 
     def _forgotten_of(self, folder: str = "") -> ForgottenRows:
         """The list of what was forgotten that holds for a session, which depends on whose it is."""

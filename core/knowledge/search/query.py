@@ -91,7 +91,7 @@ class _Reading:
         name, quoted, word = token["name"], token["quoted"], token["word"]
         text = (quoted if quoted is not None else word).strip()[:200]
         if name and token["minus"]:
-            self.wrong.append(f"“-{name}:” is no filter: a minus only excludes words.")
+            self.wrong.append(f"“-{name}:” is not a filter. A minus only excludes words.")
             return
         if not text:
             self.wrong += [_NO_VALUE.format(name)] if name else []
@@ -116,7 +116,7 @@ class _Reading:
         if values and not found:
             self.wrong.append(_NO_VALUE.format(name))
         if len(found) > MOST_VALUES:
-            self.notices.append(f"Only the first {MOST_VALUES} values of “{name}:” are used.")
+            self.notices.append(f"only the first {MOST_VALUES} values of “{name}:” are used.")
         return found[:MOST_VALUES]
 
     def conditions(self) -> Filters:
@@ -138,7 +138,7 @@ class _Reading:
             if (kind := _kind(value)) is not None:
                 yield kind
             else:
-                self.wrong.append(f"There is no kind “{value}”. The kinds are {', '.join(KINDS)}.")
+                self.wrong.append(f"“kind:{value}” is not a kind. The kinds are {', '.join(KINDS)}.")
 
     def _moment(self, name: str) -> list[float]:
         """The moment of the last filter with this name, if it can be read."""
@@ -183,7 +183,7 @@ def timed(query: SearchQuery, now: datetime) -> SearchQuery | None:
     words = " ".join(each.text for each in query.terms[place])
     last = f"to {_day(until, now)} " if until else ""
     notice = (
-        f"Only what was found from {_day(since, now)} {last}is shown: put “{words}” in quotation marks to search "
+        f"only what was found from {_day(since, now)} {last}is shown: put “{words}” in quotation marks to search "
         "for the words."
     )
     terms = (*query.terms[: place.start], *query.terms[place.stop :])
@@ -214,7 +214,7 @@ def parse_query(text: str, now: datetime) -> SearchQuery:
         reading.add(token)
     terms = tuple(reading.terms)
     if len(terms) > MOST_TERMS:
-        reading.notices.append(f"Only the first {MOST_TERMS} words are searched.")
+        reading.notices.append(f"only the first {MOST_TERMS} words are searched.")
     return SearchQuery(
         terms=terms[:MOST_TERMS],
         without=tuple(reading.without[:MOST_VALUES]),

@@ -43,9 +43,9 @@ MOST_WORDS = 12
 """Words of a query for which candidates are looked for: the rarest. All words count in the ranking."""
 _MOST_PASSAGES = 15_000
 """Passages with these words, taken together; a word with more is only looked for with the others."""
-_NO_WORDS = "There is no word to search for: only letters and digits are searched."
-_MISSING = "There is no knowledge base yet: it is created when a session runs."
-_NONE_THEN = "Nothing is from that time: all times were searched, with the words that name it."
+_NO_WORDS = "there is no word to search for: only letters and digits are searched."
+_MISSING = "there is no knowledge base yet: it is created when a session runs."
+_NONE_THEN = "nothing is from that time: all times were searched, with the words that name it."
 
 
 class Passages(NamedTuple):
@@ -214,7 +214,7 @@ class KnowledgeSearch:
             try:
                 vector = self._embedder.embed_query(" ".join(each.text for each in query.terms))
             except KnowledgeError as error:
-                corrections.append(f"Only the words were searched, not the meaning: {error}.")
+                corrections.append(f"only the words were searched, not the meaning: {error}.")
             else:
                 near, is_late = self._near(self._embedder.model, vector, ask, begin())
                 ranked, partial = fused(ranked, near), partial or is_late
@@ -233,7 +233,7 @@ class KnowledgeSearch:
             other = None if term.passages else corrected(term, self._database.similar, self._tokenizer)
             if other is not None:
                 typed, searched = term.typed, other.choices[0].text
-                notices.append(f"No text has “{typed}”: words with “{searched}” were searched instead.")
+                notices.append(f"no text has “{typed}”: words with “{searched}” were searched instead.")
             words.append(term if other is None else self._database.counted([other])[1][0])
         return tuple(words), notices
 

@@ -151,7 +151,7 @@ class DatabaseSessions:
 
     def _lost(self, error: Exception) -> None:
         text = str(error) if isinstance(error, TeamError) else "the server does not answer"
-        reason = text.removeprefix(f"the team's database {self._address}: ")
+        reason = text.removeprefix(f"the team's database {self._address} cannot be used, because ")
         if not self.notice:
             log.warning("the sessions of the team are not up to date: %s", reason)
             self._lost_at = time.time()

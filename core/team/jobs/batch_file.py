@@ -1,4 +1,4 @@
-"""The file of a batch: queries as lines, as JSON or as a table, with settings and columns of one's own for each."""
+"""The file of a batch: queries as lines, as JSON or as a table, with settings and custom columns for each."""
 
 from __future__ import annotations
 
@@ -214,7 +214,7 @@ def checked_settings(given: Mapping[str, Any]) -> dict[str, Any]:
                 "permission_mode may not be bypassPermissions in a batch: allow what it needs instead"
             )
         if isinstance(parsed, str) and not is_encodable(parsed):
-            raise _Wrong(f"{name} has half a character (a lone surrogate)")
+            raise _Wrong(f"{name} has a lone surrogate, so it is not text")
         checked[name] = list(parsed) if isinstance(parsed, tuple) else parsed
     return checked
 

@@ -1,4 +1,4 @@
-"""When a schedule is due, in the words of people, as a crontab has it, and as systemd does."""
+"""When a schedule is due: written in words or as in a crontab, and translated for systemd and cron."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class DueTimes:
             self.after(datetime.now(UTC))
         except (CronSimError, StopIteration) as error:
             shown = clean_line(every, 80)
-            raise SettingsError(f"--every: {shown!r} is not a schedule; write {EXAMPLES}") from error
+            raise SettingsError(f"--every {shown!r} is not a schedule: write {EXAMPLES}") from error
 
     def after(self, moment: datetime) -> datetime:
         """The first time after a moment."""
@@ -67,7 +67,7 @@ class DueTimes:
         sim = self._fields
         days = {day % 7 for day in sim.weekdays if isinstance(day, int)}
         if min(sim.days) < 0 or not days:
-            raise SettingsError("--every: L, W and # need a team's database (--to)")
+            raise SettingsError("--every with L, W or # needs a team's database (--to)")
         if not sim.day_and:
             return None
         week = "" if len(days) == 7 else ",".join(_NAMES[day] for day in sorted(days)) + " "

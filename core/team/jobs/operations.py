@@ -78,7 +78,7 @@ class Operations:
         rows = [row for *row, may_change in seen if may_change]
         if seen and not rows:
             raise TeamError(
-                f"{clean_line(name, 80)!r} in the team's database {self._address} is of "
+                f"{clean_line(name, 80)!r} in the team's database {self._address} belongs to "
                 f"{clean_line(seen[0][2], 60)}: only that user and the owner of the tables may change it"
             )
         if not rows:

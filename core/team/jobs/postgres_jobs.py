@@ -139,7 +139,7 @@ class PostgresJobs:
                 # Somebody may have stored others, whose answers are not ours.
                 raise TeamError(
                     f"the team's database {self._address} has another job with the id of one of these: nothing was "
-                    "submitted; somebody of the team has stored it, and the owner of the tables can remove it"
+                    "submitted; a member of the team stored it, and the owner of the tables can remove it"
                 )
         for chunk in _chunks(jobs) if found else ():
             await db.execute(

@@ -1,4 +1,4 @@
-"""A worker of a team: claims jobs, runs them, hands back what is not over, and frees the jobs of lost workers.
+"""A worker of a team: claims jobs, runs them, hands back unfinished ones, and frees the jobs of lost workers.
 
 What a job is, and who may work on it, is decided by its own row; whoever writes with an earlier attempt is refused.
 """
@@ -174,7 +174,7 @@ class QueueWorker:
             rights, user = await read_rights(db), clean_line(db.info.user, 60)
         if rights not in ("owner", "worker"):
             raise TeamError(
-                f"the team's database {self._address}: {user} may not run jobs: connect as the owner of the tables, "
+                f"in the team's database {self._address}, {user} may not run jobs: connect as the owner of the tables, "
                 f"or as a member of that role (GRANT OWNER TO {user} in psql)"
             )
 
@@ -299,7 +299,7 @@ class QueueWorker:
                 self._report(f"{quantity(beat.freed, 'job')} of lost workers queued again")
             if beat.failed:
                 self._report(
-                    f"{quantity(beat.failed, 'job')} failed: their workers were lost again and again"
+                    f"{quantity(beat.failed, 'job')} failed, because their workers were lost repeatedly"
                 )
             known = {each.key: each for each in beat.known}
             self._stop_superseded(known)

@@ -197,8 +197,8 @@ class ResultsFile:
             which = ", ".join(map(str, foreign[:5])) + (", ..." if len(foreign) > 5 else "")
             raise SettingsError(
                 f"{clean_line(str(self.path), 300)} has lines that this program did not write for this user, or that "
-                f"were changed (line {which}): they are not taken as answers, and nothing was run. Name another file "
-                "with --output, or keep this one under another name and run all rows with --again"
+                f"were changed (line {which}), so nothing was run. Name another file with --output, or rename this one "
+                "and run all rows with --again"
             )
         for line in self._running.read_bytes().split(b"\n"):
             self._take_begun(line)

@@ -1,4 +1,4 @@
-"""Schedules of a team: batches that workers submit again whenever they are due, as the role whose they are."""
+"""Schedules of a team: batches that workers submit again when they are due, as the role that owns them."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ async def run_due(store: PostgresJobs, address: Address) -> str | None:
             (following, batch, due, batch, why, due, why, owner, name),
         )
     shown = f"schedule {clean_line(name, 80)} of {clean_line(owner, 60)}"
-    return f"{shown}: it did not run: {why}" if why else f"{shown}: its next run is submitted"
+    return f"{shown} did not run: {why}" if why else f"{shown}: the next run is submitted"
 
 
 async def _submit(store: PostgresJobs, db: Connection, address: Address, schedule: Any) -> str:
@@ -113,7 +113,7 @@ async def _submit(store: PostgresJobs, db: Connection, address: Address, schedul
             submitted = await store.submit_within(db, batch, jobs, owner=schedule.owner)
             if not submitted.new:
                 raise TeamError(
-                    "somebody else has a batch of this name with the same queries: give another --name"
+                    "someone else has a batch of this name with the same queries: give another --name"
                 )
     return batch.id
 

@@ -1,4 +1,4 @@
-"""What a span says in the words of OpenTelemetry's GenAI conventions and of OpenInference: the only table of names.
+"""What a span says in the terms of OpenTelemetry's GenAI conventions and of OpenInference: the only table of names.
 
 `facts.toml` names each fact in every convention that has a name for it, and `spans.toml` says of which kind a span is.
 Only the span of a turn has its tokens and their cost, as a viewer adds up what it finds in a trace.

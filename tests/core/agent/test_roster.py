@@ -85,7 +85,7 @@ def test_custom_commands_are_listed_too(tmp_path: Path) -> None:
     watch = RosterWatch(roster, settings, lambda where, error: reported.append((where, str(error))))
     watch(SessionStarted(session_id="s", workspace="/w", cwd="/", version="1"))
     assert [where for where, _ in reported] == ["commands"]
-    assert reported[0][1].startswith(f"{torn}: the front matter is not YAML")
+    assert reported[0][1].startswith(f"the front matter of {torn} is not valid YAML")
     torn.unlink()
     [counted] = check_definitions(settings, places(tmp_path)).values()
     assert counted.found.endswith("1 command")
@@ -160,7 +160,7 @@ def test_a_skill_that_is_wrong_or_a_link_out_of_its_folder_is_reported(tmp_path:
     for text, problem in (
         ("---\nname: x\n---\n", "required field `description`"),
         ("---\nname: Bad Name\ndescription: d\n---\n", "name`"),
-        ("body", "a skill starts with front matter"),
+        ("body", "is not a skill: it must start with front matter"),
     ):
         path = skill(tmp_path, "style", text)
         (unusable,) = read_roster(Settings(folder=TRUSTED), places(tmp_path)).skills.unusable

@@ -100,7 +100,7 @@ async def test_a_server_that_is_gone_is_not_restarted(desk: Desk, monkeypatch: p
     desk.gone = True
     assert "attachments/notes-today.txt" in (await desk.references.expand("@notes:notes://today ")).prompt
     assert await error_of(desk, "@notes:notes://logo") == (
-        "notes cannot be asked (it ended without a message): see ua-tui doctor"
+        "notes cannot be asked (it ended without a message): see `ua-tui doctor`"
     )
     desk.asked, desk.status = 0, "disabled"
     assert await error_of(desk, "/notes:review x") == (

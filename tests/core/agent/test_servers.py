@@ -173,8 +173,8 @@ async def test_a_server_is_reconnected_and_that_is_seen(desk: Desk) -> None:
     desk.agent.go.clear()
     assert await desk.reconnect("toolkit") == ""
     assert desk.now("toolkit").status == "reconnecting"
-    assert desk.servers.reconnect("toolkit") == "toolkit is reconnecting already."
-    assert desk.servers.switch("toolkit", on=False) == "toolkit is reconnecting already."
+    assert desk.servers.reconnect("toolkit") == "toolkit is already reconnecting."
+    assert desk.servers.switch("toolkit", on=False) == "toolkit is already reconnecting."
     # Whoever looks meanwhile does not take that away.
     desk.servers.refresh()
     await desk.rest()

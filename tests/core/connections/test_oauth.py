@@ -150,7 +150,7 @@ async def test_logins_are_private_and_renewed(notes: Place, store: LoginStore, t
 
     notes.accounts.renewals.clear()
     with pytest.raises(
-        ConnectionFailed, match="the login to notes has expired: log in again: ua-tui connect"
+        ConnectionFailed, match="the login to notes has expired: log in again with `ua-tui connect"
     ):
         await current_login(target, store, refused=refused.access_token)
     assert store.state_of(target) == "expired"
@@ -302,13 +302,13 @@ def _listeners(port: int) -> list[str]:
 async def test_a_person_who_refuses_or_does_nothing_is_reported(notes: Place, store: LoginStore) -> None:
     notes.accounts.refuses = True
     assert await failing(notes.target(), store) == (
-        "notes refused the login (not today): run the login again, with another account if need be"
+        "notes refused the login (not today): run the login again, if necessary with another account"
     )
 
     async def ignore(_address: str, _redirect: Redirect) -> None:
         return
 
-    assert "nobody logged in to notes within 0.01 s" in await failing(
+    assert "no one logged in to notes within 0.01 s" in await failing(
         notes.target(), store, ignore, seconds=0.01
     )
 

@@ -93,7 +93,9 @@ async def test_a_remote_one_lists_its_tools_for_a_key_or_a_login(tmp_path: Path,
         del how["headers"]
         found = await asked(tmp_path, **how)
         assert (found.status, found.found) == ("failed", "it needs a login")
-        assert found.advice == "to log in: ua-tui connect notes; the session continues without its tools"
+        assert (
+            found.advice == "to log in, run `ua-tui connect notes`; the session continues without its tools"
+        )
         server, trust, logins = named(tmp_path, **how), ServerTrust(tmp_path / "state"), LoginStore(tmp_path)
         assert isinstance(server, UserServer)
         target = connection_to(server, os.environ, tmp_path).login
@@ -172,7 +174,7 @@ async def test_a_web_page_is_no_server(tmp_path: Path, transport: str) -> None:
         missing = await asked(tmp_path, type=transport, url=f"{web.url}/nothing")
         assert missing.found == "it answers with HTTP 404"
     for status, kind, problem, remedy in (
-        (429, "text/plain", "it gets too many requests (HTTP 429)", "try again later;"),
+        (429, "text/plain", "it accepts no more requests for now (HTTP 429)", "try again later;"),
         (200, "application/json", "it answers, but does not speak MCP", "correct it in"),
     ):
         if transport == "http":

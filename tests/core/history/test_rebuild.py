@@ -97,7 +97,7 @@ def test_what_came_after_the_last_query_that_ended_is_in_the_rebuilt_files(tmp_p
     assert (trace["session_info"]["user_id"], trace["trace_id"]) == ("me", "ab" * 16)
     transcript = (folder / "transcript.md").read_text()
     assert "By the\n\n*[unfinished]*" in transcript
-    assert "*This query never ended.*" in transcript
+    assert "*This query did not finish.*" in transcript
     assert "how?" in (folder / "summary.txt").read_text()
     assert (folder / "journal.jsonl").read_bytes() == journal
 

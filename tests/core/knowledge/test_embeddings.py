@@ -130,7 +130,7 @@ def test_a_wrong_answer_leaves_the_search_for_words(
         found = search(path, QUERY, embedder)
         assert titles(found) == expected
         (notice,) = found.notices
-        start = "Only the words were searched, not the meaning: the embeddings server 127.0.0.1:"
+        start = "only the words were searched, not the meaning: the embeddings server 127.0.0.1:"
         assert notice.startswith(start)
         assert "check the settings embeddings_url" in notice
         assert KEY not in notice + caplog.text + repr(embedder)

@@ -26,7 +26,7 @@ def test_every_state_is_described_in_a_line() -> None:
     assert len(STATES) > 200
     for state in STATES:
         text = str(explain(of_class(state), ADDRESS))
-        assert text.startswith("the team's database desk on db: ")
+        assert text.startswith("the team's database desk on db cannot be used, because ")
         assert "\n" not in text
 
 

@@ -201,7 +201,7 @@ async def test_nothing_to_ask_and_a_slow_answer_are_reported() -> None:
 
 
 def test_every_verdict_is_a_whole_sentence() -> None:
-    verb = " (is|answered|accepts|can|cannot|did|does|gave|refused|rejected|requires) "
+    verb = " (is|answered|accepts|can|cannot|closed|did|does|gave|refused|rejected|requires) "
     for kind, status, detail in product(
         ("ok", *MODEL_PROBLEMS), (None, 404), ("", "words of it", "Words of it.")
     ):

@@ -197,8 +197,8 @@ def test_a_session_that_crashed_has_a_trace_too() -> None:
     assert trace["iterations"][0]["duration_seconds"] == 4.0
     assert trace["end_time"] == "2026-11-21T05:10:05+00:00"
     assert (len(trace["tool_calls"]), trace["tool_results"]) == (1, [])
-    assert "This query never ended" in transcript_of(script.record)
-    assert "never ended" in build_summary(script.record)
+    assert "This query did not finish" in transcript_of(script.record)
+    assert "did not finish" in build_summary(script.record)
     # An interrupted answer is kept and marked.
     script.at(6, ev.QueryFinished(query_id="q1", status="interrupted"))
     assert "So far\n\n*[unfinished]*" in transcript_of(script.record)

@@ -378,7 +378,7 @@ def test_the_next_start_completes_what_is_in_the_journal_and_undoes_the_rest(
     settle(Workspace(kept.folder, kept.folder), state)
 
     assert kept.texts == (FIRST if published else ALL)
-    assert state.settled == f"going back was cut off, and is {'completed' if published else 'undone'} now"
+    assert state.settled == f"a rewind was interrupted, and is now {'completed' if published else 'undone'}"
     assert not (kept.folder / PENDING).exists()
     # Nobody changed them by hand.
     plan = kept.rewinding.look("q1", kept.view).plan

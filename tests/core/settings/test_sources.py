@@ -203,7 +203,7 @@ def test_a_wrong_secret_is_not_shown(folders: Folders, written: str) -> None:
 
 def test_what_is_refused_is_called_as_it_is_typed(folders: Folders) -> None:
     folders.refuse("^--max-cost is 'abc'", {"max_cost_usd": "abc"})
-    folders.refuse("^--tool is 'Bsah, Bash', which", {"extra_tools": ("Bsah", "Bash")})
+    folders.refuse("^--tool is 'Bsah, Bash', but", {"extra_tools": ("Bsah", "Bash")})
     folders.refuse("^--workspace is 1", {"workspace_base": 1})
     folders.refuse(r"UA_THEEM.*UA_THEME", UA_THEEM="dark")
     folders.refuse("'colour'", {"colour": "dark"})

@@ -149,7 +149,7 @@ def test_nothing_but_a_file_is_removed(workspace: Workspace) -> None:
     for name in ("link", "link/a.txt"):
         with pytest.raises(PathRefused):
             root.remove(name)
-    with pytest.raises(WorkspaceError, match="it is a folder"):
+    with pytest.raises(WorkspaceError, match="Is a directory"):
         root.remove("downloads")
     with pytest.raises(PathRefused):
         root.remove("../a.txt")

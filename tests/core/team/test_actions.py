@@ -168,7 +168,8 @@ async def test_an_action_waits_for_the_database_and_runs_only_with_its_row(clust
     with pytest.raises(LedgerRefusal, match=r"not run.*no server is listening"):
         await ledger.begin(SEND, "t1", never)
     assert [why.partition(" (")[0] for why in whys] == [
-        "its actions could not be recorded: the team's database team on 127.0.0.1:9: no server is listening"
+        "its actions could not be recorded: the team's database team on 127.0.0.1:9 cannot be used, because no server "
+        "is listening"
     ]
     # A database without tables does not get them by waiting.
     missing = SessionActions(Address.parse(cluster.url("postgres")), SESSION, wait=3600)

@@ -13,7 +13,7 @@ from ua_tui.core.telemetry.export_errors import answer_problem
 CASES = cases_of(__file__)
 
 PROTOBUF, JSON = "application/x-protobuf", "application/json; charset=utf-8"
-NO_COLLECTOR = "it answered, but not like a collector (200 OK, application/x-protobuf)"
+NO_COLLECTOR = "it does not answer like a collector (200 OK, application/x-protobuf)"
 REJECTED: bytes = ExportTraceServiceResponse(
     partial_success=ExportTracePartialSuccess(rejected_spans=3, error_message="too old")
 ).SerializeToString()

@@ -142,7 +142,7 @@ def test_headers_of_a_folder_count_when_it_is_trusted_and_their_values_are_secre
     assert secrets(settings, {}) >= {"hush-4711", "research-9"}
     assert "hush" not in repr(list_settings(places))
     user = replace(places, environ={"ANTHROPIC_CUSTOM_HEADERS": "hush-4711"})
-    with pytest.raises(SettingsError, match="a value that is not allowed: it must be headers such as X-Team"):
+    with pytest.raises(SettingsError, match="not valid: it must be headers such as X-Team"):
         load_settings(None, user)
 
 

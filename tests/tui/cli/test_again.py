@@ -16,7 +16,7 @@ def test_what_is_no_report_of_a_session_is_refused_before_a_session_begins(
     report.write_text("<p>41")
     assert main(["again", "--demo", str(report)]) == 2
     missing, strange = capsys.readouterr().err.splitlines()
-    assert "there is no report" in missing
+    assert "cannot be read: No such file or directory" in missing
     assert "no session wrote" in strange
     assert not (tmp_path / "AGENT_RUN_WORKSPACES").exists()
 
@@ -27,7 +27,7 @@ def test_what_a_session_has_beside_its_reports_is_not_asked_again(tmp_path: Path
     (session.folder / "work_products/mine.txt").write_text("written by hand")
     mine = str(session.folder / "work_products/mine.txt")
     assert main(["again", "--demo", "--workspace", str(tmp_path), mine]) == 2
-    assert "mine.txt is no report of its session" in capsys.readouterr().err
+    assert "mine.txt is not a report of its session" in capsys.readouterr().err
     assert list(session.folder.parent.iterdir()) == [session.folder]
 
 

@@ -214,8 +214,8 @@ def test_wrong_options_before_the_command_are_refused_by_the_program(
 ) -> None:
     monkeypatch.setattr(sys, "argv", ["__main__.py"])
     with pytest.raises(SystemExit):
-        command_first(["--demo-pace", "x", "run", "hi"])
-    assert capsys.readouterr().err.startswith("ua-tui: argument --demo-pace: ")
+        command_first(["--demo=3", "run", "hi"])
+    assert capsys.readouterr().err.startswith("ua-tui: --demo takes no value; ")
 
 
 @pytest.mark.parametrize(("given", "meant"), [

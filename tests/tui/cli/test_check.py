@@ -173,7 +173,7 @@ def test_the_session_of_a_file_is_found_and_nothing_is_written(
     assert main(["check", str(session.folder / "work_products/cats.html")]) == 0
     shown = capsys.readouterr().out
     assert "No figures, quotations or links. Sentences were not judged.\n" in shown
-    assert f"Compared with nothing of {session.folder.name}." in shown
+    assert f"Compared with no sources of {session.folder.name}." in shown
     assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
 
 
@@ -226,16 +226,16 @@ def test_standard_input(session: Recorded, monkeypatch: Patch, capsys: Output) -
 
 
 @pytest.mark.parametrize(("given", "reported_error"), [
-    (["nosuch.md"], "cannot read nosuch.md: No such file"),
+    (["nosuch.md"], "nosuch.md cannot be read: No such file"),
     (["notes"], "notes is a folder: name the reports in it, such as notes/*.html"),
     (["draft.md"], "draft.md belongs to no session: name a session, such as --session latest, or sources"),
     (["draft.md", "--session", "nosuch"], "there is no session 'nosuch'"),
     (["draft.docx", "--session", "latest"], "draft.docx is not a report: only HTML, Markdown, text and PDF"),
     (["binary.md", "--session", "latest"], "binary.md is not text: name it .pdf if it is a PDF, or save it as text"),
-    (["broken.md.zst", "--session", "latest"], "cannot read broken.md.zst"),
+    (["broken.md.zst", "--session", "latest"], "broken.md.zst cannot be read"),
     (["large.md", "--session", "latest"], "large.md is too large: at most 64 MB are read"),
     (["large.md.gz", "--session", "latest"], "large.md.gz"),
-    (["a\x1b[31m.md"], "cannot read a\ufffd[31m.md"),
+    (["a\x1b[31m.md"], "a\ufffd[31m.md cannot be read"),
     (["draft.md", "--sources", "nosuch"], "nosuch"),
     (["draft.md", "--sources", "notes"], "nothing to compare with in notes"),
     (["draft.md", "--sources", "notes", "--session", "latest"], "--session and --sources cannot be used together"),

@@ -16,7 +16,7 @@ def test_two_sessions_are_compared_by_their_names_and_as_json(tmp_path: Path, ca
     session_a(tmp_path)
     session_b(tmp_path)
     assert main(["compare", A, "latest", "--workspace", str(tmp_path)]) == 0
-    assert "Claims: 0 in common, 1 changed, 1 only A, 1 only B" in capsys.readouterr().out
+    assert "Claims: 0 in common, 1 changed, 1 only in A, 1 only in B" in capsys.readouterr().out
     assert main(["compare", A, B, "--json", "--workspace", str(tmp_path)]) == 0
     found = json.loads(capsys.readouterr().out)
     assert main(["schema", "comparison"]) == 0

@@ -43,7 +43,7 @@ def test_a_file_of_another_name_and_standard_output(
     assert b"Exported" in capsysbinary.readouterr().out
     before = (tmp_path / "out.html").read_bytes()
     assert main(["export", "latest", "-o", "out.html"]) == 1
-    assert b"exists already; choose another name" in capsysbinary.readouterr().err
+    assert b"already exists; choose another name" in capsysbinary.readouterr().err
     assert (tmp_path / "out.html").read_bytes() == before
 
 

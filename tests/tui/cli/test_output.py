@@ -27,12 +27,13 @@ def test_columns_are_aligned_and_nothing_stands_behind_the_last_word(capsys: Out
 def test_a_complaint_is_one_harmless_line(capsys: Output) -> None:
     assert complain("no\n\x1b[31msuch", 2) == 2
     assert complain("why") == 1
-    assert complain("The file is gone.") == complain("SQLite failed") == 1
+    # The name of a file is never changed.
+    assert complain("The report.html is gone") == complain("SQLite failed") == 1
     reported, why, file, name = capsys.readouterr().err.splitlines()
     assert reported.startswith("ua-tui: no")
     assert "\x1b" not in reported
     assert why == "ua-tui: why"
-    assert (file, name) == ("ua-tui: the file is gone.", "ua-tui: SQLite failed")
+    assert (file, name) == ("ua-tui: The report.html is gone", "ua-tui: SQLite failed")
 
 
 def test_both_outputs_may_be_closed() -> None:

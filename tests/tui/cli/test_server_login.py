@@ -65,7 +65,7 @@ def test_a_login_is_made_in_a_browser_and_forgotten(vault: Place, capsys: Output
 @pytest.mark.parametrize(("name", "words"), [
     ("local", "local is a program on this machine: only servers with an address have a login"),
     ("keyed", "keyed has an Authorization header in "),
-    ("foreign", "foreign is not trusted in this folder: ua-tui servers trust foreign"),
+    ("foreign", "foreign is not trusted in this folder: run `ua-tui servers trust foreign`"),
     ("nothing", "nothing is not one of your own MCP servers"),
 ])  # fmt: skip
 def test_a_server_without_a_login_is_reported(vault: Place, capsys: Output, name: str, words: str) -> None:

@@ -135,7 +135,7 @@ def test_a_person_says_where_a_server_acts(
     assert acts() == known
     assert servers(capsys, "here", "memory")[:2] == (0, "memory acts on this machine only\n")
     for name, why in (
-        ("notes", "run ua-tui servers trust notes first"),
+        ("notes", "run `ua-tui servers trust notes` first"),
         ("mine", "acts outside"),
         ("time", "acts outside"),
     ):
@@ -179,7 +179,7 @@ def test_a_trusted_server_is_reported_with_its_full_command(capsys: Output, fold
 
 
 @pytest.mark.parametrize(("name", "why"), [
-    ("nobody", "there is no server nobody here: ua-tui servers lists them"),
+    ("nobody", "there is no server nobody here: `ua-tui servers` lists them"),
     ("broken", "missing required field `command`"),
     ("mine", "which need no trust"),
 ])  # fmt: skip

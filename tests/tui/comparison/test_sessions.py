@@ -50,9 +50,9 @@ def test_everything_that_both_have_in_common_or_not_is_compared(tmp_path: Path) 
         "cost     $0.02                                         $0.08 (4.0 times)",
         "calls    0                                             1, 1 failed",
         "claims   2 without links                               2 without links, 2 doubtful",
-        "Pages read: 0 in common, 1 only A, 1 only B",
+        "Pages read: 0 in common, 1 only in A, 1 only in B",
         "- Cats & their smiles  cats.example",
-        "Claims: 0 in common, 1 changed, 1 only A, 1 only B",
+        "Claims: 0 in common, 1 changed, 1 only in A, 1 only in B",
         '~ "41 percent" is now "43 percent" (differs): About 43 percent of cats smile.',
         '- "12": There are 12 kinds of them.',
         "Lines of the reports: 1 changed, 1 added, 1 removed",
@@ -155,7 +155,7 @@ def test_what_is_wrong_with_a_session_is_said_and_the_rest_is_compared(tmp_path:
     journal = b.folder / JOURNAL
     whole = journal.read_bytes()
     journal.write_bytes(whole[:-40])
-    assert "it was cut off" in notices()
+    assert "was cut off before its end" in notices()
     assert "The last line of the journal is incomplete" in notices()
     journal.write_bytes(whole.replace(b'"error"', b"\xff\xfe", 1))
     assert "Damaged lines of the journal are missing (1)." in notices()
@@ -176,8 +176,8 @@ def test_sessions_without_reports_are_compared_without_them(tmp_path: Path) -> N
     assert "The session has no report." in found.b.notices
     shown = lines(a, b.folder)
     assert {
-        "Claims: not compared: B has no report",
-        "Answers: not compared: one of the two has no answer",
+        "Claims not compared: B has no report",
+        "Answers not compared: one of the two has no answer",
     } <= {*shown}
     answered(b, "**Dogs** do.")
     shown = lines(a, b.folder)

@@ -179,7 +179,7 @@ async def test_problems_are_notified_in_one_line_and_the_help_has_the_reasons(tm
         pilot,
     ):
         (note,) = [note.message for note in app._notifications]
-        assert note == "3 key settings are ignored: F1 says why."
+        assert note == "3 key settings are ignored: F1 shows why."
         await press(pilot, "f1")
         assert isinstance(app.screen, HelpScreen)
         assert all(f"nothing.{number} " in screen_text(app) for number in range(3))

@@ -517,7 +517,9 @@ async def test_an_unknown_command_is_not_sent_and_stays_in_the_prompt(tmp_path: 
         await until(lambda: app.frame.prompt._completer.commands)
         await pilot.press(*"/modle", "enter")
         await until(
-            lambda: any("No command /modle (did you mean" in note.message for note in app._notifications)
+            lambda: any(
+                "There is no command /modle (did you mean" in note.message for note in app._notifications
+            )
         )
         assert (session.submitted, app.frame.prompt.text) == ([], "/modle")
         await pilot.press("home", "space", "enter")

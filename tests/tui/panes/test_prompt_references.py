@@ -148,7 +148,7 @@ async def test_a_server_that_does_not_answer_is_reported_where_its_resources_wou
     async with prompted(tmp_path) as (app, pilot, desk):
         desk.gone = True
         (note,) = await type_text(app, pilot, "@notes:")
-        assert note == "notes cannot be asked (it ended without a message): see ua-tui doctor."
+        assert note == "notes cannot be asked (it ended without a message): see `ua-tui doctor`."
         desk.gone = False
         await pilot.press("backspace")
         assert "notes://today" in (await type_text(app, pilot, ":"))[0]

@@ -572,7 +572,9 @@ async def test_escape_leads_back_to_the_list_a_session_was_opened_from(tmp_path:
         pane(app, ConversationPane).focus()
         await pilot.press("f")
         await until(lambda: isinstance(app.screen, ConfirmScreen) and app.screen.is_drawn)
-        assert "Quitting the fork returns" in " ".join(str(each.content) for each in app.screen.query(Static))
+        assert "When you quit the fork, you return" in " ".join(
+            str(each.content) for each in app.screen.query(Static)
+        )
         app.screen.dismiss(None)
         await until(lambda: len(app.screen_stack) == 1)
         await pilot.press("2", "z", "escape")

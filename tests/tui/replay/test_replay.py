@@ -383,7 +383,7 @@ async def test_f_on_the_time_line_forks_before_the_query_of_the_moment(tmp_path:
         await until(lambda: len(app.screen_stack) == 2)
         assert "Fork before “Question 0”?" in screen_text(app)
         # The session itself may be running below.
-        assert "The replay is" in screen_text(app)
+        assert "The replay is closed." in " ".join(str(each.content) for each in app.screen.query(Static))
 
 
 async def test_a_click_and_a_drag_on_the_line_go_there(tmp_path: Path) -> None:

@@ -76,7 +76,7 @@ async def agents(
 async def test_what_is_wrong_is_said_of_the_file_under_the_cursor(tmp_path: Path) -> None:
     async with agents(tmp_path, skills=("house-stile",)) as (app, pilot):
         assert "4 sub-agents · 0 skills on · 2 problem" in screen_text(app)
-        await until(lambda: "starts with front matter" in screen_text(app))
+        await until(lambda: "must start with front matter" in screen_text(app))
         assert "which does not exist" in screen_text(app)
         await pilot.press("j")
         await until(lambda: "there is no tool Reed: did you mean Read?" in screen_text(app))

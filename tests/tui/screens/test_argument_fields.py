@@ -96,7 +96,7 @@ async def test_fields_json_and_back_lose_nothing() -> None:
         await editor.edit_outside(lambda text, name: edit(text + "}", name))
         assert seen[1] == seen[0]
         assert editor.changed == {**ANY, "number": 5}
-        assert "Changed: number. The model is told." in app.shown()
+        assert "Changed: number. The model sees the change." in app.shown()
         await pilot.press("ctrl+s")
         await pilot.pause()
         assert app.answers == [PermissionReply(allow=True, input={**ANY, "number": 5})]

@@ -295,7 +295,7 @@ async def test_the_tests_are_shown_as_they_end(tmp_path: Path) -> None:
         await until(lambda: "… testing" in screen_text(app) and "refused the key" in screen_text(app))
         assert "Python" not in screen_text(app)
         await pilot.press("t")
-        assert "running already" in notices(app)
+        assert "already running" in notices(app)
         doctor.go.set()
         await until(lambda: "A session can start." in screen_text(app))
         shown = screen_text(app)
@@ -306,7 +306,7 @@ async def test_the_tests_are_shown_as_they_end(tmp_path: Path) -> None:
         assert doctor.asked == [app.settings]
         refused = checked("model", "Model", "failed", "it refuses the key", "check it", required=True)
         for checks, fails, wrong in (
-            ((refused,), "", "✗ A session can't start"), ((), "it ended \x1b[2Jtoo soon", "✗ it ended"),
+            ((refused,), "", "✗ A session can't start"), ((), "it ended \x1b[2Jtoo soon", "✗ It ended"),
         ):  # fmt: skip
             doctor.checks, doctor.fails = checks, fails
             await pilot.press("t")

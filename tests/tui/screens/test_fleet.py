@@ -309,7 +309,9 @@ async def test_marked_jobs_and_batches_are_cancelled_repeated_and_paused_after_a
         await until(lambda: "2 paused" in screen_text(app))
         assert "waits" not in screen_text(app)
         await pilot.press("home", "p")
-        await until(lambda: "The batch is paused, not the job: b lists the batches" in notices(app))
+        await until(
+            lambda: "The batch is paused, not the job: resume it in the list of batches (b)" in notices(app)
+        )
         await pilot.press("b", "p")
         await confirm("Resume owner's batch: b?")
         await until_in_thread(lambda: team_database.execute("SELECT paused FROM batch") == [(False,)])

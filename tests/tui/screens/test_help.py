@@ -67,15 +67,15 @@ async def test_the_keys_of_where_one_is_come_first(tmp_path: Path) -> None:
             await pilot.press(key, "question_mark")
             await pilot.pause()
             assert titles(app)[0] == f"In the {place}"
-            assert {MOVING, "In a pane", "Anywhere"} < set(titles(app))
+            assert {MOVING, "In a pane", "On the main screen"} < set(titles(app))
             text = screen_text(app)
-            assert text.index(f"In the {place}") < text.index("In a pane") < text.index("Anywhere")
+            assert text.index(f"In the {place}") < text.index("In a pane") < text.index("On the main screen")
             assert "In the prompt" not in text
             await pilot.press("f1")
             await pilot.pause()
             text = told(app)
             assert help_of(app).here is None
-            assert text.index("Anywhere") < text.index("In the prompt")
+            assert text.index("On the main screen") < text.index("In the prompt")
             await pilot.press("f1")
             await pilot.pause()
             assert len(app.screen_stack) == 1
@@ -94,7 +94,7 @@ async def test_the_keys_of_where_one_is_come_first(tmp_path: Path) -> None:
         command.run()
         await pilot.pause()
         text = screen_text(app)
-        assert text.index("In the prompt") < text.index("Anywhere")
+        assert text.index("In the prompt") < text.index("On the main screen")
         assert "In a pane" not in text
         assert "send to the running query now" in text
         await pilot.press("escape")

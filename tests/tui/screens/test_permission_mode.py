@@ -79,10 +79,10 @@ async def test_a_chosen_mode_is_that_of_the_session_and_shown(tmp_path: Path) ->
         for typed, reported in (
             (
                 "/mode plans",
-                "plans is no permission mode (use default, acceptEdits, plan, bypassPermissions): "
+                "“plans” is not a permission mode (use default, acceptEdits, plan, bypassPermissions): "
                 "Enter again sends it as text.",
             ),
-            ("/mode plan ", "The permission mode is plan already."),
+            ("/mode plan ", "The permission mode is already plan."),
         ):
             write(app, typed)
             await pilot.press("enter")

@@ -86,7 +86,7 @@ async def test_what_would_change_is_shown_and_both_answers_go_back(
         assert app.frame.prompt.text == "typed before"
         # There is nothing left to go back to.
         app.rewind.open()
-        await until(lambda: "no query to go back to" in notices(app))
+        await until(lambda: "no query to rewind to" in notices(app))
 
 
 def _has_gone_back(session: FakeSession, to: tuple[str, int]) -> bool:

@@ -188,7 +188,7 @@ async def test_an_exported_table_has_no_secret(tmp_path: Path, monkeypatch: Patc
 @pytest.mark.parametrize(
     ("name", "data", "key", "why"),
     [
-        ("report.html", "<h1>AI</h1>", "X", "reports of a session outside a replay"),
+        ("report.html", "<h1>AI</h1>", "X", "Only tables and session reports can be exported"),
         ("a.svg", "<svg><script>1</script></svg>", "o", "Only HTML, pictures"),
         ("a.txt", "x", "e", "'no-such-editor-here' in $VISUAL was not found"),
         ("a.txt", "x", "t", "This file has no headings."),

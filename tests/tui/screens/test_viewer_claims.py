@@ -302,7 +302,11 @@ async def test_other_files_and_versions_have_no_check(tmp_path: Path) -> None:
         assert "The H200 has 141 GB" in screen_text(app)
         for path, keys, reason in (
             (session / "data.json", ("right_square_bracket", "R", "a", "x", "tab"), "Only HTML"),
-            (tmp_path / "alone.md", ("right_square_bracket", "R"), "belongs to no session, or to a replay"),
+            (
+                tmp_path / "alone.md",
+                ("right_square_bracket", "R"),
+                "is not in a session, or it is part of a replay",
+            ),
             (session / REPORT, ("right_square_bracket", "x", "tab"), "another version"),
         ):
             path.write_text(f'{{"a": 1}} {HTML}', encoding="utf-8")

@@ -23,7 +23,7 @@ async def test_health_file_is_touched_while_the_loop_runs_and_removed_at_the_end
 
 async def test_health_file_that_cannot_be_written_is_reported_before_any_work(tmp_path: Path) -> None:
     path = tmp_path / "missing" / "alive"
-    with pytest.raises(SettingsError, match=r"--health-file: .*/alive cannot be written .*: name a file"):
+    with pytest.raises(SettingsError, match=r"--health-file .*/alive cannot be written .*: name a file"):
         async with touching(path):
             pytest.fail("the worker began")
 

@@ -126,12 +126,12 @@ async def test_each_result_is_written_and_printed_as_it_comes_and_in_order_at_th
     assert again.ran == []
     out, err = capsys.readouterr()
     assert all(json.loads(line)["age_s"] is not None for line in out.splitlines())
-    assert "; all of them before, the oldest " in err
+    assert "; all already done by an earlier run, the oldest " in err
     assert lines_of(output) == lines
     write(queries, "query\none\n")
     for _ in range(2):
         assert await run(queries, Runner(), "--name", "single") == 0
-    assert "; all of them before, the oldest " in capsys.readouterr().err
+    assert "; all already done by an earlier run, the oldest " in capsys.readouterr().err
 
 
 async def test_without_an_output_the_results_are_in_the_folder_of_the_sessions(

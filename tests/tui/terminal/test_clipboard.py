@@ -78,11 +78,11 @@ async def test_a_tool_is_read_back_and_passed_over_if_it_holds_something_else(tm
     environment = surroundings(tmp_path, DISPLAY=":0")
     tool(tmp_path / "bin", "xclip", KEEPS)
     copied = await clipboard(environment).copy("a\nb  \n\n", sent.append)
-    assert copied.describe("Text") == "Text copied with xclip (read back)"
+    assert copied.describe("Text") == "Text copied with xclip (verified)"
     assert (tmp_path / "held").read_text() == "a\nb  \n\n"
     tool(tmp_path / "bin", "wl-copy", 'cat > "$HOME/held"\n')
     copied = await clipboard(surroundings(tmp_path, WAYLAND_DISPLAY="w")).copy("x", sent.append)
-    assert copied.describe("Text") == "Text sent to wl-copy, not confirmed"
+    assert copied.describe("Text") == "Text sent to wl-copy, which does not confirm it"
     assert sent == []
     tool(tmp_path / "bin", "xclip", "cat > /dev/null; echo old\n")
     tool(tmp_path / "bin", "xsel", "exit 1\n")
@@ -146,10 +146,7 @@ async def test_tmux_is_asked_where_its_client_sits(tmp_path: Path) -> None:
     copied = await clipboard(environment).copy("x")
     assert (copied.route, copied.checked) == ("tmux", True)
     assert not (tmp_path / "ran").exists()
-    assert (
-        copied.describe("Text")
-        == "Text is in tmux's buffer (read back), and was sent to the terminal (OSC 52)"
-    )
+    assert copied.describe("Text") == "Text copied to tmux's buffer and sent to the terminal (OSC 52)"
 
 
 async def test_what_no_clipboard_takes_is_left_in_a_file(tmp_path: Path) -> None:

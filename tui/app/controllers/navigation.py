@@ -86,7 +86,7 @@ class Navigation:
         try:
             query = await asyncio.to_thread(find_query, report)
         except UniversalAgentError as error:
-            self._app.notify(str(error), severity="warning")
+            self._app.notify(error.advice.sentence, severity="warning")
             return
         took = ""
         if (end := query.end) is not None:
@@ -136,7 +136,7 @@ class Navigation:
         try:
             open_read_only(self._app, session.workspace.path, "replay")
         except UniversalAgentError as error:
-            self._app.notify(str(error), severity="warning")
+            self._app.notify(error.advice.sentence, severity="warning")
 
     def open_fleet(self) -> None:
         """Show the sessions of this machine and of the team."""
@@ -150,7 +150,7 @@ class Navigation:
         try:
             source = FleetSource(index, team_of(settings))
         except SettingsError as error:
-            self._app.notify(str(error), severity="warning")
+            self._app.notify(error.advice.sentence, severity="warning")
             return
         self._app.push_screen(FleetScreen(source, lambda row: open_fleet_row(self._app, row, source)))
 
@@ -166,8 +166,8 @@ class Navigation:
         is_replay = self._app.frame.controls is not None
         closed = "The replay is closed." if is_replay else "This session stays as it is, and is closed."
         if self._app.source.closes_on_escape:
-            closed += " Quitting the fork returns to where you opened it."
-        advice = f"A new session knows everything before this query, which you can change. {closed}"
+            closed += " When you quit the fork, you return to where you opened it."
+        advice = f"A new session starts with everything before this query. You can change the query. {closed}"
         dialog = ConfirmScreen(
             "Fork", f"Fork before “{clean_line(text, 160)}”?", advice, yes="Fork", no="Stay here"
         )
@@ -186,7 +186,7 @@ class Navigation:
         try:
             fork = await asyncio.to_thread(fork_with, self._app.settings, folder, query_id)
         except UniversalAgentError as error:
-            self._app.notice.show(str(error))
+            self._app.notice.show(error.advice.sentence)
         else:
             self._resume_session(fork)
 
@@ -200,7 +200,7 @@ class Navigation:
         try:
             await asyncio.to_thread(prepare_resume, replace(self._app.settings, demo=False), folder)
         except UniversalAgentError as error:
-            self._app.notice.show(str(error))
+            self._app.notice.show(error.advice.sentence)
         else:
             self._resume_session(folder)
 

@@ -34,9 +34,9 @@ class Rewind:
             self._app.notify("The agent is not ready yet.")
         elif self._app.state not in ("idle", "failed"):
             stop = self._app.keys.shown("session.stop")
-            self._app.notify(f"The agent is running: stop it with {stop}, then go back.")
+            self._app.notify(f"The agent is running: stop it with {stop}, then rewind.")
         elif not queries:
-            self._app.notify("There is no query to go back to.")
+            self._app.notify("There is no query to rewind to.")
         else:
             self._app.push_screen(RewindScreen(queries), partial(self._look, controls))
 

@@ -77,7 +77,7 @@ class Budget:
         try:
             controls.raise_budget(limit)
         except SettingsError as error:
-            self._app.notify(f"{error}.", severity="warning")
+            self._app.notify(error.advice.sentence, severity="warning")
         else:
             # The session is resumed with these settings after another setup.
             self._app.settings = replace(self._app.settings, max_cost_usd=limit)
@@ -114,7 +114,7 @@ class ModelSelection:
         try:
             controls.models.choose(choice)
         except SettingsError as error:
-            self._app.notify(str(error), severity="warning")
+            self._app.notify(error.advice.sentence, severity="warning")
             return False
         # The session is resumed with these settings after another setup.
         self._app.settings = replace(
@@ -156,7 +156,7 @@ class PermissionModeSelection:
         if controls_or_notify(self._app) is None or session is None:
             return
         if mode == session.permission_mode:
-            self._app.notify(f"The permission mode is {mode} already.")
+            self._app.notify(f"The permission mode is already {mode}.")
             return
         if mode != _SKIP:
             self.change(mode)
@@ -164,7 +164,7 @@ class PermissionModeSelection:
         try:
             refuse_skip_as_root("The mode that skips every permission check")
         except SettingsError as error:
-            self._app.notify(str(error), severity="warning")
+            self._app.notify(error.advice.sentence, severity="warning")
         else:
             self._app.push_screen(confirm_skip(), lambda confirmed: self.change(_SKIP) if confirmed else None)
 
@@ -179,7 +179,7 @@ class PermissionModeSelection:
         try:
             await controls.set_permission_mode(mode)
         except SettingsError as error:
-            self._app.notify(str(error), severity="warning")
+            self._app.notify(error.advice.sentence, severity="warning")
             return
         if mode != _SKIP:
             # The session is resumed with these settings after another setup.

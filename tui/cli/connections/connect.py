@@ -60,7 +60,7 @@ async def _run(settings: Settings, args: argparse.Namespace) -> int:
                 return await run_login(target, args)
         if args.forget:
             return complain(
-                "--forget takes one of your own MCP servers: ua-tui servers lists them", EXIT_USAGE
+                "--forget takes one of your own MCP servers: `ua-tui servers` lists them", EXIT_USAGE
             )
         if settings.demo:
             from ua_tui.core.demo.launch import demo_servers, demo_settings
@@ -107,7 +107,7 @@ async def _connect(accounts: Accounts, slug: str, args: argparse.Namespace, repo
     if not toolkit.needs_account:
         return _done(reporter, toolkit, f"{name} needs no account: its tools work as they are.")
     if toolkit.status == "ACTIVE":
-        return _done(reporter, toolkit, f"{name} is connected already.")
+        return _done(reporter, toolkit, f"{name} is already connected.")
     link = await apart(lambda: accounts.link(slug))
     url = clean_line(link.url, 2_000)
     reporter.link(

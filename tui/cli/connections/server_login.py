@@ -45,7 +45,7 @@ def login_target(settings: Settings, name: str) -> LoginTarget | None:
         return None
     if ServerTrust().decision(server, folder) != "trusted":
         raise ConnectionFailed(
-            f"{shown} is not trusted in this folder: ua-tui servers trust {shown}", code="untrusted"
+            f"{shown} is not trusted in this folder: run `ua-tui servers trust {shown}`", code="untrusted"
         )
     target = connection_to(server, os.environ, folder).login
     if target is None:
@@ -105,7 +105,7 @@ def _read_pasted(redirect: Redirect) -> None:
     if not line:
         asyncio.get_running_loop().remove_reader(sys.stdin.fileno())
     elif line.strip() and not redirect.paste(line):
-        complain("that is not the address at the end of this login: copy all of it from the browser", 0)
+        complain("that is not the address where this login ends: copy the full address from the browser", 0)
 
 
 @asynccontextmanager

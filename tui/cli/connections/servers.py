@@ -61,7 +61,7 @@ def run(args: argparse.Namespace) -> int:
     for name in args.names:
         server = found.get(name)
         if server is None:
-            code = complain(f"there is no server {name} here: ua-tui servers lists them", EXIT_USAGE)
+            code = complain(f"there is no server {name} here: `ua-tui servers` lists them", EXIT_USAGE)
         elif isinstance(server, UnusableServer):
             code = complain(server.problem)
         elif args.action in ("here", "outside"):
@@ -83,9 +83,11 @@ def run(args: argparse.Namespace) -> int:
 def _describe(server: UserServer, folder: Path, trust: ServerTrust, acts: Acts) -> int:
     """Store where the tools of a server act; returns the exit code."""
     if server.acts not in (None, acts):
-        return complain(f"{server.shown_name} acts {server.acts}, as its field `acts` or its address says")
+        return complain(
+            f"{server.shown_name} acts {server.acts}: its field `acts` or its address decides this"
+        )
     if trust.decision(server, folder) != "trusted":
-        return complain(f"{server.name} is not trusted: run ua-tui servers trust {server.name} first")
+        return complain(f"{server.name} is not trusted: run `ua-tui servers trust {server.name}` first")
     trust.decide(server, folder, "trusted", acts)
     print_line(f"{server.name} acts {_PLACES[acts]}")
     return 0

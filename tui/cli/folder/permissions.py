@@ -84,13 +84,13 @@ def _plain(rule: Rule, store: RuleStore) -> dict[str, str | None]:
 
 def _remove(store: RuleStore, args: argparse.Namespace) -> int:
     if not args.names:
-        raise WrongUsage("name the rules to remove by their numbers: ua-tui permissions lists them")
+        raise WrongUsage("name the rules to remove by their numbers: `ua-tui permissions` lists them")
     stored = store.rules()
     chosen: list[StoredRule] = []
     for name in args.names:
         if not (name.isascii() and name.isdigit() and 1 <= int(name[:9]) <= len(stored)):
             shown = clean_line(name, 100)
-            return complain(f"there is no stored rule {shown}: ua-tui permissions lists them", EXIT_USAGE)
+            return complain(f"there is no stored rule {shown}: `ua-tui permissions` lists them", EXIT_USAGE)
         chosen.append(stored[int(name) - 1])
     for each in chosen:
         store.remove(each)

@@ -94,8 +94,8 @@ def _filters(args: argparse.Namespace, words: str) -> str:
             option = f'{name}:"{value}" '
             query = parse_query(option, now)
             if query.notices or query.terms or '"' in value:
-                problem = " ".join(query.notices).rstrip(".") or f"{value!r} cannot be searched"
-                raise WrongUsage(f"--{name}: {problem}")
+                problem = " ".join(query.notices).rstrip(".")
+                raise WrongUsage(problem or f"--{name} {value!r} cannot be searched")
             text += option
     return text
 

@@ -12,7 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ua_tui.core.errors import KnowledgeError
-from ua_tui.core.text import clean_line
+from ua_tui.core.text import as_sentence, clean_line
 from ua_tui.tui.cli.arguments import WrongUsage, redactor_of, settings_of
 from ua_tui.tui.cli.output import agrees, complain, local_time, print_json, print_line
 from ua_tui.tui.terminal.exit_codes import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_USAGE
@@ -207,8 +207,7 @@ def _print_forgotten(found: Forgotten, *, done: bool, as_json: bool) -> None:
         _print_names("Titles", found.titles)
         _print_names(f"Sessions ({len(found.sessions):,})", found.sessions)
     for sentence in found.kept:
-        line = clean_line(sentence, 1000)
-        print_line(f"{line[:1].upper()}{line[1:]}.")
+        print_line(as_sentence(clean_line(sentence, 1000)))
 
 
 def _print_names(what: str, names: Sequence[str]) -> None:

@@ -38,6 +38,7 @@ from ua_tui.tui.cli.output import (
     quiet_libraries,
     wrapped,
 )
+from ua_tui.tui.export.records import PAGE_MARK
 from ua_tui.tui.render.format import tail_cut
 from ua_tui.tui.render.layout import width_of
 from ua_tui.tui.terminal.exit_codes import EXIT_FAILED, EXIT_USAGE
@@ -62,7 +63,7 @@ class CheckPage(msgspec.Struct, eq=False):
         for text in (
             f"{title} ({file})" if title else file,
             report.summary,
-            f"Compared with {report.compared_with or 'nothing'}{of_session}.",
+            f"Compared with {report.compared_with or 'no sources'}{of_session}.",
             *facts,
             *(clean_line(each, _SENTENCE) for each in (*report.notices, report.unsigned) if each),
         ):
@@ -145,7 +146,9 @@ _INPUT = "-"
 _HTML_BEGINS = (b"<!doctype", b"<html", b"<?xml", b"<!--")
 # A page begins so, a Markdown text ends so, and a PDF says it in its properties.
 _EXPORT = re.compile(
-    rb'\A.{,2000}<meta name="generator" content="ua-tui |\n- Exported by: ua-tui .{,100}\Z|\A%PDF.*/Author\(ua-tui ',
+    rb"\A.{,2000}"
+    + re.escape(PAGE_MARK.encode())
+    + rb"|\n- Exported by: ua-tui .{,100}\Z|\A%PDF.*/Author\(ua-tui ",
     re.DOTALL,
 )
 

@@ -29,7 +29,7 @@ def read_speed(text: str) -> float:
         value = 0.0
     if 0.5 <= value <= 100 or text == "max":
         return value
-    raise argparse.ArgumentTypeError(f"{text!r} is neither a number from 0.5 to 100 nor max")
+    raise argparse.ArgumentTypeError(f"must be a number from 0.5 to 100, or max, not {text!r}")
 
 
 def open_session(args: argparse.Namespace) -> int:

@@ -22,7 +22,7 @@ from ua_tui.core.text import clean_line
 from ua_tui.tui.cli.arguments import WrongUsage, amount, team_address
 from ua_tui.tui.cli.output import print_json, print_line
 
-_TAKES = dict.fromkeys(("grant", "revoke", "limit"), "the names of roles of the server") | dict.fromkeys(
+_TAKES = dict.fromkeys(("grant", "revoke", "limit"), "the names of database roles") | dict.fromkeys(
     ("cancel", "pause", "resume", "retry"), "the names or ids of jobs or batches"
 )
 """What the actions are done with that need names."""
@@ -40,11 +40,13 @@ def run(args: argparse.Namespace) -> int:
     """
     action: str = args.action
     if args.checked and not (action == "attention" and args.names):
-        raise WrongUsage("--checked needs attention, with ids of sessions or jobs, or names of schedules")
+        raise WrongUsage(
+            "--checked can only be used with attention and the ids of sessions or jobs, or the names of schedules"
+        )
     if bool(args.names) != (action in _TAKES) and not args.checked:
         raise WrongUsage(f"{action} takes {_TAKES.get(action, 'no names')}")
     if (action == "prune") != (args.older_than is not None):
-        raise WrongUsage("prune and --older-than need each other, such as prune --older-than 90d")
+        raise WrongUsage("prune and --older-than must be used together, such as prune --older-than 90d")
     for names, actions in _GO_WITH.items():
         if action not in actions and any(getattr(args, name) not in (None, False) for name in names):
             options = " and ".join(f"--{name.replace('_', '-')}" for name in names)
@@ -74,7 +76,9 @@ def read_days(text: str) -> float:
         # A number without its unit could be meant as hours or months.
         return amount("days")(text.removesuffix("d") if text.endswith("d") else "")
     except argparse.ArgumentTypeError:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of days above 0, such as 90d") from None
+        raise argparse.ArgumentTypeError(
+            f"must be a number of days above 0, such as 90d, not {text!r}"
+        ) from None
 
 
 def _change_rights(address: Address, action: str, users: list[str]) -> None:
@@ -104,7 +108,7 @@ async def _operate(address: Address, args: argparse.Namespace) -> None:
             removed = await operations.remove_schedules(args.names) if action == "cancel" else []
             for name in removed:
                 print_line(
-                    f"the schedule {clean_line(name, 100)} is removed; the jobs that it has submitted continue"
+                    f"the schedule {clean_line(name, 100)} is removed; jobs that it has already submitted continue"
                 )
             if not (names := [name for name in args.names if name not in removed]):
                 return
@@ -174,7 +178,9 @@ async def _show_status(address: Address, *, as_json: bool) -> None:
         f"schedules {_schedules(work)}"
     )
     if work.held_seconds:
-        print_line(f"no job is claimed for {duration(work.held_seconds)}: the provider refuses requests")
+        print_line(
+            f"the workers claim no jobs for {duration(work.held_seconds)}, because the provider refuses requests"
+        )
 
 
 def _counts(found: Mapping[Any, int]) -> str:

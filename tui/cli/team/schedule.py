@@ -54,7 +54,9 @@ def print_timer(args: argparse.Namespace, title: str) -> None:
         words.insert(-len(given), "--again")
     folder = str(Path.cwd())
     if not "".join([*words, folder]).isprintable():
-        raise WrongUsage("--every: neither systemd nor cron can run a command with control characters")
+        raise WrongUsage(
+            "--every cannot be used here: neither systemd nor cron can run a command with control characters"
+        )
     unit = f"ua-tui-{safe_name(title)}"
     if calendar is not None:
         print_line(_UNITS.format(

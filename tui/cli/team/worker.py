@@ -32,7 +32,7 @@ def run(args: argparse.Namespace) -> int:
         )
     if args.drain:
         count = asyncio.run(Operations(address).drain(socket.gethostname()))
-        workers = f"{quantity(count, 'worker')} of this machine will end after the running jobs"
+        workers = f"{quantity(count, 'worker')} on this machine will end after their running jobs"
         print_line(workers if count else "no worker runs on this machine")
         return 0
 

@@ -320,8 +320,9 @@ def _links(block: Card, theme: ConversationTheme) -> Line:
     texts += [(quantity(number, "version"), "compare", path)] if number > 1 else []
     link, line = theme.card + theme.markdown.link, list[Segment]()
     for text, does, target in texts:
-        line += [Segment(text, link + Style(meta={does: target})), Segment(" ", theme.card)]
-    return line
+        gap = Segment(" · " if line else "", theme.card + theme.facts)
+        line += [gap, Segment(text, link + Style(meta={does: target}))]
+    return [*line, Segment(" ", theme.card)] if line else []
 
 
 def _card(block: Card, width: int, theme: ConversationTheme) -> list[Line]:

@@ -54,7 +54,7 @@ AT_WORK = "running"
 UNFINISHED = "unfinished"
 WORDS: Mapping[str, tuple[str, str]] = {
     KNOWLEDGE: ("passage", "indexed"),
-    REPORT_CHECK: ("report", "compared"),
+    REPORT_CHECK: ("report", "checked"),
     "corpus": ("article", "saved"),
     "downloads": ("file", "downloaded"),
     "media": ("media file", "saved"),
@@ -133,7 +133,8 @@ class Run:
         if self.cause or event.status == "failed":
             said = f"{noun} not {done}: {self.what}" if known else self.what
         elif self.report:
-            said = f"{noun} {done}: {f'{self.doubtful:,}' if self.doubtful else 'nothing'} to look at"
+            found = quantity(self.doubtful, "doubtful claim") if self.doubtful else "no doubtful claims"
+            said = f"{noun} {done}: {found}"
         else:
             files = quantity(len(self.artifacts), "file")
             said = f"{quantity(event.items, noun)} {done}" if event.items else f"{files} saved"

@@ -22,7 +22,7 @@ from textual.widgets.text_area import Edit, EditResult
 
 from ua_tui.core.agent.attachments.mentions import Mention, mentions_in
 from ua_tui.core.errors import UniversalAgentError
-from ua_tui.core.text import clean_line
+from ua_tui.core.text import as_sentence, clean_line
 from ua_tui.tui.keys.bindings import bindings
 from ua_tui.tui.keys.keymap import keys_of
 from ua_tui.tui.panes.prompt.attachments import AttachmentBar, dropped_files, may_be_dropped
@@ -233,7 +233,7 @@ class Prompt(TextArea):
                     self._send_later = steer
                     return
                 self._refused = self.value
-                self.notify(problem, severity="warning")
+                self.notify(as_sentence(problem), severity="warning")
                 return
         self._show_files()
         if self._files is not None and self._files.is_reading:

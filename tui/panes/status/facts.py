@@ -42,10 +42,13 @@ MODES = {
 BUSY = ("starting", "running", "stopping")
 """The states in which the line changes all the time."""
 _FOLDERS = {
-    "undecided": ("folder not trusted", "it is not trusted, and its files have no effect: ua-tui trust"),
-    "changed": ("folder not trusted", "its files have changed and have no effect: ua-tui trust"),
-    "ignored": ("folder ignored", "its files have no effect, as you chose: ua-tui trust"),
-    "partly": ("folder in part", "it is trusted, except for what decides where data goes: ua-tui trust"),
+    "undecided": ("folder not trusted", "it is not trusted, so its files have no effect: see `ua-tui trust`"),
+    "changed": ("folder not trusted", "its files have changed, so they have no effect: see `ua-tui trust`"),
+    "ignored": ("folder ignored", "its files have no effect, as you chose: see `ua-tui trust`"),
+    "partly": (
+        "folder partly trusted",
+        "it is trusted, except for what decides where data goes: see `ua-tui trust`",
+    ),
 }
 """What the line and the whole status say of a folder that is not trusted, by `TrustState`."""
 DECIDERS = {

@@ -394,7 +394,7 @@ class WorkspacePane(Vertical):
         try:
             call = await asyncio.to_thread(read_origin, folder, path)
         except UniversalAgentError as error:
-            self.notify(str(error), severity="warning")
+            self.notify(error.advice.sentence, severity="warning")
             return
         if call is None:
             self.notify(f"The journal of that session has no call that made {clean_line(path.name, _NAME)}.")
@@ -476,7 +476,7 @@ class WorkspacePane(Vertical):
         try:
             was_there = await asyncio.to_thread(delete, place, row.path, is_folder=row.entry.is_folder)
         except UniversalAgentError as error:
-            self.notify(str(error), severity="warning")
+            self.notify(error.advice.sentence, severity="warning")
         else:
             self.notify(f"{name} is deleted." if was_there else f"{name} was already deleted.")
         self.tree_view.request_scan({os.path.dirname(row.path)})

@@ -37,7 +37,7 @@ _OLD = "This check is for another version of the file. Press R to check this one
 _NONE = "This report has not been checked. Press R to check it."
 _EMPTY = "The report has no claims to check."
 _NO_REPORT = "Only HTML, Markdown, text and PDF are checked as reports."
-_NO_SESSION = "This file belongs to no session, or to a replay, so nothing is checked here."
+_NO_SESSION = "This file is not in a session, or it is part of a replay, so it cannot be checked."
 
 
 class ReportEvidence:

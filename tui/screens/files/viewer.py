@@ -542,7 +542,7 @@ class ViewerScreen(DocumentScreen[None]):
         if body is not None and EXPORT_KEY in body.keys:
             super().action_export()
         elif (origin := self.evidence.origin) is None:
-            self.warn("Only tables, and reports of a session outside a replay, can be exported.")
+            self.warn("Only tables and session reports can be exported, and reports not in a replay.")
         else:
             export_session(self.app, origin.session, origin.source)
 
@@ -595,7 +595,7 @@ class ViewerScreen(DocumentScreen[None]):
         try:
             existed = await asyncio.to_thread(Root(self.root).remove, self._relative())
         except UniversalAgentError as error:
-            self.warn(str(error))
+            self.warn(error.advice.sentence)
             return
         self.notify(f"{name} deleted." if existed else f"{name} was already deleted.")
         self.action_close()

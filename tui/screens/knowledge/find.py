@@ -22,7 +22,7 @@ from ua_tui.core.events.units import quantity
 from ua_tui.core.knowledge.place import folder_path, is_here
 from ua_tui.core.knowledge.records import Hit, Results
 from ua_tui.core.records.journal_reader import read_call
-from ua_tui.core.text import clean_line
+from ua_tui.core.text import as_sentence, clean_line
 from ua_tui.core.toolkit.articles import Article
 from ua_tui.tui.keys.bindings import bindings
 from ua_tui.tui.render.format import tail_cut
@@ -194,7 +194,7 @@ class FindScreen(Modal[None]):
     def _show_notices(self, notices: Sequence[str]) -> None:
         line = self.query_one("#find-notice", Static)
         line.display = bool(notices)
-        line.update(Content(clean_line(" ".join(notices), 400)))
+        line.update(Content(clean_line(" ".join(map(as_sentence, notices)), 400)))
 
     async def _poll(self) -> None:
         """Ask again when something was stored."""
@@ -280,16 +280,16 @@ class FindScreen(Modal[None]):
 
     def _offer_keys(self) -> None:
         hit, typing = self._list.chosen, self.focused is self._line
-        alt = "Alt+" if typing else ""
+        call_key, session, cite, kind = ("Alt+P", "Alt+S", "Alt+Y", "Alt+K") if typing else "psyK"
         keys = []
         if hit is not None:
-            call = [(f"{alt}p", "call", "screen.open('call')")] if hit.tool_use_id is not None else []
+            call = [(call_key, "call", "screen.open('call')")] if hit.tool_use_id is not None else []
             keys = [
                 ("Enter", "open", "screen.open"),
                 *call,
-                (f"{alt}s", "session", "screen.open('session')"),
-                (f"{alt}y", "cite", "screen.cite"),
-                ("Alt+k" if typing else "K", "this kind", "screen.only('kind')"),
+                (session, "session", "screen.open('session')"),
+                (cite, "cite", "screen.cite"),
+                (kind, "this kind", "screen.only('kind')"),
             ]
         if typing:
             keys.insert(1, ("↓", "hits", "screen.move('cursor_down')"))

@@ -11,6 +11,7 @@ from ua_tui.core.concurrency.cancellation import Stop, in_thread
 from ua_tui.core.errors import KnowledgeError
 from ua_tui.core.knowledge.place import version_of
 from ua_tui.core.knowledge.records import FoundDocument, Results
+from ua_tui.core.text import as_sentence
 
 if TYPE_CHECKING:
     from ua_tui.core.knowledge.place import KnowledgePlace
@@ -67,8 +68,7 @@ class KnowledgeReader:
         try:
             return await self._ask(find) or Results(problem=_MISSING)
         except KnowledgeError as error:
-            reason = str(error)
-            return Results(problem=f"{reason[:1].upper()}{reason[1:].rstrip('.')}.", failed=True)
+            return Results(problem=as_sentence(str(error)), failed=True)
 
     async def read(self, number: int) -> FoundDocument | None:
         """Return a document; None if it is not there any more.

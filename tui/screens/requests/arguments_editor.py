@@ -221,7 +221,7 @@ class ArgumentsEditor(Vertical):
         try:
             changes = changes_in(with_texts(self._base, self._texts()), self._before)
             names = [line.partition(":")[0].rpartition(".arguments.")[2] for line in changes]
-            meaning = f"Changed: {', '.join(names)}. The model is told." if names else "Unchanged."
+            meaning = f"Changed: {', '.join(names)}. The model sees the change." if names else "Unchanged."
         except FormError as error:
             problem = meaning = str(error)
         shown = self.query_one(".meaning", Static)

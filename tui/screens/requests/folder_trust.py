@@ -56,7 +56,7 @@ class FolderTrustScreen(Dialog[FolderAnswer | None]):
     def _choices(self) -> Iterator[Choice]:
         labels: tuple[tuple[FolderAnswer, str, str], ...] = (
             ("trusted", "t", "Use them" if self.question.keys else "Trust"),
-            ("partly", "p", "In part"),
+            ("partly", "p", "Partly"),
             ("ignored", "i", "Ignore"),
             ("view", "v", "View"),
             ("not_now", "Esc", "Not now"),
@@ -117,4 +117,4 @@ def _limited(lines: list[str]) -> list[str]:
 def _keys_sentence(services: tuple[str, ...]) -> str:
     *first, last = services
     names = f"{', '.join(first)} and {last}" if first else last
-    return f"Its .env has keys for {names}. If you use them, queries and tool calls run on the accounts of these keys."
+    return f"Its .env has keys for {names}. If you trust it, queries and tool calls use the accounts of these keys."

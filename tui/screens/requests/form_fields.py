@@ -11,6 +11,7 @@ from textual.widgets.option_list import Option
 from ua_tui.core.agent.mcp.elicitation import checked_value, field_hint
 from ua_tui.core.errors import FormError
 from ua_tui.core.events.types import FormField, FormOption
+from ua_tui.core.text import as_sentence
 from ua_tui.tui.keys.bindings import bindings
 from ua_tui.tui.screens.requests.arguments import reveal, reveal_line
 from ua_tui.tui.widgets.choice_list import ChoiceList
@@ -39,7 +40,7 @@ class FieldRow(Horizontal):
         yield Static(Content.assemble(reveal_line(self.field.title), mark), classes="label")
         hint, about = field_hint(self.field), reveal(self.field.about)
         parts = [about if not about or about.endswith((".", "?", "!", ":")) else f"{about}."]
-        parts.append(f"{hint[:1].upper()}{hint[1:]}." if hint else "")
+        parts.append(as_sentence(hint) if hint else "")
         with Vertical():
             yield self._entry
             yield Static(Content(" ".join(part for part in parts if part)), classes="about")

@@ -25,6 +25,7 @@ from ua_tui.core.agent.permissions.policy import is_free
 from ua_tui.core.agent.permissions.proposals import exact_pattern, first_word, rules_problem, split_rules
 from ua_tui.core.agent.permissions.rules import Rule
 from ua_tui.core.events.types import PermissionAsked
+from ua_tui.core.text import as_sentence
 from ua_tui.tui.keys.bindings import bindings
 from ua_tui.tui.screens.requests.arguments import ArgumentsView, call_lines, inner_tools, reveal, thought_of
 from ua_tui.tui.screens.requests.arguments_editor import ArgumentsEditor
@@ -295,8 +296,4 @@ def _split(tool_name: str) -> tuple[str, str]:
 
 
 def _sentences(reason: str) -> str:
-    """Write reasons as sentences; one that begins with the name of the program has no capital letter."""
-    parts = [part for part in reason.split("; ") if part]
-    return " ".join(
-        f"{part}." if part.startswith("ua-tui") else f"{part[0].upper()}{part[1:]}." for part in parts
-    )
+    return " ".join(as_sentence(part) for part in reason.split("; ") if part)

@@ -21,7 +21,7 @@ from ua_tui.tui.screens.requests.text_answer import TextAnswer
 from ua_tui.tui.widgets.choice_list import LetterKeyList
 from ua_tui.tui.widgets.dialog import Box, Choice, Dialog, Foot
 
-_EXPLAINED = "The agent reads your answer as you write it."
+_EXPLAINED = "The agent receives your answer exactly as you write it."
 
 
 @dataclass(frozen=True)

@@ -96,7 +96,7 @@ class ServerLinkScreen(ServerScreen):
         if self._link.url.startswith("http:"):
             warnings.append("The connection is not encrypted.")
         if "xn--" in self._link.host:
-            warnings.append("The name of the host has letters that can look like others.")
+            warnings.append("The host name has letters that look like other letters.")
         return warnings
 
     def action_open(self) -> None:

@@ -19,8 +19,8 @@ from ua_tui.tui.widgets.dialog import Box, Choice, Dialog, Foot
 from ua_tui.tui.workers import start_job
 
 _EMPTY = (
-    "No sites are listed. A site is listed for a day if the web reader cannot read a page of it, and for 30 days after "
-    "three such errors."
+    "No sites are listed. A site is listed for a day if the web reader cannot read one of its pages, and for 30 days "
+    "after three such errors."
 )
 _WHAT = "The web reader cannot read pages of these sites. They are skipped until the date shown."
 
@@ -83,7 +83,7 @@ class BlacklistScreen(Dialog[None]):
                 await asyncio.to_thread(change)
             self._entries = await asyncio.to_thread(self._blacklist.entries)
         except UniversalAgentError as error:
-            self._explain(clean_line(str(error), 500))
+            self._explain(clean_line(error.advice.sentence, 500))
             return
         self._show()
 

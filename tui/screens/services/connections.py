@@ -321,7 +321,7 @@ class ConnectionsScreen(RowScreen[McpServer]):
     def action_test(self) -> None:
         """Run the checks of the doctor."""
         if self._testing:
-            self.warn("The tests are running already.")
+            self.warn("The tests are already running.")
             return
         self._testing = self._following = True
         self._checks, self._failure = [], ""
@@ -336,7 +336,7 @@ class ConnectionsScreen(RowScreen[McpServer]):
                 self._checks.append(check)
                 self._show_checks()
         except UniversalAgentError as error:
-            self._failure = str(error)
+            self._failure = error.advice.sentence
         self._testing = False
         self._show_checks()
 

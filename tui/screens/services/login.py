@@ -32,7 +32,7 @@ _WAITING = (
     "Log in there. The dialog closes by itself, and the server is connected. If the browser is on another machine, it "
     "ends at a localhost address that it cannot open: paste that address here."
 )
-_WRONG = "That is not the address at the end of this login: copy all of it."
+_WRONG = "That is not the address where this login ends. Copy the full address."
 
 
 class LoginScreen(Dialog[bool]):

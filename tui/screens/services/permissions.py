@@ -30,8 +30,8 @@ _LIFETIMES = {
     "everywhere": "in every folder, until you remove it",
     "demo": "a part of the demo",
     "option": "for this session: it was given on the command line",
-    "environment": "as long as a variable sets it: ua-tui config shows which",
-    "config.toml": "until you remove it in your own config.toml: ua-tui config shows where",
+    "environment": "as long as a variable sets it; `ua-tui config` shows which",
+    "config.toml": "until you remove it from your own config.toml; `ua-tui config` shows where",
 }
 _EMPTY = f"{NO_RULES} A permission dialog can add a rule."
 
@@ -79,7 +79,7 @@ class PermissionsScreen(RowScreen[Rule]):
         try:
             self._decisions = await asyncio.to_thread(read_decisions, folder)
         except UniversalAgentError as error:
-            self._problem = self._problem or str(error)
+            self._problem = self._problem or error.advice.sentence
         self.rows = found
         self.show_rows()
 

@@ -1,4 +1,4 @@
-"""Two sessions compared: what they have in common, and what not."""
+"""Two sessions compared: what they have in common, and how they differ."""
 
 from __future__ import annotations
 

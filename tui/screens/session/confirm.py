@@ -11,7 +11,7 @@ from textual.content import Content
 from textual.widgets import Static
 
 from ua_tui.core.events.units import duration
-from ua_tui.core.text import clean, clean_line
+from ua_tui.core.text import as_sentence, clean, clean_line
 from ua_tui.core.view.activity import Activity, describe_call
 from ua_tui.tui.keys.bindings import bindings
 from ua_tui.tui.keys.keymap import keys_of
@@ -78,11 +78,10 @@ class FreshScreen(Dialog[bool]):
     BINDINGS = bindings("FreshScreen")
 
     def __init__(self, why: str) -> None:
-        why = clean(why)
         box = Box(
             "The conversation is lost",
             "-asks",
-            Static(Content(why[:1].upper() + why[1:] + "."), classes="facts"),
+            Static(Content(as_sentence(clean(why))), classes="facts"),
             Static(Content(ADVICE), classes="advice"),
             Foot(
                 Choice("f", "New conversation", "fresh", "answer(True)"),

@@ -49,7 +49,7 @@ class ContextScreen(Dialog[None]):
             usage = await self._controls.context_usage() if self._controls is not None else None
         except UniversalAgentError as error:
             self._shown.update(
-                Content(f"The agent did not say what fills the context: {clean_line(str(error), 300)}")
+                Content(f"The agent did not report what fills the context: {clean_line(str(error), 300)}")
             )
             return
         if usage is None:

@@ -1,4 +1,4 @@
-"""Going back to before a query: the choice of the query, and what would change."""
+"""Rewinding to before a query: the choice of the query, and what would change."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ class ReturnScreen(Dialog[Answer]):
         more = len(self._prospect.outside) - _MOST_TOOLS
         rows = [
             ("Undone", f"{describe_work(self._undone)}. The agent forgets them."),
-            ("Kept", "All of it, as a session of its own."),
+            ("Kept", "Everything, as a separate session."),
             ("Not undone", f"{outside}{f' and {more} more' if more > 0 else ''}" if outside else ""),
             (
                 "Queue",
@@ -152,7 +152,7 @@ class ReturnScreen(Dialog[Answer]):
 
 def _about_files(plan: Plan | None) -> str:
     if plan is None:
-        return "The earlier content of the files is unknown: they stay as they are."
+        return "The earlier content of the files is unknown, so they stay as they are."
     if not plan.changes:
         return "No file would change."
     return "The files stay as they are unless you choose to restore them, too:"

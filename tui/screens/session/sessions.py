@@ -21,7 +21,7 @@ from ua_tui.core.events.units import duration, money, quantity
 from ua_tui.core.history.headline import Summary
 from ua_tui.core.history.index import SessionIndex, branch, with_families
 from ua_tui.core.knowledge.records import Hit
-from ua_tui.core.text import clean_line, natural_key
+from ua_tui.core.text import as_sentence, clean_line, natural_key
 from ua_tui.tui.keys.bindings import bindings
 from ua_tui.tui.keys.keymap import keys_of
 from ua_tui.tui.render.format import tail_cut
@@ -373,9 +373,9 @@ class SessionsScreen(Modal[Path | None]):
             except JournalError as error:
                 # The short reason of the list, because a long path would be wrapped.
                 why = f"{chosen.name} cannot be opened: {chosen.why}."
-                self.warn(why if chosen.state == "corrupt" else str(error))
+                self.warn(why if chosen.state == "corrupt" else error.advice.sentence)
             except UniversalAgentError as error:
-                self.warn(str(error))
+                self.warn(error.advice.sentence)
 
     def action_resume(self) -> None:
         """Resume the session under the cursor."""
@@ -446,11 +446,11 @@ class SessionsScreen(Modal[Path | None]):
         try:
             problem = await asyncio.to_thread(self._index.delete, name)
         except UniversalAgentError as error:
-            self.warn(str(error))
+            self.warn(error.advice.sentence)
             self._update_row(name)
             return
         if problem:
-            self.warn(f"{problem[:1].upper()}{problem[1:]}.")
+            self.warn(as_sentence(problem))
         self._changes += 1
         self._all.pop(name, None)
         self._show()
@@ -510,7 +510,7 @@ class SessionsScreen(Modal[Path | None]):
         try:
             renamed = await asyncio.to_thread(self._index.rename, name, title)
         except UniversalAgentError as error:
-            self.warn(str(error))
+            self.warn(error.advice.sentence)
             return
         self._changes += 1
         self._all[name] = renamed

@@ -339,7 +339,7 @@ class FleetScreen(Modal[None]):
             try:
                 self._follow(row)
             except UniversalAgentError as error:
-                self.warn(str(error))
+                self.warn(error.advice.sentence)
 
     def action_list(self, kind: Kind) -> None:
         """Show another list, or the sessions again."""
@@ -375,7 +375,7 @@ class FleetScreen(Modal[None]):
         )
         if operation == "resume" and any(getattr(each, "batch", "") in paused for each in rows):
             key = keys_of(self.app).shown("fleet.batches")
-            self.warn(f"The batch is paused, not the job: {key} lists the batches, resume it there.")
+            self.warn(f"The batch is paused, not the job: resume it in the list of batches ({key}).")
             return
         found = [(each, id_) for each in rows if (id_ := _id_for(operation, each))]
         verb, meaning, _, state = _QUESTIONS[operation]
@@ -409,7 +409,7 @@ class FleetScreen(Modal[None]):
                 # At once: the same key means the opposite now.
                 await self._source.team.read()
         except TeamError as error:
-            self.warn(str(error))
+            self.warn(error.advice.sentence)
             return
         self._list.marked.clear()
         self.notify(f"{quantity(changed, 'job')} {_QUESTIONS[operation][2]}.", markup=False)

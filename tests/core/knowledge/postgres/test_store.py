@@ -124,7 +124,9 @@ def test_a_database_without_tables_or_server_is_an_error_that_says_what_to_do(cl
         open_store(Address.parse(empty.url))
     cluster.drop(empty)
     nowhere = Address.parse("postgresql://owner@127.0.0.1:1/nothing")
-    with pytest.raises(KnowledgeError, match=r"nothing on 127\.0\.0\.1:1: no server is listening"):
+    with pytest.raises(
+        KnowledgeError, match=r"nothing on 127\.0\.0\.1:1 cannot be used, because no server is listening"
+    ):
         open_store(nowhere)
     reason = "no server is listening"
     with closing(open_search(nowhere)) as search, pytest.raises(KnowledgeError, match=reason):

@@ -86,7 +86,9 @@ async def test_a_person_changes_only_their_own_jobs(cluster: Cluster, team_datab
     async with people(cluster, team_database) as (ann, bob):
         await ann.submit(batch, jobs)
         for operation in ("cancel", "pause", "retry"):
-            with pytest.raises(TeamError, match=f"is of {await role_of(ann)}: only that user and the owner"):
+            with pytest.raises(
+                TeamError, match=f"belongs to {await role_of(ann)}: only that user and the owner"
+            ):
                 await Operations(bob._address).change(operation, [batch.id])
         mine = Operations(ann._address)
         assert await mine.change("pause", [batch.id]) == 2

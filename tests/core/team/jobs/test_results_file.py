@@ -105,7 +105,7 @@ def test_a_line_that_somebody_else_wrote_or_changed_is_refused(path: Path, name:
     HOSTILE[name](lines[1])
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))
     before = path.read_bytes()
-    with pytest.raises(SettingsError, match=r"line 2\): they are not taken as answers.*--output.*--again"):
+    with pytest.raises(SettingsError, match=r"line 2\), so nothing was run.*--output.*--again"):
         read(path)
     assert path.read_bytes() == before
 

@@ -77,7 +77,7 @@ async def test_two_workers_submit_it_once_whenever_it_is_due(
         await until_in_thread(lambda: team_database.execute(done) == [(2,)])
         make_due(team_database)
         await until_in_thread(lambda: team_database.execute(done) == [(4,)])
-        await until(lambda: len([line for line in a + b if "its next run is submitted" in line]) == 2)
+        await until(lambda: len([line for line in a + b if "the next run is submitted" in line]) == 2)
     assert team_database.execute(BATCHES) == [(name, "weekly", True, 5.0)] * 2
     assert team_database.execute("SELECT DISTINCT owner::text, limit_usd FROM job") == [(name, 1.0)]
     state = await shown(team_database)
@@ -204,7 +204,7 @@ async def test_the_batch_of_somebody_else_is_neither_used_nor_changed(
         make_due(team_database)
         first, second = [str(await run_due(store, address)) for _ in range(2)]
         assert "submitted" in first
-        assert "somebody else has a batch of this name with the same queries" in second
+        assert "someone else has a batch of this name with the same queries" in second
         assert len(team_database.execute(BATCHES)) == 1
 
 
@@ -260,7 +260,7 @@ def test_words_and_expressions_of_cron(every: str, cron: str, calendar: str | No
     "every", ["", "monday", "moon 07:00", "mon 25:00", "mon 7", "* * *", "0 0 30 2 *", "* * * * * *"]
 )
 def test_a_wrong_expression_is_refused_with_examples(every: str) -> None:
-    with pytest.raises(SettingsError, match='is not a schedule; write "mon 07:00"'):
+    with pytest.raises(SettingsError, match='is not a schedule: write "mon 07:00"'):
         DueTimes(every, "UTC")
 
 

@@ -176,14 +176,14 @@ def test_figures_are_a_table_with_day_and_source(tmp_path: Path, capsys: Output)
 
 
 @pytest.mark.parametrize(("words", "problem"), [
-    (["a", "-kind:poem"], "find: “-kind:” is no filter: a minus only excludes words"),
+    (["a", "-kind:poem"], "find: “-kind:” is not a filter. A minus only excludes words"),
     (["a", "kind:,"], "find: “kind:” has no value"),
     (["a", "site:"], "find: “site:” has no value"),
-    (["a", "--kind", ""], "--kind: “kind:” has no value"),
-    (["a", "--kind", "poem"], "--kind: There is no kind “poem”"),
-    (["a", "--since", "whenever"], "--since: “since:whenever” is not a date"),
+    (["a", "--kind", ""], "find: “kind:” has no value"),
+    (["a", "--kind", "poem"], "find: “kind:poem” is not a kind"),
+    (["a", "--since", "whenever"], "find: “since:whenever” is not a date"),
     (["a", "since:whenever"], "find: “since:whenever” is not a date"),
-    (["kind:poem"], "find: There is no kind “poem”"),
+    (["kind:poem"], "find: “kind:poem” is not a kind"),
     (["published:soon", "copper"], "find: “published:soon” is not a range of days"),
     (["a", "--session", "tomorrow"], "there is no session 'tomorrow'"),
     (["a", "--tool", 'write" OR quokka'], "cannot be searched"),
@@ -218,7 +218,7 @@ def test_a_wrong_limit_is_one_line(capsys: Output) -> None:
         with pytest.raises(SystemExit) as ended:
             main(["find", "a", f"--limit={limit}"])
         assert ended.value.code == 2
-        assert "is not a number from 1 to 1000" in capsys.readouterr().err
+        assert "must be a number from 1 to 1000" in capsys.readouterr().err
 
 
 def test_any_words_are_a_query(base: Path, capsys: Output) -> None:

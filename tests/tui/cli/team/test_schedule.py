@@ -79,8 +79,8 @@ def test_days_of_the_month_or_of_the_week_are_for_cron_only(capsys: Output) -> N
 
 
 @pytest.mark.parametrize(("given", "words"), [
-    (["queries.txt", "--every", "monday"], "'monday' is not a schedule; write \"mon 07:00\""),
-    (["queries.txt", "--every", "0 7 * * 5L"], "need a team's database"),
+    (["queries.txt", "--every", "monday"], "'monday' is not a schedule: write \"mon 07:00\""),
+    (["queries.txt", "--every", "0 7 * * 5L"], "needs a team's database"),
     (["-", "--every", "hourly"], "name a file"),
     (["queries.txt", "--every", "hourly", "--retry-failed"], "omit --retry-failed"),
     (["queries.txt", "--every", "hourly", "--json", "--to", "postgresql://db/desk"], "without --every writes"),

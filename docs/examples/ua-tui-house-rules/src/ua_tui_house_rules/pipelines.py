@@ -20,7 +20,7 @@ def is_search(tool: str) -> bool:
 
 def no_addresses(call: BeforeTool) -> BeforeTool | None:
     found = ADDRESS.search(str(call.input))
-    return replace(call, denied=f"{found[0]} must not leave the house") if found else None
+    return replace(call, denied=f"{found[0]} is confidential") if found else None
 
 
 async def name_sources(call: AfterTool) -> AfterTool:
