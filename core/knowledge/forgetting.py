@@ -102,7 +102,7 @@ def forget(
             without=without,
             filters=[*filters, *conditions(session=session, source=source and canonical_url(source))],
         )
-        found = [_Chosen(*row) for row in database.rows("documents_with", ids=database.matching(ask))]
+        found = [_Chosen(*row) for row in database.matching(ask)]
         named = _titled(database, found, all_of)
         ((passages,),) = database.rows("count_passages", ids=[each.id for each in found])
         known = bool(database.rows("knows", folder=session))

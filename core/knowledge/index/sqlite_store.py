@@ -27,7 +27,7 @@ from ua_tui.core.knowledge.index.database import (
 from ua_tui.core.knowledge.index.store import KnowledgeStore, Overtaken, Prepared, read_statements
 from ua_tui.core.knowledge.records import Cursor
 from ua_tui.core.knowledge.search.candidates import MOST_CANDIDATES, Ask, Deadline, Found, Term
-from ua_tui.core.knowledge.search.tokens import expression
+from ua_tui.core.knowledge.search.tokens import indexed
 from ua_tui.core.storage import sqlite
 from ua_tui.core.storage.ownership import not_own
 from ua_tui.core.storage.sqlite import DAMAGED, PAUSE_SECONDS, identity, primary_code, transaction
@@ -39,6 +39,7 @@ _GRACE_SECONDS = 0.02
 """The time after the deadline in which the first passage may be found."""
 _STEPS = 1_000
 """Steps of the database between two looks at the clock."""
+_SPECIAL = str.maketrans('"\0', "  ")
 _OTHERS = "its texts are shown, but no address in them counts as known, and nothing is added to it"
 _LATER = "the knowledge base was made by a later version of ua-tui: some of it may not be found."
 
@@ -124,8 +125,12 @@ class SqliteStore(KnowledgeStore):
                     db.execute("ROLLBACK")
 
     def expression(self, term: Term) -> str:
-        """A term in the query language of FTS5."""
-        return expression([term], "")
+        """A term in the query language of FTS5, in which words are strings."""
+        choices = (
+            f'"{indexed(choice.text).translate(_SPECIAL)}"' + " *" * (term.prefix and not number)
+            for number, choice in enumerate(term.choices)
+        )
+        return f"({' OR '.join(choices)})"
 
     def counts(self, words: Collection[tuple[str, bool]]) -> tuple[int, Mapping[tuple[str, bool], int]]:
         """Count the passages with words, exactly."""
@@ -184,9 +189,9 @@ class SqliteStore(KnowledgeStore):
             self._opened.execute(f"PRAGMA mmap_size = {1 << 30}")
         return self._opened
 
-    @staticmethod
-    def _words(ask: Ask) -> str:
-        words, required = expression(ask.any_of, " OR "), expression(ask.all_of, " AND ")
+    def _words(self, ask: Ask) -> str:
+        words = " OR ".join(map(self.expression, ask.any_of))
+        required = " AND ".join(map(self.expression, ask.all_of))
         # What must be there is named twice, so that passages without any of the words are found, too.
         return f"(({required}) AND ({words})) OR ({required})" if words and required else words or required
 

@@ -235,10 +235,10 @@ class KnowledgeStore(ABC):
         """The copies of a page that sessions fetched, the newest first, at most 200; `url` is canonical."""
         return [FoundDocument(**row) for row in self._records("copies", filters, url=url)]
 
-    def matching(self, ask: Ask) -> list[int]:
-        """The numbers of all documents that have everything that an `Ask` wants."""
+    def matching(self, ask: Ask) -> list[Any]:
+        """Number, session, path, part and title of all documents that may be removed and have what an `Ask` wants."""
         pairs = [*self.filters(ask), *(("having", [self.expression(term)]) for term in ask.all_of)]
-        return [number for (number,) in self.rows("matching", pairs)]
+        return self.rows("matching", pairs)
 
     def filters(self, ask: Ask) -> Filters:
         """The conditions on documents, with the words that they must not have."""

@@ -10,8 +10,6 @@ import sqlite3
 from collections.abc import Sequence
 from functools import cached_property
 
-from ua_tui.core.knowledge.search.candidates import Term
-
 TOKENIZER = "porter unicode61 remove_diacritics 2"
 """How FTS5 makes words of a text. When it changes, the index of existing files must be made again."""
 UNSPACED = "぀-ヿ㐀-䶿一-鿿"
@@ -19,25 +17,11 @@ UNSPACED = "぀-ヿ㐀-䶿一-鿿"
 
 # Compiled when it is used first, which `re` remembers: a set of so many characters takes milliseconds.
 _RUN = f"[{UNSPACED}]+"
-_SPECIAL = str.maketrans('"\0', "  ")
 
 
 def indexed(text: str) -> str:
     """Return the text as it is indexed and as queries must be: each Chinese or Japanese character is a word."""
     return text if text.isascii() else re.sub(_RUN, lambda found: f" {' '.join(found[0])} ", text)
-
-
-def expression(terms: Sequence[Term], operator: str) -> str:
-    """Write terms as strings of the query language of FTS5, with an operator between them."""
-    return operator.join(
-        "({})".format(
-            " OR ".join(
-                f'"{indexed(choice.text).translate(_SPECIAL)}"' + " *" * (term.prefix and not number)
-                for number, choice in enumerate(term.choices)
-            )
-        )
-        for term in terms
-    )
 
 
 class Tokenizer:
