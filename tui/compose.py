@@ -238,6 +238,8 @@ async def compose_session(  # noqa: PLR0913 -- each is optional, and given by na
             after_finish=stack.aclose,
         )
         session = Session(settings, parts, bus, spawn)
+        # A job or a team knows the session by its folder.
+        workspace.unused &= ledger is None and team_copy is None
         if team_copy is not None:
             team_copy.start(recording.view, session, interactive=interactive)
         return session
@@ -320,7 +322,8 @@ async def _open_workspace(
     else:
         base = settings.workspace_base
         workspace = await asyncio.to_thread(Workspace.resume, resume.folder, redactor, base)
-    stack.callback(workspace.leave)
+    workspace.unused = resume is None
+    stack.callback(workspace.close)
     return workspace
 
 

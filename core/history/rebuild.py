@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -32,7 +31,6 @@ LONGEST = 64 << 20
 WRITTEN_WITHIN = 5.0
 """Seconds; derived files that were written this close to the last event may lack it."""
 _LARGEST_TRACE = 64 << 20
-_NEW = 60.0
 
 log = logging.getLogger(__name__)
 
@@ -82,9 +80,8 @@ def clean_up_after_kills(
 ) -> None:
     """Finish what programs that were killed left undone below `base`; never raises, and takes a thread some time.
 
-    Sessions in which nothing was asked are removed. The derived files of others without an end are written again, and
-    temporary files are removed. Only the newest sessions are checked, and of a session that ended in order only one end
-    of its journal is read, if anything.
+    The derived files of sessions without an end are written again, and temporary files are removed. Only the newest
+    sessions are checked, and of a session that ended in order only the end of its journal is read, if anything.
     """
     reports = base / SAVED_REPORTS
     if reports.is_dir():
@@ -95,9 +92,7 @@ def clean_up_after_kills(
             return
         folder = base / WORKSPACES / name
         with _logged(folder):
-            if _is_left_over(folder):
-                Workspace.claim(folder, redactor).leave()
-            elif _is_behind(folder) and is_own_session(folder) and not runs_elsewhere(folder):
+            if _is_behind(folder) and is_own_session(folder) and not runs_elsewhere(folder):
                 rebuilt = rebuild(folder, redactor)
                 log.info(
                     "%s was cut off: %s are written again from %d events",
@@ -105,12 +100,6 @@ def clean_up_after_kills(
                     ", ".join(DERIVED),
                     rebuilt.events,
                 )
-
-
-def _is_left_over(folder: Path) -> bool:
-    """Whether nothing was asked in a session; one that has just begun may not be locked yet."""
-    is_new = folder.stat().st_mtime > time.time() - _NEW
-    return not is_new and Workspace(folder, folder).is_unused() and not runs_elsewhere(folder)
 
 
 @contextmanager

@@ -277,6 +277,7 @@ class Session:
     def submit(self, text: str) -> None:
         """Submit a query: it runs now, or waits behind the queries before it."""
         if text.strip() and not self._finished:
+            self.workspace.unused = False
             self._queue.add(text.strip())
             self._runner.wake()
 

@@ -8,6 +8,7 @@ import re
 import shutil
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path, PurePath
@@ -67,9 +68,10 @@ RECORDS = frozenset(
     }
 )
 """Names of what the session itself writes to its folder; nothing else may change it."""
-_OF_ANY_SESSION = RECORDS - {"queue.json", TEAM, ACTIONS}
+_OF_NEW = frozenset(
+    {JOURNAL, "run.log", "trace.json", "transcript.md", "summary.txt", "spans.jsonl", OWNER, _LOCK}
+)
 """The files of a session in which nothing was asked."""
-_ASKED = (b'{"event":"query_received"', b'{"event":"session_forked"')
 # A program that checks whether a session runs also holds its lock for a moment.
 _ENCODER = msgspec.json.Encoder()
 _BLOCK_FIELDS = {"type", "text", "data", "mime_type"}
@@ -101,6 +103,8 @@ class Workspace:
 
     Attributes:
         reports_path: the folder for reports that outlive their session; it may not exist yet.
+        unused: whether `close` removes the folder, unless it has more than the program itself writes into every one:
+            so in a new session in which nothing was asked.
     """
 
     root: Root
@@ -114,6 +118,7 @@ class Workspace:
         self.session_id = self.path.name
         self.redactor = redactor if redactor is not None else Redactor()
         self.reports_path = saved_reports
+        self.unused = False
         self._lock: int | None = None
 
     @classmethod
@@ -369,40 +374,37 @@ class Workspace:
         return self.locked
 
     def close(self) -> None:
-        """Release the lock, and remove temporary files of processes that died."""
+        """Release the lock, and remove temporary files of processes that died, or the folder if it is `unused`."""
         if self._lock is None:
             return
         try:
-            self.root.sweep()
+            if not (self.unused and self._remove_unused()):
+                self.root.sweep()
         finally:
             os.close(self._lock)
             self._lock = None
 
-    def leave(self) -> None:
-        """Release the lock when the session ends, and remove the folder if nothing was asked in it."""
-        if self.locked and self.is_unused():
-            self.discard()
-        else:
-            self.close()
-
-    def is_unused(self) -> bool:
-        """Whether nothing was asked in the session, and the folder has only the files of any session."""
-        for folder, _, files in os.walk(self.path):
-            if files and (folder != str(self.path) or not _OF_ANY_SESSION.issuperset(files)):
-                return False
-        try:
-            if not self.exists(JOURNAL):
+    def _remove_unused(self) -> bool:
+        """Remove the folder if it has nothing of others in it; returns whether it did."""
+        with suppress(OSError), os.scandir(self.path) as found:
+            entries = list(found)
+            files = [each.name for each in entries if each.is_file(follow_symlinks=False)]
+            if _OF_NEW.issuperset(files) and {each.name for each in entries} <= {*files, *FOLDERS}:
+                # Only empty folders can be removed so.
+                for folder in reversed(FOLDERS):
+                    (self.path / folder).rmdir()
+                for file in files:
+                    (self.path / file).unlink()
+                self.path.rmdir()
                 return True
-            with self.root.opened(JOURNAL) as lines:
-                # A damaged line may have been a query.
-                return all(line.startswith(b'{"event":') and not line.startswith(_ASKED) for line in lines)
-        except WorkspaceError:
-            return False
+        return False
 
     def discard(self) -> None:
-        """Remove the folder of a session that could not begin."""
-        self.close()
+        """Remove the folder of a session that could not begin, with all that is in it."""
+        # Whoever waits for the lock would work in a folder that is being removed.
         shutil.rmtree(self.path, ignore_errors=True)
+        with suppress(WorkspaceError):
+            self.close()
 
     def _acquire_lock(self, *, make: bool) -> None:
         flags = os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC | (os.O_CREAT if make else 0)

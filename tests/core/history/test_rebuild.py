@@ -170,30 +170,22 @@ def test_a_start_rebuilds_the_sessions_that_were_killed_and_no_other(tmp_path: P
     assert written(of_others) == before
 
 
-def test_a_start_removes_sessions_in_which_nothing_was_asked(tmp_path: Path, running: Path) -> None:
-    unused = [
+def test_a_start_removes_no_session(tmp_path: Path) -> None:
+    # What a kill, a full disk or a person leaves may look as if nothing was asked.
+    folders = [
         session(tmp_path, [], 1),
         session(tmp_path, BEGUN[:1], 2),
         session(tmp_path, [BEGUN[0], END], 3),
     ]
-    kept = [
-        session(tmp_path, BEGUN[:2], 4),
-        session(tmp_path, [], 5, more=b"damaged\n"),
-        session(tmp_path, BEGUN[:1], 6),
-        session(tmp_path, BEGUN[:1], 7),
-        session(tmp_path, BEGUN[:1], 8),
-        session(tmp_path, [BEGUN[0], ev.SessionForked(session="s")], 9),
-        running,
-    ]
-    (kept[2] / "title.txt").write_text("Mine")
-    (kept[3] / "work_products").mkdir()
-    (kept[3] / "work_products" / "mine.md").write_text("# Mine")
-    (kept[4] / "queue.json").write_text("{}")
-    age(*unused, *kept)
-    begins = session(tmp_path, [], 10)
+    without, linked = session(tmp_path, BEGUN, 4), session(tmp_path, BEGUN, 5)
+    (without / "journal.jsonl").unlink()
+    elsewhere = (linked / "journal.jsonl").rename(tmp_path / "journal.jsonl")
+    (linked / "journal.jsonl").symlink_to(elsewhere)
+    folders += [without, linked]
+    before = {path for folder in folders for path in folder.rglob("*")}
+    age(*folders)
     clean_up_after_kills(tmp_path, Redactor())
-    assert not any(folder.exists() for folder in unused)
-    assert all(folder.exists() for folder in (*kept, begins))
+    assert before <= {path for folder in folders for path in folder.rglob("*")}
 
 
 def test_a_start_removes_only_our_own_stale_temporary_files_of_the_saved_reports(tmp_path: Path) -> None:

@@ -1,10 +1,11 @@
 from __future__ import annotations
 
 import json
+import shutil
 import stat
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path
@@ -60,6 +61,77 @@ def test_the_lock_lasts_until_close(workspace: Workspace, tmp_path: Path) -> Non
     third = Workspace.open(workspace.path)
     assert third.locked
     third.close()
+
+
+def begun(workspace: Workspace) -> Path:
+    """The folder as it is when nothing was asked."""
+    workspace.unused = True
+    for name in ("journal.jsonl", "run.log", "spans.jsonl", "summary.txt", ".owner"):
+        (workspace.path / name).write_text("x")
+    return workspace.path
+
+
+def test_an_unused_session_leaves_no_folder_and_any_other_does(workspace: Workspace, tmp_path: Path) -> None:
+    folder = begun(workspace)
+    workspace.unused = False
+    workspace.close()
+    assert folder.exists()
+    again = Workspace.claim(folder)
+    again.unused = True
+    again.close()
+    assert not folder.exists()
+    assert list(folder.parent.iterdir()) == []
+
+
+def replace_folder(folder: Path, other: Path) -> None:
+    (folder / "downloads").rmdir()
+    (folder / "downloads").symlink_to(other)
+
+
+def move_journal(folder: Path, other: Path) -> None:
+    moved = (folder / "journal.jsonl").rename(other / "journal.jsonl")
+    (folder / "journal.jsonl").symlink_to(moved)
+
+
+ADDED: dict[str, Callable[[Path, Path], object]] = {
+    "a title": lambda folder, _: (folder / "title.txt").write_text("Mine"),
+    "a queue": lambda folder, _: (folder / "queue.json").write_text("{}"),
+    "a file in one of its folders": lambda folder, _: (folder / "work_products/media/a.md").write_text("a"),
+    "a folder": lambda folder, _: (folder / "mine").mkdir(),
+    "a folder in one of its folders": lambda folder, _: (folder / "downloads" / "mine").mkdir(),
+    "a link in place of one of its folders": replace_folder,
+    "a link in place of its journal": move_journal,
+}
+
+
+@pytest.mark.parametrize("add", ADDED.values(), ids=ADDED)
+def test_an_unused_session_with_anything_of_others_keeps_every_file(
+    workspace: Workspace, tmp_path: Path, add: Callable[[Path, Path], object]
+) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
+    folder = begun(workspace)
+    add(folder, other)
+    kept = {path for path in folder.rglob("*") if not path.is_dir() or path.name == "mine"}
+    workspace.close()
+    assert {path for path in folder.rglob("*") if not path.is_dir() or path.name == "mine"} == kept
+    assert not workspace.locked
+
+
+def test_nobody_gets_the_lock_of_a_folder_that_is_being_removed(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    remove, locked = shutil.rmtree, list[bool]()
+
+    def watched(path: Path, **given: Any) -> None:
+        locked.append(not Workspace.open(path).locked)
+        remove(path, **given)
+
+    monkeypatch.setattr(shutil, "rmtree", watched)
+    workspace.discard()
+    assert locked == [True]
+    assert not workspace.path.exists()
+    assert not workspace.locked
 
 
 def test_links_are_followed_only_where_the_user_named_the_folder(tmp_path: Path) -> None:

@@ -11,6 +11,8 @@ from ua_tui.core.errors import SettingsError
 from ua_tui.core.pipelines import BeforeTool
 from ua_tui.core.settings.loading import load_settings
 from ua_tui.core.settings.places import Places
+from ua_tui.core.team.actions import FolderActions
+from ua_tui.core.team.records import SessionId
 from ua_tui.tui import compose
 
 
@@ -32,3 +34,20 @@ async def test_a_session_that_cannot_be_put_together_leaves_no_folder(tmp_path: 
     with pytest.raises(SettingsError, match="cannot be used"):
         await compose.compose_session(settings, interactive=False)
     assert not glob(str(tmp_path / "*/session_*"))
+
+
+async def test_only_a_session_of_nobody_else_in_which_nothing_was_asked_leaves_no_folder(
+    tmp_path: Path,
+) -> None:
+    settings = load_settings(
+        {"workspace_base": tmp_path, "api_key": "sk-ant-test-0123456789"},
+        Places(environ={}, cwd=tmp_path, home=tmp_path),
+    )  # fmt: skip
+    unused = await compose.compose_session(settings, interactive=False)
+    asked = await compose.compose_session(settings, interactive=False)
+    asked.submit("Why?")
+    ledger = FolderActions(SessionId(id="a" * 32, attempt=1), on_superseded=lambda _: None)
+    of_a_job = await compose.compose_session(settings, interactive=False, ledger=ledger)
+    for session in (unused, asked, of_a_job):
+        await session.close("test")
+    assert [each.workspace.path.exists() for each in (unused, asked, of_a_job)] == [False, True, True]
