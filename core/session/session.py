@@ -785,6 +785,8 @@ class Session:
         if self.state is not SessionState.CLOSED:
             self.state = SessionState.FAILED
         self.last_error = error
+        # Its log says why.
+        self.workspace.unused = False
         self._report("agent", error)
 
     def _report(self, where: str, error: Exception) -> None:

@@ -69,7 +69,7 @@ RECORDS = frozenset(
 )
 """Names of what the session itself writes to its folder; nothing else may change it."""
 _OF_NEW = frozenset(
-    {JOURNAL, "run.log", "trace.json", "transcript.md", "summary.txt", "spans.jsonl", OWNER, _LOCK}
+    {JOURNAL, "run.log", "trace.json", "transcript.md", "summary.txt", "spans.jsonl", OWNER, TEAM, _LOCK}
 )
 """The files of a session in which nothing was asked."""
 # A program that checks whether a session runs also holds its lock for a moment.

@@ -179,7 +179,7 @@ class SessionReplica:
         self._task: asyncio.Task[None] | None = None
         self._connection: Connection | None = None
         self._copied: dict[str, str] = {}
-        """The files that are stored, or cannot be read, each with the digest that was announced."""
+        """The files that are stored, or cannot be read, each with the digest or event that announced it."""
         self._storing: asyncio.Task[_File] | None = None
         self._large: set[str] = set()
         self._store_again = 0.0
@@ -204,6 +204,8 @@ class SessionReplica:
         """
         self._view, self._session, self._begins_after = view, session, view.seq
         self._interactive = interactive and not self._claimed
+        self._attached = {path: "" for note in view.notes("attached") for path in note.files}
+        self._seen = len(view.entries)
         self._task = asyncio.create_task(self._keep_copying(), name="team: copy")
 
     async def flush(self, timeout: float) -> bool:
@@ -456,11 +458,12 @@ class SessionReplica:
     # -- files --------------------------------------------------------------------------------------
 
     def _waiting_files(self) -> list[tuple[str, str]]:
-        """The files to copy, the one that was saved last at the end, each with its digest if it was announced."""
+        """The files to copy, the one that was saved last at the end, each with what tells versions apart, if known."""
         entries = self._view.entries
-        for entry in islice(reversed(entries.values()), len(entries) - self._seen):
+        for (_, event), entry in islice(reversed(entries.items()), len(entries) - self._seen):
             if isinstance(entry, Note) and entry.kind == "attached":
-                self._attached |= dict.fromkeys(entry.files, "")
+                # A person may have changed it since it was attached before.
+                self._attached |= dict.fromkeys(entry.files, event)
         self._seen = len(entries)
         saved = {each.path: each.sha256 for each in self._view.artifacts.values()}
         return [

@@ -173,7 +173,13 @@ def miscalculated(task: Task) -> Calculation | None:
         ),
         None,
     )
-    if made is None or made.level < 1 or not made.is_of_one or made.is_opposed:
+    if (
+        made is None
+        or made.level < 1
+        or not made.is_of_one
+        or made.is_opposed
+        or _is_sum_of_rates(task, made)
+    ):
         return None
     own = made.claim.readings[0]
     one, other = (f"{abs(each) / own.step:.0f}" for each in (own.value, made.value))
@@ -200,10 +206,15 @@ def _is_named(task: Task, made: Calculation) -> bool:
     # "A quarter of the people are engineers": the report names what is counted.
     is_counted = all(nouns) and {root(noun) for noun in nouns} <= task.sentence
     is_sum = made.name == "sum" and made.name not in task.announced
-    if is_sum and claim.unit == "%":
+    if _is_sum_of_rates(task, made):
         return False
     is_long = claim.unit != "%" and not is_sum and made.size >= _LONG
     return level > 0 or is_ordered or is_counted or is_long
+
+
+def _is_sum_of_rates(task: Task, made: Calculation) -> bool:
+    """Whether it adds up shares though no word says so: "by 14 percent, from 9.1 to 7.8 percent" is a change."""
+    return made.name == "sum" and made.name not in task.announced and made.claim.unit == "%"
 
 
 def _tried(task: Task, operands: Sequence[Operand]) -> list[Calculation]:

@@ -152,7 +152,11 @@ def is_same_date(claim: Figure, source: Figure) -> bool:
     """Whether a source's date is that of a claim, which may leave out the day or the year, but not add one."""
     if claim.date[1] == 500 or source.date[1] == 500:
         return claim.date[0] == source.date[0]
-    return all(not one or one == other for one, other in zip(claim.date, source.date, strict=True))
+    year, month, day = source.date
+    if claim.date[1] > 100 and month <= 12:
+        # The quarter that the month is in.
+        month = 100 + (month + 2) // 3
+    return all(not one or one == other for one, other in zip(claim.date, (year, month, day), strict=True))
 
 
 def problem_of(claim: Figure, source: Figure, words: Vocabulary) -> Problem:

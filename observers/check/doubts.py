@@ -90,17 +90,26 @@ def misdated(look: Look, at: int) -> Match | None:
     figure, passages = look.statement.figures[at], look.corpus.passages
     if figure.kind != "date" or look.places[at]:
         return None
+    _, month, day = figure.date
     beside = [match.passage for match in look.found if match.figure.kind != "date"]
     # "On 12 and 13 January" has the day of the first one apart.
     near = [
         each
-        for each in (*beside, *look.near[:_WINDOW])
-        if not any(other.is_bare and other.value == figure.date[2] for other in passages[each].figures)
+        for each in (*beside, *(look.near[:_WINDOW] if 0 < month <= 12 else ()))
+        if not any(other.is_bare and other.value == day for other in passages[each].figures)
     ]
-    found = [(_place(look, at, each), each) for each in others(look, at, near)]
+    found = [
+        (_place(look, at, each), each)
+        for each in others(look, at, near)
+        if [*map(bool, each.figure.date[1:])] == [bool(month), bool(day)]
+        or (each.figure.date[1] == month and not day)
+    ]
     place, best = max(found, key=lambda each: each[0], default=(0.0, None))
-    is_meant = best is not None and (place >= _OTHER_DATE or best.passage in beside)
-    return replace(best, problem="date") if best is not None and is_meant else None
+    if best is None or (place < _OTHER_DATE and best.passage not in beside):
+        return None
+    # "Until 31 December" does not contradict "from 1 January".
+    days = (day, best.figure.date[2])
+    return replace(best, problem="date") if 1 not in days or max(days) < 28 else None
 
 
 def transposed(look: Look, at: int) -> Match | None:

@@ -162,10 +162,7 @@ class Look:
             return False
         if figure.kind == "date":
             # A date that only leaves out a part of the claim's does not contradict it.
-            is_part = all(
-                not other or one == other for one, other in zip(figure.date, source.date, strict=True)
-            )
-            return bool(figure.date[1]) == bool(source.date[1]) and not is_part
+            return bool(figure.date[1]) == bool(source.date[1]) and not is_same_date(source, figure)
         if source.unit != figure.unit:
             if figure.unit.isupper() and source.unit.isupper():
                 # Another currency.

@@ -218,7 +218,7 @@ class KnowledgeFeed(_Feed):
             try:
                 more = index_piece(self._open_store(), self._folder, self._redactor)
             except Overtaken:
-                pass
+                time.sleep(self._pace.pause)
             except JournalError as error:
                 # Its writer reports what is wrong with it.
                 _log.info("failed: %s", error)

@@ -73,6 +73,7 @@ class BatchRun:
         output.since = began = await self._ask(self.store.now)
         since: float = 0.0
         shown: Counts | None = None
+        was_over = False
         changed = asyncio.Event()
 
         def hear(payload: str) -> None:
@@ -95,9 +96,13 @@ class BatchRun:
                 if counts != shown:
                     shown = counts
                     self.reporter.counts(counts)
-                # The last ones may have ended when the others were read.
-                if counts.over == counts.total and not output.left:
+                is_over = counts.over == counts.total
+                if is_over and (was_over or not output.left):
                     return
+                if is_over:
+                    # The last ones may have ended when the others were read.
+                    since = 0.0
+                was_over = is_over
                 await self._rest(took)
                 await pause(2.0, changed)
         finally:

@@ -156,11 +156,11 @@ class CliTransport:
 
     async def close(self) -> None:
         """End the process, by force if it does not end with its input, and release its pipes."""
-        if self._requests is not None:
-            await self._requests.close()
         # SIGTERM, which the SDK's transport sends first, does not reach a process that is stopped.
         timer = asyncio.get_running_loop().call_later(6.0, self.kill)
         try:
+            if self._requests is not None:
+                await self._requests.close()
             await self._cli.close()
         finally:
             timer.cancel()

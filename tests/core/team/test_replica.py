@@ -413,6 +413,17 @@ async def test_files_of_an_earlier_run_are_copied_when_it_is_resumed(
         ]
 
 
+async def test_a_file_that_is_attached_again_is_copied_again(tmp_path: Path, team_database: Database) -> None:
+    async with copied_session(tmp_path, team_database) as session:
+        notes = session.workspace.path / "notes.md"
+        for content in (b"first", b"changed"):
+            notes.write_bytes(content)
+            file = ev.AttachedFile(path="notes.md", media_type="text/plain", size=8, sha256="0" * 64)
+            session.publish(ev.FilesAttached(query_id="q1", files=[file]))
+            assert await session.replica.flush(PATIENCE)
+            assert team_database.execute("SELECT size FROM artifact") == [(len(content),)]
+
+
 async def test_a_file_that_is_saved_again_while_another_is_read_is_copied(
     tmp_path: Path, team_database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:

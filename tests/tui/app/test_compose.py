@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from tests.tui.fixture_types import Patch
-from ua_tui.core.errors import SettingsError
+from ua_tui.core.errors import AgentUnavailable, SettingsError
 from ua_tui.core.pipelines import BeforeTool
+from ua_tui.core.session.runner import AgentConnection
 from ua_tui.core.settings.loading import load_settings
 from ua_tui.core.settings.places import Places
 from ua_tui.core.team.actions import FolderActions
@@ -26,9 +27,12 @@ async def test_every_line_becomes_a_handler(monkeypatch: Patch) -> None:
     assert (await pipelines.run("tool.before_execute", call)).denied == "not here"
 
 
-async def test_a_session_that_cannot_be_put_together_leaves_no_folder(tmp_path: Path) -> None:
+@pytest.mark.parametrize("team", [{}, {"team": "postgresql://127.0.0.1:1/x"}])
+async def test_a_session_that_cannot_be_put_together_leaves_no_folder(
+    tmp_path: Path, team: dict[str, str]
+) -> None:
     settings = load_settings(
-        {"workspace_base": tmp_path, "allow": ("Nope((",), "api_key": "sk-ant-test-0123456789"},
+        {**team, "workspace_base": tmp_path, "allow": ("Nope((",), "api_key": "sk-ant-test-0123456789"},
         Places(environ={}, cwd=tmp_path, home=tmp_path),
     )  # fmt: skip
     with pytest.raises(SettingsError, match="cannot be used"):
@@ -37,7 +41,7 @@ async def test_a_session_that_cannot_be_put_together_leaves_no_folder(tmp_path: 
 
 
 async def test_only_a_session_of_nobody_else_in_which_nothing_was_asked_leaves_no_folder(
-    tmp_path: Path,
+    tmp_path: Path, monkeypatch: Patch
 ) -> None:
     settings = load_settings(
         {"workspace_base": tmp_path, "api_key": "sk-ant-test-0123456789"},
@@ -48,6 +52,15 @@ async def test_only_a_session_of_nobody_else_in_which_nothing_was_asked_leaves_n
     asked.submit("Why?")
     ledger = FolderActions(SessionId(id="a" * 32, attempt=1), on_superseded=lambda _: None)
     of_a_job = await compose.compose_session(settings, interactive=False, ledger=ledger)
-    for session in (unused, asked, of_a_job):
+    failed = await compose.compose_session(settings, interactive=False)
+
+    async def connect(_: AgentConnection) -> bool:
+        raise AgentUnavailable("no command line")
+
+    monkeypatch.setattr(AgentConnection, "connect", connect)
+    # A person is told that its log has more.
+    await failed.start()
+    sessions = (unused, asked, of_a_job, failed)
+    for session in sessions:
         await session.close("test")
-    assert [each.workspace.path.exists() for each in (unused, asked, of_a_job)] == [False, True, True]
+    assert [each.workspace.path.exists() for each in sessions] == [False, True, True, True]

@@ -178,6 +178,25 @@ async def test_the_progress_counts_the_jobs_that_it_names(
     assert [line.split(" · ")[0] for line in lines] == ["2 of 2 finished"] * 2
 
 
+async def test_a_batch_ends_although_a_result_never_comes(
+    queries: Path, team_database: Database, capsys: Output, monkeypatch: Patch
+) -> None:
+    read_results = PostgresJobs.results
+
+    async def results_without_one(
+        store: PostgresJobs, batch_id: str, ended_after: float | None = None
+    ) -> AsyncIterator[JobResult]:
+        async for result in read_results(store, batch_id, ended_after):
+            if result.job.query != "two":
+                yield result
+
+    monkeypatch.setattr(PostgresJobs, "results", results_without_one)
+    runner = Runner()
+    async with working(address_of(team_database), runner, beat=QUICK), asyncio.timeout(PATIENCE):
+        await run(queries, runner, "--json", address=address_of(team_database))
+    assert [json.loads(line)["query"] for line in capsys.readouterr().out.splitlines()] == ["one", "one"]
+
+
 async def test_a_batch_of_a_team_runs_again_as_another_run_of_its_name(
     queries: Path, team_database: Database, capsys: Output
 ) -> None:
