@@ -55,3 +55,16 @@ def test_from_no_key_at_all_to_an_answered_question(tmp_path: Path) -> None:
         with terminal(tmp_path, QUESTION, columns=80, rows=24, env=environment(tmp_path)) as screen:
             screen.wait_for("It is Paris, of course.", "ready")
             screen.quit()
+        # The folder of a session in which nothing was asked is gone after another setup.
+        with terminal(tmp_path, columns=80, rows=24, env=environment(tmp_path)) as screen:
+            screen.wait_for("ready")
+            screen.type("/setup\r")
+            screen.wait_for("How do you want to connect to a model?")
+            screen.press_until("4", lambda text: "Address" in text)
+            screen.type(f"\x15{url}\t\x15other\t\x15{KEY}\r")
+            screen.wait_for("The model works", "Start")
+            screen.type("\r")
+            screen.wait_for("other", "ready", lambda text: "The model works" not in text)
+            screen.type(QUESTION + "\r")
+            screen.wait_for("It is Paris, of course.", "ready")
+            screen.quit()

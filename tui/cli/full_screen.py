@@ -126,7 +126,8 @@ def run_screen(session: NextSession) -> int:
             continue
         if result == SET_UP:
             settings, resume = replace(app.settings, theme=theme), None
-            if app.session_folder is not None and not was.demo:
+            # A session in which nothing was asked left no folder.
+            if app.session_folder is not None and app.session_folder.exists() and not was.demo:
                 from ua_tui.core.session.resume import OVERRIDABLE, Resume
 
                 # Another server has other models, and may refuse the conversation with the previous one.
