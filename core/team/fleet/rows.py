@@ -155,7 +155,7 @@ class Progress(Counts, frozen=True, kw_only=True):
     Attributes:
         of_batches: whether these are jobs of batches, and not only the listed sessions.
         oldest: since when the first of the jobs waits.
-        per_minute: how many jobs have ended in a minute lately; None if none has.
+        per_minute: how many jobs have ended in a minute lately; None if none has, or if none is left.
         left_seconds: how long the others take at this rate; None if nobody knows.
     """
 
@@ -218,16 +218,16 @@ class Fleet(msgspec.Struct, frozen=True, kw_only=True):
         ended = [row for row in rows if row.is_over and (row.finished or 0.0) > now - _RATE_SECONDS]
         begun = min((row.started or now for row in ended), default=now)
         minutes = min(_RATE_SECONDS, max(1.0, now - begun)) / 60.0
-        rate = len(ended) / minutes if ended else None
         numbers = {name: sum(getattr(each, name) for each in shown) for name in Counts.__struct_fields__}
         held = sum(each.on_hold for each in shown)
         left = sum(each.total - each.over for each in shown) - held
+        rate = len(ended) / minutes if ended and left else None
         return Progress(
             **numbers | {"waiting": numbers["waiting"] + numbers["held"] - held, "held": held},
             of_batches=True,
             oldest=min((each.submitted for each in shown if each.queued > each.on_hold), default=None),
             per_minute=rate,
-            left_seconds=None if rate is None or not left else left / rate * 60.0,
+            left_seconds=None if rate is None else left / rate * 60.0,
         )
 
 

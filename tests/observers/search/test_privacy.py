@@ -133,7 +133,7 @@ def test_the_note_says_how_a_public_search_is_saved(context: ObserverContext, re
     assert outcome.artifacts == ()
     command = "ua-tui config set public_searches "
     note, _, names = str(outcome.note).partition(command)
-    assert note.startswith("not saved: ")
+    assert note.startswith("not saved, because ")
     context.public_searches = tuple(names.split(","))
     assert context.public_searches == ("mcp__other__find", "mcp__acme__search")
     (saved,) = observe(context, found).artifacts

@@ -163,7 +163,7 @@ async def test_a_damaged_list_is_shown_as_empty_and_one_without_lock_as_an_error
     async with app.run_test(size=(100, 30)) as pilot:
         await app.ask(pilot, BlacklistScreen(blacklist))
         what = app.screen.query_one("#blacklist-what", Static)
-        await until(lambda: "cannot lock" in str(what.content))
+        await until(lambda: "annot lock" in str(what.content))
         (blacklist.path.parent / ".webReader_blacklist.lock").rmdir()
         app.screen.dismiss(None)
         await app.ask(pilot, BlacklistScreen(blacklist))

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import csv
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
@@ -95,6 +96,53 @@ async def test_a_note_is_written_and_escape_leaves_it_out(tmp_path: Path) -> Non
         assert app.screen.query_one(Input).value == "asked"
         await pilot.press("ctrl+u", "enter")
         await until(lambda: decisions_in(session)[1] == ("accepted", ""))
+
+
+async def test_tab_in_the_line_neither_closes_the_table_nor_loses_the_note(tmp_path: Path) -> None:
+    async with claims_table(tmp_path) as (app, pilot, viewer, session):
+        table = app.screen
+        await pilot.press("n", *"my note", "tab")
+        assert app.screen is table
+        await pilot.press("enter")
+        await until(lambda: decisions_in(session)[1] == (None, "my note"))
+        await pilot.press("tab")
+        await until(lambda: app.screen is viewer)
+
+
+async def test_chosen_claims_that_a_filter_hides_stay_chosen(tmp_path: Path) -> None:
+    async with claims_table(tmp_path) as (app, pilot, _, session):
+        table = app.screen.table  # type: ignore[attr-defined]
+        await pilot.press("space", "space")
+        await until(lambda: "2 selected" in screen_text(app))
+        await pilot.press("f", *"grew", "enter")
+        await until(lambda: table.entries == 2)
+        await pilot.press("x")
+        await until(lambda: answers(session).count("rejected") == 1 and "1 selected" in screen_text(app))
+        await pilot.press("f", "ctrl+u", "enter")
+        await until(lambda: table.entries == 8)
+        await pilot.press("a")
+        await until(lambda: [answers(session)[place] for place in (1, 3)] == ["rejected", "accepted"])
+        assert answers(session).count(None) == 6
+        await until(lambda: "selected" not in screen_text(app))
+
+
+async def test_the_exported_claims_have_their_whole_texts_and_no_signs(
+    tmp_path: Path, monkeypatch: Patch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    sentence = f"It grew by 23 percent{' and more' * 90}."
+    claims = [Claim(kind="figure", state="differs", quote=TextQuote("23 percent"), sentence=sentence)]
+    async with claims_table(tmp_path, claims=claims) as (app, pilot, _, session):
+        await pilot.press("a", "n", *"asked", "enter")
+        await until(lambda: decisions_in(session, claims) == [("accepted", "asked")])
+        await until(lambda: "accepted +" in screen_text(app))
+        await pilot.press("space", "X")
+        saved = tmp_path / "SAVED_REPORTS"
+        await until(lambda: any(path.stat().st_size for path in saved.glob("claims*.csv")))
+        (path,) = saved.glob("claims*.csv")
+        rows = list(csv.reader(path.read_text("utf-8-sig").splitlines()))
+        assert rows[0][:4] == ["state", "claim", "decision", "sentence"]
+        assert rows[1][:4] == ["differs", "23 percent", "accepted: asked", sentence]
 
 
 async def test_decided_claims_are_passed_over_and_one_is_shown_in_the_report(tmp_path: Path) -> None:

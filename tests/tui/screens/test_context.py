@@ -32,7 +32,7 @@ async def test_the_agent_is_asked_what_fills_the_context(tmp_path: Path) -> None
         for asked, wanted in (
             (session, "50,000 of 200,000 tokens (25%) · some-model"), (session, "answers 40k"),
             (unknown, "not connected"), (None, "not connected"),
-            (Silent(session.workspace), "did not say what fills the context: it is gone"),
+            (Silent(session.workspace), "did not report what fills the context: it is gone"),
         ):  # fmt: skip
             await app.ask(pilot, ContextScreen(cast("Session | None", asked)))
             await until(lambda wanted=wanted: wanted in app.shown())  # type: ignore[misc]  # of this turn

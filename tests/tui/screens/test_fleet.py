@@ -242,6 +242,33 @@ async def test_batches_and_workers_have_lists_of_their_own(tmp_path: Path) -> No
         await until(lambda: "10.0/min · ~2h 01m left" in screen_text(app))
 
 
+async def test_a_batch_of_this_machine_is_shown_with_the_end_of_its_results_and_cannot_be_changed(
+    tmp_path: Path,
+) -> None:
+    source = PlayedSource(tmp_path, team=False)
+    results = f"/home/ada/{'projects/' * 12}prices/queries.jsonl"
+    batch = FleetBatch(id="here:b", name="q.txt", owner="", submitted=NOW - 90, done=2, results=results)
+    ended = [
+        FleetRow(id=f"here:{n}", state="done", batch="here:b", started=NOW - 60, finished=NOW - n)
+        for n in range(2)
+    ]
+    async with fleet(source, SMALL) as (app, screen, pilot):
+        await play(screen, source, Fleet(rows=arrange(ended), batches=(batch,)))
+        await pilot.press("b")
+        await until(lambda: "prices/queries.jsonl" in screen_text(app))
+        shown = screen_text(app)
+        assert "2 finished · results in /home/ada/" in shown
+        assert not [key for key in ("c cancel", "p pause", "Space mark", "r again") if key in shown]
+        await pilot.resize_terminal(200, 24)
+        await until(lambda: results in screen_text(app))
+        await pilot.press("c")
+        await until(lambda: "Cancel: choose a job or a batch of the team." in notices(app))
+        # How fast it went says nothing when it is over.
+        await pilot.press("enter")
+        await until(lambda: "2 of 2 finished" in screen_text(app))
+        assert "/min" not in screen_text(app)
+
+
 async def test_marked_jobs_and_batches_are_cancelled_repeated_and_paused_after_a_question(
     tmp_path: Path, team_database: Database
 ) -> None:

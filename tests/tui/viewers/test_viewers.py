@@ -531,6 +531,13 @@ class TestTables:
         assert "→" not in lines(table, 80)[0]
         assert "←" in lines(table, 80)[0]
 
+    def test_hidden_columns_are_not_counted(self) -> None:
+        table = Table([TableColumn(f"column {i}") for i in range(8)], [["x" * 30] * 8])
+        table.natural[1] = table.natural[6] = 0
+        assert lines(table, 80)[0].rstrip().endswith(" +2 →")
+        table.column = 7
+        assert "← 2" in lines(table, 80)[0]
+
     def test_very_many_rows_are_sorted_and_filtered_in_a_thread(self, tmp_path: Path) -> None:
         path = tmp_path / "a.csv"
         with path.open("w") as file:

@@ -285,6 +285,6 @@ def _check_folders(file: Path) -> None:
         if read_folder(replace(Places(), cwd=folder)).state not in ("harmless", "trusted", "partly"):
             shown = clean_line(shlex.quote(str(folder)), 700)
             raise SettingsError(
-                f"--rows-may-allow is refused, because {clean_line(str(file), 300)} is in the folder {shown}, which is "
-                f"not trusted: run `ua-tui trust show {shown}` and `ua-tui trust yes {shown}`, or use --allow"
+                f"--rows-may-allow is refused, because {clean_line(str(file), 300)} is in an untrusted folder. Run "
+                f"`ua-tui trust show {shown}` and then `ua-tui trust yes {shown}`, or use --allow"
             )

@@ -14,7 +14,7 @@ from ua_tui.core.claims.ledger import Answer
 from ua_tui.core.concurrency.cancellation import NEVER, Stop
 from ua_tui.core.errors import UniversalAgentError
 from ua_tui.core.events.units import quantity
-from ua_tui.core.text import clean_line
+from ua_tui.core.text import clean, clean_line
 from ua_tui.tui.keys.bindings import bindings
 from ua_tui.tui.keys.keymap import keys_of
 from ua_tui.tui.render.markdown.renderer import MarkdownTheme
@@ -66,19 +66,33 @@ class ClaimRecords:
         return len(self.numbers)
 
     def __getitem__(self, place: int) -> Sequence[str]:
-        """What was found, the claim, and what is known about it."""
+        """What was found, the claim, and what is known about it, in the width of the columns."""
         number = self.numbers[place]
         claim = self.report.claims[number]
-        source = self.report.sources[claim.passages[0].source] if claim.passages else None
         sign = "●" if number in self.selected else sign_of(claim).character
-        opinion = claim.opinion.verdict if claim.opinion is not None else ""
+        state, exact, _, sentence, opinion, source, *others = self.whole(place)
         return (
-            f"{sign} {claim.state}",
-            clean_line(claim.quote.exact, 200),
+            f"{sign} {state}",
+            clean_line(exact, 200),
             (claim.answer or "open") + " +" * bool(claim.decision and claim.decision.note),
-            clean_line(claim.sentence, 400),
+            clean_line(sentence, 400),
             _SHORT.get(opinion, opinion),
-            clean_line(source.name, 200) if source is not None else "",
+            clean_line(source, 200),
+            *others,
+        )
+
+    def whole(self, place: int) -> Sequence[str]:
+        """The same without signs, with the whole texts and the note on the decision."""
+        claim = self.report.claims[self.numbers[place]]
+        source = self.report.sources[claim.passages[0].source] if claim.passages else None
+        note = claim.decision.note if claim.decision is not None else ""
+        return (
+            claim.state,
+            clean(claim.quote.exact),
+            ": ".join(filter(None, (claim.answer or "open", clean(note)))),
+            clean(claim.sentence),
+            claim.opinion.verdict if claim.opinion is not None else "",
+            clean(source.name) if source is not None else "",
             f"{source.read_at:%Y-%m-%d}" if source is not None and source.read_at is not None else "",
             claim.kind,
         )
@@ -108,6 +122,10 @@ class ClaimsTable(Table):
     def lay_out(self, width: int, theme: MarkdownTheme, stop: Stop = NEVER) -> TableView:
         """Return the rows for this width."""
         return _Rows(self, width)
+
+    def whole_row(self, number: int) -> Sequence[str]:
+        """Return the whole texts of a claim."""
+        return self.records.whole(number)
 
     def execute(self, command: BodyCommand) -> Outcome:
         """Show a claim in the report, draw the table again, or what any table does."""
@@ -208,8 +226,9 @@ class ClaimsScreen(DocumentScreen[None]):
         notice.display = bool(shown)
         facts = report.signed or f"{quantity(len(self.table.records), 'claim')}, none decided"
         busy = [f"{self._activity} Esc stops"] if self._activity else self.search_facts()
-        state = [self.table.state] if self.table.state else []
-        self.query_one(TitleLine).show(facts=" · ".join([*busy, *state, facts]))
+        selected = f"{len(self.table.records.selected):,} selected" if self.table.records.selected else ""
+        shown_facts = filter(None, (*busy, selected, self.table.state, facts))
+        self.query_one(TitleLine).show(facts=" · ".join(shown_facts))
         keys = keys_of(self.app)
         line = self.query_one(KeyLine)
         line.gap = 2
@@ -250,7 +269,8 @@ class ClaimsScreen(DocumentScreen[None]):
         self, numbers: Sequence[int], answer: Answer | UnsetType | None, note: str | None = None
     ) -> None:
         self._signing.decide(numbers, answer, note)
-        self.table.records.selected.clear()
+        # Those that the filter hides were not decided, and stay chosen.
+        self.table.records.selected.difference_update(numbers)
         self._draw()
 
     def action_leave(self) -> None:
@@ -262,6 +282,11 @@ class ClaimsScreen(DocumentScreen[None]):
             self._draw()
         else:
             super().action_leave()
+
+    def action_close(self) -> None:
+        """Close the table, but not while a line is open, whose text would be lost."""
+        if not self.query_one(Input).display:
+            super().action_close()
 
     def action_choose(self, step: int) -> None:
         """Choose the claim under the cursor, or no longer, and go to the one beside it."""

@@ -33,7 +33,7 @@ from ua_tui.core.team.jobs.operations import Operation, Operations
 from ua_tui.core.text import clean_line
 from ua_tui.tui.keys.bindings import bindings
 from ua_tui.tui.keys.keymap import keys_of
-from ua_tui.tui.render.format import tail_cut
+from ua_tui.tui.render.format import middle_cut, tail_cut
 from ua_tui.tui.screens.session.confirm import ConfirmScreen
 from ua_tui.tui.screens.team.lists import AnyRow, FleetList, Kind, bar
 from ua_tui.tui.viewers.view.chrome import KeyLine, TitleLine
@@ -150,12 +150,13 @@ class FleetScreen(Modal[None]):
     def _keys(self) -> Iterator[tuple[str, str, str]]:
         """The keys of the list that is shown; without rows only those that do something."""
         has_jobs = bool(self._list.rows) and self._shown != "workers"
+        can_change = any(map(_is_of_team, self._list.rows))
         if has_jobs:
             yield "Enter", "follow" if self._shown == "sessions" else "sessions", "focused.open"
         yield "?", "keys", "app.keys_here"
         for key, name in (("b", "batches"), ("m", "workers")):
             yield key, "sessions" if self._shown == name else name, f"screen.list('{name}')"
-        if has_jobs:
+        if can_change:
             yield "c", "cancel", "screen.ask('cancel')"
             yield "p", "pause", "screen.ask('pause')"
             yield "Space", "mark", "screen.mark"
@@ -171,7 +172,7 @@ class FleetScreen(Modal[None]):
     # -- what is shown ------------------------------------------------------------------------------
 
     def _show(self) -> None:
-        fleet, part, had_rows = self._fleet, self._part, bool(self._list.rows)
+        fleet, part, had_keys = self._fleet, self._part, [*self._keys()]
         rows: Sequence[AnyRow]
         match self._shown:
             case "sessions":
@@ -181,8 +182,8 @@ class FleetScreen(Modal[None]):
             case "workers":
                 rows = [each for each in part.workers if self._matches(each.name)]
         self._list.show_kind(self._shown, rows)
-        if bool(rows) != had_rows:
-            self.query_one(KeyLine).show_keys(*self._keys())
+        if (keys := [*self._keys()]) != had_keys:
+            self.query_one(KeyLine).show_keys(*keys)
         notice = fleet.notice if fleet is not None else ""
         line = self.query_one("#fleet-notice", Static)
         line.update(Content(clean_line(notice, 400)))
@@ -306,12 +307,12 @@ class FleetScreen(Modal[None]):
             "paused" if row.paused else "",
             "private" if row.private else "",
             f"batch {row.id[:8]}" if row.owner else "this machine",
-            f"results in {row.results}" if row.results else "",
         ]
-        return [
-            " · ".join(describe_counts(msgspec.structs.asdict(row))),
-            " · ".join(filter(None, about)),
-        ]
+        counts = " · ".join(describe_counts(msgspec.structs.asdict(row)))
+        if row.results:
+            counts += " · results in "
+            counts += middle_cut(row.results, self.size.width - 2 - len(counts))
+        return [counts, " · ".join(filter(None, about))]
 
     def _moment(self, seconds: float) -> str:
         return f"{datetime.fromtimestamp(seconds).astimezone():%Y-%m-%d %H:%M}"
@@ -380,10 +381,9 @@ class FleetScreen(Modal[None]):
         found = [(each, id_) for each in rows if (id_ := _id_for(operation, each))]
         verb, meaning, _, state = _QUESTIONS[operation]
         if not found:
-            has_job = any(
-                each.owner if isinstance(each, FleetBatch) else getattr(each, "job", "") for each in rows
-            )
-            reason = f"nothing selected here {state}" if has_job else "choose a job or a batch of the team"
+            reason = "choose a job or a batch of the team"
+            if any(map(_is_of_team, rows)):
+                reason = f"nothing selected here {state}"
             self.warn(f"{verb}: {reason}.")
             return
         kind, plural = ("job", "jobs") if self._shown == "sessions" else ("batch", "batches")
@@ -456,6 +456,11 @@ class FleetScreen(Modal[None]):
 
 def _is_queued(row: FleetRow) -> bool:
     return row.state in ("waiting", "held") and not row.session
+
+
+def _is_of_team(row: AnyRow) -> bool:
+    """Whether it is a job or a batch of a team, which keys can change."""
+    return bool(row.owner if isinstance(row, FleetBatch) else getattr(row, "job", ""))
 
 
 def _row_text(row: FleetRow) -> str:

@@ -45,6 +45,10 @@ class FleetList(ColumnList[Any]):
         self.marked: set[str] = set()
         self._cursors: dict[Kind, str] = {}
 
+    def on_resize(self) -> None:
+        """Fit the details into the new width."""
+        self.post_message(self.Highlighted())
+
     def show_kind(self, kind: Kind, rows: Sequence[AnyRow]) -> None:
         """Show rows of this kind."""
         if kind == self.kind:

@@ -334,7 +334,6 @@ class TableView:
     def columns(self) -> tuple[int, list[int], str]:
         """Return the first column shown, the widths from there on, and the number of hidden columns as text."""
         table = self._table
-        count = len(table.columns)
         table.first_column = min(table.first_column, table.column)
         while True:
             first = table.first_column
@@ -342,12 +341,13 @@ class TableView:
             if table.column < first + shown or first >= table.column:
                 break
             table.first_column += 1
-        hidden = count - first - shown
+        hidden = sum(map(bool, table.natural[first + shown :]))
         more = f"+{hidden:,} →" if hidden else ""
+        before = sum(map(bool, table.natural[:first]))
         if self._width < _NARROW:
             more = ""
-        elif first:
-            more = f"← {first:,} {more}".strip()
+        elif before:
+            more = f"← {before:,} {more}".strip()
         room = self._width - (cell_len(more) + GAP if more else 0)
         return first, self.fit(first, shown, max(1, room)), more
 
@@ -360,7 +360,8 @@ class TableView:
     def _count_fitting(self, first: int, room: int) -> int:
         used = shown = 0
         for natural in self._table.natural[first:]:
-            used += min(max(6, natural // 2), natural) + GAP
+            # An empty column takes no room.
+            used += min(max(6, natural // 2), natural) + GAP if natural else 0
             if used - GAP > room and shown:
                 break
             shown += 1
