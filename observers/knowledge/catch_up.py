@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import fcntl
 import logging
 import os
 import stat
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 import msgspec
@@ -40,26 +41,27 @@ def index_piece(store: KnowledgeStore, folder: Path, redactor: Redactor) -> bool
     """
     key = folder_key(store.path, folder)
     more = False
-    try:
-        before = store.cursor(key)
-        batch = read_batch(folder, before, redactor)
-        if batch is None:
-            store.remove_session(key)
-            return True
-        found = with_searches(batch.documents, lambda: store.found_pages(key))
-        batch = msgspec.structs.replace(batch, documents=found)
-        if batch.after != before and not store.apply(key, before, batch):
-            raise Overtaken
-        more = batch.more
-    except JournalError:
+    with _claimed(folder):
+        try:
+            before = store.cursor(key)
+            batch = read_batch(folder, before, redactor)
+            if batch is None:
+                store.remove_session(key)
+                return True
+            found = with_searches(batch.documents, lambda: store.found_pages(key))
+            batch = msgspec.structs.replace(batch, documents=found)
+            if batch.after != before and not store.apply(key, before, batch):
+                raise Overtaken
+            more = batch.more
+        except JournalError:
+            if _is_folder(folder):
+                raise
+        # It may have been deleted while it was read.
         if _is_folder(folder):
-            raise
-    # It may have been deleted while it was read.
-    if _is_folder(folder):
-        return more
-    if store.follows_folders:
-        store.remove_session(key)
-    return False
+            return more
+        if store.follows_folders:
+            store.remove_session(key)
+        return False
 
 
 def catch_up(
@@ -165,6 +167,21 @@ def update(
             with suppress(KnowledgeError):
                 store.compact()
     return problems
+
+
+@contextmanager
+def _claimed(folder: Path) -> Iterator[None]:
+    """Keep other programs from indexing a session meanwhile; without locks the store sees that one was faster."""
+    with ExitStack() as stack:
+        # What is wrong with a folder is found when it is read.
+        with suppress(OSError):
+            descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+            stack.callback(os.close, descriptor)
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError as error:
+                raise Overtaken from error
+        yield
 
 
 def _is_folder(folder: Path) -> bool:

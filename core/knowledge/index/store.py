@@ -1,7 +1,8 @@
 """Reads the knowledge base for the search, and writes to it in short transactions that other programs can come between.
 
-Several programs may index the same session. Each applies what it has read from the journal only if the session's cursor
-is still where it began to read; otherwise another program was faster, and it reads again.
+Several programs may index the same session, one after the other where a folder can be locked. Each applies what it has
+read from the journal only if the session's cursor is still where it began to read; otherwise another program was
+faster, and it reads again.
 """
 
 from __future__ import annotations
@@ -311,11 +312,11 @@ class KnowledgeStore(ABC):
         into = _Target(folder, before, self._forgotten_of(folder))
         with self._reporting("written"), suppress(Overtaken):
             self._run(partial(self._start, into, batch), into)
-            for number, group in enumerate(_groups(batch.documents)):
-                if number:
+            for group, is_last in _groups(batch.documents):
+                # With the cursor: another program that begins to read the same removes what it finds.
+                self._run(partial(self._store, into, group, batch.after if is_last else None), into)
+                if not is_last:
                     time.sleep(PAUSE_SECONDS)
-                self._run(partial(self._store, into, group), into)
-            self._run(partial(self._move, into, batch.after), into)
             return True
         return False
 
@@ -404,8 +405,11 @@ class KnowledgeStore(ABC):
         paths = [storable(path) for path in batch.replaced]
         return bool(paths) and self._remove("documents_in", session=into.number, paths=paths)
 
-    def _store(self, into: _Target, group: Sequence[tuple[Prepared, Chunk]]) -> bool:
-        """Store passages and their documents, but no forgotten ones; the documents in their places are removed."""
+    def _store(self, into: _Target, group: Sequence[tuple[Prepared, Chunk]], after: Cursor | None) -> bool:
+        """Store passages and their documents, but no forgotten ones; the documents in their places are removed.
+
+        The cursor is moved to `after`, if it is given.
+        """
         # Of two documents in the same place the last one stays.
         last = {each.place: each for each, _ in group}
         new = [each for each in last.values() if not each.number and not into.has_forgotten(each)]
@@ -419,10 +423,8 @@ class KnowledgeStore(ABC):
         chunks = [(each, chunk) for each, chunk in group if each.number and last[each.place] is each]
         if chunks:
             self._put_chunks(chunks)
-        return False
-
-    def _move(self, into: _Target, after: Cursor) -> bool:
-        self.rows("put_cursor", session=into.number, seq=after.seq, place=after.place)
+        if after is not None:
+            self.rows("put_cursor", session=into.number, seq=after.seq, place=after.place)
         return False
 
     def _remove(self, query: str, **values: Any) -> bool:
@@ -466,21 +468,25 @@ class _Target:
         )
 
 
-def _groups(documents: Iterable[KnowledgeDocument]) -> Iterator[Sequence[tuple[Prepared, Chunk]]]:
-    """Compute outside of transactions what is stored; each group of passages is stored in one of them."""
+def _groups(
+    documents: Iterable[KnowledgeDocument],
+) -> Iterator[tuple[Sequence[tuple[Prepared, Chunk]], bool]]:
+    """Compute outside of transactions what is stored; each group of passages is stored in one of them.
+
+    Each comes with whether it is the last one; without documents there is one without passages.
+    """
     group: list[tuple[Prepared, Chunk]] = []
     size = 0
     for document in documents:
         prepared = _prepared(document)
         # A document without a text is found by its title.
         for chunk in split_chunks(document.text) if document.text.strip() else [Chunk(0, 0, "")]:
+            if size > _GROUP:
+                yield group, False
+                group, size = [], 0
             group.append((prepared, chunk._replace(text=storable(chunk.text))))
             size += len(chunk.text) + 500
-            if size > _GROUP:
-                yield group
-                group, size = [], 0
-    if group:
-        yield group
+    yield group, True
 
 
 def _prepared(document: KnowledgeDocument) -> Prepared:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,11 +16,14 @@ from ua_tui.core.events import types as ev
 from ua_tui.core.events.codec import encode_event
 from ua_tui.core.knowledge.access import open_store
 from ua_tui.core.knowledge.index.database import adopt_knowledge
+from ua_tui.core.knowledge.index.store import Overtaken
 from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.core.storage.files import Root
 from ua_tui.core.storage.folders import WORKSPACES
 from ua_tui.core.storage.workspace import JOURNAL
+from ua_tui.observers.knowledge import catch_up as catching_up
 from ua_tui.observers.knowledge.catch_up import catch_up, index_piece
+from ua_tui.observers.knowledge.journal import read_batch
 
 OLD, MIDDLE, NEW = "session_20260310_120000", "session_20260311_120000", "session_20260312_120000"
 
@@ -50,6 +54,26 @@ def test_the_newest_session_is_indexed_first_and_each_once(tmp_path: Path) -> No
     index(tmp_path)
     assert sessions(database_of(tmp_path)) == {OLD, NEW}
     assert len(passages(database_of(tmp_path), "quokka")) == 2
+
+
+def test_a_session_that_another_program_indexes_is_left_to_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = Recorded(tmp_path)
+    session.write_report("quokka", "The quokka smiles.")
+    with open_store(database_of(tmp_path)) as one, open_store(database_of(tmp_path)) as other:
+
+        def read_slowly(*args: Any) -> Any:
+            monkeypatch.setattr(catching_up, "read_batch", read_batch)
+            with pytest.raises(Overtaken):
+                index_piece(other, session.folder, Redactor())
+            assert [*catch_up(other, tmp_path, Redactor())] == []
+            return read_batch(*args)
+
+        monkeypatch.setattr(catching_up, "read_batch", read_slowly)
+        assert not index_piece(one, session.folder, Redactor())
+        assert not index_piece(other, session.folder, Redactor())
+    assert [folder for folder, _, _ in passages(database_of(tmp_path), "quokka")] == [session.folder.name]
 
 
 @pytest.mark.parametrize("empty", [True, False])

@@ -208,7 +208,9 @@ async def test_the_end_of_a_session_does_not_wait_for_a_file_that_is_locked(
     attempts = attempts_of_feeds(monkeypatch)
     monkeypatch.setattr(sqlite, "BUSY_SECONDS", PATIENCE)
     with closing(open_writer(live.database)) as other, transaction(other):
-        live.save_report("quokka", "A quokka smiles.")
+        live.recorded.write_report("quokka", "A quokka smiles.")
+        # What wakes the feed comes after the report: the attempt that waits for the file has read it.
+        live.bus.publish(ev.QueryReceived(query_id="q2", text="And numbats?"))
         await until(lambda: attempts)
         live.bus.publish(ev.SessionFinished(reason="finished"))
         await live.feed.close(0.01)

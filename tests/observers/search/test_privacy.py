@@ -134,7 +134,7 @@ def test_the_note_says_how_a_public_search_is_saved(context: ObserverContext, re
     command = "ua-tui config set public_searches "
     note, _, names = str(outcome.note).partition(command)
     assert note.startswith("not saved, because ")
-    context.public_searches = tuple(names.split(","))
+    context.public_searches = tuple(names.removesuffix("`").split(","))
     assert context.public_searches == ("mcp__other__find", "mcp__acme__search")
     (saved,) = observe(context, found).artifacts
     urls = [row["url"] for row in json.loads(context.workspace.read_artifact(saved.path))["results"]]
