@@ -13,7 +13,6 @@ from ua_tui.observers.check.matching import (
     Look,
     Match,
     digits_of,
-    has_other_unit,
     is_rescaled,
     is_same,
     is_slip,
@@ -66,11 +65,12 @@ def instead_of(look: Look, at: int) -> tuple[Match, bool] | None:
     return best, score >= _INSTEAD and may_be_sure and figure.bound != "about"
 
 
-def rescaled(look: Look, at: int) -> Match | None:
-    """The figure of a source with the digits of a claim and another unit, or another scale of a thousand or more."""
+def rescaled(look: Look, at: int, is_meant: Callable[[Figure, Figure], bool] = is_rescaled) -> Match | None:
+    """The figure of a source with the digits of a claim and another scale of a thousand or more, or another unit."""
     figure = look.statement.figures[at]
     if figure.kind != "amount" or look.places[at] or len(figure.digits) < 2:
         return None
+    is_scaled = is_meant is is_rescaled
     found = [
         replace(
             look.compare(at, passage, source, company=look.company[passage]),
@@ -78,8 +78,7 @@ def rescaled(look: Look, at: int) -> Match | None:
             problem="scale" if is_scaled and (figure.unit == "%") == (source.unit == "%") else "unit",
         )
         for passage, place in look.corpus.beginning(figure.value)
-        if (is_scaled := is_rescaled(figure, source := look.corpus.passages[passage].figures[place]))
-        or has_other_unit(figure, source)
+        if is_meant(figure, source := look.corpus.passages[passage].figures[place])
     ]
     best = max(found, key=lambda each: each.rank, default=None)
     return best if best is not None and (best.nearness >= _RESCALED or digits_of(figure) > 3) else None

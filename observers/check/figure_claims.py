@@ -20,7 +20,7 @@ from ua_tui.observers.check.doubts import (
 )
 from ua_tui.observers.check.figures.figure import Figure
 from ua_tui.observers.check.figures.find import Style
-from ua_tui.observers.check.matching import Look, Match
+from ua_tui.observers.check.matching import Look, Match, has_other_unit
 from ua_tui.observers.check.nearness import Profile
 from ua_tui.observers.check.operands import Earlier, Operands
 from ua_tui.observers.check.sources import Corpus
@@ -143,6 +143,11 @@ class _Judge:
             if altered is not None:
                 return self._instead(at, altered, True, _NOTES[altered.problem])
         other = instead_of(self.look, at)
+        # "23 faults" may be anywhere: what stands in the place of "23 percent" says more.
+        if match is None and not (other is not None and other[1]):
+            counted = rescaled(self.look, at, has_other_unit)
+            if counted is not None:
+                return self._instead(at, counted, True, _NOTES["unit"])
         if figure.is_small and not (other is not None and other[1] and figure.noun):
             return self._claim(at, "not looked at", [])
         if other is not None:

@@ -150,8 +150,8 @@ def test_a_research_session_runs_is_opened_again_and_spares_the_next_one_work(tm
     assert state(tmp_path / "AGENT_RUN_WORKSPACES") == before
     again = command(tmp_path, "again", str(in_order[-1]))
     assert again.code == 0, again.stderr
-    assert re.search(r"Claims: \d\d in common, 0 changed, 0 only A, 0 only B", again.stdout)
-    assert "Pages read: 8 in common, 0 only A, 0 only B" in again.stdout
+    assert re.search(r"Claims: \d\d in common, 0 changed, 0 only in A, 0 only in B", again.stdout)
+    assert "Pages read: 8 in common, 0 only in A, 0 only in B" in again.stdout
     assert "The reports have the same text" in again.stdout
     (older, newer) = sorted((tmp_path / "AGENT_RUN_WORKSPACES").glob("session_*"))
     compared = command(tmp_path, "compare", older.name, newer.name)

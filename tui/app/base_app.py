@@ -338,7 +338,7 @@ class BaseApp(App[str]):
             ]
             # The type of a provider that Textual's documentation gives here is not the one it declares.
             provider: Any = SimpleProvider(self.screen, commands)
-            self.push_screen(Palette([provider], id="--command-palette"))
+            self.push_screen(Palette([provider]))
 
     def action_help(self) -> None:
         """Show every key."""

@@ -219,7 +219,7 @@ def batches_of(sessions: Path) -> list[tuple[FleetBatch, list[str], list[FleetRo
     found = [each for path in (sessions / BATCHES).glob(f".*{_SUFFIX}") if (each := _read(path)) is not None]
     newest: dict[str, tuple[FleetBatch, list[str], list[FleetRow]]] = {}
     for each in sorted(found, key=lambda each: (each[0].submitted, each[0].queued), reverse=True):
-        newest.setdefault(each[0].results or each[0].id, each)
+        newest.setdefault(each[0].id, each)
     return list(newest.values())
 
 
@@ -244,7 +244,9 @@ def _read(path: Path) -> tuple[FleetBatch, list[str], list[FleetRow]] | None:
                 "needs_you": 0,
                 "cancelled": counts["cancelled"] + left,
             }
-        name, id_ = clean_line(found.name, 200), f"here:{path.name}"
+        name, results = clean_line(found.name, 200), clean_line(found.results, 1_000)
+        # It is the same batch when it is run again.
+        id_ = f"here:{results or path.name}"
         rows = [
             FleetRow(
                 id=f"{id_}:{number}",
@@ -262,7 +264,7 @@ def _read(path: Path) -> tuple[FleetBatch, list[str], list[FleetRow]] | None:
             name=name,
             owner="",
             submitted=found.began,
-            results=clean_line(found.results, 1_000),
+            results=results,
             **counts,
         )
         return batch, found.sessions, rows

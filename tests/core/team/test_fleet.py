@@ -74,11 +74,13 @@ def test_running_batches_are_found_beside_what_killed_programs_and_others_left(t
     found = {each[0].name: each for each in batches_of(tmp_path)}
     assert found["one"][0].state == "failed"
     assert found["one"][0].results == str(tmp_path / "one")
+    before = found["one"][0].id
     again = RunningBatch(tmp_path, "again", tmp_path / "one", Redactor())
     again.show(Counts(done=1, running=1, waiting=1), ["s"], [Job(id="a", query="What?", number=8)])
     again.close()
     found = {each[0].name: each for each in batches_of(tmp_path)}
     assert found.keys() == {"again", "two"}
+    assert found["again"][0].id == before, "who looks at it goes on to see it"
     assert (found["again"][0].state, found["again"][0].cancelled, found["again"][2]) == ("done", 2, [])
     for path in folder.iterdir():
         if path.is_file() and not path.is_symlink():

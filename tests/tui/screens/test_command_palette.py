@@ -16,6 +16,7 @@ from tests.tui.theme.test_contrast import parts
 from tests.waiting import until
 from ua_tui.tui.keys.keymap import Keys
 from ua_tui.tui.screens.application.command_palette import Palette
+from ua_tui.tui.screens.knowledge.find import FindScreen
 from ua_tui.tui.theme.themes import TEXT, contrast
 
 
@@ -49,6 +50,21 @@ async def test_the_key_of_a_command_is_the_one_that_works(tmp_path: Path) -> Non
             await until(lambda shown=shown: f" {shown} in the trace" in screen_text(app))  # type: ignore[misc]
             await pilot.press("escape")
             await until(lambda: not isinstance(app.screen, Palette))
+
+
+async def test_the_palette_opens_above_a_screen_that_covers_it(tmp_path: Path) -> None:
+    app = make_app(tmp_path, make_session(tmp_path))
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settled(app, pilot)
+        await pilot.press("ctrl+p")
+        await until(lambda: isinstance(app.screen, Palette) and "Budget" in screen_text(app))
+        await pilot.press("f8")
+        await until(lambda: isinstance(app.screen, FindScreen))
+        await pilot.press("ctrl+p")
+        await until(lambda: isinstance(app.screen, Palette) and "Budget" in screen_text(app))
+        for left in (3, 2, 1):
+            await pilot.press("escape")
+            await until(lambda left=left: len(app.screen_stack) == left)  # type: ignore[misc]
 
 
 async def test_what_a_command_is_for_can_be_read_on_the_row_of_the_cursor_too(tmp_path: Path) -> None:
