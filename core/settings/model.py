@@ -172,9 +172,9 @@ class Settings:
             affects="data",
         ),
     ] = None
-    """Where the team's files above 5 MB are stored: a folder that all machines see, or s3://bucket/prefix.
+    """Where the team's files above 5 MB are stored: a folder that all machines share, or s3://bucket/prefix.
 
-    For S3 the variables AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_REGION and AWS_ENDPOINT_URL count."""
+    For S3 the variables AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_REGION and AWS_ENDPOINT_URL are used."""
     permission_mode: Annotated[
         PermissionMode,
         Spec(values.choice(*get_args(PermissionMode)), affects="tools", stricter=values.more_careful),
@@ -195,7 +195,7 @@ class Settings:
     extra_tools: Annotated[
         tuple[str, ...], Spec(values.subset(*EXTRA_TOOLS), user_only=True, affects="tools")
     ] = ()
-    """Built-in tools to offer although they are off by default."""
+    """Built-in tools to turn on that are off by default."""
     public_searches: Annotated[tuple[str, ...], Spec(values.patterns, user_only=True, affects="data")] = ()
     """Tools that search public content, such as mcp__acme__search, separated by commas.
 
@@ -239,8 +239,8 @@ class Settings:
     ] = None
     """The MCP server of the web reader; without one it is Z.AI's own."""
     page_age: Annotated[int, Spec(values.integer(least=0), affects="data")] = 0
-    """The age, in seconds, up to which a page that a session has read is not fetched again; the agent may ask for more.
-    `ua-tui again` sets it."""
+    """The age, in seconds, up to which a page that a session has read is not fetched again; the agent may accept
+    older pages. `ua-tui again` sets it."""
     logfire_token: Annotated[
         str | None, Spec(values.text, ("LOGFIRE_TOKEN",), secret=True, affects="data")
     ] = None
@@ -250,7 +250,7 @@ class Settings:
     trace_agent: Annotated[bool, Spec(values.flag, affects="data")] = False
     """Whether exported traces also have the spans of the agent's command line, which repeat turns and tool calls."""
     skills: Annotated[tuple[str, ...], Spec(values.skills, user_only=True, affects="tools")] = ()
-    """The skills that the agent may load: their names separated by commas, or all for those of the user."""
+    """The skills that the agent may load: their names separated by commas, or `all` for all of your own."""
     plugins: Annotated[bool, Spec(values.flag, user_only=True, affects="tools")] = True
     """Load the observers, pipeline handlers, viewers and panes of other installed packages; they have your rights."""
     max_cost_usd: Annotated[
@@ -265,8 +265,9 @@ class Settings:
     """Prices of models: `MODEL=INPUT/OUTPUT`, optionally followed by cache read and cache write; separated by commas.
 
     The amounts are US dollars per million tokens. The agent knows the prices of Anthropic's models; the cost of any
-    other one is unknown unless its price is here, and a spending limit needs it. `my-model=0/0` costs nothing. Cached
-    tokens cost as much as other input if nothing is said of them. A price here overrides the agent's own."""
+    other model is unknown unless you set its price here, and a spending limit needs it. `my-model=0/0` costs nothing.
+    If you give no prices for cached tokens, they cost as much as other input. A price here overrides the agent's
+    own."""
     context_window: Annotated[
         int | None,
         Spec(
@@ -320,14 +321,16 @@ class Settings:
             affects="tools",
         ),
     ] = ()
-    """Your own MCP servers, by name; all files count, and your own config.toml wins for a name in two of them."""
+    """Your own MCP servers, by name. The servers of all files are used; if two files have the same name, your own
+    config.toml takes precedence."""
     keys: Annotated[
         tuple[KeyChoice, ...],
         Spec(
             table='a table [keys] in a settings file, with lines such as pane.maximise = "f9"', affects="look"
         ),
     ] = ()
-    """Your own keys; all files count, and the folder's ua-tui.toml wins for an action in two of them."""
+    """Your own keys. The keys of all files are used; if two files have the same action, the folder's ua-tui.toml takes
+    precedence."""
     folder: FolderTrust = field(default_factory=FolderTrust)
     """What of the files of the current folder takes effect; not a setting."""
     options: Mapping[str, Any] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""The pages that tools read, whichever tool read them: from its result to the articles that are saved.
+"""Turns the result of any tool that reads pages into the articles to save.
 
 The observer `corpus` imports this folder. Start at `reading.py`, which takes a tool's result.
 """
