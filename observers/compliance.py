@@ -69,7 +69,7 @@ def _differing(rule: SubagentRule, workspace: Workspace, since: datetime | None)
     reports = ", ".join(check.report for check in checks)
     message = "\n".join([rule.message, "", *(line for check in checks for line in _findings(check))])
     claims = [claim for check in checks for claim in check.check.red]
-    more = f" and {len(claims) - 1} more" if len(claims) > 1 else ""
+    more = f" (and {len(claims) - 1} more)" if len(claims) > 1 else ""
     finding = f"{_finding(claims[0])}{more}"
     return UnmetRule(rule.name, message, finding, f"{reports} differs from the sources")
 
@@ -108,9 +108,9 @@ def _finding(claim: Claim) -> str:
     """The line for the person, who may read the words of the source."""
     words = clean_line(claim.quote.exact.strip(_QUOTATION_MARKS) or claim.url, 80)
     if claim.state == "never seen":
-        return f'"{words}": this link was never seen'
+        return f'the link "{words}" was never seen'
     instead = clean_line(claim.instead, 120)
-    return f'"{words}": the source has {instead}' if instead else f'"{words}" differs from the source'
+    return f'"{words}" differs from the source{f", which has {instead}" if instead else ""}'
 
 
 class Compliance:

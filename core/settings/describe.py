@@ -147,7 +147,10 @@ def setting_of(word: str) -> str:
 
     close = get_close_matches(name, SPECS, n=1)
     raise SettingsError(
-        ended(f"there is no setting {word!r}{f'; did you mean {close[0]}?' if close else ''}")
+        ended(
+            f"there is no setting {word!r}"
+            f"{f'; did you mean {close[0]}?' if close else ': `ua-tui config` lists them'}"
+        )
     )
 
 

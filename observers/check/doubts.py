@@ -13,6 +13,7 @@ from ua_tui.observers.check.matching import (
     Look,
     Match,
     digits_of,
+    has_other_unit,
     is_rescaled,
     is_same,
     is_slip,
@@ -40,7 +41,7 @@ _BESIDE, _SLIP, _OTHER_SIZE, _OTHER_ROLE = 0.4, 1.0, 0.3, 0.3
 _OTHER_ROLES: Mapping[Role, Role] = {"past": "present", "present": "past", "": ""}
 _RESCALED = 0.1
 """How near a passage must be that has two or three digits of a claim with another scale: with `rescaled` 70 of 79
-planted wrong scales are red, without it 53; and with other units 4 of 64 more are, and no true figure."""
+planted wrong scales are red, without it 53."""
 _MOST = 40
 """Figures of a passage that are compared: a paragraph of 700 characters has fewer."""
 _WINDOW = 12
@@ -65,23 +66,34 @@ def instead_of(look: Look, at: int) -> tuple[Match, bool] | None:
     return best, score >= _INSTEAD and may_be_sure and figure.bound != "about"
 
 
-def rescaled(look: Look, at: int, is_meant: Callable[[Figure, Figure], bool] = is_rescaled) -> Match | None:
-    """The figure of a source with the digits of a claim and another scale of a thousand or more, or another unit."""
+def rescaled(look: Look, at: int) -> Match | None:
+    """The figure of a source with the digits of a claim and another scale, if a thousand or more is between them."""
     figure = look.statement.figures[at]
     if figure.kind != "amount" or look.places[at] or len(figure.digits) < 2:
         return None
-    is_scaled = is_meant is is_rescaled
     found = [
         replace(
             look.compare(at, passage, source, company=look.company[passage]),
             # A share and an amount differ in their unit, not in their scale.
-            problem="scale" if is_scaled and (figure.unit == "%") == (source.unit == "%") else "unit",
+            problem="unit" if (figure.unit == "%") != (source.unit == "%") else "scale",
         )
         for passage, place in look.corpus.beginning(figure.value)
-        if is_meant(figure, source := look.corpus.passages[passage].figures[place])
+        if is_rescaled(figure, source := look.corpus.passages[passage].figures[place])
     ]
     best = max(found, key=lambda each: each.rank, default=None)
     return best if best is not None and (best.nearness >= _RESCALED or digits_of(figure) > 3) else None
+
+
+def of_other_unit(look: Look, at: int) -> Match | None:
+    """The figure of near passages with a claim's number and another unit or currency, if no source has the claim."""
+    figure = look.statement.figures[at]
+    if figure.kind != "amount" or look.places[at] or len(figure.digits) < 2:
+        return None
+    found = others(look, at, look.near[:_WINDOW], has_other_unit)
+    best = max(found, key=lambda each: each.rank, default=None)
+    # It is the number of something else: that it is rare does not make its passage a nearer one.
+    is_meant = best is not None and look.is_near(figure, best, _WINDOW)
+    return replace(best, problem="unit") if best is not None and is_meant else None
 
 
 def misdated(look: Look, at: int) -> Match | None:

@@ -13,6 +13,7 @@ from ua_tui.observers.check.doubts import (
     instead_of,
     is_contrary,
     misdated,
+    of_other_unit,
     rescaled,
     rival_of,
     swapped,
@@ -20,7 +21,7 @@ from ua_tui.observers.check.doubts import (
 )
 from ua_tui.observers.check.figures.figure import Figure
 from ua_tui.observers.check.figures.find import Style
-from ua_tui.observers.check.matching import Look, Match, has_other_unit
+from ua_tui.observers.check.matching import Look, Match
 from ua_tui.observers.check.nearness import Profile
 from ua_tui.observers.check.operands import Earlier, Operands
 from ua_tui.observers.check.sources import Corpus
@@ -33,7 +34,7 @@ _MOST_CLOSE = 300
 _SEEN = 0.2
 """The share of a sentence's words that the passage shows that is named for a claim without any other."""
 _NOTHING = Figure(start=0, end=0, text="")
-_ELSEWHERE = "The source has this value for something else, and another one here."
+_ELSEWHERE = "The source gives this value for something else, and a different value for this."
 _OPPOSED = "Two values in the sources give this value in the opposite direction."
 _WRONG = "The values that it is calculated from give another result."
 _CONTRARY = "The direction in the sentence does not fit its two values."
@@ -41,14 +42,14 @@ _ATTRIBUTES: frozenset[Problem] = frozenset({"rate", "direction", "scale", "unit
 """What is surely wrong if a source has the same value with another one."""
 _NOTES: dict[Problem, str] = {
     "": "",
-    "rate": "The source has this value per something else.",
+    "rate": "The source gives this value for a different period or unit.",
     "direction": "The source has this value in the opposite direction.",
     "comparison": "The source compares this value in another way.",
-    "noun": "The source has this number of something else.",
-    "scale": "The source has these digits with another scale.",
-    "unit": "The source has these digits with another unit.",
+    "noun": "The source gives this number for something else.",
+    "scale": "The digits are the same, but the scale is different.",
+    "unit": "The digits are the same, but the unit is different.",
     "date": "No source has this date.",
-    "digits": "The source has these digits in another order.",
+    "digits": "The digits are the same, but in another order.",
     "no rate": "The source does not give this value as a rate.",
 }
 
@@ -144,10 +145,10 @@ class _Judge:
                 return self._instead(at, altered, True, _NOTES[altered.problem])
         other = instead_of(self.look, at)
         # "23 faults" may be anywhere: what stands in the place of "23 percent" says more.
-        if match is None and not (other is not None and other[1]):
-            counted = rescaled(self.look, at, has_other_unit)
-            if counted is not None:
-                return self._instead(at, counted, True, _NOTES["unit"])
+        is_open = match is None and not (other is not None and other[1])
+        counted = of_other_unit(self.look, at) if is_open else None
+        if counted is not None and (other is None or counted.rank >= other[0].rank):
+            return self._instead(at, counted, True, _NOTES["unit"])
         if figure.is_small and not (other is not None and other[1] and figure.noun):
             return self._claim(at, "not looked at", [])
         if other is not None:

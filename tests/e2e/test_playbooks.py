@@ -91,7 +91,7 @@ def check_rules(research: Finished) -> None:
     assert missing.finding == "expanded_corpus.json is missing"
     assert "figure '23 percent'" in sent_back.message
     assert "nine percent" not in sent_back.message
-    assert sent_back.finding == '"23 percent": the source has nine percent'
+    assert sent_back.finding == '"23 percent" differs from the source, which has nine percent'
     assert (final.red, final.doubtful) == (0, 1)
     assert final.counts["figure"]["found"] >= 50
     assert (final.counts["quotation"], final.counts["link"]) == ({"found": 2}, {"found": 10})

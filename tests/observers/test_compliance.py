@@ -222,15 +222,20 @@ def test_what_differs_or_was_never_seen_breaks_a_rule_that_asks_for_a_check(cont
         "What the sources say instead is in report_checks/a.html.json.",
     ]  # fmt: skip
     assert unmet.reason == "work_products/a.html differs from the sources"
-    assert unmet.finding == '"12 percent": the source has nine\ufffd[31m percent and 2 more'
+    assert (
+        unmet.finding == '"12 percent" differs from the source, which has nine\ufffd[31m percent (and 2 more)'
+    )
 
 
 @pytest.mark.parametrize(
     ("claim", "finding"),
     [
-        (_claim("23 percent", instead="nine percent"), '"23 percent": the source has nine percent'),
-        (_claim("“It works”", instead="It fails"), '"It works": the source has It fails'),
-        (_claim("Chips", "never seen", url="https://invented.example/"), '"Chips": this link was never seen'),
+        (
+            _claim("23 percent", instead="nine percent"),
+            '"23 percent" differs from the source, which has nine percent',
+        ),
+        (_claim("“It works”", instead="It fails"), '"It works" differs from the source, which has It fails'),
+        (_claim("Chips", "never seen", url="https://invented.example/"), 'the link "Chips" was never seen'),
         (_claim("12"), '"12" differs from the source'),
     ],
 )

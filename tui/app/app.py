@@ -48,7 +48,6 @@ from ua_tui.tui.panes.status.bar import StatusLine
 from ua_tui.tui.panes.status.notice import NoticeBar
 from ua_tui.tui.ports import SessionPort
 from ua_tui.tui.render.frames import forget_rows
-from ua_tui.tui.terminal.copy import copy_text
 from ua_tui.tui.widgets.input_line import focused_field
 from ua_tui.tui.workers import start_job
 
@@ -67,7 +66,6 @@ if TYPE_CHECKING:
     from ua_tui.tui.terminal.clipboard import Clipboard
     from ua_tui.tui.widgets.command import Command
 
-AGAIN_SECONDS = 2.0
 NOTE_SECONDS = 20.0
 
 
@@ -116,7 +114,6 @@ class UaTuiApp(BaseApp):
         self.early_state = "starting"
         """What is shown as the state until there is a session."""
         self._commands_read = False
-        self._copy_pressed_at = float("-inf")
         self.feed = EventFeed(self._on_handler_failure)
         self.pump = EventPump(self.call_later, self.feed.handle)
         self.pump.pause()
@@ -531,24 +528,6 @@ class UaTuiApp(BaseApp):
         if self.state in ("failed", NOT_SET_UP):
             self.failures.clear()
             self.spawn(self._open, "restart" if self.session else "session", "agent")
-
-    def action_copy_or_quit(self) -> None:
-        """Copy the selection; without one say how to quit, and quit when pressed twice."""
-        from textual.widgets import TextArea
-
-        focused = self.focused
-        text = focused.selected_text if isinstance(focused, TextArea) else ""
-        text = text or self.screen.get_selected_text() or ""
-        if text:
-            copy_text(self, text, "Selection")
-            return
-        now = time.monotonic()
-        if now - self._copy_pressed_at < AGAIN_SECONDS:
-            self.call_later(self.action_quit)
-            return
-        self._copy_pressed_at = now
-        message = f"Nothing is selected: press {self.keys.shown('copy')} again to quit."
-        self.notify(message, timeout=AGAIN_SECONDS)
 
     async def action_quit(self) -> None:
         """Quit; confirm first while work runs; quit at once when pressed again."""

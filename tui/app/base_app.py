@@ -56,6 +56,7 @@ _GONE = (NoMatches, NoScreen, NoWidget, ScreenStackError, MountError)
 """What is raised about widgets and screens that were removed."""
 _NO_MOUSE = "".join(f"\x1b[?{mode}l" for mode in (1000, 1003, 1006, 1015))
 FIRST_STYLES = ("app.tcss", "status.tcss")
+AGAIN_SECONDS = 2.0
 LONGEST_NOTIFICATION = 240
 """Cells; only paths and other values make a sentence as long as that."""
 
@@ -106,6 +107,7 @@ class BaseApp(App[str]):
         self.chosen_theme: str | None = None
         self.attention: Attention | None = None
         self.is_suspended = False
+        self._copy_pressed_at = float("-inf")
         self._knowledge: KnowledgePlace | None = None
         self._storing = asyncio.Lock()
         self._told: dict[str, float] = {}
@@ -339,6 +341,24 @@ class BaseApp(App[str]):
             # The type of a provider that Textual's documentation gives here is not the one it declares.
             provider: Any = SimpleProvider(self.screen, commands)
             self.push_screen(Palette([provider]))
+
+    def action_copy_or_quit(self) -> None:
+        """Copy the selection; without one say how to quit, and quit when pressed twice."""
+        from textual.widgets import TextArea
+
+        focused = self.focused
+        text = focused.selected_text if isinstance(focused, TextArea) else ""
+        text = text or self.screen.get_selected_text() or ""
+        if text:
+            copy_text(self, text, "Selection")
+            return
+        now = time.monotonic()
+        if now - self._copy_pressed_at < AGAIN_SECONDS:
+            self.call_later(self.action_quit)
+            return
+        self._copy_pressed_at = now
+        message = f"Nothing is selected: press {self.keys.shown('copy')} again to quit."
+        self.notify(message, timeout=AGAIN_SECONDS)
 
     def action_help(self) -> None:
         """Show every key."""

@@ -116,8 +116,8 @@ def article_of(parts: Sequence[dict[str, Any]], problem: str = "") -> Extracted:
     texts = [with_paragraphs(clean(str(part["text"])).strip()) for part in parts[1:]]
     if _is_without_text(texts):
         raise NotReadable(
-            f"the PDF has {count} page{'s' * (count != 1)} but hardly any text, as a scan; look for a web page or "
-            "another copy of it, or recognise its text (OCR) in the remote workbench",
+            f"the PDF has {count} page{'s' * (count != 1)} but hardly any text, so it is probably a scan; look for "
+            "a web page or another copy of it, or recognise its text (OCR) in the remote workbench",
             "pdf_without_text",
         )
     sections = [f"## Page {number}\n\n{text}" for number, text in enumerate(texts, 1) if text]

@@ -85,7 +85,7 @@ async def test_all_rules_that_are_not_met_are_one_message(workspace: Workspace) 
 
 
 async def test_what_was_found_is_one_line_for_the_person(workspace: Workspace) -> None:
-    finding = '"23 percent": the source has nine percent'
+    finding = '"23 percent" differs from the source, which has nine percent'
     stopping = Stopping(
         workspace, finds(UnmetRule("claims", "Correct it.\n\n- figure '23 percent'", finding))
     )

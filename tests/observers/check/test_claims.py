@@ -50,9 +50,9 @@ def test_red_shows_what_the_source_has_instead() -> None:
 @pytest.mark.parametrize(
     ("said", "source", "note"),
     [
-        ("41 billion", "41 percent", "The source has these digits with another unit."),
+        ("41 billion", "41 percent", "The digits are the same, but the unit is different."),
         ("41 percent", "41 billion", ""),
-        ("41 billion", "41 million", "The source has these digits with another scale."),
+        ("41 billion", "41 million", "The digits are the same, but the scale is different."),
     ],
 )
 def test_percent_are_no_other_scale(said: str, source: str, note: str) -> None:

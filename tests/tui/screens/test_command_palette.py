@@ -40,6 +40,22 @@ async def test_a_command_is_a_line_with_its_key_at_the_right_edge(
         assert app.screen.query_one(CommandList).highlighted == 1
 
 
+async def test_it_opens_above_a_screen_that_was_opened_above_another_one(tmp_path: Path) -> None:
+    app = make_app(tmp_path, make_session(tmp_path))
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settled(app, pilot)
+        await pilot.press("ctrl+p")
+        await until(lambda: isinstance(app.screen, Palette))
+        await pilot.press("f8")
+        await until(lambda: isinstance(app.screen, FindScreen))
+        await pilot.press("ctrl+p")
+        await until(lambda: isinstance(app.screen, Palette))
+        assert [isinstance(each, Palette) for each in app.screen_stack] == [False, True, False, True]
+        for kind in (FindScreen, Palette):
+            await pilot.press("escape")
+            await until(lambda kind=kind: isinstance(app.screen, kind))  # type: ignore[misc]
+
+
 async def test_the_key_of_a_command_is_the_one_that_works(tmp_path: Path) -> None:
     app = make_app(tmp_path, make_session(tmp_path))
     async with app.run_test(size=(120, 40)) as pilot:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -258,7 +259,8 @@ async def test_a_batch_of_this_machine_is_shown_with_the_end_of_its_results_and_
         await until(lambda: "prices/queries.jsonl" in screen_text(app))
         shown = screen_text(app)
         assert "2 finished · results in /home/ada/" in shown
-        assert not [key for key in ("c cancel", "p pause", "Space mark", "r again") if key in shown]
+        keys = ("c cancel", "p pause", "Space mark", "r again", "o owner")
+        assert not [key for key in keys if key in shown]
         await pilot.resize_terminal(200, 24)
         await until(lambda: results in screen_text(app))
         await pilot.press("c")
@@ -371,6 +373,18 @@ async def test_what_is_paused_or_cancelled_is_called_so(tmp_path: Path) -> None:
         )
         await play(screen, source, Fleet(rows=mine))
         assert "1 finished · 1 stopped · 1 crashed" in screen_text(app).splitlines()[0]
+
+
+async def test_ctrl_c_twice_quits_as_everywhere(tmp_path: Path) -> None:
+    source = PlayedSource(tmp_path)
+    async with fleet(source) as (app, screen, pilot):
+        await play(screen, source, FLEET)
+        await pilot.press("ctrl+c")
+        await until(lambda: "Nothing is selected: press Ctrl+C again to quit." in notices(app))
+        # However slow the machine is.
+        app._copy_pressed_at = time.monotonic()
+        await pilot.press("ctrl+c")
+        await until(lambda: app._exit)
 
 
 async def test_the_keys_at_the_bottom_are_those_of_the_list(tmp_path: Path) -> None:

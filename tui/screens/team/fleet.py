@@ -165,7 +165,7 @@ class FleetScreen(Modal[None]):
             yield "/", "filter", "screen.search"
         if has_jobs and self._shown == "sessions":
             yield "w", "waiting", "screen.waiting"
-        if has_jobs or self._owner:
+        if self._owner or any(getattr(each, "owner", "") for each in self._list.rows):
             yield "o", "owner", "screen.owner"
         yield "Esc", "back", "screen.leave"
 

@@ -63,7 +63,7 @@ def test_a_long_one_says_what_is_missing() -> None:
 def test_one_without_text_is_refused_with_the_reason() -> None:
     for data, reason, message in (
         (pdf_file([f"Downloaded by a library, page {n}" for n in (1, 2, 3)]), "pdf_without_text", "has 3 pages"),
-        (pdf_file(["", "", ""]), "pdf_without_text", "has 3 pages but hardly any text, as a scan"),
+        (pdf_file(["", "", ""]), "pdf_without_text", "has 3 pages but hardly any text, so it is probably a scan"),
         (pdf_file(["/1/2/3 /4/5/6 /7/8/9 /10/11 " * 20]), "pdf_without_text", "has 1 page but"),
         (protected(pdf_file([LINES]), "secret"), "pdf_encrypted", "password; look for another copy"),
     ):  # fmt: skip
