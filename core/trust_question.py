@@ -186,7 +186,7 @@ def shown_texts(
 
 def masked(secret: str) -> str:
     """Describe a secret, so that another secret of the same length is seen to be another one."""
-    return f"(not shown: {len(secret)} characters, {sha256(secret.encode(errors='replace')).hexdigest()[:6]})"
+    return f"(not shown: {len(secret)} characters, SHA-256 {sha256(secret.encode(errors='replace')).hexdigest()[:6]}…)"
 
 
 def differences(before: Mapping[str, str], now: Mapping[str, str], files: Iterable[str]) -> list[str]:

@@ -368,7 +368,7 @@ class ReaderPolicy(msgspec.Struct, eq=False):
         listing = self.blacklist.find(url) if url is not None else None
         if listing is None or call.denied is not None:
             return call
-        return replace(call, denied=f"This page is not read: {listing.reason}. Continue without it.")
+        return replace(call, denied=f"This page was not read: {listing.reason}. Continue without it.")
 
     def after(self, call: AfterTool) -> AfterTool:
         """Add advice to an error in the text of a successful call."""

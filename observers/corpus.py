@@ -198,21 +198,21 @@ def _reader_error(
 def _strike(result: ToolResult, error: ReaderError, moment: datetime, context: ObserverContext) -> str:
     url = page_of(result.call.input)
     if url is None:
-        return "no strike: the call names no page"
+        return "not counted: the call names no page"
     if not error.certain:
-        return "no strike: the call itself did not fail"
+        return "not counted: the call itself did not fail"
     try:
         standing = Blacklist.for_session(context.workspace, context.now).strike(
             url, error.code, result.call.tool_use_id, moment
         )
     except WorkspaceError as failure:
         _log.warning("a strike was not counted: %s", failure)
-        return f"the strike could not be counted: {failure}"
+        return f"the error could not be counted: {failure}"
     if standing is None:
-        return "no further strike: the call was already counted or is too old"
+        return "not counted: the call was already counted or is too old"
     if standing.expires is not None:
         return f"{standing.host} is on the blacklist until {standing.expires:%Y-%m-%d}"
-    return f"strike {len(standing.strikes)} of {STRIKES} against {standing.host}"
+    return f"error {len(standing.strikes)} of {STRIKES} for {standing.host}"
 
 
 OBSERVER = ObserverSpec(lambda _rules: Corpus(), order=30)

@@ -155,7 +155,7 @@ def _copy_file(path: str, context: ObserverContext) -> Outcome:
     shown = clean_line(PurePosixPath(path).name, 80)
     if _INTERMEDIATE.search(PurePosixPath(path).name) or _INTERMEDIATE.search(PurePosixPath(path).stem):
         raise ObserverError(f"{shown}: an intermediate file")
-    reason = "not a media file in a folder it may come from"
+    reason = "not a media file, or not in a folder from which media files are copied"
     for root, relative in _places(path, context):
         with ExitStack() as stack:
             try:

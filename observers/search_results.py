@@ -47,7 +47,7 @@ _MOST_NAMED = 4
 _SHORT_SNIPPET = 500
 _NAMED = {
     Policy.SEARCH: "is a search by its name",
-    Policy.UNKNOWN: "is not a search by its name: its results are saved if it is known to return what anybody may read",
+    Policy.UNKNOWN: "is not a search by its name: its results are saved if it is known to return public content",
     Policy.NEVER: "is not taken as a search: its name says that it does something else, or returns private data",
 }
 _WORD = re.compile(r"[a-z0-9]")
@@ -129,7 +129,8 @@ def explain(result: ToolResult, context: ObserverContext) -> list[str]:
         tool, count = plain_text(page.scope.tool)[:100], len(page.rows)
         if page.kind == UNREAD:
             lines.append(
-                f"{tool}: no results were recognised in its answer, which a known public search keeps as it is."
+                f"{tool}: no results were recognised in its answer. The answer is saved unchanged, because {tool} is "
+                "a known public search."
             )
         elif not page.items:
             lines.append(f"{tool}: {_note(page)}.")

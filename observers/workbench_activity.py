@@ -137,7 +137,7 @@ def _save(
         return Outcome(duplicates=1, note=f"already saved as {path}")
     note = None
     if output["helper_errors"] and output["successful"] is not False:
-        note = "errors in the output although the service calls the run a success"
+        note = "errors in the output although the service reports success"
     return Outcome((saved,), items=1, note=note)
 
 

@@ -67,7 +67,9 @@ async def demo_servers(pace: float) -> AsyncIterator[DemoEndpoints]:
                 start_new_session=True,
             )  # fmt: skip
         except OSError as error:
-            raise DemoError(f"the demo's servers could not be started: {error.strerror}.") from error
+            raise DemoError(
+                f"the demo's servers could not be started: {error.strerror}; try again."
+            ) from error
         try:
             yield await _endpoints(process, errors)
         finally:
@@ -79,7 +81,9 @@ async def _endpoints(process: asyncio.subprocess.Process, errors: IO[bytes]) -> 
     try:
         line = await asyncio.wait_for(process.stdout.readline(), START_SECONDS)
     except TimeoutError as error:
-        raise DemoError(f"the demo's servers did not start within {START_SECONDS:.0f} seconds.") from error
+        raise DemoError(
+            f"the demo's servers did not start within {START_SECONDS:.0f} seconds; try again."
+        ) from error
     if not line:
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(process.wait(), STOP_SECONDS)
@@ -90,7 +94,7 @@ async def _endpoints(process: asyncio.subprocess.Process, errors: IO[bytes]) -> 
     try:
         return DemoEndpoints(**json.loads(line))
     except (ValueError, TypeError) as error:
-        raise DemoError("the demo's servers started, but did not report their address.") from error
+        raise DemoError("the demo's servers started, but did not report their address; try again.") from error
 
 
 async def _end(process: asyncio.subprocess.Process) -> None:

@@ -136,6 +136,6 @@ async def check_knowledge(settings: Settings) -> Finding:
     if status.problems:
         return warning(status.problems[0], "`ua-tui knowledge` shows more; sessions run without it")
     if not status.exists:
-        return ok(f"{path} is made by the first session")
+        return ok(f"{path} will be created by the first session")
     documents = quantity(sum(status.documents.values()), "document")
     return ok(f"{path}, {documents} from {quantity(status.sessions, 'session')}, {size(status.size)}")

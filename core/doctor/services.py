@@ -51,7 +51,7 @@ from ua_tui.core.text import clean_line
 if TYPE_CHECKING:
     from opentelemetry.sdk.trace.export import SpanExporter
 
-_LOCAL = "spans.jsonl in the session's folder is written in any case"
+_LOCAL = "spans.jsonl in the session's folder is always written"
 _MOST_BYTES = 64 << 10
 _REGION = re.compile(r"pylf_v\d+_(us|eu)_")
 
@@ -127,7 +127,7 @@ async def check_proxies(proxies: Mapping[str, str]) -> Finding:
             return failed(why, f"check that it runs, correct its address, or unset {variable}")
         writer.close()
     used = ", ".join(f"{address} ({variable})" for variable, address in shown.items())
-    return ok(f"requests go through {used}, except to {', '.join(LOOPBACK)} and what NO_PROXY names")
+    return ok(f"requests go through {used}, except to {', '.join(LOOPBACK)} and the hosts in NO_PROXY")
 
 
 async def check_composio(settings: Settings, *, within: float) -> Finding:
@@ -150,7 +150,10 @@ async def check_logfire(
     token = settings.logfire_token
     if not token:
         return skipped(
-            "LOGFIRE_TOKEN is not set", _LOCAL if has_collector else f"nothing is exported; {_LOCAL}"
+            "LOGFIRE_TOKEN is not set",
+            _LOCAL
+            if has_collector
+            else f"set it to export traces: without it, nothing is exported; {_LOCAL}",
         )
     if find_spec("logfire") is None:
         missing = missing_extra("logfire", "exporting to Logfire")
@@ -267,7 +270,7 @@ async def check_toolkit(connection: Connection | None = None) -> Finding:
     tools = toolkit_tools()
     more = len(tools["knowledge"]) + len(tools["sandbox"])
     return structs.replace(
-        finding, found=f"{finding.found}; {more} more with the knowledge base and the sandbox"
+        finding, found=f"{finding.found}; {more} more when the knowledge base and the sandbox are available"
     )
 
 
@@ -292,8 +295,8 @@ async def check_user_server(
         return _unusable(server.advice)
     decision = trust.decision(server, folder)
     if decision != "trusted":
-        reason = "you refused it" if decision == "refused" else "it is not trusted"
-        return skipped(f"{reason}: {server.target}", f"to use it, run `ua-tui servers trust {server.name}`")
+        reason = "you refused it" if decision == "refused" else "it is not trusted yet"
+        return skipped(f"{reason} ({server.target})", f"to use it, run `ua-tui servers trust {server.name}`")
     try:
         connection = connection_to(server, environ, folder)
     except ConnectionFailed as error:

@@ -38,7 +38,7 @@ from ua_tui.core.events.tool_names import tool_name
 from ua_tui.core.events.types import SessionStarted
 from ua_tui.core.events.units import money, progress, quantity, signed_of, size, spent_of, spoken_duration
 from ua_tui.core.observation import CrawlObservation
-from ua_tui.core.text import clean, clean_line
+from ua_tui.core.text import as_sentence, clean, clean_line
 
 MODE_RULES = {
     "default": "asks before a tool may change something",
@@ -399,11 +399,11 @@ def _of_question(event: ev.Event) -> _Case | None:
             by = f"by the rule {_line(event.rule)} ({clean_line(event.origin)})"
             by = by if event.rule else "by the permission mode"
             return _Case(event.decision, {"subject": _subjects(event), "by": by})
-        case ev.PermissionAsked():
+        case ev.PermissionAsked(reason=reason):
             asked = " ".join(map(_line, questions_of(event.input))) if event.is_question else ""
             facts = {"subject": _subjects(event), "questions": asked or "(no question)"}
             case = "plan" if event.is_plan else "question" if event.is_question else "call"
-            return _Case(case, facts | {"why": _after(" ", _line(event.reason))})
+            return _Case(case, facts | {"why": f" {as_sentence(_line(reason))}" if reason else ""})
         case ev.PermissionAnswered():
             return _answer(event)
         case ev.ElicitationAsked():
@@ -473,7 +473,7 @@ def _totals(event: ev.SessionFinished) -> str:
 
 
 def _about_fork(event: ev.SessionForked) -> Iterator[str]:
-    yield "." if event.query_id == "q1" else ": everything above is from it."
+    yield "." if event.query_id == "q1" else ", from which everything above comes."
     if event.cost_usd:
         yield f" Its cost until then, {money(event.cost_usd)}, is not counted here."
     if event.files == "now":
@@ -502,7 +502,8 @@ def _pages_read(found: CrawlObservation) -> str:
     if not found.failed:
         return f"{quantity(found.pages, 'page')} read" if found.pages else ""
     read = f"{found.pages} of {quantity(found.pages + found.failed, 'page')} read, {found.failed} failed"
-    return f"{read}{_after(': ', clean_line(found.unread))}"
+    unread = clean_line(found.unread)
+    return f"{read} ({unread})" if unread else read
 
 
 def _shown(value: object) -> str:

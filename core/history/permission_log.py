@@ -18,7 +18,7 @@ _BY = {
     "session": "you, for the session",
     "folder": "you, in this folder",
     "everywhere": "you, everywhere",
-    "headless": "no one was there",
+    "headless": "no one was available",
     "interrupted": "interrupted",
     "mode": "permission mode",
 }

@@ -21,8 +21,8 @@ from ua_tui.core.storage.folders import WORKSPACES
 from ua_tui.core.storage.sqlite import files_set_aside, sidecars
 
 _NO_SHARED_MEMORY = (
-    "the file system has no shared memory, so programs wait for each other longer: a path on a local disk (setting "
-    "knowledge) avoids that"
+    "the file system has no shared memory, so programs wait for each other longer: set `knowledge` to a path on a "
+    "local disk to avoid this"
 )
 
 

@@ -40,7 +40,7 @@ DEADLINE = 30.0
 _MAX_BYTES = 256 << 10
 _NO_SUCH_NAME = (socket.EAI_NONAME, getattr(socket, "EAI_NODATA", socket.EAI_NONAME))
 # The errors themselves repeat the secret that could not be sent.
-_MALFORMED = "it holds a character that cannot be sent"
+_MALFORMED = "it contains a character that cannot be sent"
 
 _WORKS = frozenset({"ok", "limited"})
 _AWAY = frozenset(

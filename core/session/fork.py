@@ -194,8 +194,8 @@ class _Cut:
                 continue
             if event.seq <= last:
                 raise JournalError(
-                    f"the journal of {clean_line(self.source.session_id, 100)} was changed: event {event.seq:,} comes "
-                    f"after event {last:,} ({self.source.path / JOURNAL}); fork it before an earlier query"
+                    f"the journal of {clean_line(self.source.session_id, 100)} was changed: event {event.seq:,} "
+                    f"follows event {last:,} ({self.source.path / JOURNAL}); fork it before an earlier query"
                 )
             last = event.seq
             self.kept.append(line)

@@ -340,6 +340,6 @@ def conversation_to_resume(previous: PreviousState, workspace: Workspace, agent_
     if setup.spoken:
         raise ConversationGone(
             f"the conversation of {workspace.session_id} was not found in {agent_home}, and the session's folder has "
-            "no copy of it: earlier versions made none"
+            "no copy of it, because an earlier version made none"
         )
     return None

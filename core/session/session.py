@@ -723,7 +723,8 @@ class Session:
             self._keeps = True
         except (WorkspaceError, OSError) as error:
             if self._keeps and not self._finished:
-                self._report("records", AgentError(f"what the files are now is not kept: {error}"))
+                problem = f"the current content of the files could not be kept, so a rewind cannot restore it: {error}"
+                self._report("records", AgentError(problem))
             self._keeps = False
 
     def _with_command(self, text: str) -> str:

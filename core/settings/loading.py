@@ -119,6 +119,6 @@ def _refuse_redirected_secrets(layers: Sequence[Layer]) -> None:
             if secret is not None and secret.value and not secret.in_folder:
                 raise SettingsError(
                     f"{where.origin} would send the secret of {secret.origin.removeprefix('The ')} "
-                    f"to {without_secrets(str(where.value))}: "
-                    f"set {ENVIRONMENT[address][0]} in the environment if you mean it, or the key in the same file."
+                    f"to {without_secrets(str(where.value))}. If that is intended, set {ENVIRONMENT[address][0]} "
+                    "in the environment, or set the key in the same file."
                 )

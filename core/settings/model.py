@@ -143,7 +143,7 @@ class Settings:
     embeddings_url: Annotated[
         str | None, Spec(values.url, user_only=True, unset="no search by meaning", affects="data")
     ] = None
-    """The server that makes vectors of texts for the search by meaning, such as http://127.0.0.1:11434/v1 for Ollama.
+    """The server that computes vectors for the search by meaning, such as http://127.0.0.1:11434/v1 for Ollama.
 
     Any server with an OpenAI-compatible `/embeddings` works. The passages of the knowledge base and your queries are
     sent there; without it, or without `embeddings_model`, nothing is sent."""
@@ -174,24 +174,24 @@ class Settings:
     ] = None
     """Where the team's files above 5 MB are stored: a folder that all machines share, or s3://bucket/prefix.
 
-    For S3 the variables AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_REGION and AWS_ENDPOINT_URL are used."""
+    For S3, the variables AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_REGION and AWS_ENDPOINT_URL are used."""
     permission_mode: Annotated[
         PermissionMode,
         Spec(values.choice(*get_args(PermissionMode)), affects="tools", stricter=values.more_careful),
     ] = "default"
     """What happens to calls that no rule decides: default (ask), acceptEdits or plan."""
     dangerously_skip_permissions: Annotated[bool, Spec(values.flag, user_only=True, affects="tools")] = False
-    """Run every tool without asking; the only way to the mode bypassPermissions."""
+    """Run every tool without asking; the only way to use the mode bypassPermissions."""
     allow: Annotated[tuple[str, ...], Spec(values.patterns, user_only=True, affects="tools")] = ()
     """Rules for tool calls that run without asking, separated by commas; see docs/permissions.md."""
     ask: Annotated[tuple[str, ...], Spec(values.patterns, user_only=True, affects="tools", adds_up=True)] = ()
-    """Rules for tool calls that ask each time, in every mode; they override allow. The rules of all places apply."""
+    """Rules for tool calls that ask each time, in every mode; they override allow. The rules of all sources apply."""
     deny: Annotated[
         tuple[str, ...], Spec(values.patterns, user_only=True, affects="tools", adds_up=True)
     ] = ()
     """Rules for tool calls that never run, in every mode; they override ask and allow.
 
-    The rules of all places apply."""
+    The rules of all sources apply."""
     extra_tools: Annotated[
         tuple[str, ...], Spec(values.subset(*EXTRA_TOOLS), user_only=True, affects="tools")
     ] = ()
@@ -246,9 +246,9 @@ class Settings:
     ] = None
     """The write token for Logfire; without it nothing is sent there."""
     trace_content: Annotated[bool, Spec(values.flag, affects="data")] = True
-    """Whether traces have inputs and outputs: queries, answers, thinking, arguments and results of tools."""
+    """Whether traces contain inputs and outputs: queries, answers, thinking, arguments and results of tools."""
     trace_agent: Annotated[bool, Spec(values.flag, affects="data")] = False
-    """Whether exported traces also have the spans of the agent's command line, which repeat turns and tool calls."""
+    """Whether exported traces also contain the spans of the agent's command line, which repeat turns and tool calls."""
     skills: Annotated[tuple[str, ...], Spec(values.skills, user_only=True, affects="tools")] = ()
     """The skills that the agent may load: their names separated by commas, or `all` for all of your own."""
     plugins: Annotated[bool, Spec(values.flag, user_only=True, affects="tools")] = True

@@ -238,7 +238,7 @@ def patterns(value: Any) -> tuple[str, ...]:
     """Read a list of texts, or one text separated at commas; commas in parentheses do not count."""
     items = _OUTER_COMMA.split(value) if isinstance(value, str) else value
     if not isinstance(items, (list, tuple)) or not all(isinstance(item, str) for item in items):
-        raise ValueError("a list of texts, or texts separated by commas")
+        raise ValueError("a list of strings, or strings separated by commas")
     return tuple(item.strip() for item in items if item.strip())
 
 

@@ -159,4 +159,4 @@ def _damaged(what: str) -> WorkspaceError:
 
 def _too_large(limit: int) -> WorkspaceError:
     size = f"{limit:,} bytes" if limit % LIMIT else f"{limit >> 20:,} MiB"
-    return WorkspaceError(f"the compressed data holds more than {size} and is not unpacked; {_ADVICE}")
+    return WorkspaceError(f"the compressed data has more than {size} and is not unpacked; {_ADVICE}")

@@ -151,7 +151,7 @@ class Root:
             return
         data = b"\n".join((*complete, b""))
         if data.count(b"\n") != len(complete):
-            raise ValueError("a line to append holds a line break inside; append its parts as lines")
+            raise ValueError("a line to append contains a line break; append its parts as lines")
         with self._reporting("append to", relative), self._folder(parts[:-1], create=True) as folder:
             _check_target(folder, parts[-1], relative)
             descriptor = os.open(parts[-1], _APPEND_FLAGS, 0o600, dir_fd=folder)

@@ -157,7 +157,9 @@ class Workspace:
                     "check the permissions and the space on the disk, or choose another folder"
                 ) from error
             return path
-        raise WorkspaceError(f"cannot make a session folder in {sessions}: too many of one second; try again")
+        raise WorkspaceError(
+            f"cannot make a session folder in {sessions}: too many sessions were started in the same second; try again"
+        )
 
     @classmethod
     def open(cls, path: Path, redactor: Redactor | None = None) -> Workspace:

@@ -95,7 +95,7 @@ class FolderCopy:
         if not self._workspace.exists(path) or (size := self._workspace.root.size(path)) == start:
             return None
         if not 0 <= start <= size:
-            raise WorkspaceError(f"the session's file {path} was made anew: it is copied again")
+            raise WorkspaceError(f"the session's file {path} was recreated, so it is copied again")
         with self._workspace.root.opened(path) as file:
             file.seek(start)
             data = file.read(_PIECE)

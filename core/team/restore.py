@@ -179,7 +179,7 @@ class SessionMirror:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             with suppress(WorkspaceError):
                 return Workspace.claim(folder)
-        raise WorkspaceError(f"cannot make a folder in {base}: remove some there")
+        raise WorkspaceError(f"cannot make a folder in {base}: it has too many; remove some of them")
 
 
 async def _read_session(address: Address, session: str) -> Any:
@@ -237,7 +237,7 @@ class _Pull:
     async def transcripts(self) -> None:
         """Write the transcripts of the session's conversations; a name that leads elsewhere is skipped."""
         for (path,) in await self._fetch(_TRANSCRIPTS, (self.session.id, JOURNAL)):
-            reason: object = "it is no transcript"
+            reason: object = "it is not a transcript"
             if _TRANSCRIPT.fullmatch(path) is not None:
                 try:
                     await self.pieces(path)

@@ -277,7 +277,7 @@ class WriteLock:
             try:
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
-                reason = "another program has held it for long"
+                reason = "another program has locked it for too long"
             except OSError as error:
                 # Some network file systems cannot lock a folder.
                 until, reason = 0.0, error.strerror or type(error).__name__

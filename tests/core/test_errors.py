@@ -77,7 +77,7 @@ def test_the_longest_code_wins_and_an_unknown_error_has_no_entry() -> None:
 def test_braces_of_facts_are_left_alone() -> None:
     advice = advise("servers.bad_character", server="{0} of {file}")
     assert (advice.problem, advice.code) == (
-        "{0} of {file} has a character that no program accepts",
+        "{0} of {file} contains a character that no program accepts",
         "servers.bad_character",
     )
 

@@ -144,7 +144,7 @@ def test_files_to_attach_reach_the_model_or_are_refused_before_a_session(tmp_pat
         options = [part for name in files for part in ("--attach", name)]
         done = run(start, "run", *options, "Compare with @table.csv and @gone.csv", env=env)
         assert (done.code, done.stdout) == (0, "Done.\n")
-        assert "no file gone.csv: its name is sent as text" in done.stderr
+        assert "there is no file gone.csv, so its name is sent as text" in done.stderr
         refused = run(start, "run", "--attach", "bad.png", "Compare", env=env)
         assert "bad.png cannot be sent to the model: it is damaged" in refused.stderr
     assert sorted(each["source"]["media_type"] for each in sent(model, 0)) == ["application/pdf", "image/png"]

@@ -65,7 +65,7 @@ def test_queries_and_numbers_from_a_pipe_and_the_session_is_resumed(tmp_path: Pa
         "--dangerously-skip-permissions",
         "The permission mode is already acceptEdits.",
         "There is no command /mdoe (did you mean /mode",
-        "/mode: the permission modes",
+        "/mode: shows the permission modes",
         "Permission mode acceptEdits",
         "acceptEdits: edits files of the session, asks about the rest (current)",
         "allow COMPOSIO_REMOTE_* (from demo, never used)",

@@ -67,7 +67,7 @@ def test_a_server_that_acts_here_is_used_without_a_question_as_the_denial_says(t
         command = re.search(r"`ua-tui (servers here memory)` once and start with (--allow '[^']+')", reason)
         assert command is not None, reason
         said = run(tmp_path / "first", *command[1].split(), env=env)
-        assert (said.code, said.stdout) == (0, "memory acts on this machine only\n")
+        assert (said.code, said.stdout) == (0, "the tools of memory act on this machine only\n")
         second = run(
             tmp_path / "second", "run", *shlex.split(command[2]), *rules[2:], "Remember Ada.", env=env
         )

@@ -476,7 +476,8 @@ class UaTuiApp(BaseApp):
 
             whose = f"{clean_line(self.source.owner, 60)}'s" if self.source.owner else "this"
             advice = (
-                "Its query stays unfinished, and a job counts as cancelled. The journal records your name."
+                "Its query stays unfinished; if it is a job, the job counts as cancelled. "
+                "The journal records your name."
             )
             dialog = ConfirmScreen(
                 "Stop", f"Stop {whose} session?", advice, yes="Stop it", no="Leave it running", risky=True

@@ -141,7 +141,7 @@ class LiveSource(SessionSource):
             return
         host.early_state = "starting"
         host.status.follow(lambda: host.state)
-        host.status.hint = "" if _is_compiled() else "compiling (usually first start only)…"
+        host.status.hint = "" if _is_compiled() else "compiling (usually only at the first start)…"
         session = await self.build(host.spawn)
         host.status.hint = ""
         session.bus.subscribe(host.pump.receive)

@@ -165,7 +165,7 @@ def read_arguments(prog: str, command: CommandLine, given: Sequence[str]) -> arg
         details = command.details
         if command is COMMANDS[None]:
             listed = (f"  {name:<14}{each.about}" for name, each in COMMANDS.items() if name)
-            details = details or ["commands (`ua-tui help COMMAND` shows their options):", *listed]
+            details = details or ["commands (`ua-tui help COMMAND` shows the options of a command):", *listed]
         whole.epilog = _filled(details)
     args, others = options.parse_known_args(given)
     args.prog, args.given = prog, given

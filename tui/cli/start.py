@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 _WEB_DRIVER = "textual.drivers.web_driver:WebDriver"
 
 _INSTEAD = (
-    "`ua-tui run` or `ua-tui --plain`, line by line. "
-    'Try:  ua-tui --demo   or   ua-tui run --demo "What is the capital of France?"'
+    "`ua-tui run`, or `ua-tui --plain` for a session line by line. "
+    'Try `ua-tui --demo`, or `ua-tui run --demo "What is the capital of France?"`.'
 )
 
 
@@ -93,7 +93,9 @@ def resume_session(args: argparse.Namespace) -> int:
     if args.plain:
         return start_line_by_line(settings, args.query, resume)
     named = shlex.quote(args.session)
-    instead = f"`ua-tui run --resume {named} QUERY` or `ua-tui resume {named} --plain`, line by line"
+    instead = (
+        f"`ua-tui run --resume {named} QUERY`, or `ua-tui resume {named} --plain` for a session line by line"
+    )
     return start_on_screen(
         settings, args.query, resume, quits="back" if args.back else "quit", instead=instead
     )

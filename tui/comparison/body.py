@@ -142,7 +142,7 @@ def _cost(session: ComparedSession) -> str:
 def _claim_count(session: ComparedSession) -> str:
     if session.claims is None:
         return _UNKNOWN
-    return f"{session.claims:,} without links" + (
+    return f"{session.claims:,} besides links" + (
         f", {session.doubtful:,} doubtful" if session.doubtful else ""
     )
 

@@ -151,7 +151,7 @@ def report_html(
     pictures, left_out = embedded_pictures(text, report.path, root, redaction.redactor)
     if left_out:
         notices.append(
-            f"{quantity(left_out, 'picture')} of the report not included: not a file of the session, or too large."
+            f"Not included: {quantity(left_out, 'picture')} of the report, not from the session or too large."
         )
     return text, pictures, notices
 

@@ -102,7 +102,7 @@ def with_report(
         return msgspec.structs.replace(export, report=report, notices=(*export.notices, *notices))
     listed = msgspec.structs.replace(CheckedReport.read(check, root.path), sources=())
     if len(listed.claims) > MOST_MARKS:
-        marked = f"{MOST_MARKS:,} have marks, the doubtful ones first; JSON has all."
+        marked = f"{MOST_MARKS:,} have marks, the doubtful ones first; the JSON export has all of them."
         notices = (*notices, f"Of the {len(listed.claims):,} claims {marked}")
     return msgspec.structs.replace(
         export,

@@ -14,6 +14,9 @@ from ua_tui.core.session.session import Session
 from ua_tui.core.text import as_sentence, clean_line
 from ua_tui.tui.widgets.command import Argument, Command, command_problem, sent_commands, typed_command
 
+_PERMISSIONS = (
+    "`ua-tui permissions remove` removes stored rules, and `ua-tui permissions log` shows the decisions"
+)
 _SKIP = "Checks can only be skipped from the start, with --dangerously-skip-permissions."
 
 
@@ -42,14 +45,14 @@ def _commands_of(session: Session) -> list[Command]:
     return [
         Command(
             "mode",
-            "the permission modes; /mode NAME changes it",
+            "shows the permission modes; /mode NAME changes the mode",
             "",
             partial(_modes, session),
             argument=modes,
         ),
-        Command("permissions", "the permission rules", "", partial(_rules, session)),
-        Command("commands", "your own commands", "", partial(_custom_commands, session)),
-        Command("context", "what fills the model's context", "", partial(_context, session)),
+        Command("permissions", "lists the permission rules", "", partial(_rules, session)),
+        Command("commands", "lists your own commands", "", partial(_custom_commands, session)),
+        Command("context", "shows what fills the model's context", "", partial(_context, session)),
         *sent_commands(session),
     ]
 
@@ -108,7 +111,8 @@ def _custom_commands(session: Session) -> list[str]:
         clean_line(f"/{each.name} {each.hint}: {each.description}", 300).replace(" :", ":")
         for each in session.custom_commands
     ]
-    return lines or ["You have no commands of your own: they are Markdown files in ~/.claude/commands."]
+    none = "You have no commands of your own. To add one, write a Markdown file in ~/.claude/commands."
+    return lines or [none]
 
 
 def _rules(session: Session) -> list[str]:
@@ -119,4 +123,4 @@ def _rules(session: Session) -> list[str]:
         when = f"last used {used.astimezone():%Y-%m-%d %H:%M}" if used is not None else "never used"
         lines.append(f"{rule.effect} {clean_line(rule.text, 200)} (from {rule.origin}, {when})")
     problem = [rules.problem] if rules.problem else []
-    return [*problem, *(lines or [NO_RULES]), "`ua-tui permissions` removes stored rules, and shows the log"]
+    return [*problem, *(lines or [NO_RULES]), _PERMISSIONS]

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 _LABELS: dict[Answer, str] = {
     "trusted": "Trust them",
-    "partly": "Trust them partly: no servers, addresses, keys, accounts or sessions folder from these files",
+    "partly": "Trust them partly: ignore their servers, addresses, keys, accounts, Logfire and sessions folder",
     "ignored": "Ignore them until a file changes",
 }
 
@@ -35,7 +35,7 @@ def ask_about_folder(settings: Settings) -> Settings:
         try:
             question.store(answer)
         except WorkspaceError as error:
-            _write(f"Your answer could not be stored, and the folder has no effect: {error}")
+            _write(f"Your answer could not be stored, so the files of the folder have no effect: {error}")
             return settings
     return reload_folder(settings)
 

@@ -109,7 +109,9 @@ async def run_headless(settings: Settings, asked: OneQuery) -> int:
         raise
     for name, meant in (await asyncio.to_thread(missing_names, query, session.places)).items():
         hint = f" (did you mean {clean_line(meant, 200)}?)" if meant else ""
-        sys.stderr.write(f"ua-tui: no file {clean_line(name, 200)}{hint}: its name is sent as text\n")
+        sys.stderr.write(
+            f"ua-tui: there is no file {clean_line(name, 200)}{hint}, so its name is sent as text\n"
+        )
     ended, links, signal_number, timed_out = await _run(session, query, timeout)
     if lines.error is not None:
         raise lines.error

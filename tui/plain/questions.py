@@ -191,9 +191,9 @@ def _plan(event: PermissionAsked) -> Question:
 
 
 def _account(event: AuthRequired) -> Question:
-    until = f" until {event.expires_at.astimezone():%H:%M}" if event.expires_at is not None else ""
+    by = f" by {event.expires_at.astimezone():%H:%M}" if event.expires_at is not None else ""
     return Question(
-        [f"Sign in with the link above{until}, then come back. Was the account connected?"],
+        [f"Sign in with the link above{by}, then come back. Was the account connected?"],
         [("No, continue without it", DENIED), ("Yes, the agent continues", Answer(outcome="completed"))],
         accepts_text=False,
     )

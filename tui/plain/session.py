@@ -53,9 +53,10 @@ from ua_tui.tui.terminal.exit_codes import EXIT_FAILED
 
 Asked = PermissionAsked | ElicitationAsked | AuthRequired
 
-_HELP = "Type a query and press Enter. Ctrl+C stops a query, twice it quits; Ctrl+D quits."
+_HELP = "Type a query and press Enter. Ctrl+C stops a query; Ctrl+C twice, or Ctrl+D, quits."
 _COMMANDS = (
-    "/mode shows and changes the permission mode, /permissions lists the rules, /commands your own commands."
+    "/mode shows or changes the permission mode, /permissions lists the rules, "
+    "and /commands lists your own commands."
 )
 _QUERY = "You: "
 _ANSWER = "Number of the answer: "

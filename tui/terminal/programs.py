@@ -130,6 +130,6 @@ async def _edit_file(owner: Widget, path: Path, edited: Callable[[], object]) ->
         owner.notify(str(error), severity="warning")
         return
     if code:
-        why = f"The editor exited with code {code}: {clean_line(path.name, 120)} may not be saved."
+        why = f"The editor exited with code {code}: {clean_line(path.name, 120)} may not have been saved."
         owner.notify(why, severity="warning")
     edited()

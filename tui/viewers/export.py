@@ -63,7 +63,9 @@ def _check_browser(path: Path) -> None:
     from ua_tui.tui.terminal.links import why_no_browser
 
     if (why := why_no_browser(os.environ)) is not None:
-        raise NoDesktop(f"{why.rstrip('.')}: a copy without scripts is {clean_line(os.fspath(path), 1000)}")
+        raise NoDesktop(
+            f"{why.rstrip('.')}: a copy without scripts is at {clean_line(os.fspath(path), 1000)}"
+        )
 
 
 _MAX_COPIED = 1 << 20

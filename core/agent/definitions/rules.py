@@ -157,8 +157,8 @@ def _rule(fields: _Fields, agent: str, where: str, *, compiled: bool) -> Subagen
         raise SettingsError(f"{where} has the path {path}, which is not in the workspace: {error}") from error
     except ValueError as error:
         raise SettingsError(
-            f"{where} has a `when` that is not a regular expression without look-around and back-references ({error}): "
-            "correct it, or omit it for a rule that always applies"
+            f"the `when` of {where} is not a valid regular expression, or uses look-around or back-references "
+            f"({error}). Correct it, or omit it for a rule that always applies"
         ) from error
     return SubagentRule(
         name=clean_line(fields.name),

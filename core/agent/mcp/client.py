@@ -82,7 +82,7 @@ async def ask_server(
         except TimeoutError:
             if not limit.expired():
                 raise
-            why = _reason_in(output) or f"it did not answer within {_WITHIN:g} s in MCP"
+            why = _reason_in(output) or f"it did not answer in MCP within {_WITHIN:g} s"
         except OSError as error:
             why = f"it cannot be started: {error.strerror or error}"
         except Exception as error:

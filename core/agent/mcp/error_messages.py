@@ -47,7 +47,7 @@ def describe_call_error(error: str, server: str) -> str:
     if (found := re.match(r'MCP server "([^"]+)" ', error)) is not None and lacks_login(error):
         return login_needed(found[1])
     if len(error) < _MAX_VALUE * 2 and _SAMPLING.search(error.rstrip(". ")) is not None:
-        return f"Sampling is refused: no server may ask the model itself ({error})"
+        return f"Sampling is refused: servers may not send requests to the model ({error})"
     return error
 
 

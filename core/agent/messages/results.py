@@ -431,7 +431,7 @@ def _unread(failed: Sequence[Any]) -> str:
                 reason = each.get("reason")
                 why = reason if isinstance(reason, str) and reason and not code.startswith("http_") else code
                 why = why.removeprefix("http_").replace("_", " ")
-                found[clean_line(f"{host_of(url) or 'no address'}: {why}", 80)] = None
+                found[clean_line(f"{host_of(url) or 'no address'} {why}", 80)] = None
     shown = [*found][:_MOST_UNREAD]
     return ", ".join([*shown, *(["…"] if len(found) > len(shown) else [])])
 

@@ -442,7 +442,7 @@ def conditions_in(text: str) -> list[tuple[str, str]]:
         match = _GIVEN.match(text, at)
         if match is None or match.end() == at:
             raise ValueError(
-                'Write the conditions as argument=pattern, separated by commas; "…" holds a comma.'
+                'Write the conditions as argument=pattern, separated by commas; put a value with a comma in "…".'
             )
         quoted = match["quoted"]
         found.append((match["name"], match["bare"].strip() if quoted is None else quoted.replace('\\"', '"')))

@@ -47,7 +47,7 @@ PLAN_DENIAL = (
     "The session is in plan mode: only tools that read or search may run, and nothing is written or sent. "
     f"Write the complete plan in your message, then call {EXIT_PLAN}."
 )
-_ELSEWHERE = "it is outside of the session's folder, where only the settings of this machine can allow files"
+_ELSEWHERE = "it is outside the session's folder, and only the settings of this machine can allow such files"
 HOUSEKEEPING = frozenset(TOOLS["housekeeping"])
 CONNECTING = frozenset({"COMPOSIO_MANAGE_CONNECTIONS"})
 # The server whose tools have the names above and below; other servers may use any names.
@@ -179,7 +179,7 @@ class PermissionPolicy(msgspec.Struct):
             return "it changes nothing"
         if tool in READERS and self._reads_inside(tool, given):
             return "it reads inside the workspace"
-        return "it only searches or lists what can be done" if all(map(is_free, actions)) else ""
+        return "it only searches, or lists available actions" if all(map(is_free, actions)) else ""
 
     def _reads_inside(self, tool: str, given: Mapping[str, Any]) -> bool:
         pattern = given.get("pattern") if tool == "Glob" else None
@@ -225,5 +225,5 @@ def _why_asked(tool: str, actions: Sequence[Action]) -> str:
 
 
 def is_free(action: Action) -> bool:
-    """Whether an action needs no rule, because it only searches or lists what can be done."""
+    """Whether an action needs no rule, because it only searches, or lists available actions."""
     return action.server == _ROUTER and (action.name in HOUSEKEEPING or is_search(action.name))

@@ -33,7 +33,7 @@ def advice_for(problem: str, settings: Settings | None = None, detail: str = "")
         f"composio.{problem}",
         service=service_name(settings) if settings is not None else "Composio",
         network="check the network and COMPOSIO_BASE_URL" if has_address else "check the network",
-        reconnect="connect composio again, with /connections and r",
+        reconnect="reconnect Composio with r in /connections",
         detail=detail,
     )
 
@@ -92,7 +92,7 @@ def _classify(error: Exception) -> tuple[str, BaseException | str, str]:
         code = f"http_{status}"
         if status == 429:
             seconds = retry_after(headers)
-            return "busy", f"it asks to wait {seconds:.0f} s" if seconds else "", code
+            return "busy", f"it asks for a wait of {seconds:.0f} s" if seconds else "", code
         if status >= 500:
             return "server_error", error, code
         return "bad_toolkits" if status in {400, 422} else "refused", error, code

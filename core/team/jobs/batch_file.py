@@ -121,7 +121,7 @@ def read_jobs(
     if problems:
         raise BatchProblems(name, problems)
     if not jobs:
-        raise SettingsError(f"{name} has no query: write one a line")
+        raise SettingsError(f"{name} has no query: write one query on each line")
     return jobs
 
 
@@ -275,7 +275,7 @@ def _reader(name: str, lines: Iterator[tuple[int, str]], problems: _Problems) ->
         )
     if "\t" in text.strip():
         raise SettingsError(
-            f"line {number} has tabs, as a table has. {remedy.format('.tsv')}; a table needs a column query"
+            f"line {number} has tabs, like a table. {remedy.format('.tsv')}; a table needs a column query"
         )
     stripped = ((number, line.strip()) for number, line in lines)
     return ((number, {"query": text}) for number, text in stripped if text and not text.startswith("#"))

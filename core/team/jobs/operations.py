@@ -93,8 +93,8 @@ class Operations:
                 f"{kind} {id_} of {clean_line(owner, 60)}" for kind, id_, owner in rows[:20]
             )
             raise TeamError(
-                f"{clean_line(name, 80)!r} belongs to several people in the team's database {self._address}: "
-                f"use an id: {found_ones}"
+                f"several people have a batch or job {clean_line(name, 80)!r} in the team's database {self._address}; "
+                f"use an id instead ({found_ones})"
             )
         return [id_ for kind, id_, _ in rows if kind == "batch"], [
             id_ for kind, id_, _ in rows if kind == "job"
@@ -127,8 +127,8 @@ class Operations:
                 found = await rows_of(db, _FIND_LISTED, {"name": name})
                 if await rows_of(db, _LATE, (name,)):
                     raise TeamError(
-                        f"the schedule {clean_line(name, 80)!r} is late, as no worker is alive: start one with "
-                        "`ua-tui worker`; it is listed until then"
+                        f"the schedule {clean_line(name, 80)!r} is late because no worker is alive: start one with "
+                        "`ua-tui worker`; until then the schedule cannot be marked as checked"
                     )
                 missed = await db.execute(_CHECK_SCHEDULES, (name,))
                 if not found:

@@ -138,8 +138,8 @@ class PostgresJobs:
             if same < len(chunk):
                 # Somebody may have stored others, whose answers are not ours.
                 raise TeamError(
-                    f"the team's database {self._address} has another job with the id of one of these: nothing was "
-                    "submitted; a member of the team stored it, and the owner of the tables can remove it"
+                    f"the team's database {self._address} already has a job with the same id as one of these, stored "
+                    "by another member, so nothing was submitted; the owner of the tables can remove it"
                 )
         for chunk in _chunks(jobs) if found else ():
             await db.execute(

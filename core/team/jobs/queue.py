@@ -234,7 +234,7 @@ class QueueWorker:
             # It is over: nobody stops it any more while that is recorded.
             running.stop.set()
             if outcome.state == "put_off":
-                self._report(f"no worker of the team claims jobs for {PUT_OFF_SECONDS:.0f} s")
+                self._report(f"the workers of the team claim no jobs for {PUT_OFF_SECONDS:.0f} s")
             is_ours = await self._persist(lambda: self._jobs.finish(claim, outcome))
             if not is_ours and outcome.state != "waiting":
                 log.warning("job %s is another worker's by now: its end was not recorded", claim.job.id)
@@ -341,7 +341,7 @@ class QueueWorker:
                 self._connections.shut_down()
                 for each in at_work:
                     self._report(
-                        f"job {each.claim.job.id[:8]} is stopped: the team's database was away for too long"
+                        f"job {each.claim.job.id[:8]} is stopped: the team's database was unreachable for too long"
                     )
                     each.stop.set()
             await pause(self._pause / 10)

@@ -125,7 +125,7 @@ def test_every_observation_has_its_text_in_one_field_that_is_written_once() -> N
 def test_a_server_that_wanted_an_answer_of_the_model_is_refused_with_a_sentence() -> None:
     for error in CASES["a_server_that_wanted_an_answer_of_the_model_is_refused_with_a"]:
         seen = observe(RawResult(block=error, is_error=True), name="mcp__notes__summarise")
-        assert seen.error == f"Sampling is refused: no server may ask the model itself ({error})"
+        assert seen.error == f"Sampling is refused: servers may not send requests to the model ({error})"
         assert observe(RawResult(block=error, is_error=True), name="Bash").error == error
         for other in ("The sampling rate is wrong", "MCP error -32601: Method not found"):
             assert observe(RawResult(block=other, is_error=True), name="mcp__notes__x").error == other

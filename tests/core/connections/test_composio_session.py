@@ -61,7 +61,7 @@ async def test_a_session_has_the_toolkits_of_the_settings(
         (Fault("session$", 200, HTML, "text/html"), "unreachable", "a web page instead of JSON"),
         (Fault("session$", 502, HTML, "text/html"), "http_502", "a web page instead of JSON"),
         (Fault("session$", 200, b"{}"), "unreachable", "unexpected answer"),
-        (Fault("session$", 429, headers={"retry-after": "55"}), "http_429", "it asks to wait 55 s"),
+        (Fault("session$", 429, headers={"retry-after": "55"}), "http_429", "it asks for a wait of 55 s"),
         (Fault("session$", 503), "http_503", "failed"),
         (Fault("session$", 400), "http_400", "composio_toolkits"),
         (Fault("session$", 403), "http_403", "set COMPOSIO_API_KEY to a valid key"),

@@ -317,7 +317,7 @@ async def test_a_configured_client_is_used_where_no_program_can_register(store: 
     with place(closed="ua-tui-1") as closed:
         assert await failing(closed.target(), store) == (
             "notes does not register clients automatically (Registration failed: 404 Not Found): "
-            'register a client there, and write "oauth": {"clientId": "..."} for it into .mcp.json'
+            'register a client with the server, and add "oauth": {"clientId": "..."} to its entry in .mcp.json'
         )
         asked: list[str] = []
 

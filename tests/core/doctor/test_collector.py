@@ -75,5 +75,5 @@ async def test_a_header_that_cannot_be_sent_is_not_repeated(monkeypatch: pytest.
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:9")
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_HEADERS", "x-key=canary%E2%82%AC")
     finding = await check_collector(Exports.of(token=None, environ=os.environ), within=PATIENCE)
-    assert finding.found == "OTLP at 127.0.0.1:9: a setting has a character that cannot be sent"
+    assert finding.found == "OTLP at 127.0.0.1:9: a setting contains a character that cannot be sent"
     assert "OTEL_EXPORTER_OTLP_HEADERS" in finding.advice

@@ -203,7 +203,7 @@ async def test_a_knowledge_base_that_cannot_be_read_is_a_warning(tmp_path: Path)
     path = tmp_path / "knowledge.db"
     assert (await check_knowledge(Settings(knowledge="off"))).status == "skipped"
     settings = Settings(knowledge=path)
-    assert "is made by the first session" in (await check_knowledge(settings)).found
+    assert "will be created by the first session" in (await check_knowledge(settings)).found
     assert not path.exists()
     with open_store(path):
         pass

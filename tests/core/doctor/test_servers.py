@@ -66,7 +66,7 @@ async def test_one_that_is_not_trusted_or_was_refused_is_not_started(tmp_path: P
     assert isinstance(server, UserServer)
     trust.decide(server, tmp_path, "refused")
     found = await check_user_server(server, tmp_path, environ=os.environ, trust=trust)
-    assert (found.status, found.found.partition(":")[0]) == ("skipped", "you refused it")
+    assert (found.status, found.found.partition(" (")[0]) == ("skipped", "you refused it")
     assert not began.exists()
 
 

@@ -138,10 +138,10 @@ def test_a_call_is_described_by_its_label_and_with_the_time_a_person_took() -> N
     call = ev.ToolCallFinished(tool_use_id="t", status="success", duration_ms=8_300)
     assert describe(call, Hints(tool="SEARCH_NEWS")).sentence == "SEARCH_NEWS finished in 8.3 s"
     seen = CrawlObservation(
-        tool_name="n", tool_use_id="t", server="s", pages=1, failed=1, unread="a.example: 404"
+        tool_name="n", tool_use_id="t", server="s", pages=1, failed=1, unread="a.example 404"
     )
     crawled = msgspec.structs.replace(call, observation=seen)
-    told = "Crawl finished in 8.3 s: 1 of 2 pages read, 1 failed: a.example: 404"
+    told = "Crawl finished in 8.3 s: 1 of 2 pages read, 1 failed (a.example 404)"
     assert describe(crawled, Hints(tool="Crawl")).sentence == told
     waited = describe(call, Hints(tool="SEARCH_NEWS", waited_ms=6_100)).sentence
     assert waited == "SEARCH_NEWS finished in 8.3 s, 6.1 s waiting for you"

@@ -56,7 +56,7 @@ def test_only_complete_lines_are_read_and_only_once(workspace: Workspace) -> Non
     assert pieces == [Piece(JOURNAL, 4, b"two\r\x85\n\nthree\n"), Piece(TRANSCRIPT, 0, b"{}\n")]
     copy.advance(pieces)
     file.write_bytes(b"new\n")
-    with pytest.raises(WorkspaceError, match="made anew"):
+    with pytest.raises(WorkspaceError, match="was recreated"):
         copy.read()
 
 
@@ -81,7 +81,7 @@ def test_copying_begins_where_the_database_ends_if_that_is_of_this_folder(worksp
     assert copy.begin([stored(first), stored(other), gone]) == {TRANSCRIPT: 0}
     assert copy.read() == [Piece(JOURNAL, len(event), event), Piece(TRANSCRIPT, 0, b"{}\n")]
     (workspace.path / gone.path).write_bytes(b"{}\n{}\n")
-    with pytest.raises(WorkspaceError, match="made anew"):
+    with pytest.raises(WorkspaceError, match="was recreated"):
         copy.read()
 
 

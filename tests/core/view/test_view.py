@@ -206,13 +206,13 @@ def test_results_are_places_and_what_came_of_them() -> None:
         place: int = 0
 
     found = CrawlObservation(
-        tool_name="n", tool_use_id="t1", server="s", pages=3, failed=1, unread="a.example: 404",
+        tool_name="n", tool_use_id="t1", server="s", pages=3, failed=1, unread="a.example 404",
         output="x" * 9_000,
     )  # fmt: skip
     done = Placed(tool_use_id="t1", status="success", observation=found, place=77)
     (crawled,) = fold([ASKED, call(1), done]).calls
     assert (crawled.places, crawled.result_size) == ((77,), 9_000)
-    assert crawled.done == "3/4 pages · a.example: 404"
+    assert crawled.done == "3/4 pages · a.example 404"
     assert crawled.result_preview == ""
     (shown,) = fold([ASKED, call(1), done], Redactor()).calls
     assert len(shown.result_preview) <= 1_000

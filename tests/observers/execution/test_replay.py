@@ -262,7 +262,7 @@ def test_saved_results_are_calls_of_their_own(tmp_path: Path, capsys: pytest.Cap
     saved.write_text('MCP error -500: "{"error":{"code":"1214","message":"no"}}"')
     arguments = ["--tool", "mcp__web_reader__webReader", "--input", str(asked), "--result", str(saved)]
     listed = "papers.example is on the blacklist until"
-    for page, printed in (("a", listed), ("b", listed), ("b", "no further strike")):
+    for page, printed in (("a", listed), ("b", listed), ("b", "not counted: ")):
         asked.write_text(json.dumps({"url": f"https://papers.example/{page}"}))
         assert observe(*arguments, "--workspace", str(tmp_path / "ws")) == 0
         assert printed in capsys.readouterr().out

@@ -262,7 +262,7 @@ def test_a_program_that_never_ends_its_turn_is_not_waited_for_twice(
         for number in range(3):
             assert SearchResults().observe(page(number), late).artifacts
     assert [record.message for record in caplog.records if "without a lock" in record.message] == [
-        f"observers save without a lock on {context.workspace.path} (another program has held it for long): "
+        f"observers save without a lock on {context.workspace.path} (another program has locked it for too long): "
         "do not run 'ua-tui observe' there meanwhile"
     ]
     assert len(listed(context)) == 20

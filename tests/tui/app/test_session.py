@@ -248,7 +248,7 @@ async def test_a_session_that_cannot_be_built_is_built_again_on_restart(
         await answerable(app)
         await pilot.press("r")
         await settled(app, pilot)
-        assert (tries, app.status.hint) == (["compiling (usually first start only)…", ""], "")
+        assert (tries, app.status.hint) == (["compiling (usually only at the first start)…", ""], "")
         assert session.state == "idle"
         assert app.status.state == "idle"
 

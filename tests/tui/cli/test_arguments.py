@@ -239,7 +239,9 @@ def test_a_resume_without_a_terminal_names_what_resumes_without_one(tmp_path: Pa
     (folder / "journal.jsonl").write_bytes(encode_event(begun) + b"\n")
     seal_session(Root(folder))
     assert main(["resume", "latest", "--workspace", str(tmp_path)]) == 2
-    assert "`ua-tui run --resume latest QUERY` or `ua-tui resume latest --plain`" in capsys.readouterr().err
+    assert (
+        "`ua-tui run --resume latest QUERY`, or `ua-tui resume latest --plain` for" in capsys.readouterr().err
+    )
 
 
 def test_other_queries_are_asked(capsys: Output) -> None:

@@ -194,7 +194,7 @@ def test_a_saved_report_leads_to_its_session(session: Recorded, tmp_path: Path, 
         assert main(["check", f"{SAVED_REPORTS}/cats-1.html", exported, "--json", *options]) == 0
         shown = capsys.readouterr()
         assert [each["file"] for each in json.loads(shown.out)] == [f"{SAVED_REPORTS}/cats-1.html"]
-        assert f"{exported} is not checked: it is an export, name the report itself" in shown.err
+        assert f"{exported} is not checked, because it is an export: name the report itself" in shown.err
         assert main(["check", exported, *options]) == 2
     session.folder.rename(tmp_path / "elsewhere")
     assert main(["check", f"{SAVED_REPORTS}/cats-1.html"]) == 2

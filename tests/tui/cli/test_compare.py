@@ -43,7 +43,7 @@ def test_jobs_of_a_batch_are_named_by_their_rows(tmp_path: Path, capsys: Output)
     assert main(["compare", f"{results}:1", f"{results}:3"]) == 2
     assert "row 3 of" in capsys.readouterr().err
     assert main(["compare", f"{results}:1", f"{results}:4"]) == 2
-    assert "has no result of row 4" in capsys.readouterr().err
+    assert "has no result for row 4" in capsys.readouterr().err
     assert main(["compare", "nosuch:1", A, "--workspace", str(tmp_path)]) == 2
     assert "there is no batch 'nosuch'" in capsys.readouterr().err
 

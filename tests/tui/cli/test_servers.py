@@ -133,11 +133,11 @@ def test_a_person_says_where_a_server_acts(
 
     known = {"mine": "outside", "tickets": "outside", "time": "outside", "near": "here"}
     assert acts() == known
-    assert servers(capsys, "here", "memory")[:2] == (0, "memory acts on this machine only\n")
+    assert servers(capsys, "here", "memory")[:2] == (0, "the tools of memory act on this machine only\n")
     for name, why in (
         ("notes", "run `ua-tui servers trust notes` first"),
-        ("mine", "acts outside"),
-        ("time", "acts outside"),
+        ("mine", "act also elsewhere"),
+        ("time", "act also elsewhere"),
     ):
         code, _, problem = servers(capsys, "here", name)
         assert (code, why in problem) == (1, True), problem

@@ -50,7 +50,7 @@ def test_a_folder_is_shown_trusted_listed_and_forgotten(capsys: Output, folder: 
     (listed,) = json.loads(trust(capsys, "list", "--json")[1])
     assert (listed["folder"], listed["answer"]) == (str(folder), "partly")
     assert "the next session there asks" in trust(capsys, "revoke")[1]
-    assert "was not trusted" in trust(capsys, "revoke")[1]
+    assert "was stored" in trust(capsys, "revoke")[1]
     written = trust(capsys, "show", "--json")[1]
     assert json.loads(written)["state"] == "undecided"
     assert KEY not in written + shown

@@ -49,7 +49,7 @@ def test_everything_that_both_have_in_common_or_not_is_compared(tmp_path: Path) 
     for line in (
         "cost     $0.02                                         $0.08 (4.0 times)",
         "calls    0                                             1, 1 failed",
-        "claims   2 without links                               2 without links, 2 doubtful",
+        "claims   2 besides links                               2 besides links, 2 doubtful",
         "Pages read: 0 in common, 1 only in A, 1 only in B",
         "- Cats & their smiles  cats.example",
         "Claims: 0 in common, 1 changed, 1 only in A, 1 only in B",

@@ -74,7 +74,7 @@ def test_a_report_with_its_marks_its_signature_and_its_references(
     assert "41 < 42" in text
     assert "A chart [Picture: Gone]" in text
     assert re.search(r"Signed: 0 of \d accepted, 1 rejected.*, Jo 2026-03-11", text)
-    assert "1 picture of the report not included" in text
+    assert "Not included: 1 picture of the report" in text
     assert (
         f"1. Cats & their smiles, cats.example, Jo, published 2026-03-09, read 2026-03-10 12:00 UTC {URL}"
         in text

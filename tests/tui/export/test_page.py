@@ -186,7 +186,7 @@ def test_pictures_of_the_session_are_embedded(session: Recorded, tmp_path: Path)
     page = page_of(exported(session.folder))
     assert page.xpath("//img/@src") == [f"data:image/png;base64,{data}"] * 2
     assert len(select(page, ".missing")) == 6
-    assert "6 pictures of the report not included" in page.text_content()
+    assert "Not included: 6 pictures of the report" in page.text_content()
 
 
 def test_what_lies_beside_the_reports_of_a_session_is_none_of_them(session: Recorded) -> None:

@@ -133,7 +133,7 @@ async def test_a_click_on_a_cell_shows_everything_in_sentences() -> None:
     app = StatusApp()
     async with app.run_test(size=(120, 5)) as pilot:
         decided = QueryClassified(
-            query_id="q", decision="COMPLEX", source="rule", raw_response="it says “research”"
+            query_id="q", decision="COMPLEX", source="rule", raw_response="the query says “research”"
         )
         at = app.shown(STARTED, RECEIVED, decided).index("sonnet-4-5")
         await pilot.pause()
@@ -141,7 +141,9 @@ async def test_a_click_on_a_cell_shows_everything_in_sentences() -> None:
         await pilot.pause()
         [opened] = app.opened
         assert not opened.command
-        assert any("full agent, chosen by a rule: it says “research”" in text for _, text in opened.rows)
+        assert any(
+            "full agent, chosen by a rule (the query says “research”)" in text for _, text in opened.rows
+        )
         await pilot.click(StatusLine, offset=(at - 1, 0))
         await pilot.pause()
         assert len(app.opened) == 1

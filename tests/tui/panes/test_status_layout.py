@@ -34,7 +34,9 @@ STARTED = SessionStarted(
     session_id="s", workspace="/w", cwd="/c", version="1", model="claude-sonnet-5", demo=True
 )
 RECEIVED = QueryReceived(query_id="q", text="x")
-PATH = QueryClassified(query_id="q", decision="COMPLEX", source="rule", raw_response="it says “research”")
+PATH = QueryClassified(
+    query_id="q", decision="COMPLEX", source="rule", raw_response="the query says “research”"
+)
 BROKEN = McpStatus(
     servers=[
         McpServer(name="local_toolkit", status="connected", tools=5),

@@ -321,7 +321,7 @@ async def test_marked_jobs_and_batches_are_cancelled_repeated_and_paused_after_a
         await until(lambda: "job:j0" not in listed(screen))
         # What waits cannot be run again; what failed can.
         await pilot.press("home", "r")
-        await until(lambda: "Run again: nothing selected here failed or was cancelled." in notices(app))
+        await until(lambda: "Run again: no selected job failed or was cancelled." in notices(app))
         await pilot.press("slash", *"It failed", "enter", "r")
         await confirm("Run again owner's job: It failed?")
         await until_in_thread(lambda: states()["j9"] == "waiting")

@@ -423,7 +423,7 @@ async def test_a_result_that_is_too_long_for_a_clipboard_is_not_copied(tmp_path:
         await until(lambda: "x x x" in screen_text(app))
         await pilot.press("y")
         await until(lambda: app.shown_text)
-        assert app.shown_text[0].startswith("Result not copied: it is too long")
+        assert app.shown_text[0].startswith("Result not copied, as it is too long")
         assert app.copied == []
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from ua_tui.tui.app.app import UaTuiApp
 
-PANE_KEYS = "to the prompt · keys work here"
+PANE_KEYS = "returns to the prompt · keys act on this pane"
 
 
 class KeyHints:
@@ -47,7 +47,7 @@ class KeyHints:
         words = (getattr(node, "escape_clears", "") for node in focused.ancestors_with_self)
         app.status.escape = next(filter(None, words), "") or self._escape.word
         app.status.pane_keys = tuple(hints_of(focused, app.keys))
-        way_back = f"{shown('stop')}: {PANE_KEYS} ({shown('help.here')} for help)"
+        way_back = f"{shown('stop')} {PANE_KEYS} ({shown('help.here')} for help)"
         text = app.frame.placeholder
         if focused is not prompt and not prompt.disabled:
             text = way_back

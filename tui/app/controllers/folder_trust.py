@@ -63,7 +63,9 @@ class FolderTrustQuestion:
         try:
             await asyncio.to_thread(question.store, answer)
         except UniversalAgentError as error:
-            self._app.notice.show(f"Your answer could not be stored: {error}", "the folder has no effect")
+            self._app.notice.show(
+                f"Your answer could not be stored: {error}", "the files of the folder have no effect"
+            )
             return False
         return True
 

@@ -74,7 +74,7 @@ class Queries:
         if await inbox.steer(text):
             message = "The agent reads it at its next step."
         else:
-            message = "The agent can't take it now: it is queued next."
+            message = "The agent can't take the query now, so it is queued and runs next."
         self._app.notify(message)
         self.show()
 

@@ -154,7 +154,7 @@ async def _wait(
 
 def _done(reporter: StepReporter, toolkit: Toolkit, words: str) -> int:
     if not toolkit.offered:
-        words += "\nSessions still do not use it: see composio_toolkits and composio_disabled_toolkits."
+        words += "\nSessions do not use it yet: change composio_toolkits or composio_disabled_toolkits."
     return reporter.done("connected", words, name=toolkit.name)
 
 

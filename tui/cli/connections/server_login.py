@@ -78,7 +78,7 @@ async def _log_in_or_out(
 
     async def show(address: str, redirect: Redirect) -> None:
         paste = (
-            "A browser on another machine ends at a localhost address that it cannot open:\n"
+            "A browser on another machine is sent to a localhost address that it cannot open:\n"
             "paste that address here."
         )
         hints = ([paste] if sys.stdin.isatty() else []) + ["Waiting for the login. Ctrl+C stops waiting."]
@@ -105,7 +105,9 @@ def _read_pasted(redirect: Redirect) -> None:
     if not line:
         asyncio.get_running_loop().remove_reader(sys.stdin.fileno())
     elif line.strip() and not redirect.paste(line):
-        complain("that is not the address where this login ends: copy the full address from the browser", 0)
+        complain(
+            "this is not the address to which this login returns: copy the full address from the browser", 0
+        )
 
 
 @asynccontextmanager

@@ -21,7 +21,7 @@ from ua_tui.tui.terminal.exit_codes import EXIT_USAGE
 
 _HEADER = ("SERVER", "STATE", "TRANSPORT", "STARTS OR OPENS", "FROM")
 _STATES = {"trusted": "trusted", "refused": "refused", None: "not trusted yet"}
-_PLACES = {"here": "on this machine only", "outside": "outside"}
+_PLACES = {"here": "on this machine only", "outside": "also elsewhere"}
 _LOGINS = {"logged in": "logged in", "expired": "login expired"}
 _LONGEST = 10_000
 
@@ -84,12 +84,13 @@ def _describe(server: UserServer, folder: Path, trust: ServerTrust, acts: Acts) 
     """Store where the tools of a server act; returns the exit code."""
     if server.acts not in (None, acts):
         return complain(
-            f"{server.shown_name} acts {server.acts}: its field `acts` or its address decides this"
+            f"the tools of {server.shown_name} act {_PLACES[server.acts]}, as its address or its field `acts` says: "
+            "change that field in its settings"
         )
     if trust.decision(server, folder) != "trusted":
         return complain(f"{server.name} is not trusted: run `ua-tui servers trust {server.name}` first")
     trust.decide(server, folder, "trusted", acts)
-    print_line(f"{server.name} acts {_PLACES[acts]}")
+    print_line(f"the tools of {server.name} act {_PLACES[acts]}")
     return 0
 
 

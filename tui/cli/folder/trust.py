@@ -35,7 +35,9 @@ from ua_tui.tui.cli.arguments import WrongUsage
 from ua_tui.tui.cli.output import agrees, complain, print_json, print_line, print_table
 from ua_tui.tui.terminal.exit_codes import EXIT_USAGE
 
-_QUESTION = "Adopt this? Its queries run, its rules apply, and its answers and signatures count as yours."
+_QUESTION = (
+    "Adopt this? Then its queries can run, its rules apply, and its answers and signatures count as yours."
+)
 
 
 def adopt(path: Path, *, yes: bool) -> int:
@@ -51,7 +53,7 @@ def adopt(path: Path, *, yes: bool) -> int:
                 "or decisions about claims"
             )
         if not yes and not (sys.stdin.isatty() and sys.stdout.isatty()):
-            return complain("a terminal is needed to ask: --yes adopts what is listed", EXIT_USAGE)
+            return complain("asking needs a terminal; --yes adopts what is listed without asking", EXIT_USAGE)
         if not yes and not agrees(_QUESTION):
             return complain("nothing was adopted")
         for each in found:
@@ -155,7 +157,9 @@ def run(args: argparse.Namespace) -> int:
         found = revoke(places)
         name = clean_line(str(places.cwd), 1000)
         print_line(
-            f"{name} is forgotten: the next session there asks" if found else f"{name} was not trusted"
+            f"the answer about {name} is forgotten: the next session there asks again"
+            if found
+            else f"no answer about {name} was stored"
         )
         return 0
     # An answer about a folder that is gone can still be revoked.

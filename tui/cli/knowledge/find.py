@@ -217,7 +217,8 @@ def team_advice(settings: Settings) -> str:
     """How to search what a team found; empty if there is no team, or its knowledge base is searched already."""
     if not settings.team or isinstance(settings.knowledge, Address):
         return ""
-    return f"`ua-tui config set knowledge {clean_line(settings.team, 700)}` searches the team's"
+    address = clean_line(settings.team, 700)
+    return f"to search the team's knowledge base, run `ua-tui config set knowledge {address}`"
 
 
 def unread_sessions(place: KnowledgePlace, base: Path) -> str:
@@ -225,7 +226,9 @@ def unread_sessions(place: KnowledgePlace, base: Path) -> str:
     unread = len(read_status(place, base).lagging)
     of = quantity(unread, "session")
     return (
-        f"{of} may have more that is not indexed yet: `ua-tui knowledge update` indexes it" if unread else ""
+        f"{of} may have content that is not indexed yet; `ua-tui knowledge update` indexes it"
+        if unread
+        else ""
     )
 
 

@@ -120,7 +120,7 @@ def _rows(status: Status, embedder: Embedder | None) -> Iterator[tuple[str, str]
         yield "not read yet", first + (f" and {more} more" if more > 0 else "")
         yield "", "a session reads them in the background; `ua-tui knowledge update` does it at once"
     if status.forgotten:
-        yield "forgotten", quantity(status.forgotten, "time")
+        yield "forgotten", quantity(status.forgotten, "request")
     for path in status.set_aside:
         yield "damaged file", f"{path}: delete it when you no longer need it"
     yield from (("note", note) for note in status.notes)
@@ -144,7 +144,7 @@ def _fill(settings: Settings, action: str, *, as_json: bool) -> int:
             problems = update(path, settings.workspace_base, redactor, show, again=action == "rebuild")
     except KeyboardInterrupt:
         return complain(
-            "interrupted: `ua-tui knowledge update` reads the rest, or the next session", EXIT_INTERRUPTED
+            "interrupted: the next session or `ua-tui knowledge update` reads the rest", EXIT_INTERRUPTED
         )
     for problem in problems:
         complain(problem)
@@ -185,7 +185,7 @@ def _forget(settings: Settings, args: argparse.Namespace) -> int:
     if not args.yes:
         if args.json or not (sys.stdin.isatty() and sys.stdout.isatty()):
             return complain(
-                "a terminal is needed to ask: --dry-run shows what would be removed, --yes removes it",
+                "asking needs a terminal; --dry-run shows what would be removed, --yes removes it without asking",
                 EXIT_USAGE,
             )
         _print_forgotten(found, done=False, as_json=False)

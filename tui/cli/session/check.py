@@ -205,7 +205,9 @@ def _check(file: str, args: argparse.Namespace, settings: Settings) -> tuple[Che
             f"{clean_line(file, 300)} is not text: name it .pdf if it is a PDF, or save it as text"
         )
     if _EXPORT.search(data) and _origin(file) is None:
-        raise _NoReport(f"{clean_line(file, 300)} is not checked: it is an export, name the report itself")
+        raise _NoReport(
+            f"{clean_line(file, 300)} is not checked, because it is an export: name the report itself"
+        )
     session, report = _place(file, name, args, settings)
     redactor = redactor_of(settings)
     if session is None:

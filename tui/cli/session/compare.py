@@ -89,8 +89,8 @@ def _folder(settings: Settings, wanted: str, elsewhere: Path, restored: dict[str
                 return restored[row.job]
         if not os.path.isdir(wanted):
             raise SettingsError(
-                f"there is no batch {clean_line(job[1], 300)!r}: neither its results here nor a batch in "
-                f"{clean_line(str(named.parent), 300)}; sessions are named without a colon"
+                f"there is no batch {clean_line(job[1], 300)!r}: no results file of that name is here, and "
+                f"{clean_line(str(named.parent), 300)} has no batch of that name; to name a session, omit the colon"
             )
     return find_session(settings.workspace_base, wanted)
 
@@ -103,7 +103,7 @@ async def _restored(settings: Settings, job: str, base: Path, missing: str) -> P
     try:
         session = await find_session(address, job=job)
     except TeamError as error:
-        raise TeamError(f"{missing}, and cannot be read from elsewhere: {error}") from error
+        raise TeamError(f"{missing}, and could not be read from the team's database: {error}") from error
     return await restore_session(address, session.session, base, artifacts=settings.team_artifacts)
 
 
@@ -118,5 +118,5 @@ def _row(file: str, number: int) -> _Row:
             return row
     shown = clean_line(file, 300)
     raise SettingsError(
-        f"{shown} has no result of row {number}: name the results of a batch and a row in them"
+        f"{shown} has no result for row {number}: give the results file of a batch and the number of a row in it"
     )

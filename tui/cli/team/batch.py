@@ -77,7 +77,8 @@ def run(args: argparse.Namespace) -> int:
         (every and args.retry_failed, "--every runs all rows each time: omit --retry-failed"),
         (
             every and not here and (args.output or args.json),
-            "with --every the workers run it: the same command without --every writes the results",
+            "with --every, the workers run the batch: omit --output and --json; the same command without --every "
+            "writes the results",
         ),
         (every and here and args.file == "-", "--every reads the queries each time: name a file"),
     ):

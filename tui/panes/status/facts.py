@@ -250,7 +250,7 @@ class StatusFacts:
         model = clean_line(setup.model, 100) if setup.model else "default"
         cached = "" if tokens.cached_share is None else f"; {tokens.cached_share:.0%} of the input was cached"
         rows = [
-            ("Model", f"{model} (scripted, this is the demo)" if setup.demo else model),
+            ("Model", f"{model} (scripted, for the demo)" if setup.demo else model),
             ("Effort", effort_of(setup.effort)),
             ("Fallback", fallback_of(setup.fallback_model)),
             ("Permissions", MODE_RULES.get(setup.mode, clean_line(setup.mode, 20))),
@@ -258,7 +258,9 @@ class StatusFacts:
         if self.folder in _FOLDERS:
             rows.append(("Folder", _FOLDERS[self.folder][1]))
         if setup.untrusted:
-            rows.append(("Read", f"{setup.untrusted}: calls that can send data out ask"))
+            rows.append(
+                ("Untrusted text", f"{setup.untrusted}; calls that can send data out need your permission")
+            )
         rows.append(("Path", self._describe_path()))
         rows.append(("Context", self._describe_context()))
         rows.append(("Tokens", f"{tokens.total:,} with sub-agents{cached}"))
@@ -286,10 +288,11 @@ class StatusFacts:
             case QueryClassified(decision=decision, source=source, raw_response=response):
                 path = f"{PATHS.get(decision, decision)}, {DECIDERS.get(source, '')}"
                 why = "" if source == "model" else clean_line(response, 200)
-                return f"{path}: {why}" if why else path
+                return f"{path} ({why})" if why else path
             case PathFellBack(tool_name=tool):
+                called = tool_label(tool, {})
                 return (
-                    f"{PATHS['COMPLEX']}: it began as a direct answer, but it called {tool_label(tool, {})}"
+                    f"{PATHS['COMPLEX']}: the query began as a direct answer, but the model called {called}"
                 )
             case _:
                 return "not chosen yet: a query gets a direct answer, or the full agent with its tools"
@@ -306,7 +309,7 @@ class StatusFacts:
         spent = money(costs.total or 0.0, digits)
         text = f"{spent} including sub-agents"
         if unpriced := costs.all_unpriced:
-            known = f"{spent} and an unknown part" if costs.total else "unknown"
+            known = f"{spent} plus an unknown amount" if costs.total else "unknown"
             text = f"{known}: no price is set for {clean_line(', '.join(unpriced), 200)} (setting prices)"
         if costs.estimated:
             text += "; the cost of the running query is an estimate until it ends"

@@ -13,7 +13,7 @@ from ua_tui.core.text import clean, clean_line
 from ua_tui.core.view.records import Call, Message, Query, Wait
 from ua_tui.tui.render.format import Mark
 
-RECOVERED, LOST = "full result kept", "cut, rest lost"
+RECOVERED, LOST = "full result kept", "truncated, rest lost"
 STOPPED = "stopped by you"
 SEPARATOR = " · "
 """Between the parts of a note; the last ones are left out where there is no room."""

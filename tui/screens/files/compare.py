@@ -57,7 +57,7 @@ def _row(version: Version, now: datetime) -> Content:
 
 
 _ALONE = (
-    "No other version of this file is known. Versions are what the agent wrote to it in its session, "
+    "No other version of this file is known. Versions are what the agent wrote to the file in this session, "
     "and the copies in SAVED_REPORTS."
 )
 _SAME = "Both versions have the same text."

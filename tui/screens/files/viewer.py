@@ -542,7 +542,7 @@ class ViewerScreen(DocumentScreen[None]):
         if body is not None and EXPORT_KEY in body.keys:
             super().action_export()
         elif (origin := self.evidence.origin) is None:
-            self.warn("Only tables and session reports can be exported, and reports not in a replay.")
+            self.warn("Only tables and session reports can be exported, and in a replay only tables.")
         else:
             export_session(self.app, origin.session, origin.source)
 

@@ -212,7 +212,7 @@ class FindScreen(Modal[None]):
             return [_EMPTY]
         return [
             "Nothing found.",
-            "Try other words. Words are found by their beginning only.",
+            "Try other words. A word is found only by its beginning.",
         ]
 
     def action_only(self, dimension: str) -> None:

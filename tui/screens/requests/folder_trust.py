@@ -99,7 +99,9 @@ def _details(question: FolderQuestion) -> Iterator[Widget]:
         yield Static(Content(_PARTLY), classes="advice")
 
 
-_PARTLY = "Partly: no servers, addresses, keys, accounts, Logfire or sessions folder from these files."
+_PARTLY = (
+    "Partly: ignores the servers, addresses, keys, accounts, Logfire and sessions folder of these files."
+)
 
 
 def _row(change: Change) -> tuple[str, str]:

@@ -98,7 +98,7 @@ class PermissionScreen(Dialog[PermissionReply | None]):
         facts = [
             ("Tool", f"{tool} ({server})" if server else tool),
             ("Runs", ", ".join(runs)),
-            ("Aim", reveal(thought_of(event.input))),
+            ("Purpose", reveal(thought_of(event.input))),
             ("Why", _sentences(reveal(event.reason))),
         ]
         with Box("Permission", "-asks"):
@@ -285,7 +285,10 @@ def _covered(
     covered = [*subjects, *(reveal(name) for name in names)]
     more = len(covered) - MOST_NAMED
     listed = ", ".join(covered[:MOST_NAMED]) + (f" and {more} more that ran here" if more > 0 else "")
-    return f"{listed}, and any other match except tools that act outside or can do anything: these still ask"
+    return (
+        f"{listed}, and other matching tools, except those that reach beyond this machine or can do anything, "
+        "which still ask"
+    )
 
 
 def _split(tool_name: str) -> tuple[str, str]:

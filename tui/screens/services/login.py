@@ -29,10 +29,10 @@ LogIn = Callable[[LoginTarget, LoginStore, Show], Awaitable[object]]
 
 _FINDING = "Finding the login of the server …"
 _WAITING = (
-    "Log in there. The dialog closes by itself, and the server is connected. If the browser is on another machine, it "
-    "ends at a localhost address that it cannot open: paste that address here."
+    "Log in on that page. The dialog then closes automatically, and the server is connected. A browser on another "
+    "machine is sent to a localhost address that it cannot open: paste that address here."
 )
-_WRONG = "That is not the address where this login ends. Copy the full address."
+_WRONG = "This is not the address to which this login returns. Copy the full address from the browser."
 
 
 class LoginScreen(Dialog[bool]):

@@ -28,9 +28,9 @@ _LIFETIMES = {
     "session": "until the session ends",
     "folder": "in this folder, until you remove it",
     "everywhere": "in every folder, until you remove it",
-    "demo": "a part of the demo",
-    "option": "for this session: it was given on the command line",
-    "environment": "as long as a variable sets it; `ua-tui config` shows which",
+    "demo": "in the demo",
+    "option": "in this session: it was given on the command line",
+    "environment": "while a variable sets it; `ua-tui config` shows which",
     "config.toml": "until you remove it from your own config.toml; `ua-tui config` shows where",
 }
 _EMPTY = f"{NO_RULES} A permission dialog can add a rule."
@@ -123,7 +123,7 @@ class PermissionsScreen(RowScreen[Rule]):
             lines.append(field("rule ", f"{rule.effect} {clean_line(rule.text, 1_000)}", width))
             if rule.server:
                 lines.append(field("tools", f"of the server {clean_line(rule.server)}", width))
-            lines.append(field("holds", _LIFETIMES[rule.origin], width))
+            lines.append(field("applies", _LIFETIMES[rule.origin], width))
         lines += [Content(""), Content.styled("Decisions in this session, the newest first", "bold")]
         for each in list(reversed(decided))[:200]:
             mark, style = _EFFECTS.get(each.decision, _EFFECTS["deny"])

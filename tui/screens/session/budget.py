@@ -92,7 +92,7 @@ class BudgetScreen(Dialog[float | None]):
             spent, limit = spent_of(self._spent, self._limit)
         total = f"{spent or 'nothing'}, including sub-agents"
         if self._unpriced:
-            total = f"{spent} and an unknown part" if self._spent else "unknown"
+            total = f"{spent} plus an unknown amount" if self._spent else "unknown"
         rows = [("Spent", total), ("Limit", limit)]
         if self._cached is not None:
             rows.append(("Cached", f"{self._cached:.0%} of the input"))

@@ -17,7 +17,7 @@ from ua_tui.tui.widgets.dialog import Box, Dialog, Foot
 _IN_USE = "●"
 _NAMES = {"default": "ask", "acceptEdits": "allow edits", "bypassPermissions": "allow all"}
 _ADVICE = (
-    "Applies from the next call; waiting calls are judged again. This session only. "
+    "The mode applies to this session, from the next call on; waiting calls are judged again. "
     "Rules that deny or ask apply in every mode."
 )
 _SKIP = (

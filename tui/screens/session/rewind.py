@@ -83,12 +83,8 @@ def describe_work(queries: Sequence[Query]) -> str:
     """Describe how much the queries did: their number, their calls, their cost."""
     costs = [query.end.cost_usd for query in queries if query.end is not None and query.end.cost_usd]
     calls = sum(query.calls for query in queries)
-    parts = (
-        quantity(len(queries), "query", "queries"),
-        quantity(calls, "call") if calls else "",
-        f"{money(sum(costs))} stays spent" if costs else "",
-    )
-    return ", ".join(filter(None, parts))
+    work = quantity(len(queries), "query", "queries") + (f" and {quantity(calls, 'call')}" if calls else "")
+    return f"{work}; {money(sum(costs))} stays spent" if costs else work
 
 
 class ReturnScreen(Dialog[Answer]):
@@ -139,7 +135,7 @@ class ReturnScreen(Dialog[Answer]):
         outside = ", ".join(clean_line(each, 60) for each in self._prospect.outside[:_MOST_TOOLS])
         more = len(self._prospect.outside) - _MOST_TOOLS
         rows = [
-            ("Undone", f"{describe_work(self._undone)}. The agent forgets them."),
+            ("Undone", f"{describe_work(self._undone)}. The agent forgets this part."),
             ("Kept", "Everything, as a separate session."),
             ("Not undone", f"{outside}{f' and {more} more' if more > 0 else ''}" if outside else ""),
             (
@@ -155,7 +151,7 @@ def _about_files(plan: Plan | None) -> str:
         return "The earlier content of the files is unknown, so they stay as they are."
     if not plan.changes:
         return "No file would change."
-    return "The files stay as they are unless you choose to restore them, too:"
+    return "The files stay as they are unless you choose to rewind them, too. Then these change:"
 
 
 def _file_rows(plan: Plan | None) -> list[tuple[str, str]]:

@@ -418,7 +418,7 @@ class SessionsScreen(Modal[Path | None]):
             names = [chosen.name, other] if other is not None else []
         if len(names) < 2:
             mark = keys_of(self.app).shown("sessions.mark")
-            self.warn(f"Mark another session with {mark} first: two are compared.")
+            self.warn(f"Mark another session with {mark} first, as a comparison needs two.")
             return
         # The older one is what the newer one is compared with.
         a, b = sorted(map(self._index.folder, names), key=lambda folder: natural_key(folder.name))

@@ -191,7 +191,7 @@ class SetupScreen(Dialog[SetupResult | Literal["demo", "quit"] | None]):
             self._show(name)
             replaced = self._setup.replaced(form.method)
             instead = f" This replaces {', '.join(replaced)} there." if replaced else ""
-            form.begin(f"Tested with one tiny request, then saved in {self._setup.path}.{instead}")
+            form.begin(f"It is tested with one small request, then saved in {self._setup.path}.{instead}")
 
     @on(Input.Submitted)
     def _next_or_check(self, event: Input.Submitted) -> None:

@@ -46,14 +46,19 @@ _FEW = 5
 
 
 _QUESTIONS: dict[Operation, tuple[str, str, str, str]] = {
-    "cancel": ("Cancel", "Running jobs stop at once. They can be run again.", "cancelled", "waits or runs"),
+    "cancel": (
+        "Cancel",
+        "Running jobs stop at once. They can be run again.",
+        "cancelled",
+        "is waiting or running",
+    ),
     "retry": (
         "Run again",
         "Sessions are resumed. Calls with external side effects are not repeated.",
         "to be run again",
         "failed or was cancelled",
     ),
-    "pause": ("Pause", "No more of its jobs start. Running jobs continue.", "paused", "waits"),
+    "pause": ("Pause", "No more of its jobs start. Running jobs continue.", "paused", "is waiting"),
     "resume": ("Resume", "The workers start the waiting jobs.", "resumed", "is paused"),
 }
 """What a key asks: its verb, what it means, what jobs are afterwards, and which jobs it is possible for."""
@@ -380,13 +385,12 @@ class FleetScreen(Modal[None]):
             return
         found = [(each, id_) for each in rows if (id_ := _id_for(operation, each))]
         verb, meaning, _, state = _QUESTIONS[operation]
+        kind, plural = ("job", "jobs") if self._shown == "sessions" else ("batch", "batches")
         if not found:
-            reason = "choose a job or a batch of the team"
-            if any(map(_is_of_team, rows)):
-                reason = f"nothing selected here {state}"
+            is_of_team = any(map(_is_of_team, rows))
+            reason = f"no selected {kind} {state}" if is_of_team else "choose a job or a batch of the team"
             self.warn(f"{verb}: {reason}.")
             return
-        kind, plural = ("job", "jobs") if self._shown == "sessions" else ("batch", "batches")
         what = named = quantity(len(found), kind, plural)
         match found:
             case [(FleetRow(owner=owner, title=name) | FleetBatch(owner=owner, name=name), _)]:

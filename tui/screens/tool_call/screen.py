@@ -326,7 +326,7 @@ class ToolCallScreen(DocumentScreen[str | None]):
     async def _copy_result(self) -> None:
         what = "Answer" if is_agent(self.call.started) else "Result"
         if self._whole is not None and self._whole.size > 4 * MOST_COPIED:
-            self.warn(f"{what} not copied: it is too long (P reads it, Tab goes to its file).")
+            self.warn(f"{what} not copied, as it is too long: copy it from its file.")
             return
         copy_text(self, await asyncio.to_thread(result_text, self.result), what)
 

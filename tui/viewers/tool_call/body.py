@@ -256,7 +256,7 @@ def _facts(observation: Observation) -> str:
     if pictures:
         facts.append(quantity(pictures, "picture"))
     if observation.truncated:
-        facts.append("full result kept" if observation.recovered else "cut, rest lost")
+        facts.append("full result kept" if observation.recovered else "truncated, rest lost")
     return " · ".join(facts)
 
 

@@ -107,7 +107,7 @@ async def test_a_name_means_the_batches_of_one_person(cluster: Cluster, team_dat
             await store.submit(msgspec.structs.replace(batch_with(jobs), name="weekly"), jobs)
             unnamed = jobs_of(1, prefix=f"unnamed {name}")
             await store.submit(batch_with(unnamed), unnamed)
-        for given, problem in (("", "no job and no batch"), ("weekly", "to several people")):
+        for given, problem in (("", "no job and no batch"), ("weekly", "several people have")):
             with pytest.raises(TeamError, match=problem) as raised:
                 await operations.change("cancel", [given])
         for store in (ann, bob):

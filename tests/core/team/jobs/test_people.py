@@ -74,7 +74,7 @@ async def test_answers_to_other_queries_are_no_answers(cluster: Cluster, team_da
             for shared in (True, False):
                 other = msgspec.structs.replace(job, **change)
                 await eve.submit(JobBatch(id="forged", shared=shared), [other])
-                with pytest.raises(TeamError, match="another job with the id"):
+                with pytest.raises(TeamError, match="already has a job with the same id"):
                     await ann.submit(batch, [job])
                 assert (await ann.counts(batch.id)).total == 0
                 team_database.execute("DELETE FROM batch")
@@ -85,7 +85,7 @@ async def test_a_person_retries_theirs_and_claims_nothing(cluster: Cluster, team
     batch = batch_with(jobs, limit=10)
     async with open_jobs(team_database) as worker, people(cluster, team_database) as (ann, bob):
         await ann.submit(batch, jobs)
-        with pytest.raises(TeamError, match="lacks the rights"):
+        with pytest.raises(TeamError, match="lacks the necessary rights"):
             await ann.claim(1, "ann")
         claim = await worker.claim(1, "w")
         assert claim is not None

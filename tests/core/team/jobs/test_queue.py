@@ -525,7 +525,7 @@ async def test_a_storm_of_refusals_lets_the_whole_team_pause_and_fails_no_job(
         await store.submit(batch, jobs)
         ((before,),) = team_database.execute("SELECT now()")
         async with working(address_of(team_database), run, parallel=1) as (_, lines):
-            await until(lambda: any("no worker of the team claims" in line for line in lines))
+            await until(lambda: any("the workers of the team claim no jobs" in line for line in lines))
             paused = "SELECT count(*) FROM claiming WHERE not_before > %s + interval '50 s'"
             await until_in_thread(lambda: team_database.execute(paused, before) == [(1,)])
             other = await store.add_worker("other", "1", 1)

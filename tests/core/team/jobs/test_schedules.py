@@ -128,7 +128,7 @@ async def test_what_was_due_while_no_worker_was_alive_is_shown_until_somebody_ha
             "did_not_run", name, "weekly", "no worker is alive: start one with `ua-tui worker`"
         )  # fmt: skip
         assert (await shown(team_database)).missed_why == found.what
-        with pytest.raises(TeamError, match="'weekly' is late, as no worker is alive: start one"):
+        with pytest.raises(TeamError, match="'weekly' is late because no worker is alive: start one"):
             await operations.check(["weekly"])
         assert "did not run: no worker was alive" in str(await run_due(store, address))
         assert await run_due(store, address) is None

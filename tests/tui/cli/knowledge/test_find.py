@@ -286,7 +286,7 @@ def test_if_nothing_is_found_it_says_that_sessions_are_not_indexed(tmp_path: Pat
     Recorded(tmp_path, "session_20260312_120000").answer("The wombat digs.")
     assert find(tmp_path, "wombat") == 1
     assert (
-        "1 session may have more that is not indexed yet: `ua-tui knowledge update`"
+        "1 session may have content that is not indexed yet; `ua-tui knowledge update`"
         in capsys.readouterr().err
     )
     assert main(["knowledge", "update", "--workspace", str(tmp_path)]) == 0

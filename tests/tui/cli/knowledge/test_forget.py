@@ -62,7 +62,7 @@ def test_what_is_not_indexed_yet_may_match_later(base: Path, capsys: Output) -> 
     Recorded(base, "session_20260401_120000").write_report("wombat", "A wombat digs.")
     assert forget(base, "--match", "wombat", "--yes") == 1
     assert (
-        "1 session may have more that is not indexed yet: `ua-tui knowledge update` indexes it"
+        "1 session may have content that is not indexed yet; `ua-tui knowledge update` indexes it"
         in capsys.readouterr().err
     )
 

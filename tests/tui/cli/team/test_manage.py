@@ -60,7 +60,7 @@ def test_without_rights_it_says_who_has_them(
     assert main(["team", "status", "--to", url]) == 1
     errors = capsys.readouterr().err.splitlines()
     assert "as the owner of the database" in errors[0]
-    assert "lacks the rights" in errors[1] or "only the owner of the tables" in errors[1]
+    assert "lacks the necessary rights" in errors[1] or "only the owner of the tables" in errors[1]
     assert len(errors) == 3
 
 
@@ -194,5 +194,5 @@ def test_a_table_that_a_member_locks_keeps_no_command_waiting(
         lock.execute("LOCK TABLE ua_tui.schedule IN ACCESS EXCLUSIVE MODE")
         for command in (["status"], ["attention"], ["cancel", "weekly"]):
             assert main(["team", *command, "--to", team_database.url]) == 1
-            assert "another program holds a lock there" in capsys.readouterr().err
+            assert "another program holds a lock on the tables" in capsys.readouterr().err
     assert main(["team", "status", "--to", team_database.url]) == 0
