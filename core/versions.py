@@ -90,6 +90,10 @@ class _Moment(msgspec.Struct, omit_defaults=True):
     too_many: bool = False
 
 
+# Built as the module is imported: see `ua_tui.core.events.codec`.
+_DECODER = msgspec.json.Decoder(_Moment)
+
+
 class KeptVersions:
     """The kept versions in the folder of a session.
 
@@ -351,7 +355,7 @@ class KeptVersions:
 def _decoded(line: bytes) -> _Moment | None:
     """A line of the index, with the files that may be kept; None if it is damaged. The agent can write to it, too."""
     try:
-        moment = msgspec.json.decode(line, type=_Moment)
+        moment = _DECODER.decode(line)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return None
     moment.files = {path: file for path, file in moment.files.items() if is_kept(path)}

@@ -35,6 +35,9 @@ _log = logging.getLogger(__name__)
 
 FOLDER = "extracted_articles"
 
+# Built as the module is imported: see `ua_tui.core.events.codec`.
+_DECODER = msgspec.json.Decoder(Page)
+
 
 class Corpus:
     """Observer of the tools that read pages, and of the tool that saves the corpus."""
@@ -115,7 +118,7 @@ def _read_before(context: ObserverContext) -> list[Page]:
     pages: list[Page] = []
     for path in context.ledger.paths(FOLDER):
         try:
-            page = msgspec.json.decode(context.workspace.read_artifact(path, MAX_ARTIFACT), type=Page)
+            page = _DECODER.decode(context.workspace.read_artifact(path, MAX_ARTIFACT))
         except (WorkspaceError, msgspec.DecodeError, ValueError, RecursionError):
             continue
         if page.markdown is None:

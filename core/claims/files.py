@@ -54,6 +54,10 @@ class ReportCheck(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
         return self.check.claims
 
 
+# Built as the module is imported: see `ua_tui.core.events.codec`.
+_DECODER = msgspec.json.Decoder(ReportCheck)
+
+
 def report_format(path: str) -> ReportFormat | None:
     """The format of a report by its name or path, also of one that a session compressed; None if it is no report."""
     return FORMATS.get(PurePosixPath(path.removesuffix(SUFFIX)).suffix.lower())
@@ -91,7 +95,7 @@ def load_check(root: Root, report: str) -> ReportCheck | None:
     Whether it is of the report as it is now, its `sha256` says.
     """
     try:
-        check = msgspec.json.decode(root.read(check_path(report), _LARGEST), type=ReportCheck)
+        check = _DECODER.decode(root.read(check_path(report), _LARGEST))
     except (WorkspaceError, ValueError, RecursionError):
         return None
     if check.version != VERSION or check.report != report:

@@ -85,6 +85,10 @@ class LedgerFile(msgspec.Struct, kw_only=True):
         return is_empty or is_sealed(self.seal, _SEAL, folder, self.content)
 
 
+# Built as the module is imported: see `ua_tui.core.events.codec`.
+_DECODER = msgspec.json.Decoder(LedgerFile)
+
+
 class Ledger:
     """The decisions and the second opinion about a report of a `session`, by its path there; their file need not exist.
 
@@ -186,7 +190,7 @@ class Ledger:
                 raise WorkspaceError(self.notice)
             yield stored
             data = seal_json(msgspec.json.encode(stored).decode(), redactor)
-            masked = msgspec.json.decode(data, type=LedgerFile)
+            masked = _DECODER.decode(data)
             stored.report, stored.decisions, stored.opinions = self._report, masked.decisions, masked.opinions
             stored.seal = seal(_SEAL, store.path.parent, stored.content)
             self._use(store, stored)

@@ -67,6 +67,10 @@ class _Cache(msgspec.Struct, frozen=True):
     sessions: tuple[Summary, ...]
 
 
+# Built as the module is imported: see `ua_tui.core.events.codec`.
+_DECODER = msgspec.json.Decoder(_Cache)
+
+
 class SessionIndex:
     """Summaries of all sessions below `base`; all methods block, so call them in a thread.
 
@@ -264,7 +268,7 @@ class SessionIndex:
             self._known = {}
             try:
                 data = Root(self._cache_folder()).read(self._file, _LARGEST)
-                cached = msgspec.json.decode(data, type=_Cache)
+                cached = _DECODER.decode(data)
                 if cached.version == _VERSION:
                     self._known = {summary.name: summary for summary in cached.sessions}
             except (WorkspaceError, msgspec.MsgspecError, UnicodeDecodeError) as error:

@@ -130,10 +130,14 @@ class _Trace(msgspec.Struct):
     trace_id: str | None = None
 
 
+# Built as the module is imported: see `ua_tui.core.events.codec`.
+_DECODER = msgspec.json.Decoder(_Trace)
+
+
 def _earlier_info(workspace: Workspace) -> TraceInfo:
     """The facts of the trace that are in no event, from the trace of the last query that ended."""
     try:
-        trace = msgspec.json.decode(workspace.read(TRACE, _LARGEST_TRACE), type=_Trace)
+        trace = _DECODER.decode(workspace.read(TRACE, _LARGEST_TRACE))
     except (WorkspaceError, msgspec.MsgspecError, UnicodeDecodeError):
         return TraceInfo()
     enabled, trace_id = trace.logfire_enabled, trace.trace_id

@@ -23,6 +23,8 @@ log = logging.getLogger(__name__)
 LARGEST = 256 << 10
 """The most bytes of a question, an answer or the text of a command."""
 _SHOWN = 8_000
+# Built as the module is imported: see `ua_tui.core.events.codec`.
+_DECODER = msgspec.json.Decoder(Answer)
 
 
 def make_question(session: SessionId, asked: PermissionAsked | ElicitationAsked) -> Question:
@@ -66,7 +68,7 @@ def read_answer(request: str, text: str) -> Answer | None:
     if len(text) > LARGEST:
         return None
     try:
-        answer = msgspec.json.decode(text, type=Answer)
+        answer = _DECODER.decode(text)
     except (msgspec.MsgspecError, UnicodeError, RecursionError, ValueError):
         return None
     fits = (

@@ -53,6 +53,10 @@ class _Letter(msgspec.Struct, frozen=True, kw_only=True):
     seal: str = ""
 
 
+# Built as the module is imported: see `ua_tui.core.events.codec`.
+_DECODER = msgspec.json.Decoder(_Letter)
+
+
 class LocalMailbox:
     """Questions, answers and commands in the folder of a session, for the program that runs it and for others."""
 
@@ -182,7 +186,7 @@ class LocalMailbox:
 
     def _read(self, root: Root, name: str) -> _Letter | None:
         try:
-            letter = msgspec.json.decode(root.read(name, 4 * LARGEST), type=_Letter)
+            letter = _DECODER.decode(root.read(name, 4 * LARGEST))
         except (msgspec.MsgspecError, UnicodeDecodeError):
             return None
         except WorkspaceError:

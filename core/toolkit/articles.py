@@ -73,6 +73,8 @@ class Article(msgspec.Struct, frozen=True, kw_only=True):
     links: tuple[Reference, ...] = ()
 
 
+# Built as the module is imported: see `ua_tui.core.events.codec`.
+msgspec.json.Decoder(Article)
 FRONT_MATTER = ("title", "url", "author", "site", "date", "words", "fetched_at")
 RARE = ("final_url", "partial")
 """What only the front matter of some articles has."""

@@ -139,9 +139,13 @@ class _Line(msgspec.Struct):
     session: str = ""
 
 
+# Built as the module is imported: see `ua_tui.core.events.codec`.
+_DECODER = msgspec.json.Decoder(_Line)
+
+
 def _decoded(line: bytes) -> _Line:
     try:
-        return msgspec.json.decode(line, type=_Line)
+        return _DECODER.decode(line)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return _Line()
 
