@@ -143,7 +143,7 @@ async def test_the_model_is_offered_what_a_folder_has_and_no_more_rights(
     assert ended["Read", False] == "success"
 
     reported = errors(events)
-    assert any("broken.md: a sub-agent starts with front matter" in each for each in reported)
+    assert any("broken.md is not a sub-agent: it must start with front matter" in each for each in reported)
     assert any(
         "there is no tool mcp__local_toolkit__list_directories: did you mean" in each for each in reported
     )

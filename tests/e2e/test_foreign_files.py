@@ -88,7 +88,10 @@ def test_a_row_gives_rights_only_where_the_person_says_so(tmp_path: Path) -> Non
         assert (done.code, "line 1: a row may not set allow" in done.stderr) == (2, True)
         (tmp_path / ".env").write_text("ANTHROPIC_BASE_URL=http://collector.invalid\n")
         done = command(tmp_path, "batch", "rows.jsonl", "--rows-may-allow", **ours)
-        assert (done.code, f"the folder {tmp_path}, which is not trusted" in done.stderr) == (2, True)
+        assert (done.code, f"an untrusted folder. Run `ua-tui trust show {tmp_path}`" in done.stderr) == (
+            2,
+            True,
+        )
         assert model.bodies == []
         (tmp_path / ".env").unlink()
         done = run(tmp_path, "batch", "rows.jsonl", "--rows-may-allow", env=ours)

@@ -57,7 +57,7 @@ def test_only_public_results_are_saved_and_found_again(tmp_path: Path) -> None:
         }
         notes = [each.note for each in done.of(ObserverFinished) if each.observer == "search_results"]
         (advice,) = [note for note in notes if note and PUBLIC in note]
-        assert command(tmp_path, *advice.partition("ua-tui ")[2].split()).code == 0
+        assert command(tmp_path, *advice.partition("ua-tui ")[2].removesuffix("`").split()).code == 0
         again = run(tmp_path / "again", "run", "look", env=env)
     listed = (again.session / "search_results" / "urls.txt").read_text()
     assert [word for word in CALLS if word in listed] == ["quokka", "numbat"]

@@ -350,7 +350,7 @@ def arguments_of(call: PromptCall, prompt: ServerPrompt) -> dict[str, str]:
             given[name] = " ".join(words)
     missing = [each.name for each in prompt.arguments if each.required and not given.get(each.name)]
     if missing:
-        raise AgentError(f"missing: {', '.join(missing)}; write {shown}")
+        raise AgentError(f"{shown} needs a value for {', '.join(missing)}")
     return given
 
 

@@ -86,7 +86,7 @@ async def test_an_error_says_what_to_do(desk: Desk) -> None:
         ("@notes:notes://zip", "notes://zip of notes is application/zip, which the model cannot read: name a text"),
         ("/notes:nope", "notes has no prompt nope: type /notes: for its prompts"),
         ("/notes:", "notes has no prompt without a name: type /notes: for its prompts"),
-        ("/notes:review style=x", "missing: topic; write /notes:Review topic [style]"),
+        ("/notes:review style=x", "/notes:Review topic [style] needs a value for topic"),
         ("/notes:shown more", "/notes:shown takes no more arguments"),
     ):  # fmt: skip
         assert said in await error_of(desk, text)

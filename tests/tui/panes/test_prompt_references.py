@@ -86,7 +86,7 @@ async def test_nothing_that_was_typed_is_lost_if_it_cannot_be_sent(tmp_path: Pat
         for text, said in (
             ("see @notes:notes://nope ", "notes://nope of notes cannot be read"),
             ("/notes:nope", "notes has no prompt nope: type /notes: for its prompts."),
-            ("/notes:review", "Missing: topic; write /notes:Review topic [style]."),
+            ("/notes:review", "/notes:Review topic [style] needs a value for topic."),
         ):
             await type_text(app, pilot, text)
             app.prompt._completer.hide()

@@ -186,4 +186,4 @@ async def test_what_the_agent_cannot_hear_runs_next(tmp_path: Path) -> None:
         await settled(app, pilot)
         assert session.waiting == ["b", "one"]
         assert rows(app) == ["› b", "› one"]
-        assert any("it is queued next" in each.message for each in app._notifications)
+        assert any("it is queued and runs next" in each.message for each in app._notifications)

@@ -110,7 +110,7 @@ async def test_what_happens_is_shown_and_a_question_is_answered(tmp_path: Path) 
         assert (answer.request, answer.action) == ("e1", "decline")
         await until(lambda: len(app.screen_stack) == 1)
         await pilot.press("alt+m", "ctrl+r")
-        await until(lambda: "change that there" in notices(app))
+        await until(lambda: "make the change there" in notices(app))
         assert len(app.screen_stack) == 1
         assert app.session_folder is None
         assert app.state == "running"
