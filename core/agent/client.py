@@ -20,6 +20,7 @@ from ua_tui.core.agent.mcp.elicitation import Ask
 from ua_tui.core.agent.messages.malformed import MalformedMessages
 from ua_tui.core.agent.messages.transport import CliTransport, StandardError
 from ua_tui.core.concurrency.threads import Schedule, apart
+from ua_tui.core.connections.toolkit_tools import PROGRAM
 from ua_tui.core.errors import AgentUnavailable, ConnectionFailed
 from ua_tui.core.text import clean
 
@@ -331,6 +332,8 @@ class AgentClient:
             if self._descendants is not None:
                 self._remembering.plan(self._descendants.refresh)
                 await apart(self._remembering.finish)
+                # The command line asks only every 50 ms whether a server that it has interrupted has ended.
+                await apart(partial(self._descendants.interrupt, PROGRAM))
             await asyncio.wait_for(self._client.disconnect(), 9.0)
         except Exception as error:
             log.info("the agent did not end cleanly: %s", error)

@@ -51,6 +51,14 @@ class ProcessTree:
                         found.update(parent.children(recursive=True))
             self._known |= found
 
+    def interrupt(self, module: str) -> None:
+        """Send SIGINT to the remembered processes that run a Python module."""
+        with self._lock:
+            for process in self._running():
+                with suppress(psutil.Error):
+                    if module in process.cmdline():
+                        process.send_signal(signal.SIGINT)
+
     def end(self) -> list[str]:
         """End those that do not end by themselves now; returns the names of those that had to be ended.
 

@@ -51,6 +51,17 @@ def is_over(process: psutil.Process) -> bool:
     return not process.is_running() or process.status() == psutil.STATUS_ZOMBIE
 
 
+def test_only_the_processes_of_a_module_are_interrupted(parent: subprocess.Popen[str]) -> None:
+    child = child_of(parent)
+    tree = ProcessTree(parent.pid)
+    tree.refresh()
+    tree.interrupt("another.module")
+    assert child.is_running()
+    tree.interrupt(child.cmdline()[-1])
+    wait_until(lambda: is_over(child))
+    assert parent.poll() is None
+
+
 def test_a_stopped_child_is_ended_after_its_parent(parent: subprocess.Popen[str]) -> None:
     child = child_of(parent)
     tree = ProcessTree(parent.pid)
