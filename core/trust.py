@@ -57,7 +57,7 @@ class FolderTrust(msgspec.Struct, frozen=True):
 
     folder: Path | None = None
     state: TrustState = "harmless"
-    fingerprints: Mapping[str, str] = msgspec.field(default_factory=dict)
+    fingerprints: Mapping[str, str] = {}
     changed: tuple[str, ...] = ()
     once: bool = False
     held_back: tuple[str, ...] = ()

@@ -1,4 +1,4 @@
-"""Finds the question whether to trust a folder, with what an answer would change, and stores the answer.
+"""Prepares the question whether to trust a folder, with what an answer would change, and stores the answer.
 
 What was shown is what is used: an answer holds for the content that the question was made of, and for no other.
 """
@@ -224,7 +224,7 @@ class FolderQuestion(msgspec.Struct, frozen=True):
     changes: tuple[Change, ...] = ()
     problems: tuple[str, ...] = ()
     answers: tuple[Answer, ...] = ("ignored",)
-    texts: Mapping[str, str] = msgspec.field(default_factory=dict)
+    texts: Mapping[str, str] = {}
     difference: tuple[str, ...] = ()
     keys: tuple[str, ...] = ()
     decision: TrustDecision | None = None
@@ -242,7 +242,7 @@ class FolderQuestion(msgspec.Struct, frozen=True):
             for server in self.servers:
                 if trust.decision(server, self.folder) is None:
                     trust.decide(server, self.folder, "trusted")
-        TrustStore(state).store(msgspec.structs.replace(self.decision, answer=answer))
+        TrustStore(state).store(replace(self.decision, answer=answer))
 
 
 def find_question(places: Places) -> FolderQuestion | None:

@@ -1,4 +1,4 @@
-"""Keeps the content of a session's files, whoever changed them, and takes them back to what it was.
+"""Keeps the content of a session's files, whoever changed them, and restores it.
 
 `.versions/index.jsonl` has a line for each moment, with what changed since the line before, and `.versions/objects` has
 each content once, under its SHA-256. A content is a copy, never a second name of the file: a program that writes to a

@@ -1,4 +1,4 @@
-"""Saves every page that was read as an article, also in search results and the corpus, and counts readers' strikes."""
+"""Saves every page that was read as an article, in search results and the corpus, too; counts strikes against sites."""
 
 from __future__ import annotations
 

@@ -86,7 +86,7 @@ async def opened(app, pilot):
     await pilot.press("escape")
 on_screen(opened)
 """,
-    "A command in the prompt without a screen": """
+    "A slash command without a dialog": """
 from ua_tui.tui.app.app import UaTuiApp
 
 rung = []

@@ -1,4 +1,4 @@
-"""Puts the agent together: opens the connections, writes the prompts, and connects a loop, again after a crash."""
+"""Puts the agent together: opens the connections, writes the prompts, and connects a loop, a new one after a crash."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ from ua_tui.core.agent.permissions.rule_set import RuleSet, RuleStore, rules_of
 from ua_tui.core.agent.permissions.rules import Rule
 from ua_tui.core.agent.permissions.taint import Taint
 from ua_tui.core.concurrency.worker import WorkerProcess
-from ua_tui.core.connections.base import BUILT_IN_SERVERS, Connection
+from ua_tui.core.connections.base import BUILT_IN_SERVERS, Connection, ServerConfigs
 from ua_tui.core.errors import (
     AgentError,
     ConnectionFailed,
@@ -94,7 +94,7 @@ class AgentParts(msgspec.Struct, frozen=True, kw_only=True):
     workspace: Workspace
     redactor: Redactor
     connectors: Mapping[str, Connector]
-    server_notes: Mapping[str, str] = msgspec.field(default_factory=dict)
+    server_notes: Mapping[str, str] = {}
     on_result: Callable[[ToolResult], None] = lambda _result: None
     check_subagent: SubagentCheck | None = None
     worker: WorkerProcess | None = None
@@ -195,7 +195,7 @@ class AgentAssembly:
             parts.workspace, self.agent_home, lambda error: report("records", error)
         )
         self._briefing: Briefing | None = None
-        self._servers: dict[str, dict[str, Any]] | None = None
+        self._servers: ServerConfigs | None = None
         self.opening: set[str] = set()
         """The connections that are being opened, before the command-line agent is started."""
         self._last: Translator | None = None
@@ -203,7 +203,7 @@ class AgentAssembly:
         self._opened: dict[str, Connection] = {}
         self.requested: set[str] = set()
         self._renewal = SessionRenewal(self._opened.get, self.servers.reconnect, report)
-        self.models = Models(settings, publish, self._check_choice)
+        self.models = Models(settings, publish, self.refuse_unpriced)
         self.commands: frozenset[str] = frozenset()
         self.is_connected: IsConnected | None = None
         self.conversation_id = parts.conversation or str(uuid4())
@@ -231,13 +231,18 @@ class AgentAssembly:
             if self.taint.is_set:
                 self.taint.on_start(self.taint.describe())
             await self._open_connections()
-        await self._open_requested()
+        while self.requested:
+            name = self.requested.pop()
+            try:
+                await self.reopen(name)
+            except UniversalAgentError as error:
+                self._leave_out(name, error)
         if self._briefing is None:
             notes = {name: parts.server_notes.get(name, "tools of its own") for name in self._servers}
             if parts.skills:
                 for problem in await asyncio.to_thread(install_skills, parts.skills, self._skills_folder):
                     self._report("skills", SettingsError(problem))
-            briefing = write_briefing(
+            self._briefing = write_briefing(
                 parts.workspace.path,
                 parts.now(),
                 notes,
@@ -245,11 +250,8 @@ class AgentAssembly:
                 parts.skills,
                 self._skills_folder,
                 knowledge=LOCAL_TOOLKIT in notes and self._settings.knowledge != "off",
-                system_prompt=parts.system_prompt,
-            )
-            self._briefing = msgspec.structs.replace(
-                briefing,
                 resources=not BUILT_IN_SERVERS.issuperset(parts.connectors),
+                system_prompt=parts.system_prompt,
             )
         translator = Translator(
             redactor=parts.redactor,
@@ -269,7 +271,11 @@ class AgentAssembly:
             task_of=translator.task_of,
             was_stopped=translator.tasks.was_stopped,
             check_subagent=parts.check_subagent,
-            recorder=self._recorder(),
+            recorder=None
+            if parts.ledger is None
+            else ActionRecorder(
+                parts.ledger, parts.redactor, parts.workspace.path, self._states.is_read_only
+            ),
         )
         if parts.agent_home is not None:
             await asyncio.to_thread(make_private, parts.agent_home)
@@ -326,7 +332,8 @@ class AgentAssembly:
         Raises:
             SettingsError: there is a limit, and the price of a model is unknown.
         """
-        if not limited and self._left() is None:
+        # The agent lists its models when it is connected.
+        if self._last is None or not (limited or self._left() is not None):
             return
         for model in self._models_of(choice or self.models.choice):
             if model is not None and not self.prices.is_known(model):
@@ -341,11 +348,6 @@ class AgentAssembly:
             choice.fallback or choice.model,
         )
         yield from (each.model or choice.model for each in subagents)
-
-    def _check_choice(self, choice: ModelChoice) -> None:
-        # The agent lists its models when it is connected.
-        if self._last is not None:
-            self.refuse_unpriced(choice)
 
     async def keep_conversation(self) -> None:
         """Copy what the agent alone has of the conversation to the session's folder; never raises."""
@@ -374,12 +376,6 @@ class AgentAssembly:
         for connection in self._opened.values():
             if connection.close is not None:
                 connection.close()
-
-    def _recorder(self) -> ActionRecorder | None:
-        parts = self._parts
-        if parts.ledger is None:
-            return None
-        return ActionRecorder(parts.ledger, parts.redactor, parts.workspace.path, self._states.is_read_only)
 
     def _spent_before(self) -> Spending | None:
         """What the agent has already counted for the resumed conversation."""
@@ -411,15 +407,7 @@ class AgentAssembly:
         """Where the command-line agent keeps its state."""
         return self._parts.agent_home or self._settings.claude_config_dir or Path.home() / ".claude"
 
-    async def _open_requested(self) -> None:
-        while self.requested:
-            name = self.requested.pop()
-            try:
-                await self.reopen(name)
-            except UniversalAgentError as error:
-                self._leave_out(name, error)
-
-    async def reopen(self, name: str) -> dict[str, dict[str, Any]]:
+    async def reopen(self, name: str) -> ServerConfigs:
         """Open a connection that could not be opened before; returns its servers, also if it is already open.
 
         Raises:
@@ -430,9 +418,9 @@ class AgentAssembly:
         opened = self._opened[name]
         if opened.note and not opened.servers:
             raise ConnectionFailed(opened.note)
-        return dict(opened.servers)
+        return opened.servers
 
-    async def renew(self, name: str) -> dict[str, dict[str, Any]] | None:
+    async def renew(self, name: str) -> ServerConfigs | None:
         """Reopen a connection whose session is over; returns its servers, None if it is not over.
 
         Raises:
@@ -444,9 +432,9 @@ class AgentAssembly:
         self._add_connection(name, await self._parts.connectors[name]())
         if opened.close is not None:
             opened.close()
-        return dict(self._opened[name].servers)
+        return self._opened[name].servers
 
-    def _mcp_config(self, servers: Mapping[str, dict[str, Any]]) -> McpConfig:
+    def _mcp_config(self, servers: ServerConfigs) -> McpConfig:
         here = {name: config for name, config in servers.items() if config.get("type") == "sdk"}
         # The tools of our own servers are always offered; the model may have to search for those of others.
         own = {"alwaysLoad": True}

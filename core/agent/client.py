@@ -6,7 +6,7 @@ import asyncio
 import logging
 import signal
 import sys
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Collection, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
@@ -20,6 +20,7 @@ from ua_tui.core.agent.mcp.elicitation import Ask
 from ua_tui.core.agent.messages.malformed import MalformedMessages
 from ua_tui.core.agent.messages.transport import CliTransport, StandardError
 from ua_tui.core.concurrency.threads import Schedule, apart
+from ua_tui.core.connections.base import ServerConfigs
 from ua_tui.core.connections.toolkit_tools import PROGRAM
 from ua_tui.core.errors import AgentUnavailable, ConnectionFailed
 from ua_tui.core.text import clean
@@ -105,7 +106,7 @@ class AgentClient:
         self._transport = CliTransport(options, malformed, self._stderr, self._on_start, ask)
         self._client = sdk.ClaudeSDKClient(options, self._transport)  # type: ignore[arg-type]  # by its methods
         self._while_starting: Callable[[], None] = lambda: None
-        self._added: dict[str, dict[str, Any]] = {}
+        self._added: ServerConfigs = {}
         self._hidden: list[str] = []
         self._cli = str(options.cli_path or "the bundled Claude Code CLI")
         self._guard: OrphanGuard | None = None
@@ -262,7 +263,7 @@ class AgentClient:
         if query is not None and name in query.sdk_mcp_servers:
             # The command line refuses to reconnect servers in this process.
             await self.add_servers(
-                self._added | {name: {"type": "sdk", "instance": query.sdk_mcp_servers[name]}}
+                {**self._added, name: {"type": "sdk", "instance": query.sdk_mcp_servers[name]}}
             )
             return
         await _await_control(self._client.reconnect_mcp_server(name))
@@ -275,7 +276,7 @@ class AgentClient:
         """
         await _await_control(self._client.toggle_mcp_server(name, on))
 
-    async def add_servers(self, servers: Mapping[str, dict[str, Any]]) -> None:
+    async def add_servers(self, servers: ServerConfigs) -> None:
         """Connect MCP servers that the agent was not started with.
 
         Raises:
@@ -309,7 +310,7 @@ class AgentClient:
         here = {name: {"type": "sdk", "name": name} for name in query.sdk_mcp_servers if name not in without}
         request = {
             "subtype": "mcp_set_servers",
-            "servers": self._added | here,
+            "servers": {**self._added, **here},
             "denied_tools": self._hidden,
         }
         await _await_control(query._send_control_request(request))

@@ -19,7 +19,7 @@ from uuid import uuid4
 import msgspec
 
 from ua_tui.core.agent.bounds import LONGEST_NAME, PIECE
-from ua_tui.core.agent.messages.usage import Spending
+from ua_tui.core.agent.messages.usage import Spending, model_reports
 from ua_tui.core.errors import AgentError, WorkspaceError
 from ua_tui.core.redaction.redactor import REDACTED, Redactor, seal_json
 from ua_tui.core.storage.files import Root
@@ -45,8 +45,9 @@ def transcript_of(conversation: str, *, worked_in: Path, agent_home: Path) -> Pa
     projects = agent_home / "projects"
     key = re.sub(r"[^a-zA-Z0-9]", "-", unicodedata.normalize("NFC", os.path.realpath(worked_in)))
     # The agent truncates a long path, and appends a digest.
-    names = [key] if len(key) <= LONGEST_NAME else _beginning_with(projects, key[:LONGEST_NAME])
-    paths = (projects / name / f"{conversation}.jsonl" for name in names)
+    is_long = len(key) > LONGEST_NAME
+    folders = sorted(projects.glob(f"{key[:LONGEST_NAME]}*")) if is_long else [projects / key]
+    paths = (folder / f"{conversation}.jsonl" for folder in folders)
     return next((path for path in paths if path.is_file()), None)
 
 
@@ -56,13 +57,13 @@ def spending_so_far(transcript: Path) -> Spending:
     It records that at its end, and adds to the last record when the conversation is resumed. The file is read from the
     end: call this in a thread.
     """
-    try:
-        with open(transcript, "rb") as file:
-            for _, line in lines_backwards(file):
-                if _COST_STATE in line and (found := _spending_in(line)) is not None:
-                    return found
-    except OSError:
-        return Spending()
+    with suppress(OSError), open(transcript, "rb") as file:
+        for _, line in lines_backwards(file):
+            with suppress(msgspec.MsgspecError, UnicodeDecodeError):
+                if _COST_STATE in line:
+                    state = msgspec.json.decode(line, type=_CostState)
+                    if state.type == "cost-state":
+                        return Spending(state.total, model_reports(state.models))
     return Spending()
 
 
@@ -80,22 +81,6 @@ def lines_backwards(file: BinaryIO) -> Iterator[tuple[int, bytes]]:
         for line in reversed(lines):
             yield end, line
             end -= len(line) + 1
-
-
-def _spending_in(line: bytes) -> Spending | None:
-    try:
-        state = msgspec.json.decode(line, type=_CostState)
-    except (msgspec.MsgspecError, UnicodeDecodeError):
-        return None
-    return Spending(state.total, state.models) if state.type == "cost-state" else None
-
-
-def _beginning_with(folder: Path, beginning: str) -> list[str]:
-    try:
-        with os.scandir(folder) as found:
-            return sorted(each.name for each in found if each.name.startswith(beginning))
-    except OSError:
-        return []
 
 
 _SIGNED = {"thinking", "redacted_thinking"}
@@ -260,7 +245,12 @@ class ConversationStore(msgspec.Struct, eq=False):
                 self._behind = self._failing = False
             except WorkspaceError as error:
                 was_failing, self._behind, self._failing = self._failing, True, True
-                return None if was_failing else _not_kept(error)
+                failure = AgentError(
+                    "The conversation is not copied to the session's folder: "
+                    "if the folder is moved, it cannot be resumed."
+                )
+                failure.__cause__ = error
+                return None if was_failing else failure
         return None
 
     def _catch_up(self, conversation: str) -> bool:
@@ -381,14 +371,6 @@ def _reading_own(conversation: str) -> Iterator[None]:
         raise WorkspaceError(
             f"cannot read the agent's own files of the conversation {conversation}: {reason}"
         ) from error
-
-
-def _not_kept(error: WorkspaceError) -> AgentError:
-    failure = AgentError(
-        "The conversation is not copied to the session's folder: if the folder is moved, it cannot be resumed."
-    )
-    failure.__cause__ = error
-    return failure
 
 
 def _entries_from(own: Path, start: int) -> Iterator[dict[str, Any]]:

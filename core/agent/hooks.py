@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +24,7 @@ from ua_tui.core.agent.messages.result_files import READERS, ResultFiles
 from ua_tui.core.agent.messages.results import RawResult
 from ua_tui.core.agent.messages.subagents import SubagentTask
 from ua_tui.core.agent.permissions.actions import subjects_of
+from ua_tui.core.agent.permissions.arguments import Arguments
 from ua_tui.core.agent.permissions.foreign_text import LARGEST_READ, has_addresses
 from ua_tui.core.agent.permissions.gate import PermissionGate
 from ua_tui.core.agent.permissions.policy import PermissionPolicy, is_search
@@ -93,9 +94,9 @@ class AgentHooks(msgspec.Struct, eq=False):
     was_stopped: Callable[[str], bool]
     check_subagent: SubagentCheck | None
     recorder: ActionRecorder | None = None
-    _copies: dict[str, HookCopies] = msgspec.field(default_factory=dict)
-    _sent_back: dict[str, list[ComplianceFailed | ComplianceEnforced]] = msgspec.field(default_factory=dict)
-    _plans: dict[str, asyncio.Future[str]] = msgspec.field(default_factory=dict)
+    _copies: dict[str, HookCopies] = {}
+    _sent_back: dict[str, list[ComplianceFailed | ComplianceEnforced]] = {}
+    _plans: dict[str, asyncio.Future[str]] = {}
     on_simple_path: bool = False
     stopping: bool = False
     final_plan: str = ""
@@ -381,7 +382,7 @@ _RETURNED_NOTE = f"{_SYNC} was set to false: the results of searches are small a
 _OF_PAGES = ("FETCH", "CONTENT", "CRAWL", "EXTRACT", "SCRAPE")
 
 
-def returned_directly(name: str, given: Mapping[str, Any]) -> dict[str, Any] | None:
+def returned_directly(name: str, given: Arguments) -> dict[str, Any] | None:
     """The arguments of a call that would leave the results of searches in the workbench, changed to return them.
 
     None for any other call: how large its result is, its arguments do not say, and a large one belongs there.

@@ -18,6 +18,7 @@ from msgspec.structs import replace
 
 from ua_tui.core.agent.bounds import LONGEST_TEXT
 from ua_tui.core.agent.permissions.actions import TOOLS, Action, actions_of
+from ua_tui.core.agent.permissions.arguments import Arguments
 from ua_tui.core.agent.permissions.policy import HARMLESS, PAGE_READERS, READERS, is_free
 from ua_tui.core.errors import WorkspaceError
 from ua_tui.core.events.types import ASK_USER, EXIT_PLAN, READ_RESOURCE
@@ -96,7 +97,7 @@ class ActionLedger(Protocol):
 
 
 def acting(
-    tool_name: str, tool_input: Mapping[str, Any], is_read_only: Callable[[str, str], bool]
+    tool_name: str, tool_input: Arguments, is_read_only: Callable[[str, str], bool]
 ) -> tuple[Action, ...]:
     """The actions of a call that may change something outside, or of which nothing else is known.
 
@@ -128,7 +129,7 @@ def key_of(action: Action, folder: Path | None = None) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-class ForkedActions:
+class ForkedActions(msgspec.Struct, eq=False):
     """What was done outside before a session was forked or went back: an equal action asks, whatever the rules say.
 
     `folder` is that of the session; `is_read_only` as for `acting`.
@@ -137,10 +138,12 @@ class ForkedActions:
         WorkspaceError: what is recorded in the folder cannot be read.
     """
 
-    def __init__(self, folder: Path, redactor: Redactor, is_read_only: Callable[[str, str], bool]) -> None:
-        self._folder = folder
-        self._redactor = redactor
-        self._is_read_only = is_read_only
+    folder: Path
+    redactor: Redactor
+    is_read_only: Callable[[str, str], bool]
+    _known: dict[str, RecordedAction] = {}
+
+    def __post_init__(self) -> None:
         self.read()
 
     def read(self) -> None:
@@ -149,13 +152,13 @@ class ForkedActions:
         Raises:
             WorkspaceError: it cannot be read.
         """
-        self._known = {each.key: each for each in read_actions(Root(self._folder)) if not each.attempt}
+        self._known = {each.key: each for each in read_actions(Root(self.folder)) if not each.attempt}
 
     def reason_to_ask(self, action: Action) -> str | None:
         """Why a person must be asked about an action; None if nobody must."""
-        if not self._known or not acts(action, self._is_read_only):
+        if not self._known or not acts(action, self.is_read_only):
             return None
-        known = self._known.get(key_of(masked(action, self._redactor), self._folder))
+        known = self._known.get(key_of(masked(action, self.redactor), self.folder))
         if known is None:
             return None
         how = {"done": "succeeded", "failed": "failed", "running": "may have succeeded"}[known.state]
@@ -192,9 +195,9 @@ class ActionRecorder(msgspec.Struct, eq=False):
     redactor: Redactor
     folder: Path
     is_read_only: Callable[[str, str], bool] = lambda _server, _tool: False
-    _open: set[str] = msgspec.field(default_factory=set)
+    _open: set[str] = set()
 
-    async def denial_of(self, tool_name: str, tool_input: Mapping[str, Any]) -> str | None:
+    async def denial_of(self, tool_name: str, tool_input: Arguments) -> str | None:
         """Why a call may not run because of an earlier attempt; None if it may be asked about."""
         actions = self._actions(tool_name, tool_input)
         if not actions:
@@ -209,7 +212,7 @@ class ActionRecorder(msgspec.Struct, eq=False):
     async def begin(
         self,
         tool_name: str,
-        tool_input: Mapping[str, Any],
+        tool_input: Arguments,
         tool_use_id: str,
         stopping: Callable[[], bool] = lambda: False,
     ) -> str | None:
@@ -234,7 +237,7 @@ class ActionRecorder(msgspec.Struct, eq=False):
         text = clean(preview(_text_of(result), LONGEST_TEXT, self.redactor))
         await self.ledger.finish(tool_use_id, ok=ok, result=text)
 
-    def _actions(self, tool_name: str, tool_input: Mapping[str, Any]) -> dict[str, str]:
+    def _actions(self, tool_name: str, tool_input: Arguments) -> dict[str, str]:
         masked = self.redactor.redact_value(dict(tool_input))
         return {
             key_of(action, self.folder): clean_line(action.tool, 200)

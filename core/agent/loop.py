@@ -93,7 +93,7 @@ class AgentLoop:
         self._permissions, self._elicitation = gates
         self._translator = translator
         self._result_store = result_store
-        self._servers = servers
+        self.servers = servers
         self._publish = publish
         self._on_result = on_result
         self._turn: Turn | None = None
@@ -133,7 +133,7 @@ class AgentLoop:
             self._models.read_list(listed)
             commands = [each.get("name") for each in await self._client.listed("commands")]
             self.commands = frozenset(name for name in commands if isinstance(name, str))
-            await self._servers.attach(lambda: self._client if self.is_alive else None, self._servers_here)
+            await self.servers.attach(lambda: self._client if self.is_alive else None, self._servers_here)
         except BaseException:
             await self._client.disconnect()
             raise
@@ -157,10 +157,6 @@ class AgentLoop:
             log.exception("reading the agent failed")
             self._end(AgentUnavailable(_UNREADABLE))
         await self._client.end_orphans()
-
-    async def watch_servers(self) -> None:
-        """Publish the state of the MCP servers until none is pending any more."""
-        await self._servers.poll()
 
     async def run(
         self,
@@ -222,7 +218,7 @@ class AgentLoop:
     async def _wait_for_servers(self, turn: Turn) -> None:
         """Wait for the servers that start, as the query may need their tools; reported unless it is for a moment."""
         began, reported = time.monotonic(), ""
-        while not turn.interrupted and (starting := await self._servers.starting()):
+        while not turn.interrupted and (starting := await self.servers.starting()):
             self._silence.note_message()
             names = ", ".join(map(clean, starting))
             waited_ms = 1000 * (time.monotonic() - began)
@@ -353,7 +349,7 @@ class AgentLoop:
                 if self._turn is not None:
                     self._report_steered(self._turn, message_id)
             case SubagentFinished(status="error") if self._turn is not None and self._turn.is_stopped:
-                self._publish(msgspec.structs.replace(item, status="cancelled"))
+                self._publish(replace(item, status="cancelled"))
             case Event():
                 # Where nothing listens, the agent would try again more often than we let it.
                 if not isinstance(item, ApiRetry) or item.attempt <= item.max_attempts:
@@ -425,7 +421,7 @@ class AgentLoop:
         call = opened.call
         copies = self._hooks.pop_copies(raw.tool_use_id)
         if copies.effective_input is not None:
-            call = msgspec.structs.replace(call, input=copies.effective_input)
+            call = replace(call, input=copies.effective_input)
         duration_ms = (time.monotonic() - opened.started) * 1000
         denial = self._permissions.denial_of(raw.tool_use_id)
         denied = denial is not None

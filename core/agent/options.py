@@ -79,12 +79,14 @@ def write_briefing(
     skills_folder: Path | None = None,
     *,
     knowledge: bool = False,
+    resources: bool = False,
     system_prompt: str | None = None,
 ) -> Briefing:
     """Write the prompts for a session; `server_notes` has a line on the purpose of each MCP server.
 
     `subagents` are those of the session, with unfilled prompts; by default the shipped ones. `knowledge` says that the
-    agent has the tools of the knowledge base. `system_prompt` replaces the shipped one, with the same placeholders.
+    agent has the tools of the knowledge base, `resources` that it may read those of MCP servers. `system_prompt`
+    replaces the shipped one, with the same placeholders.
     """
     values = {
         "today": f"{now:%A, %d %B %Y}",
@@ -98,6 +100,7 @@ def write_briefing(
         tuple(fill_prompt(each, values) for each in given),
         tuple(skill.name for skill in skills),
         skills_folder,
+        resources=resources,
     )
 
 

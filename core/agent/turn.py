@@ -6,6 +6,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Awaitable, Callable, Coroutine
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -46,13 +47,13 @@ class Turn(msgspec.Struct):
     query: str
     simple: bool
     done: asyncio.Future[TurnOutcome]
-    links: set[str] = msgspec.field(default_factory=set)
-    calls: list[FinishedCall] = msgspec.field(default_factory=list)
+    links: set[str] = set()
+    calls: list[FinishedCall] = []
     interrupted: bool = False
     refusal: str | None = None
     sent: bool = False
     steering_timeout: asyncio.TimerHandle | None = None
-    steering: dict[str, str] = msgspec.field(default_factory=dict)
+    steering: dict[str, str] = {}
     before: TurnOutcome | None = None
 
     @property
@@ -184,8 +185,13 @@ class SilenceWatch(msgspec.Struct, eq=False):
                 self.note_message()
                 continue
             self._came.clear()
-            if not await self._process_reacts():
-                waits_for, name = "process", ""
+            # An answer that is an error is an answer, too.
+            with suppress(Exception):
+                try:
+                    async with asyncio.timeout(STEP_SECONDS):
+                        await self.reacts()
+                except TimeoutError:
+                    waits_for, name = "process", ""
             if self._came.is_set():
                 continue
             event = AgentSilent(
@@ -197,14 +203,3 @@ class SilenceWatch(msgspec.Struct, eq=False):
             self.publish(event)
             await self._came.wait()
             self.publish(AgentSilent(query_id=query_id, waits_for=waits_for, name=name, over=True))
-
-    async def _process_reacts(self) -> bool:
-        try:
-            async with asyncio.timeout(STEP_SECONDS):
-                await self.reacts()
-        except TimeoutError:
-            return False
-        except Exception:
-            # An answer that is an error is an answer, too.
-            return True
-        return True

@@ -1,4 +1,4 @@
-"""The cited sources of a report as references, for programs that manage literature: CSL JSON, RIS and BibTeX.
+"""The cited sources of a report as references for reference managers: CSL JSON, RIS and BibTeX.
 
 CSL JSON is the model (the schema `csl-data.json` of the Citation Style Language 1.0.2); RIS and BibTeX have what of it
 these formats can say. No style is applied: that is what the programs which read the files are for.

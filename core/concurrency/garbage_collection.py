@@ -1,4 +1,4 @@
-"""Controls the memory: a garbage collector that rarely runs, and large blocks that go back to the system.
+"""Controls memory use: a garbage collector that rarely runs, and large blocks that go back to the system.
 
 Starting creates hundreds of thousands of objects that stay, and hardly any garbage. A full collection examines all of
 them and blocks every thread (0.3 s with all libraries loaded). The objects that a running session draws are freed by

@@ -47,6 +47,10 @@ MOUNT = "/mnt/files"
 """The folder of a remote sandbox whose files can be transferred."""
 
 
+ServerConfigs = Mapping[str, dict[str, Any]]
+"""Configurations of MCP servers by their names, in the form of the agent's `--mcp-config`."""
+
+
 class RemoteSession(msgspec.Struct, frozen=True):
     """A session at Composio, for access to its files: the server, the session's id, and the headers that sign in."""
 
@@ -67,7 +71,7 @@ class Expiry(msgspec.Struct, frozen=True):
 
 
 class Connection(msgspec.Struct, frozen=True):
-    """MCP server configurations by server name, in the form of the agent's `--mcp-config`.
+    """MCP servers, and what is known of them.
 
     Attributes:
         servers: a server in this process has the type `sdk` and its `instance`, as the agent's SDK takes it.
@@ -83,7 +87,7 @@ class Connection(msgspec.Struct, frozen=True):
         close: releases what the connection holds.
     """
 
-    servers: Mapping[str, dict[str, Any]] = msgspec.field(default_factory=dict)
+    servers: ServerConfigs = {}
     tools: tuple[str, ...] = ()
     note: str | None = None
     status: Literal["off", "untrusted", "failed"] = "off"

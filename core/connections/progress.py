@@ -1,4 +1,4 @@
-"""What the local toolkit reports of a running call: its progress and its requests. The command line passes none on."""
+"""Progress and requests of a running call that the local toolkit reports; the Claude command line passes neither on."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The names of the local toolkit, and what it says of its tools; imports nothing slow, as the toolkit does."""
+"""The names of the local toolkit, and what it says of its tools; like the toolkit, it imports nothing slow."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Checks the machine: Python, the agent's command line, the folder of the sessions, and the knowledge base."""
+"""Checks the machine: Python, the Claude command line, the folder of the sessions, and the knowledge base."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Past sessions on the screen: their statistics, and their events with streamed text once and the present folder."""
+"""Past sessions on the screen: statistics, and events with streamed text only once and the present folder's path."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The files of a session as they were: which there were at a moment, and a folder that shows them."""
+"""The files of a session as they were: which ones existed at a given moment, and a folder that shows them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Repeats a request that failed for a moment: three attempts, with a short pause or the one that a service asks for."""
+"""Repeats a request that failed temporarily: three attempts, with a short pause or the one that a service asks for."""
 
 from __future__ import annotations
 

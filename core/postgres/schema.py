@@ -1,4 +1,4 @@
-"""The tables of a team's database: which version they have, and the migrations that bring them to this one's."""
+"""The tables of a team's database: their version, and the migrations that bring them to the version of this program."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Puts the texts with which the agent ends a query, when the model's service fails it, into words for a person."""
+"""Explains to a person why the model's service failed a query, from the text with which the agent ends it."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ class SessionParts(msgspec.Struct, frozen=True, kw_only=True):
     pipelines: Pipelines
     view: SessionView
     previous: PreviousState | None = None
-    overruled: Mapping[str, str | float | None] = msgspec.field(default_factory=dict)
+    overruled: Mapping[str, str | float | None] = {}
     user_servers: UserConnections | None = None
     ask_model: AskModel | None = None
     drain: Callable[[], Awaitable[list[str]]] | None = None

@@ -58,13 +58,13 @@ class ResumedSettings(msgspec.Struct, frozen=True):
 
     settings: Settings
     applied: frozenset[str] = frozenset()
-    overruled: dict[str, Value] = msgspec.field(default_factory=dict)
+    overruled: dict[str, Value] = {}
 
 
 class Overrides(msgspec.Struct):
     """What a person chose in a session, by the names of the settings; a setting never chosen is missing."""
 
-    chosen: dict[str, Value] = msgspec.field(default_factory=dict)
+    chosen: dict[str, Value] = {}
 
     def handle_event(self, event: Event) -> None:
         """Record the choice that an event of the journal reports; events come in order."""
@@ -193,7 +193,7 @@ class PreviousState(msgspec.Struct):
     queue: tuple[str, ...] = ()
     overrides: Overrides = msgspec.field(default_factory=Overrides)
     settled: str = ""
-    _open: dict[tuple[int, str], Event] = msgspec.field(default_factory=dict)
+    _open: dict[tuple[int, str], Event] = {}
     _run: tuple[float, float] = (0.0, 0.0)
 
     @property

@@ -1,4 +1,4 @@
-"""Rewinds a session to before a query: what would change, and the change itself.
+"""Rewinds a session to the point before a query: what would change, and the change itself.
 
 The order makes a crash harmless. First comes what only adds: the fork that keeps the way forward, and the conversation
 as it was. Then it is written what the files are to become, the event that says that the person went back, and last the

@@ -20,7 +20,7 @@ from ua_tui.core.tasks import end_tasks
 log = logging.getLogger(__name__)
 
 
-class QueryRunner:
+class QueryRunner(msgspec.Struct, eq=False):
     """Runs queries from the queue within the spending limit, and pauses the queue after one that did not succeed.
 
     Belongs to one event loop.
@@ -31,21 +31,22 @@ class QueryRunner:
         run: runs a query to its end, and returns its status: `success`, `error` or `interrupted`.
     """
 
-    def __init__(self, queue: QueryQueue, budget: Budget, run: Callable[[str], Awaitable[str]]) -> None:
-        self._queue = queue
-        self._budget = budget
-        self._run = run
-        self._over = False
-        self._wake = asyncio.Event()
-        self._idle = asyncio.Event()
-        self._ended = asyncio.Event()
+    queue: QueryQueue
+    budget: Budget
+    run: Callable[[str], Awaitable[str]]
+    _over: bool = False
+    _wake: asyncio.Event = msgspec.field(default_factory=asyncio.Event)
+    _idle: asyncio.Event = msgspec.field(default_factory=asyncio.Event)
+    _ended: asyncio.Event = msgspec.field(default_factory=asyncio.Event)
+    _handle: Handle | None = None
+
+    def __post_init__(self) -> None:
         self._ended.set()
-        self._handle: Handle | None = None
 
     @property
     def is_paused(self) -> bool:
         """Whether waiting queries stay until a person resumes the queue, or raises the spending limit."""
-        return self._queue.paused or (self._budget.is_spent and len(self._queue) > 0)
+        return self.queue.paused or (self.budget.is_spent and len(self.queue) > 0)
 
     def begin(self, spawn: Spawn) -> None:
         """Start running queries in a task; has no effect after `stop`."""
@@ -64,7 +65,7 @@ class QueryRunner:
     async def stop(self) -> None:
         """Begin no further query, and wait until the waiting ones are stored; a running one continues."""
         self._over = True
-        await self._queue.close()
+        await self.queue.close()
 
     async def end(self, within: float) -> None:
         """Cancel what still runs, and wait up to `within` seconds for its end."""
@@ -81,10 +82,10 @@ class QueryRunner:
         try:
             while not self._over:
                 while (text := self._next()) is not None:
-                    status = await self._run(text)
+                    status = await self.run(text)
                     # At the limit the queue waits for a higher limit only.
-                    if status == "interrupted" or (status == "error" and not self._budget.is_spent):
-                        self._queue.pause()
+                    if status == "interrupted" or (status == "error" and not self.budget.is_spent):
+                        self.queue.pause()
                 self._idle.set()
                 self._wake.clear()
                 await self._wake.wait()
@@ -92,10 +93,10 @@ class QueryRunner:
             self._ended.set()
 
     def _next(self) -> str | None:
-        if self._queue.ready and self._budget.is_spent:
-            self._budget.report_refusal()
+        if self.queue.ready and self.budget.is_spent:
+            self.budget.report_refusal()
             return None
-        return self._queue.pop_next()
+        return self.queue.pop_next()
 
 
 class AgentConnection(msgspec.Struct, eq=False):
@@ -119,7 +120,7 @@ class AgentConnection(msgspec.Struct, eq=False):
     _made_for: object = None
     _lock: asyncio.Lock = msgspec.field(default_factory=asyncio.Lock)
     _connecting: asyncio.Task[AgentLoop] | None = None
-    _handles: list[Handle] = msgspec.field(default_factory=list)
+    _handles: list[Handle] = []
 
     @property
     def is_alive(self) -> bool:
@@ -156,7 +157,7 @@ class AgentConnection(msgspec.Struct, eq=False):
                 self._connecting = None
             self._handles += [
                 self.spawn(loop.read, "reader", "agent"),
-                self.spawn(loop.watch_servers, "servers", "agent"),
+                self.spawn(loop.servers.poll, "servers", "agent"),
                 self.spawn(partial(self._watch_end, loop), "watch", "agent"),
             ]
             return True

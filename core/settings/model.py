@@ -124,7 +124,7 @@ class Settings:
     custom_headers: Annotated[
         str | None, Spec(values.headers, ("ANTHROPIC_CUSTOM_HEADERS",), secret=True, affects="data")
     ] = None
-    """Headers that are sent with every request to the model, one `Name: value` a line."""
+    """Headers that are sent with every request to the model, one `Name: value` per line."""
     claude_config_dir: Annotated[
         Path | None,
         Spec(values.path, ("CLAUDE_CONFIG_DIR",), user_only=True, unset="~/.claude", affects="data"),
@@ -239,8 +239,8 @@ class Settings:
     ] = None
     """The MCP server of the web reader; without one it is Z.AI's own."""
     page_age: Annotated[int, Spec(values.integer(least=0), affects="data")] = 0
-    """The age, in seconds, up to which a page that a session has read is not fetched again; the agent may accept
-    older pages. `ua-tui again` sets it."""
+    """A page that a session read at most this many seconds ago is not fetched again; the agent may accept older pages.
+    `ua-tui again` sets it."""
     logfire_token: Annotated[
         str | None, Spec(values.text, ("LOGFIRE_TOKEN",), secret=True, affects="data")
     ] = None
@@ -248,7 +248,7 @@ class Settings:
     trace_content: Annotated[bool, Spec(values.flag, affects="data")] = True
     """Whether traces contain inputs and outputs: queries, answers, thinking, arguments and results of tools."""
     trace_agent: Annotated[bool, Spec(values.flag, affects="data")] = False
-    """Whether exported traces also contain the spans of the agent's command line, which repeat turns and tool calls."""
+    """Whether exported traces also contain the spans of the Claude command line, which repeat turns and tool calls."""
     skills: Annotated[tuple[str, ...], Spec(values.skills, user_only=True, affects="tools")] = ()
     """The skills that the agent may load: their names separated by commas, or `all` for all of your own."""
     plugins: Annotated[bool, Spec(values.flag, user_only=True, affects="tools")] = True
@@ -285,7 +285,7 @@ class Settings:
     ] = None
     """How slowly the demo streams: 1 is slow enough to follow, 0 is as fast as possible."""
     replay_wait: Annotated[float, Spec(values.number(least=0), affects="look")] = 3.0
-    """The longest wait of a replay in seconds, to which longer ones are shortened; 0 keeps all waits."""
+    """The longest wait in a replay, in seconds: longer waits are shortened to it; 0 keeps all waits."""
     user_id: Annotated[str, Spec(affects="data")] = "local-user"
     """The user of the session in traces and in Composio."""
     theme: Annotated[str | None, Spec(values.theme, unset="dark", affects="look")] = None
@@ -308,7 +308,7 @@ class Settings:
         Path | None,
         Spec(values.path, user_only=True, unset="the one that comes with the SDK", affects="tools"),
     ] = None
-    """A Claude command line to use instead of the one that comes with the SDK."""
+    """The path of a Claude command line to use instead of the one that comes with the SDK."""
     classifier: Annotated[
         Classifier, Spec(values.choice(*get_args(Classifier), words=True), affects="cost")
     ] = "rules+model"
@@ -321,7 +321,7 @@ class Settings:
             affects="tools",
         ),
     ] = ()
-    """Your own MCP servers, by name. The servers of all files are used; if two files have the same name, your own
+    """Your own MCP servers, by name. The servers of all files are used; if two files name the same server, your own
     config.toml takes precedence."""
     keys: Annotated[
         tuple[KeyChoice, ...],
@@ -329,8 +329,8 @@ class Settings:
             table='a table [keys] in a settings file, with lines such as pane.maximise = "f9"', affects="look"
         ),
     ] = ()
-    """Your own keys. The keys of all files are used; if two files have the same action, the folder's ua-tui.toml takes
-    precedence."""
+    """Your own keys. The keys of all files are used; if two files set keys for the same action, the folder's
+    ua-tui.toml takes precedence."""
     folder: FolderTrust = field(default_factory=FolderTrust)
     """What of the files of the current folder takes effect; not a setting."""
     options: Mapping[str, Any] = field(default_factory=dict)

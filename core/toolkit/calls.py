@@ -1,4 +1,4 @@
-"""What every tool gets, and the calls of the tools, each a task on an event loop in a thread of its own."""
+"""What every tool gets, and the calls of the tools: each is a task on an event loop, which has a thread of its own."""
 
 from __future__ import annotations
 

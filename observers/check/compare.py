@@ -1,4 +1,4 @@
-"""Whether two figures are the same: value, scale, unit, rate, sign and what is counted, as one thing."""
+"""Whether two figures are the same: value, scale, unit, rate, sign and what is counted, compared as a whole."""
 
 from __future__ import annotations
 

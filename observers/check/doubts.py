@@ -1,4 +1,4 @@
-"""Doubts about values that the sources have: of something else, in another order; and what they have instead."""
+"""Doubts about values that the sources have, but for something else or in another order; and what they have instead."""
 
 from __future__ import annotations
 

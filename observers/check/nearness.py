@@ -1,4 +1,4 @@
-"""How near two places are in what they speak of: the words around figures, and those of sentences and passages."""
+"""How similar two places are in subject, by the words around figures and the words of sentences and passages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Gathers what a calculation may use for a figure of the report: values, and the words that announce it."""
+"""Gathers what a calculation may use for a figure of the report: values, and the words that announce a calculation."""
 
 from __future__ import annotations
 

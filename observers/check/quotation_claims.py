@@ -1,4 +1,4 @@
-"""Checks the quotations of a report: word for word, but for marks, spaces, ellipses and brackets."""
+"""Checks the quotations of a report: word for word, except for punctuation, spaces, ellipses and brackets."""
 
 from __future__ import annotations
 

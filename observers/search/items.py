@@ -1,4 +1,4 @@
-"""One item of a list: the columns its fields belong to, its address, and what is inside it brought to the top."""
+"""One item of a list: the columns its fields belong to, its address, and its nested fields brought to the top level."""
 
 from __future__ import annotations
 

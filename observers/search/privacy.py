@@ -1,4 +1,4 @@
-"""Which results may be saved: those of known public searches, and rows that show themselves that they are public.
+"""Which results may be saved: those of known public searches, and rows that are recognisably public.
 
 Results of other tools are somebody's own data: mail, customers, health, money, tickets, files.
 """

@@ -1,4 +1,4 @@
-"""Whether a list is one of search results, by its names and its items, and of which kind its results are."""
+"""Whether a list is a list of search results, by its names and its items, and what kind of results it has."""
 
 from __future__ import annotations
 

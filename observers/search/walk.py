@@ -1,4 +1,4 @@
-"""A visit of everything in a tool's result: every list in it is a candidate for one of search results."""
+"""Visits everything in a tool's result: every list in it is a candidate for a list of search results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an application is asked for when it ends, and the controls of its session."""
+"""What is to happen after an application ends, and the controls of its session."""
 
 from __future__ import annotations
 

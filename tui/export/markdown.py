@@ -1,4 +1,4 @@
-"""Writes an export as Markdown: the report with marks behind doubtful claims, its evidence, and the session."""
+"""Writes an export as Markdown: the report with marks after doubtful claims, its evidence, and the session."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Finds the report of a session, reads it, and has its check at hand."""
+"""Finds the report of a session, and reads it and its check."""
 
 from __future__ import annotations
 

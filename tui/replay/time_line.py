@@ -1,4 +1,4 @@
-"""The time line of a replay: what happened when, how far it is played, and the keys and the mouse to go elsewhere."""
+"""The timeline of a replay: what happened when, how far it is played, and the keys and the mouse to go elsewhere."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs the rest of the program apart from its terminal, whose Ctrl+C then ends nothing that the program started."""
+"""Detaches the rest of the program from its terminal, so that Ctrl+C there ends nothing that the program started."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Changes of Textual's terminal driver: plain pastes and Esc, seldom wake-ups, an end without a terminal."""
+"""Changes to Textual's terminal driver: plain pastes and Esc, rare wake-ups, an end without a terminal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Small requests to the model through the command line, which has the login and the prices: each is a run of it."""
+"""Small requests to the model, each a run of the Claude command line, which has the login and the prices."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from ua_tui.core.agent.client import AgentClient
 from ua_tui.core.agent.environment import cli_environment
 from ua_tui.core.agent.messages.malformed import MalformedMessages
-from ua_tui.core.agent.messages.usage import Prices, Spending
+from ua_tui.core.agent.messages.usage import Prices, Spending, model_reports
 from ua_tui.core.agent.options import own_environment
 from ua_tui.core.agent.sdk_import import import_sdk
 from ua_tui.core.errors import ConnectionFailed, UniversalAgentError
@@ -140,8 +140,8 @@ class LoginRequests:
                 if isinstance(message, sdk.ResultMessage):
                     if message.is_error:
                         raise ConnectionFailed(str(message.result or message.subtype))
-                    self.prices.measure(message.model_usage)
-                    spending = Spending(message.total_cost_usd or 0.0, message.model_usage or {})
+                    spending = Spending(message.total_cost_usd or 0.0, model_reports(message.model_usage))
+                    self.prices.measure(spending.models)
                     cost, _ = self.prices.cost_between(Spending(), spending)
                     answered = next(iter(spending.models), self.model)
                     return SmallReply(message.result or "", cost, answered, message.usage)

@@ -187,7 +187,7 @@ class RosterWatch(msgspec.Struct, eq=False):
     roster: Roster
     settings: Settings
     report: Callable[[str, Exception], object]
-    _reported: set[tuple[str, str]] = msgspec.field(default_factory=set)
+    _reported: set[tuple[str, str]] = set()
     _begun: bool = False
 
     def __call__(self, event: Event) -> None:

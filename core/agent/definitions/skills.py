@@ -46,10 +46,6 @@ class _Fields(msgspec.Struct):
     description: Annotated[str, Meta(pattern=r"\S", max_length=LONGEST_DESCRIPTION)]
 
 
-def _allow(_path: Path, _data: bytes) -> None:
-    """Allow any content."""
-
-
 class Skill(Definition, frozen=True):
     """A skill: when it is useful (`description`), its instructions, and the folder of its files.
 
@@ -58,7 +54,7 @@ class Skill(Definition, frozen=True):
 
     body: str
     folder: Path
-    check: Callable[[Path, bytes], None] = _allow
+    check: Callable[[Path, bytes], None] = lambda _path, _data: None
 
 
 def find_skills(places: Sequence[DefinitionFolder]) -> Found[Skill]:

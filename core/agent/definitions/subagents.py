@@ -1,4 +1,4 @@
-"""Sub-agents: read from Markdown files and from what ships, and their tools checked; and the shipped prompts."""
+"""Sub-agents, read from Markdown files or built in, with a check of their tools; and the built-in prompts."""
 
 from __future__ import annotations
 

@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 from uuid import uuid4
 
 import msgspec
+from msgspec.structs import replace
 
 from ua_tui.core.agent.bounds import LONGEST_NAME, LONGEST_TEXT, MOST_ENTRIES, MOST_PARTS
 from ua_tui.core.errors import FormError
@@ -83,7 +84,7 @@ def _field(name: str, schema: object, required: bool) -> FormField:
             f"the field “{shown}” of its form is {description}, "
             "and a form can have only texts, numbers, booleans and choices"
         )
-    return _with_default(msgspec.structs.replace(field, **changes), schema.get("default"))
+    return _with_default(replace(field, **changes), schema.get("default"))
 
 
 def _with_default(field: FormField, default: object) -> FormField:
@@ -91,7 +92,7 @@ def _with_default(field: FormField, default: object) -> FormField:
     if default is None or field.secret:
         return field
     try:
-        return msgspec.structs.replace(field, default=checked_value(field, default))
+        return replace(field, default=checked_value(field, default))
     except FormError:
         return field
 
@@ -265,7 +266,7 @@ class _Answer(msgspec.Struct, frozen=True):
     action: ElicitationAction
     by: _By = "person"
     reason: str = ""
-    values: dict[str, Value] = msgspec.field(default_factory=dict)
+    values: dict[str, Value] = {}
 
 
 class _Waiting(msgspec.Struct, eq=False):
@@ -288,7 +289,7 @@ class ElicitationGate(msgspec.Struct, eq=False):
     publish: Callable[[Event], Event]
     interactive: bool
     redactor: Redactor
-    _waiting: dict[str, _Waiting] = msgspec.field(default_factory=dict)
+    _waiting: dict[str, _Waiting] = {}
 
     @property
     def is_waiting(self) -> bool:
@@ -389,7 +390,7 @@ class ElicitationGate(msgspec.Struct, eq=False):
             return [], "the names or choices of its form have a secret in them"
         masked = (self.redactor.redact_value(each.default) != each.default for each in fields)
         return [
-            msgspec.structs.replace(each, default=None) if hidden else each
+            replace(each, default=None) if hidden else each
             for each, hidden in zip(fields, masked, strict=True)
         ], ""
 
@@ -431,7 +432,7 @@ class ElicitationChannel(msgspec.Struct, eq=False):
 
     ask: Ask
     write: Callable[[str], Awaitable[None]]
-    _waiting: dict[str, asyncio.Task[None]] = msgspec.field(default_factory=dict)
+    _waiting: dict[str, asyncio.Task[None]] = {}
 
     def handles(self, message: Mapping[str, Any]) -> bool:
         """Handle a message, if it is such a request or withdraws one; returns whether it is."""

@@ -62,7 +62,7 @@ class ReconnectSchedule(msgspec.Struct, eq=False):
     gave_up: Callable[[str], None]
     later: CallLater = call_later
     clock: Callable[[], float] = time.monotonic
-    _histories: dict[str, _History] = msgspec.field(default_factory=dict)
+    _histories: dict[str, _History] = {}
 
     def note_connected(self, name: str) -> None:
         """Record that a server is connected."""
@@ -131,7 +131,7 @@ class SessionRenewal(msgspec.Struct, eq=False):
     connection_of: Callable[[str], Connection | None]
     reconnect: Callable[[str], str]
     report: Callable[[str, Exception], None]
-    _tried: dict[str, float] = msgspec.field(default_factory=dict)
+    _tried: dict[str, float] = {}
 
     def check_result(self, result: ToolResult) -> None:
         """Reconnect the server if the result says that its session is over, at most once in 30 seconds."""

@@ -10,8 +10,8 @@ from __future__ import annotations
 import asyncio
 import re
 import shlex
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from typing import Any, TypeVar
 
 import msgspec
@@ -48,7 +48,7 @@ class Expanded(msgspec.Struct, frozen=True):
     """A query with what it names: the text that is sent, and the copies that it names, by their paths."""
 
     prompt: str
-    copies: Mapping[str, AttachedFile] = msgspec.field(default_factory=dict)
+    copies: Mapping[str, AttachedFile] = {}
 
 
 class PromptCall(msgspec.Struct, frozen=True):
@@ -75,10 +75,10 @@ class ServerReferences(msgspec.Struct, eq=False):
     states: Callable[[], Sequence[McpServer]]
     workspace: Workspace
     ask: Callable[..., Awaitable[Any]] = ask_server
-    _contents: dict[str, Contents] = msgspec.field(default_factory=dict)
-    _copies: dict[tuple[str, str], tuple[AttachedFile, ...]] = msgspec.field(default_factory=dict)
-    _expanded: dict[str, Expanded] = msgspec.field(default_factory=dict)
-    _work: dict[object, asyncio.Task[Any]] = msgspec.field(default_factory=dict)
+    _contents: dict[str, Contents] = {}
+    _copies: dict[tuple[str, str], tuple[AttachedFile, ...]] = {}
+    _expanded: dict[str, Expanded] = {}
+    _work: dict[object, asyncio.Task[Any]] = {}
     _connected: frozenset[str] = frozenset()
     _changed: asyncio.Event = msgspec.field(default_factory=asyncio.Event)
 
@@ -194,16 +194,8 @@ class ServerReferences(msgspec.Struct, eq=False):
 
     async def _read(self, server: str, uri: str) -> tuple[AttachedFile, ...]:
         shown = f"{clean_line(uri, 200)} of {server}"
-        try:
+        with _shown_errors(shown, "cannot be read", f"type @{server}: for its resources"):
             parts = await self._ask(server, lambda client: read_resource(client, uri))
-        except ConnectionFailed as error:
-            if error.code != "failed":
-                raise
-            raise AgentError(
-                f"{shown} cannot be read ({error}): type @{server}: for its resources"
-            ) from error
-        except AgentError as error:
-            raise AgentError(f"{shown} cannot be sent: {error}") from error
         return tuple([await self._copy(server, each, shown) for each in parts])
 
     async def _copy(self, server: str, part: Part, shown: str) -> AttachedFile:
@@ -233,14 +225,8 @@ class ServerReferences(msgspec.Struct, eq=False):
             raise AgentError(f"{server} has {missing}: type /{server}: for its prompts")
         arguments = arguments_of(call, prompt)
         shown = f"/{server}:{clean_line(prompt.name, 60)}"
-        try:
+        with _shown_errors(shown, "was refused", "check its arguments"):
             messages = await self._ask(server, lambda client: get_prompt(client, prompt.name, arguments))
-        except ConnectionFailed as error:
-            if error.code != "failed":
-                raise
-            raise AgentError(f"{shown} was refused ({error}): check its arguments") from error
-        except AgentError as error:
-            raise AgentError(f"{shown} cannot be sent: {error}") from error
         copies: dict[str, AttachedFile] = {}
         text = await self._text_of(messages, server, shown, copies)
         if len(text) > LONGEST_PROMPT:
@@ -298,12 +284,9 @@ class ServerReferences(msgspec.Struct, eq=False):
         """Wait for the end of its start, as a query does."""
         with suppress(TimeoutError):
             async with asyncio.timeout(_STARTING_SECONDS):
-                while (status := self._status(server)) is None or status in _STARTING:
+                while {each.name: each.status for each in self.states()}.get(server, "pending") in _STARTING:
                     self._changed.clear()
                     await self._changed.wait()
-
-    def _status(self, server: str) -> str | None:
-        return next((each.status for each in self.states() if each.name == server), None)
 
     async def _once(self, key: object, work: Callable[[], Awaitable[_T]]) -> _T:
         """Do work for all who want its result at the same time; it continues if one of them is cancelled."""
@@ -319,6 +302,19 @@ class ServerReferences(msgspec.Struct, eq=False):
         if not task.cancelled():
             # Those who wait have its error; asyncio would log one for which nobody waits.
             task.exception()
+
+
+@contextmanager
+def _shown_errors(shown: str, refused: str, remedy: str) -> Iterator[None]:
+    """Name what was asked of a server in its error, with the remedy where it `refused`."""
+    try:
+        yield
+    except ConnectionFailed as error:
+        if error.code != "failed":
+            raise
+        raise AgentError(f"{shown} {refused} ({error}): {remedy}") from error
+    except AgentError as error:
+        raise AgentError(f"{shown} cannot be sent: {error}") from error
 
 
 def arguments_of(call: PromptCall, prompt: ServerPrompt) -> dict[str, str]:

@@ -6,7 +6,7 @@ import asyncio
 import logging
 import re
 import time
-from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterator
 from fnmatch import fnmatchcase
 from functools import partial
 from itertools import count
@@ -17,6 +17,7 @@ from ua_tui.core.agent.mcp.error_messages import missing_scope, problem_in
 from ua_tui.core.agent.mcp.reconnect import MAX_ATTEMPTS, CallLater, ReconnectSchedule, StatusPoll, call_later
 from ua_tui.core.agent.mcp.states import ServerOperation, ServerStates
 from ua_tui.core.concurrency.spawn import Handle, spawn_task
+from ua_tui.core.connections.base import ServerConfigs
 from ua_tui.core.errors import ConnectionFailed, UniversalAgentError
 from ua_tui.core.events.types import Event, McpServer, McpStatus, QueryFinished
 from ua_tui.core.text import clean_line
@@ -29,14 +30,6 @@ log = logging.getLogger(__name__)
 # The agent writes them so in the names of tools.
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]")
 _NOT_IN_PATTERNS = re.compile(r"[^A-Za-z0-9_*?!\[\]-]")
-
-
-async def _never(_name: str) -> None:
-    """Renew nothing."""
-
-
-def _ignore(_where: str, _error: Exception) -> None:
-    """Report an error to nobody."""
 
 
 class Servers:
@@ -65,12 +58,12 @@ class Servers:
         self,
         states: ServerStates,
         publish: Callable[[Event], Event],
-        reopen: Callable[[str], Awaitable[Mapping[str, dict[str, Any]]]],
+        reopen: Callable[[str], Awaitable[ServerConfigs]],
         *,
-        renew: Callable[[str], Awaitable[Mapping[str, dict[str, Any]] | None]] = _never,
-        report: Callable[[str, Exception], None] = _ignore,
-        login_made_at: Callable[[str], str] = lambda _name: "",
-        note_scope: Callable[[str, str], None] = lambda _name, _scope: None,
+        renew: Callable[[str], Awaitable[ServerConfigs | None]],
+        report: Callable[[str, Exception], None],
+        login_made_at: Callable[[str], str],
+        note_scope: Callable[[str, str], None],
         later: CallLater = call_later,
     ) -> None:
         self._states = states
@@ -79,21 +72,22 @@ class Servers:
         self._renew = renew
         self._report = report
         self._login_made_at = login_made_at
-        self._tried_logins: dict[str, str] = {}
         self._schedule = ReconnectSchedule(self._restart, self._give_up, later=later)
         self._note_scope = note_scope
-        self._poller = StatusPoll(self.refresh, self._note_dead, self._note_alive, states.is_remote, later)
+        self._poller = StatusPoll(
+            self.refresh, self._note_dead, self._note_alive, lambda name: states[name].is_remote, later
+        )
         self._agent: Callable[[], AgentClient | None] = lambda: None
         self._work: dict[int, Handle] = {}
+        self._off: set[str] = set()
         self._numbers = count()
         self._polling = False
         self._closed = False
-        self._off: set[str] = set()
         self._expected: frozenset[str] = frozenset()
         self._has_started = False
         self.offered: dict[str, tuple[str, ...]] = {}
         self._hidden: set[str] = set()
-        self._opened: dict[str, Mapping[str, dict[str, Any]]] = {}
+        self._opened: dict[str, ServerConfigs] = {}
         self._added: list[str] = []
         self._later = later
         self._toolless: set[str] = set()
@@ -126,7 +120,7 @@ class Servers:
     def switch(self, name: str, *, on: bool) -> str:
         """Switch a server on or off; returns why that cannot be tried, or an empty text."""
         refusal = self._refusal(name)
-        if not refusal and name in self._states.excluded:
+        if not refusal and self._states.is_excluded(name):
             return f"{clean_line(name, 60)} was never connected: reconnect it first."
         return refusal or self._start(name, "enabling" if on else "disabling")
 
@@ -181,7 +175,7 @@ class Servers:
         server = self._find(name)
         if server is None:
             return f"There is no server {shown}."
-        if (doing := self._states.operation_of(name)) is not None:
+        if (doing := self._states[name].operation) is not None:
             return f"{shown} is already {doing}."
         if server.status == "off":
             return server.error or f"{shown} is not set up."
@@ -206,7 +200,7 @@ class Servers:
             else:
                 self._states.mark_alive(name)
             # Also if it was renewed meanwhile: a login that is refused is not tried for ever.
-            self._tried_logins[name] = self._login_made_at(name)
+            self._states[name].tried_login = self._login_made_at(name)
             await self._poll_once(done=name)
         finally:
             self._publish_all(self._states.set_operation(name, None))
@@ -220,14 +214,14 @@ class Servers:
             # Recorded first: an agent that is started meanwhile must know.
             (self._off.discard if doing == "enabling" else self._off.add)(name)
             await agent.switch_server(name, on=doing == "enabling")
-        elif name in self._states.excluded:
+        elif self._states.is_excluded(name):
             await self._add(agent, name, await self._reopen(name))
         elif (renewed := await self._renew(name)) is not None:
             await self._add(agent, name, renewed)
         else:
             await agent.reconnect_server(name)
 
-    async def _add(self, agent: AgentClient, name: str, servers: Mapping[str, dict[str, Any]]) -> None:
+    async def _add(self, agent: AgentClient, name: str, servers: ServerConfigs) -> None:
         self._opened[name] = servers
         self._added = [*(each for each in self._added if each != name), name]
         # The agent drops added servers that are not listed.
@@ -271,10 +265,10 @@ class Servers:
             self._later(2.0, self.refresh)
         for connection, servers in self._opened.items():
             if servers and names.issuperset(servers):
-                self._states.include(connection)
+                self._states[connection].excluded = None
         self._states.update(listed)
         for name, status in self._states.reported:
-            if self._states.operation_of(name) is None or name == done:
+            if self._states[name].operation is None or name == done:
                 self._follow(name, status)
         self._publish_all(self._states.report())
         is_starting = any(raw.get("status") == "pending" for raw in listed) or self._states.is_holding
@@ -309,29 +303,28 @@ class Servers:
         """Schedule the reconnection of a server that failed."""
         match status:
             case "connected":
-                self._tried_logins[name] = self._login_made_at(name)
+                self._states[name].tried_login = self._login_made_at(name)
                 self._schedule.note_connected(name)
-                self._states.set_retry_in(name, None)
+                self._states[name].again_s = None
             case "failed":
                 if (wait := self._schedule.note_failed(name)) is not None:
-                    self._states.set_retry_in(name, wait)
+                    self._states[name].again_s = wait
             case "pending" | "reconnecting":
                 pass
-            case "needs-auth" if self._has_new_login(name) and not self._poller.is_called(name):
+            case "needs-auth" if self._login_made_at(name) not in {
+                "",
+                self._states[name].tried_login,
+            } and not self._poller.is_called(name):
                 # The agent retries by itself for a while, and may have the login already: that is not reported.
                 self._start(name, "reconnecting")
             case _:
                 self._schedule.forget(name)
-                self._states.set_retry_in(name, None)
-
-    def _has_new_login(self, name: str) -> bool:
-        made_at = self._login_made_at(name)
-        return bool(made_at) and made_at != self._tried_logins.get(name)
+                self._states[name].again_s = None
 
     def _restart(self, name: str) -> None:
         """Reconnect a server whose waiting time is over."""
-        self._states.set_retry_in(name, None)
-        if self._closed or self._agent() is None or self._states.operation_of(name) is not None:
+        self._states[name].again_s = None
+        if self._closed or self._agent() is None or self._states[name].operation is not None:
             return
         if self._poller.is_called(name):
             # The command line starts it for that call.

@@ -1,4 +1,4 @@
-"""Checks the raw messages of the command line: what is used of each has its type, or it is dropped and counted."""
+"""Checks the raw messages of the Claude command line: whatever has the wrong type is dropped and counted."""
 
 from __future__ import annotations
 
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 _LOGGED = 50
+Message = dict[str, Any]
+"""A message of the command line, as it is in JSON."""
 _Id = Annotated[str, Meta(min_length=1)]
 _Number = Annotated[float, Meta(ge=0, lt=1 << 53)]
 
@@ -52,8 +54,8 @@ class UnmatchedResults(msgspec.Struct, eq=False):
     """The results of one connection that fit no open call; `malformed` counts those that never do."""
 
     malformed: MalformedMessages
-    _early: dict[str, RawResult] = msgspec.field(default_factory=dict)
-    cancelled: set[str] = msgspec.field(default_factory=set)
+    _early: dict[str, RawResult] = {}
+    cancelled: set[str] = set()
     """The calls that were ended without their results, which may still come."""
 
     def add(self, raw: RawResult, *, was_called: bool) -> None:
@@ -194,7 +196,7 @@ _TASKS = frozenset({"task_started", "task_progress", "task_notification", "task_
 _RESERVED = frozenset({"end", "error"})
 
 
-def usable_message(raw: Any, malformed: MalformedMessages) -> dict[str, Any] | None:
+def usable_message(raw: Any, malformed: MalformedMessages) -> Message | None:
     """Return a message without its unusable blocks; None if nothing of it can be used.
 
     Nothing but a result ends a query: one that is damaged becomes an error. A message of an unknown type is returned
@@ -219,7 +221,7 @@ def usable_message(raw: Any, malformed: MalformedMessages) -> dict[str, Any] | N
     return dict(raw)
 
 
-def lost_result() -> dict[str, Any]:
+def lost_result() -> Message:
     """The result of a query whose own cannot be read."""
     return {
         "type": "result",
@@ -232,7 +234,7 @@ def lost_result() -> dict[str, Any]:
     }
 
 
-def _with_usable_blocks(raw: dict[str, Any], malformed: MalformedMessages) -> dict[str, Any]:
+def _with_usable_blocks(raw: Message, malformed: MalformedMessages) -> Message:
     content = raw["message"]["content"]
     if not isinstance(content, list):
         return raw
@@ -242,7 +244,7 @@ def _with_usable_blocks(raw: dict[str, Any], malformed: MalformedMessages) -> di
 
 def _is_usable(block: Any, malformed: MalformedMessages) -> bool:
     try:
-        msgspec.convert(block, dict[str, Any])
+        msgspec.convert(block, Message)
         msgspec.convert(block, _BLOCKS.get(block["type"], Any))
     except (msgspec.ValidationError, KeyError, TypeError) as error:
         malformed.note(f"a block of a message: {error}", block)

@@ -1,4 +1,4 @@
-"""Results that the command line stores outside of the session: the agent is given files of the workspace instead.
+"""Results that the Claude command line stores outside the session: the agent gets files in the workspace instead.
 
 Where a result is too large for the model, the command line writes it, unmasked, to a folder `tool-results` beside its
 transcript, where it also writes every file in a result of an MCP server. It names these paths to the model, which may
@@ -31,6 +31,7 @@ from ua_tui.core.agent.messages.results import (
     results_folder,
     texts_in,
 )
+from ua_tui.core.agent.permissions.actions import TOOLS
 from ua_tui.core.agent.permissions.foreign_text import LOCAL_TOOLKIT
 from ua_tui.core.concurrency.worker import WorkerFailed, WorkerProcess, packed
 from ua_tui.core.errors import PathRefused, WorkspaceError
@@ -130,7 +131,7 @@ _BLOB = r"mcp-(?:[\w.%-]+?-blob-\d+|resource-\d+-\d+)-[a-z0-9]+(?:\.[A-Za-z0-9]{
 _ORIGIN = re.compile(
     r"\[(?P<kind>Image|Audio|Resource) from .{1,200}?(?: at (?P<uri>\S{1,2000}))?\] ", re.DOTALL
 )
-READERS = {"Read": "file_path", "Grep": "path", f"mcp__{LOCAL_TOOLKIT}__read_local_file": "path"}
+READERS: Mapping[str, str] = TOOLS["file_readers"]
 """The tools that read files, and the argument of each that has the path."""
 
 

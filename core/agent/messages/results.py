@@ -21,6 +21,7 @@ import msgspec
 from ua_tui.core.agent.bounds import LARGEST_FILE
 from ua_tui.core.agent.mcp.error_messages import describe_call_error
 from ua_tui.core.agent.permissions.actions import server_of
+from ua_tui.core.agent.permissions.arguments import Arguments
 from ua_tui.core.events.codec import from_json, to_json
 from ua_tui.core.events.types import READ_RESOURCE
 from ua_tui.core.observation import (
@@ -91,7 +92,7 @@ class ResultAdapter(msgspec.Struct, frozen=True):
         *,
         tool_name: str,
         tool_use_id: str,
-        tool_input: Mapping[str, Any],
+        tool_input: Arguments,
         raw: RawResult,
         started_at: datetime | None = None,
         ended_at: datetime | None = None,
@@ -365,9 +366,7 @@ def _block_reason(value: Mapping[str, Any]) -> str:
     return f"{text} The tool ran; its result was withheld." if ran else text
 
 
-def _typed(
-    tool_name: str, tool_input: Mapping[str, Any], raw: RawResult, common: dict[str, Any]
-) -> AnyObservation:
+def _typed(tool_name: str, tool_input: Arguments, raw: RawResult, common: dict[str, Any]) -> AnyObservation:
     if tool_name in {"Agent", "Task"}:
         return SubagentObservation(
             **common,
@@ -387,10 +386,10 @@ def _typed(
         return _crawl(common)
     if server == "local_toolkit" and tool.startswith("knowledge_"):
         value = _json_object(_text(common["content"]))
-        hits, title = value.get("hits"), value.get("title")
+        title = value.get("title")
         return KnowledgeObservation(
             **common,
-            hits=len(hits) if isinstance(hits, list) else 0,
+            hits=len(_items(value.get("hits"))),
             title=title if isinstance(title, str) else "",
         )
     if "REMOTE_WORKBENCH" in upper or "REMOTE_BASH" in upper:
@@ -410,16 +409,18 @@ def _json_object(text: str) -> dict[str, Any]:
 
 def _crawl(common: dict[str, Any]) -> CrawlObservation:
     value = _json_object(_text(common["content"]))
-    articles, failed = value.get("articles"), value.get("failed")
+    articles, failed = _items(value.get("articles")), _items(value.get("failed"))
     return CrawlObservation(
         **common,
-        pages=len(articles) if isinstance(articles, list) else 0,
-        failed=len(failed) if isinstance(failed, list) else 0,
-        known=sum(isinstance(each, dict) and each.get("from_knowledge") is True for each in articles)
-        if isinstance(articles, list)
-        else 0,
-        unread=_unread(failed) if isinstance(failed, list) else "",
+        pages=len(articles),
+        failed=len(failed),
+        known=sum(isinstance(each, dict) and each.get("from_knowledge") is True for each in articles),
+        unread=_unread(failed),
     )
+
+
+def _items(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
 
 
 def _unread(failed: Sequence[Any]) -> str:

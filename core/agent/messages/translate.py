@@ -20,7 +20,7 @@ from ua_tui.core.agent.mcp.states import ServerStates
 from ua_tui.core.agent.messages.malformed import MalformedMessages
 from ua_tui.core.agent.messages.results import RawResult
 from ua_tui.core.agent.messages.subagents import SubagentTask, SubagentTasks
-from ua_tui.core.agent.messages.usage import HIGHEST, Prices, Spending, TokenMeter, usage_of
+from ua_tui.core.agent.messages.usage import HIGHEST, Prices, Spending, TokenMeter, model_reports, usage_of
 from ua_tui.core.agent.output_schema import NOT_FITTING
 from ua_tui.core.events.describe import describe_retry
 from ua_tui.core.events.model_problems import CONNECTION_CLOSED, LOCAL_RETRIES, NO_CONNECTION, NOT_LISTENING
@@ -100,8 +100,8 @@ class _OpenMessage(msgspec.Struct):
 
     message_id: str
     model: str = ""
-    text: list[str] = msgspec.field(default_factory=list)
-    usage: dict[str, Any] = msgspec.field(default_factory=dict)
+    text: list[str] = []
+    usage: dict[str, Any] = {}
     stop_reason: str | None = None
     complete: bool = False
 
@@ -481,7 +481,8 @@ class Translator:
         text = self._sanitize(message.result or "").strip()
         if self._continues:
             text = self.last_text
-        self.prices.measure(message.model_usage)
+        reports = model_reports(message.model_usage)
+        self.prices.measure(reports)
         aborted = str(message.terminal_reason or "").startswith("aborted")
         status: Literal["success", "error", "interrupted"] = "success"
         error: str | None = None
@@ -498,22 +499,16 @@ class Translator:
             text=(text or self.last_text) if status == "success" else self.last_text,
             error=error,
             turns=_int(message.num_turns, 0),
-            spending=_spending(message),
+            spending=None if message.total_cost_usd is None else Spending(message.total_cost_usd, reports),
             usage=usage_of(message.usage),
             output=self._redactor.redact_value(message.structured_output),
-            context_window=self.prices.window_of(message.model_usage, self.model),
+            context_window=self.prices.window_of(reports, self.model),
         )
 
 
 def is_ping(message: sdk.Message) -> bool:
     """Whether a message only shows that the connection to the model's service is open."""
     return getattr(message, "event", {}).get("type") == "ping"
-
-
-def _spending(message: sdk.ResultMessage) -> Spending | None:
-    if message.total_cost_usd is None:
-        return None
-    return Spending(message.total_cost_usd, _object(message.model_usage))
 
 
 def _plan_limit(info: sdk.RateLimitInfo) -> PlanLimit:

@@ -1,4 +1,4 @@
-"""The pipes of the command line's process: each line of its output is a message, and one that is not is skipped."""
+"""The pipes of the Claude command line: each line of its output is a message, and any other line is skipped."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterat
 from contextlib import suppress
 from dataclasses import replace
 from itertools import groupby
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import msgspec
 
 from ua_tui.core.agent.bounds import LONGEST_TEXT, PIECE
 from ua_tui.core.agent.conversation import ConversationStore
 from ua_tui.core.agent.mcp.elicitation import Ask, ElicitationChannel
-from ua_tui.core.agent.messages.malformed import MalformedMessages, lost_result, usable_message
+from ua_tui.core.agent.messages.malformed import MalformedMessages, Message, lost_result, usable_message
 from ua_tui.core.text import clean_line, without_surrogates
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ class _Text(NamedTuple):
     subagent: object
 
 
-def join_deltas(messages: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+def join_deltas(messages: Iterable[Message]) -> Iterator[Message]:
     """Give the messages in order, with the pieces of one text that follow each other as one message."""
     for key, found in groupby(messages, _text_of):
         if key is None:
@@ -103,7 +103,11 @@ class CliTransport:
         on_start: Callable[[int], Awaitable[None]],
         ask: Ask | None = None,
     ) -> None:
-        self._cli = _sdk_transport(options)
+        from claude_agent_sdk._internal.transport.subprocess_cli import SubprocessCLITransport
+
+        # For a transport of its own the SDK sets the first itself; the second makes the standard error a pipe.
+        given = replace(options, permission_prompt_tool_name="stdio", stderr=lambda _line: None)
+        self._cli = cast("Any", SubprocessCLITransport(_no_prompt(), given))
         self._cli._handle_stderr = self._read_stderr
         self._longest = options.max_buffer_size or 1 << 20
         self._malformed = malformed
@@ -171,7 +175,7 @@ class CliTransport:
         """Whether it can be written to."""
         return bool(self._cli.is_ready())
 
-    async def read_messages(self) -> AsyncIterator[dict[str, Any]]:
+    async def read_messages(self) -> AsyncIterator[Message]:
         """Every message, until the process closes its output.
 
         While a text streams, what comes within 30 ms is read at once, and its pieces are joined: every message and
@@ -216,7 +220,7 @@ class CliTransport:
         if process is not None and (code := await process.wait()):
             raise sdk.ProcessError("it ended", exit_code=code)
 
-    def _message_in(self, line: str) -> dict[str, Any] | None:
+    def _message_in(self, line: str) -> Message | None:
         if len(line) <= self._longest or not line.startswith(_MIRROR):
             return message_in(line, self._malformed)
         if isinstance(self._store, ConversationStore):
@@ -242,9 +246,9 @@ class RetryReasons(msgspec.Struct, eq=False):
     held back until then.
     """
 
-    _held: dict[str, Any] | None = None
+    _held: Message | None = None
 
-    def explain(self, messages: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    def explain(self, messages: Iterable[Message]) -> Iterator[Message]:
         """Give the messages in order, each of a retry with the `cause`."""
         for message in messages:
             entries = message.get("entries") if message.get("type") == "transcript_mirror" else None
@@ -268,7 +272,7 @@ class Lines(msgspec.Struct, eq=False):
     """Makes lines of the pieces of a text; of a line that is longer than `longest` only the beginning is kept."""
 
     longest: int
-    _pieces: list[str] = msgspec.field(default_factory=list)
+    _pieces: list[str] = []
     _length: int = 0
 
     def push(self, piece: str) -> Iterator[str]:
@@ -291,7 +295,7 @@ class Lines(msgspec.Struct, eq=False):
             self._length += len(piece)
 
 
-def message_in(line: str, malformed: MalformedMessages) -> dict[str, Any] | None:
+def message_in(line: str, malformed: MalformedMessages) -> Message | None:
     """Read the message in a line; None if there is none, which is counted unless the line is empty."""
     line = line.strip()
     if not line:
@@ -309,15 +313,7 @@ def message_in(line: str, malformed: MalformedMessages) -> dict[str, Any] | None
     return usable_message(raw, malformed)
 
 
-def _sdk_transport(options: sdk.ClaudeAgentOptions) -> Any:
-    from claude_agent_sdk._internal.transport.subprocess_cli import SubprocessCLITransport
-
-    # For a transport of its own the SDK sets the first itself; the second makes the standard error a pipe.
-    given = replace(options, permission_prompt_tool_name="stdio", stderr=lambda _line: None)
-    return SubprocessCLITransport(_no_prompt(), given)
-
-
-async def _no_prompt() -> AsyncIterator[dict[str, Any]]:
+async def _no_prompt() -> AsyncIterator[Message]:
     return
     yield {}
 
@@ -329,13 +325,13 @@ _TAIL = 8 << 10
 _CUT = "…".encode()
 
 
-class StandardError:
+class StandardError(msgspec.Struct, eq=False):
     """Reads what the command line writes to its standard error; a flood is counted, and not logged."""
 
-    def __init__(self) -> None:
-        self._tail = self._partial = b""
-        self._left = 256 << 10
-        self._dropped = 0
+    _tail: bytes = b""
+    _partial: bytes = b""
+    _left: int = 256 << 10
+    _dropped: int = 0
 
     @property
     def last_line(self) -> str:

@@ -1,4 +1,4 @@
-"""Counts the tokens of every message, also of sub-agents, what they cost, and what fills the context.
+"""Counts the tokens of every message, including those of sub-agents, what they cost, and what fills the context.
 
 The agent reports the cost of a turn only at its end, and includes its sub-agents. What it reports of itself is enough
 for an estimate until then: the price list in the answer to the first handshake, and from the end of each turn what
@@ -14,7 +14,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeGuard
+from typing import TYPE_CHECKING, Annotated, Any, TypeGuard, TypeVar
 
 import msgspec
 
@@ -26,77 +26,115 @@ if TYPE_CHECKING:
     import claude_agent_sdk as sdk
 
 _LISTED = re.compile(r"\$(\d+(?:\.\d+)?)/\$\d+(?:\.\d+)? per Mtok")
-# The price of a token in input tokens: the same proportions for every model of the agent's list.
-_OUTPUT, _CACHE_WRITE, _CACHE_READ = 5.0, 1.25, 0.1
+_IN_INPUT_TOKENS = ModelPrice(input=1.0, output=5.0, cache_read=0.1, cache_write=1.25)
+"""The price of a token in input tokens: the same proportions for every model of the agent's list."""
 _CLAUDE = "claude"
 _SHORT = frozenset({"default", "inherit", "best", "opusplan", "opus", "sonnet", "haiku"})
 HIGHEST = 1 << 53
+_Count = Annotated[int, msgspec.Meta(ge=0, lt=HIGHEST)]
+_T = TypeVar("_T")
+
+
+class ModelReport(msgspec.Struct, frozen=True, rename="camel"):
+    """What the agent has counted for a model."""
+
+    input_tokens: _Count = 0
+    output_tokens: _Count = 0
+    cache_read_input_tokens: _Count = 0
+    cache_creation_input_tokens: _Count = 0
+    web_search_requests: _Count = 0
+    context_window: _Count = 0
+    cost_basis: str = ""
+    cost_usd: float | None = msgspec.field(default=None, name="costUSD")
+
+    def usage_since(self, earlier: ModelReport) -> Usage:
+        """The tokens that were counted since an earlier report."""
+        counts = {name: getattr(self, name) - getattr(earlier, name) for name in Usage.__struct_fields__}
+        return Usage(**{name: max(0, count) for name, count in counts.items()})
+
+
+class _ListedModel(msgspec.Struct, rename="camel"):
+    value: str | None = None
+    resolved_model: str | None = None
+    description: str | None = None
+
+
+# Built as the module is imported: see `ua_tui.core.events.codec`.
+msgspec.json.Decoder(ModelReport)
+_NOTHING = ModelReport()
+
+
+def _as(kind: type[_T], value: Any) -> _T | None:
+    """What the agent reports, as a type; None if it is malformed."""
+    try:
+        return msgspec.convert(value, kind)
+    except msgspec.ValidationError:
+        return None
+
+
+def model_reports(raw: Any) -> dict[str, ModelReport]:
+    """Read the report on each model; one that is malformed counts as nothing."""
+    given = raw.items() if isinstance(raw, Mapping) else ()
+    return {str(name): report for name, each in given if (report := _as(ModelReport, each)) is not None}
 
 
 class Spending(msgspec.Struct, frozen=True):
     """What the agent has counted for a conversation: its total in US dollars, and its report on each model."""
 
     total_usd: float = 0.0
-    models: Mapping[str, Any] = msgspec.field(default_factory=dict)
+    models: Mapping[str, ModelReport] = {}
 
 
-class Prices:
+class Prices(msgspec.Struct, eq=False):
     """What the tokens of each model cost, in US dollars; kept for the whole session.
 
     `chosen` are the prices that the user has set; they win over those of the agent. `window` is the user's context
     window for models that the agent does not know.
     """
 
-    def __init__(self, chosen: Mapping[str, ModelPrice] | None = None, window: int | None = None) -> None:
-        self._chosen = dict(chosen or {})
-        self._window = window
-        self._listed: dict[str, float] = {}
-        self._names: set[str] = set()
-        self._families: dict[str, float] = {}
-        self._measured: dict[str, float] = {}
-        self._unknown: set[str] = set()
+    chosen: Mapping[str, ModelPrice] = {}
+    window: int | None = None
+    _listed: dict[str, float] = {}
+    _names: set[str] = set()
+    _families: dict[str, float] = {}
+    _measured: dict[str, float] = {}
+    _unknown: set[str] = set()
 
     def read_list(self, models: Iterable[Any]) -> None:
         """Read the prices from the models that the agent lists when it is connected."""
-        for model in models:
-            if not isinstance(model, Mapping):
+        for each in models:
+            if (model := _as(_ListedModel, each)) is None:
                 continue
+            name, resolved = model.value or "", model.resolved_model or ""
             # The list has a model that the agent does not know, too, if the session uses it.
-            if _CLAUDE in str(model.get("resolvedModel") or ""):
-                self._names.add(str(model.get("value") or ""))
-            found = _LISTED.search(str(model.get("description") or ""))
-            if found is None:
+            if _CLAUDE in resolved:
+                self._names.add(name)
+            if (found := _LISTED.search(model.description or "")) is None:
                 continue
-            price = float(found[1]) / 1e6
-            self._listed[str(model.get("resolvedModel") or "")] = price
-            family = str(model.get("value") or "")
-            if family.isalpha() and family != "default":
-                self._families[family] = price
+            self._listed[resolved] = price = float(found[1]) / 1e6
+            if name.isalpha() and name != "default":
+                self._families[name] = price
 
-    def measure(self, models: Any) -> None:
+    def measure(self, reports: Mapping[str, ModelReport]) -> None:
         """Measure prices from the tokens and the cost of each model, as reported at the end of a turn."""
-        for name, spent in models.items() if isinstance(models, Mapping) else ():
-            if not isinstance(spent, Mapping):
-                continue
-            if spent.get("costBasis") == "unknown":
-                self._unknown.add(str(name))
-                continue
-            usage, cost = _usage_in(spent), spent.get("costUSD")
-            if _is_cost(cost) and (weight := _weight(usage)):
-                searches = 0.01 * _count(spent, "webSearchRequests")
-                self._measured[str(name)] = max(0.0, cost - searches) / weight
+        for name, report in reports.items():
+            if report.cost_basis == "unknown":
+                self._unknown.add(name)
+            elif report.cost_usd is not None and (weight := _weight(report.usage_since(_NOTHING))):
+                searches = 0.01 * report.web_search_requests
+                self._measured[name] = max(0.0, report.cost_usd - searches) / weight
 
     def is_known(self, model: str) -> bool:
         """Whether the cost of a model can be told: the user has set its price, or the agent knows it."""
-        return model in self._chosen or self._agent_knows(model)
+        return model in self.chosen or self._agent_knows(model)
 
     def is_agents(self, model: str | None) -> bool:
         """Whether the agent itself counts what a model costs, at the price that counts here; None is its default."""
-        return not self._chosen if model is None else model not in self._chosen and self._agent_knows(model)
+        return not self.chosen if model is None else model not in self.chosen and self._agent_knows(model)
 
     def cost_of(self, model: str, usage: Usage) -> float | None:
         """Estimate what these tokens of a model cost, in US dollars; None if the model is unknown."""
-        if (chosen := self._chosen.get(model)) is not None:
+        if (chosen := self.chosen.get(model)) is not None:
             return _cost_at(chosen, usage)
         if model in self._unknown:
             return None
@@ -112,24 +150,22 @@ class Prices:
         The cost is None if there are such models.
         """
         cost, unpriced = now.total_usd - before.total_usd, []
-        for name, spent in now.models.items():
-            earlier = before.models.get(name)
-            usage = _usage_in(spent, earlier)
+        for name, report in now.models.items():
+            earlier = before.models.get(name, _NOTHING)
+            usage = report.usage_since(earlier)
             if not usage.total:
                 continue
-            if (chosen := self._chosen.get(name)) is not None:
-                cost += _cost_at(chosen, usage) - _dollars(spent) + _dollars(earlier)
+            if (chosen := self.chosen.get(name)) is not None:
+                cost += _cost_at(chosen, usage) - (report.cost_usd or 0.0) + (earlier.cost_usd or 0.0)
             elif name in self._unknown:
                 unpriced.append(clean(name))
         return (None if unpriced else max(0.0, cost)), unpriced
 
-    def window_of(self, models: Any, model: str | None) -> int | None:
+    def window_of(self, reports: Mapping[str, ModelReport], model: str | None) -> int | None:
         """The context window of a model in tokens, as reported at the end of a turn; None if it is unknown."""
         if model in self._unknown:
-            return self._window
-        usage = models.get(model) if isinstance(models, Mapping) else None
-        window = usage.get("contextWindow") if isinstance(usage, Mapping) else None
-        return window if is_count(window) and window > 0 else None
+            return self.window
+        return reports.get(model or "", _NOTHING).context_window or None
 
     def _agent_knows(self, model: str) -> bool:
         if model in self._unknown:
@@ -148,46 +184,13 @@ def _cost_at(price: ModelPrice, usage: Usage) -> float:
     )
 
 
-def _usage_in(spent: Any, earlier: Any = None) -> Usage:
-    """The tokens in a report on a model, without those in an earlier report."""
-
-    def count(name: str) -> int:
-        return max(0, _count(spent, name) - _count(earlier, name))
-
-    return Usage(
-        input_tokens=count("inputTokens"),
-        output_tokens=count("outputTokens"),
-        cache_read_input_tokens=count("cacheReadInputTokens"),
-        cache_creation_input_tokens=count("cacheCreationInputTokens"),
-    )
-
-
-def _dollars(spent: Any) -> float:
-    cost = spent.get("costUSD") if isinstance(spent, Mapping) else None
-    return float(cost) if _is_cost(cost) else 0.0
-
-
 def _weight(usage: Usage) -> float:
-    return (
-        usage.input_tokens
-        + _OUTPUT * usage.output_tokens
-        + _CACHE_WRITE * usage.cache_creation_input_tokens
-        + _CACHE_READ * usage.cache_read_input_tokens
-    )
-
-
-def _count(spent: Any, name: str) -> int:
-    value = spent.get(name) if isinstance(spent, Mapping) else None
-    return value if is_count(value) else 0
+    return _cost_at(_IN_INPUT_TOKENS, usage)
 
 
 def is_count(value: Any) -> TypeGuard[int]:
     """Whether a reported figure is a number of tokens: a damaged message can have any value in its place."""
-    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < HIGHEST
-
-
-def _is_cost(value: Any) -> TypeGuard[int | float]:
-    return isinstance(value, int | float) and not isinstance(value, bool)
+    return _as(_Count, value) is not None
 
 
 def usage_of(raw: Any) -> Usage | None:
@@ -201,7 +204,7 @@ def usage_of(raw: Any) -> Usage | None:
 def usage_between(before: Spending, now: Spending) -> Usage | None:
     """The tokens of a conversation between two reports, with those of its sub-agents; None if there are none."""
     models = now.models.items()
-    usage = sum((_usage_in(spent, before.models.get(name)) for name, spent in models), Usage())
+    usage = sum((each.usage_since(before.models.get(name, _NOTHING)) for name, each in models), Usage())
     return usage if usage.total else None
 
 
@@ -209,7 +212,7 @@ class TokenMeter(msgspec.Struct, eq=False):
     """Makes an event of the tokens of each message; `prices` estimates their cost."""
 
     prices: Prices
-    _seen: dict[str, str] = msgspec.field(default_factory=dict)
+    _seen: dict[str, str] = {}
 
     def of_message(
         self, query_id: str, message_id: str, model: str, usage: Usage | None
@@ -293,39 +296,52 @@ def describe_total(usage: ContextUsage) -> str:
     return f"{usage.total:,} of {of}{share} · {usage.model or 'the default model'}"
 
 
+class _ToolTokens(msgspec.Struct, rename="camel"):
+    server_name: str = "?"
+    tokens: _Count = 0
+
+
+class _Category(msgspec.Struct):
+    id: str = ""
+    name: str = ""
+    tokens: _Count = 0
+    kind: str = ""
+
+
+class _Context(msgspec.Struct, rename="camel"):
+    mcp_tools: list[_ToolTokens] | None = None
+    message_breakdown: dict[str, Any] = {}
+    categories: list[_Category] = []
+    model: str | None = None
+    total_tokens: _Count = 0
+    raw_max_tokens: _Count | None = None
+    max_tokens: _Count | None = None
+    autocompact_source: str | None = None
+
+
 def read_context_usage(raw: Mapping[str, Any]) -> ContextUsage:
-    """Read the command line's answer; what is missing or malformed counts as nothing."""
+    """Read the command line's answer; one that is malformed counts as nothing."""
+    given = _as(_Context, raw) or _Context()
     servers: Counter[str] = Counter()
-    for tool in _objects(raw.get("mcpTools")):
-        servers[clean_line(str(tool.get("serverName") or "?"), 40)] += _tokens(tool.get("tokens"))
-    breakdown = raw.get("messageBreakdown")
-    messages = Counter(
-        {name: _tokens(breakdown.get(key)) for key, name in _MESSAGES.items()}
-        if isinstance(breakdown, dict)
-        else {}
-    )
+    for tool in given.mcp_tools or ():
+        servers[clean_line(tool.server_name, 40)] += tool.tokens
+    counts = given.message_breakdown
+    messages = Counter({name: counts[key] for key, name in _MESSAGES.items() if is_count(counts.get(key))})
     details = {"mcp_tools": servers, "messages": messages}
     parts = [
         ContextPart(
-            _NAMES.get(key := str(each.get("id") or ""), clean_line(str(each.get("name") or key), 40)),
-            _tokens(each.get("tokens")),
-            each.get("kind") == "used",
-            tuple((name, count) for name, count in details.get(key, Counter()).most_common(4) if count),
+            _NAMES.get(each.id, clean_line(each.name or each.id, 40)),
+            each.tokens,
+            each.kind == "used",
+            tuple((name, count) for name, count in details.get(each.id, Counter()).most_common(4) if count),
         )
-        for each in _objects(raw.get("categories"))
+        for each in given.categories
+        if each.tokens
     ]
     return ContextUsage(
-        model=clean_line(str(raw.get("model") or ""), 60),
-        total=_tokens(raw.get("totalTokens")),
-        window=_tokens(raw.get("rawMaxTokens")) or _tokens(raw.get("maxTokens")),
-        parts=tuple(part for part in parts if part.tokens),
-        is_guess=raw.get("autocompactSource") == "unknown-model",
+        model=clean_line(given.model or "", 60),
+        total=given.total_tokens,
+        window=given.raw_max_tokens or given.max_tokens or 0,
+        parts=tuple(parts),
+        is_guess=given.autocompact_source == "unknown-model",
     )
-
-
-def _objects(value: Any) -> list[Mapping[str, Any]]:
-    return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
-
-
-def _tokens(value: Any) -> int:
-    return value if is_count(value) else 0

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec.structs import replace
 
+from ua_tui.core.agent.permissions.arguments import Arguments
 from ua_tui.core.connections.base import BUILT_IN_SERVERS, PROGRAM
 from ua_tui.core.events.types import READ_RESOURCE
 from ua_tui.core.text import words_of
@@ -35,7 +36,7 @@ class Action(msgspec.Struct, frozen=True):
     """
 
     tool: str
-    arguments: Mapping[str, Any] | None
+    arguments: Arguments | None
     wrapped: bool = False
     here: bool = False
     reads: bool = False
@@ -70,7 +71,7 @@ def server_of(tool_name: str) -> str:
     return parts[1] if len(parts) == 3 and parts[0] == "mcp" else ""
 
 
-def actions_of(tool_name: str, tool_input: Mapping[str, Any]) -> tuple[Action, ...]:
+def actions_of(tool_name: str, tool_input: Arguments) -> tuple[Action, ...]:
     """What a call would really run: the tools inside a wrapper, else the tool itself.
 
     The agent's tool that reads a resource is one of the server that has the resource.
@@ -99,7 +100,7 @@ def actions_of(tool_name: str, tool_input: Mapping[str, Any]) -> tuple[Action, .
     return tuple(found) or (call,)
 
 
-def subjects_of(tool_name: str, tool_input: Mapping[str, Any]) -> tuple[str, ...]:
+def subjects_of(tool_name: str, tool_input: Arguments) -> tuple[str, ...]:
     """The names of the tools that a call would really run, each once."""
     return tuple(dict.fromkeys(action.name for action in actions_of(tool_name, tool_input)))
 
@@ -150,7 +151,7 @@ class OwnServers(msgspec.Struct):
     reads: Callable[[str, str], bool] = lambda _server, _tool: False
     stays: Callable[[str], bool] = lambda _server: False
     asks: bool = True
-    _asked: set[str] = msgspec.field(default_factory=set)
+    _asked: set[str] = set()
 
     def acts(self, name: str) -> Acts | None:
         """Where the tools of a server act; None if it is one of the user's, and nobody has said."""
@@ -178,7 +179,7 @@ class OwnServers(msgspec.Struct):
         self._asked.update(names)
         return {name: self._question(name) for name in names}
 
-    def note_answer(self, name: str, given: Mapping[str, Any] | None) -> None:
+    def note_answer(self, name: str, given: Arguments | None) -> None:
         """Store an answer to the question about a server; any other answer leaves it undecided."""
         answers = (given or {}).get("answers")
         for answer in answers.values() if isinstance(answers, Mapping) else ():

@@ -1,4 +1,4 @@
-"""Values in the arguments of a tool call: by name, addresses among them, and where the call would send something."""
+"""Values in the arguments of a tool call: by name, including addresses, and where the call would send something."""
 
 from __future__ import annotations
 
@@ -24,6 +24,8 @@ DESTINATION_WORDS = ADDRESS_WORDS | {
     "attendees", "invitee", "invitees", "participant", "participants", "member", "members", "channel", "channels",
     "chat", "phone", "destination", "target", "repo", "repository",
 }  # fmt: skip
+Arguments = Mapping[str, Any]
+"""The arguments of a tool call, by their names."""
 _OPTIONS = frozenset({"true", "false", "markdown", "text", "html", "json", "png", "jpeg", ""})
 CODE_ARGUMENTS = frozenset({"command", "cmd", "code", "code_to_execute", "script"})
 
@@ -47,7 +49,7 @@ def leaves(value: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, 
             yield path, value
 
 
-def leaves_at(arguments: Mapping[str, Any], name: str) -> list[Any] | None:
+def leaves_at(arguments: Arguments, name: str) -> list[Any] | None:
     """The values of the argument `name`, whose dots lead into objects; None if an object is among them."""
     wanted = tuple(name.split("."))
     found: list[Any] = []
@@ -59,7 +61,7 @@ def leaves_at(arguments: Mapping[str, Any], name: str) -> list[Any] | None:
     return found
 
 
-def leaves_named(arguments: Mapping[str, Any], name: str) -> list[Any]:
+def leaves_named(arguments: Arguments, name: str) -> list[Any]:
     """Every value whose name ends with `name`, at any depth and in any case, and everything inside of it."""
     wanted = [fold(each) for each in name.split(".")]
     found: list[Any] = []
@@ -100,19 +102,19 @@ def names_destination(name: str) -> bool:
     return not DESTINATION_WORDS.isdisjoint(words_of(name.rsplit(".", maxsplit=1)[-1]))
 
 
-def runs_code(arguments: Mapping[str, Any]) -> bool:
+def runs_code(arguments: Arguments) -> bool:
     """Whether an argument is a command or code, which can go anywhere, whatever addresses it names."""
     return any(fold(name) in CODE_ARGUMENTS for path, _ in leaves(arguments) for name in path)
 
 
-def addresses_in(arguments: Mapping[str, Any]) -> list[str]:
+def addresses_in(arguments: Arguments) -> list[str]:
     """The addresses that a call would use: the values of arguments such as `url`, `links` and `host`."""
     return [
         value for path, value in leaves(arguments) if _is_address(path) and isinstance(value, str) and value
     ]
 
 
-def addresses_mentioned_in(arguments: Mapping[str, Any]) -> list[str]:
+def addresses_mentioned_in(arguments: Arguments) -> list[str]:
     """The addresses inside of all other texts of a call, as in the body of a message."""
     return [
         address
@@ -122,7 +124,7 @@ def addresses_mentioned_in(arguments: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def hosts_mentioned_in(arguments: Mapping[str, Any]) -> list[str]:
+def hosts_mentioned_in(arguments: Arguments) -> list[str]:
     """The hosts of mentioned addresses of any kind, as far as they can be read."""
     found = []
     for address in addresses_mentioned_in(arguments):

@@ -1,4 +1,4 @@
-"""Conditions of permission rules: what an argument of a call must be, a shell command among them."""
+"""Conditions of permission rules: what an argument of a call, such as a shell command, must be."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from ua_tui.core.agent.permissions.actions import TOOLS
 from ua_tui.core.agent.permissions.addresses import places_in, starts_with_address
 from ua_tui.core.agent.permissions.arguments import (
     CODE_ARGUMENTS,
+    Arguments,
     addresses_in,
     addresses_mentioned_in,
     fold,
@@ -242,7 +243,7 @@ class Condition:
             key=lambda text: sum(map(str.isalnum, text)),
         ).strip("/~.@: ")
 
-    def matches_all(self, arguments: Mapping[str, Any], folder: Path) -> bool:
+    def matches_all(self, arguments: Arguments, folder: Path) -> bool:
         """Whether there are values, all of them are understood, and each matches."""
         values = self._values(arguments)
         return bool(values) and all(self.allows(value, folder) for value in values)
@@ -270,7 +271,7 @@ class Condition:
             case _:
                 return self.pattern == "*" or self._is(text)
 
-    def matches_any(self, arguments: Mapping[str, Any] | None, folder: Path) -> bool:
+    def matches_any(self, arguments: Arguments | None, folder: Path) -> bool:
         """Whether any value matches, or cannot be understood."""
         if arguments is None:
             return True
@@ -291,7 +292,7 @@ class Condition:
             case _:
                 return any(map(self._is_like, self._texts(arguments)))
 
-    def _values(self, arguments: Mapping[str, Any]) -> list[Any]:
+    def _values(self, arguments: Arguments) -> list[Any]:
         addresses = [*addresses_in(arguments), *addresses_mentioned_in(arguments)]
         if self.kind == "host":
             return [] if runs_code(arguments) else addresses
@@ -307,7 +308,7 @@ class Condition:
             return [path[0] for path in paths] if all(paths) else []
         return found
 
-    def _texts(self, arguments: Mapping[str, Any]) -> list[str]:
+    def _texts(self, arguments: Arguments) -> list[str]:
         values = leaves_named(arguments, self.name)
         if self.kind == "search":
             values += _searched(arguments)
@@ -379,9 +380,7 @@ class Condition:
             yield written, _escaped(written.rstrip("/") + "/") + tail
 
 
-def leaves_destination_open(
-    conditions: Iterable[Condition], arguments: Mapping[str, Any], folder: Path
-) -> bool:
+def leaves_destination_open(conditions: Iterable[Condition], arguments: Arguments, folder: Path) -> bool:
     """Whether a call also goes where no condition says, as with a second recipient in `cc`.
 
     Only if a condition names a destination at all: a rule without one is about every destination.
@@ -514,7 +513,7 @@ def _is_below(path: str, folder: str) -> bool:
     return (path.casefold().rstrip("/") + "/").startswith(folder.casefold().rstrip("/") + "/")
 
 
-def _searched(arguments: Mapping[str, Any]) -> list[Any]:
+def _searched(arguments: Arguments) -> list[Any]:
     """Where a search for files looks: in `path` and, if its pattern is absolute, in the folder at its head."""
     given, pattern = arguments.get("path"), arguments.get("pattern")
     found = [given] if given not in (None, "") else []

@@ -15,6 +15,7 @@ import msgspec
 from ua_tui.core.agent.bounds import DEEPEST
 from ua_tui.core.agent.permissions.actions import TOOLS, actions_of, server_of
 from ua_tui.core.agent.permissions.addresses import addresses_in_text, shown_host
+from ua_tui.core.agent.permissions.arguments import Arguments
 from ua_tui.core.agent.permissions.policy import HOUSEKEEPING, KNOWLEDGE_TOOLS, PAGE_READERS, is_search
 from ua_tui.core.events.codec import from_json
 from ua_tui.core.events.types import LIST_RESOURCES, READ_RESOURCE
@@ -47,7 +48,7 @@ KNOWLEDGE = ForeignSource("result", "results", "the knowledge base")
 REPORT = ForeignSource("report of a sub-agent", "reports of sub-agents")
 
 
-def sources_of(tool_name: str, tool_input: Mapping[str, Any], *, failed: bool = False) -> list[ForeignSource]:
+def sources_of(tool_name: str, tool_input: Arguments, *, failed: bool = False) -> list[ForeignSource]:
     """What the result of a call brings that is not the user's; empty if it brings nothing.
 
     If it `failed`, it brings an error, which is only the tool's own if the tool runs here.
@@ -75,7 +76,7 @@ def sources_of(tool_name: str, tool_input: Mapping[str, Any], *, failed: bool = 
     return [] if tool_name in TOOLS["bring_nothing"] else [_result(tool_name)]
 
 
-def _local(tool_name: str, tool_input: Mapping[str, Any]) -> list[ForeignSource]:
+def _local(tool_name: str, tool_input: Arguments) -> list[ForeignSource]:
     if tool_name == CRAWLER:
         return [_page(url) for url in opened_by(tool_name, tool_input)]
     if tool_name in KNOWLEDGE_TOOLS:
@@ -93,7 +94,7 @@ def _result(name: str) -> ForeignSource:
     return ForeignSource("result", "results", clean_line(name, 60))
 
 
-def opened_by(tool_name: str, tool_input: Mapping[str, Any]) -> list[str]:
+def opened_by(tool_name: str, tool_input: Arguments) -> list[str]:
     """The addresses of the pages that a call opens, if it reads pages."""
     if tool_name == CRAWLER:
         urls = tool_input.get("urls")
@@ -102,22 +103,22 @@ def opened_by(tool_name: str, tool_input: Mapping[str, Any]) -> list[str]:
     return [url] if isinstance(url, str) and (tool_name in PAGE_READERS or tool_name == "WebFetch") else []
 
 
-def file_read_by(tool_name: str, tool_input: Mapping[str, Any]) -> str | None:
+def file_read_by(tool_name: str, tool_input: Arguments) -> str | None:
     """The path that a call reads the text of; None if it reads no single file."""
     return _path(_FILE_READERS, tool_name, tool_input)
 
 
-def file_written_by(tool_name: str, tool_input: Mapping[str, Any]) -> str | None:
+def file_written_by(tool_name: str, tool_input: Arguments) -> str | None:
     """The path that a call of the agent writes; None if it writes no file."""
     return _path(TOOLS["file_writers"], tool_name, tool_input)
 
 
-def _path(table: Mapping[str, str], tool_name: str, tool_input: Mapping[str, Any]) -> str | None:
+def _path(table: Mapping[str, str], tool_name: str, tool_input: Arguments) -> str | None:
     path = tool_input.get(table.get(tool_name, ""))
     return path if isinstance(path, str) else None
 
 
-def has_addresses(tool_name: str, tool_input: Mapping[str, Any]) -> bool:
+def has_addresses(tool_name: str, tool_input: Arguments) -> bool:
     """Whether the addresses in the result of a call count: it reads pages or only searches."""
     if tool_name in {"WebSearch", CRAWLER, *PAGE_READERS, *KNOWLEDGE_TOOLS}:
         return True
@@ -126,7 +127,7 @@ def has_addresses(tool_name: str, tool_input: Mapping[str, Any]) -> bool:
     )
 
 
-def learned_from(tool_name: str, tool_input: Mapping[str, Any], output: str) -> list[str]:
+def learned_from(tool_name: str, tool_input: Arguments, output: str) -> list[str]:
     """The addresses in the text of a result that `has_addresses`; reading a long one takes time: call it in a thread.
 
     Of a search only the addresses of its rows count, not those in its texts, which may repeat what was searched for.

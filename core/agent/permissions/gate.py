@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from ua_tui.core.agent.bounds import LONGEST_NAME
 from ua_tui.core.agent.permissions.actions import Action, OwnServers
+from ua_tui.core.agent.permissions.arguments import Arguments
 from ua_tui.core.agent.permissions.policy import Judgement, PermissionPolicy, is_free
 from ua_tui.core.agent.permissions.proposals import advice, exact_pattern, proposal
 from ua_tui.core.agent.permissions.rule_set import RuleSet
@@ -57,7 +58,7 @@ def _restored(changed: Any, shown: Any, original: Any) -> Any:
     return changed
 
 
-def changes_in(changed: Mapping[str, Any], before: Mapping[str, Any]) -> list[str]:
+def changes_in(changed: Arguments, before: Arguments) -> list[str]:
     """Describe how arguments were changed, a line for each value, with its place: `tools[0].arguments.subject`."""
     return list(_changes("", changed, before))
 
@@ -152,8 +153,8 @@ class PermissionGate(msgspec.Struct, eq=False):
     rules: RuleSet = msgspec.field(default_factory=RuleSet)
     servers: OwnServers = msgspec.field(default_factory=OwnServers)
     _asking_about_servers: asyncio.Lock = msgspec.field(default_factory=asyncio.Lock)
-    _waiting: dict[str, _Waiting] = msgspec.field(default_factory=dict)
-    _denied: dict[str, str] = msgspec.field(default_factory=dict)
+    _waiting: dict[str, _Waiting] = {}
+    _denied: dict[str, str] = {}
 
     @property
     def is_waiting(self) -> bool:

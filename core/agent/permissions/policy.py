@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from ua_tui.core.agent.permissions.actions import (
     TOOLS,
@@ -21,6 +21,7 @@ from ua_tui.core.agent.permissions.actions import (
     server_of,
     short_name,
 )
+from ua_tui.core.agent.permissions.arguments import Arguments
 from ua_tui.core.agent.permissions.rules import Effect, Rule, rule_for
 from ua_tui.core.errors import PathRefused
 from ua_tui.core.events.types import ASK_USER, EXIT_PLAN
@@ -85,18 +86,18 @@ class PermissionPolicy(msgspec.Struct):
     offers: Callable[[str, str], bool] = lambda _server, _tool: True
     repeats: Callable[[Action], str | None] = lambda _action: None
 
-    def actions_of(self, tool_name: str, tool_input: Mapping[str, Any]) -> tuple[Action, ...]:
+    def actions_of(self, tool_name: str, tool_input: Arguments) -> tuple[Action, ...]:
         """What a call would really run, with what is known of the servers."""
         return tuple(map(self.describe, actions_of(tool_name, tool_input)))
 
     def would_allow(self, action: Action, rule: Rule, *, here: bool = False) -> bool:
         """Whether an action would run unasked by this rule, if there were one; with `here` if its server acted here."""
-        describe = self.describe if not here else lambda action: msgspec.structs.replace(action, here=True)
-        changed = msgspec.structs.replace(self, rules=(*self.rules, rule), describe=describe)
+        describe = self.describe if not here else lambda action: replace(action, here=True)
+        changed = replace(self, rules=(*self.rules, rule), describe=describe)
         judged = changed.judge(action.tool, action.arguments or {})
         return judged.verdict == "allow" and rule.matches(describe(action), self.workspace)
 
-    def judge(self, tool_name: str, tool_input: Mapping[str, Any]) -> Judgement:
+    def judge(self, tool_name: str, tool_input: Arguments) -> Judgement:
         """Decide what happens to a call."""
         actions = self.actions_of(tool_name, tool_input)
         everything = (*actions, Action(tool_name, tool_input))
@@ -104,7 +105,7 @@ class PermissionPolicy(msgspec.Struct):
         return Judgement(verdict, reason, tuple(dict.fromkeys(each.name for each in actions)), rule)
 
     def _decided(
-        self, tool: str, given: Mapping[str, Any], actions: Sequence[Action], everything: Sequence[Action]
+        self, tool: str, given: Arguments, actions: Sequence[Action], everything: Sequence[Action]
     ) -> tuple[Effect, str, Rule | None]:
         if (rule := self._first_rule("deny", everything)) is not None:
             return "deny", f"the rule {rule.text} denies it", rule
@@ -144,7 +145,7 @@ class PermissionPolicy(msgspec.Struct):
         found = (rule_for(self.rules, effect, each, self.workspace) for each in actions)
         return next(filter(None, found), None)
 
-    def _is_elsewhere(self, tool: str, given: Mapping[str, Any]) -> bool:
+    def _is_elsewhere(self, tool: str, given: Arguments) -> bool:
         """Whether a call opens files that only the settings of this machine may allow, and do not."""
         if self.elsewhere is None or self.mode == "bypassPermissions":
             return False
@@ -163,11 +164,9 @@ class PermissionPolicy(msgspec.Struct):
         ]
         if any(rule.names_destination for rule in allowing):
             return None
-        return self.taint(
-            msgspec.structs.replace(action, named=any(rule.names_arguments(action) for rule in allowing))
-        )
+        return self.taint(replace(action, named=any(rule.names_arguments(action) for rule in allowing)))
 
-    def _harmless(self, tool: str, given: Mapping[str, Any], actions: Iterable[Action]) -> str:
+    def _harmless(self, tool: str, given: Arguments, actions: Iterable[Action]) -> str:
         """Why a call needs no rule: it stays in the workspace, only reads the web, or changes nothing; else empty."""
         if tool in TOOLS["writers"] and self.mode == "acceptEdits" and self._may_edit(given.get("file_path")):
             return "it edits inside the workspace"
@@ -181,7 +180,7 @@ class PermissionPolicy(msgspec.Struct):
             return "it reads inside the workspace"
         return "it only searches, or lists available actions" if all(map(is_free, actions)) else ""
 
-    def _reads_inside(self, tool: str, given: Mapping[str, Any]) -> bool:
+    def _reads_inside(self, tool: str, given: Arguments) -> bool:
         pattern = given.get("pattern") if tool == "Glob" else None
         if isinstance(pattern, str) and (pattern.startswith(("/", "~")) or ".." in pattern):
             return False

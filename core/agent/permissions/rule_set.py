@@ -152,7 +152,7 @@ def rules_of(settings: Settings, demo: Iterable[str] = ()) -> Iterator[Rule]:
     yield from (Rule("allow", text, "demo") for text in demo)
 
 
-class RuleSet:
+class RuleSet(msgspec.Struct, eq=False):
     """All rules that hold now. A rule that another program stores or removes counts at once.
 
     Args:
@@ -161,38 +161,38 @@ class RuleSet:
         folder: the folder of the session's user, to which rules may be limited.
     """
 
-    def __init__(
-        self, given: Iterable[Rule] = (), store: RuleStore | None = None, folder: Path = Path()
-    ) -> None:
-        self._given = tuple(given)
-        self._session: list[Rule] = []
-        self._store = store
-        self._folder = folder
-        self._used: dict[Rule, datetime] = {}
-        self._unsaved: dict[Rule, datetime] = {}
-        self._saved_at = float("-inf")
-        self._saving = threading.Lock()
-        for rule in self._given:
+    given: Iterable[Rule] = ()
+    store: RuleStore | None = None
+    folder: Path = Path()
+    _session: list[Rule] = []
+    _used: dict[Rule, datetime] = {}
+    _unsaved: dict[Rule, datetime] = {}
+    _saved_at: float = float("-inf")
+    _saving: threading.Lock = msgspec.field(default_factory=threading.Lock)
+
+    def __post_init__(self) -> None:
+        self.given = tuple(self.given)
+        for rule in self.given:
             if (problem := check(rule.text)) is not None:
                 raise SettingsError(
                     f"{rule.effect} has the rule {rule.text}, which cannot be used. {problem}"
                 )
 
     def __iter__(self) -> Iterator[Rule]:
-        yield from self._given
+        yield from self.given
         yield from list(self._session)
-        if self._store is not None:
-            yield from (each.rule for each in self._store.rules(self._folder))
+        if self.store is not None:
+            yield from (each.rule for each in self.store.rules(self.folder))
 
     @property
     def problem(self) -> str:
         """What is wrong with the stored rules; empty if nothing is."""
-        return self._store.problem if self._store is not None else ""
+        return self.store.problem if self.store is not None else ""
 
     @property
     def scopes(self) -> tuple[Scope, ...]:
         """For how long a rule can be added."""
-        return SCOPES if self._store is not None else SCOPES[:1]
+        return SCOPES if self.store is not None else SCOPES[:1]
 
     def remember(
         self, actions: Sequence[Action], scope: str, texts: Sequence[str], folder: Path
@@ -213,8 +213,8 @@ class RuleSet:
         else:
             try:
                 for rule in rules:
-                    if self._store is not None:
-                        self._store.add(rule, self._folder if origin == "folder" else None)
+                    if self.store is not None:
+                        self.store.add(rule, self.folder if origin == "folder" else None)
             except (WorkspaceError, OSError) as error:
                 return f"the rule could not be stored: {error}"
         for rule in rules:
@@ -227,19 +227,19 @@ class RuleSet:
         if rule in self._session:
             self._session.remove(rule)
             return None
-        if rule in self._given or self._store is None:
+        if rule in self.given or self.store is None:
             return "it comes from an option or the settings: change it there"
         try:
-            for entry in self._store.rules(self._folder):
+            for entry in self.store.rules(self.folder):
                 if entry.rule == rule:
-                    self._store.remove(entry)
+                    self.store.remove(entry)
         except (WorkspaceError, OSError) as error:
             return f"it could not be removed: {error}"
         return None
 
     def last_used(self, rule: Rule) -> datetime | None:
         """When a rule last decided a call, in this session or before."""
-        stored = self._store.last_used(rule) if self._store is not None else None
+        stored = self.store.last_used(rule) if self.store is not None else None
         return self._used.get(rule) or stored
 
     def note_used(self, rule: Rule) -> None:
@@ -256,8 +256,8 @@ class RuleSet:
         with self._saving:
             uses, self._unsaved = self._unsaved, {}
             self._saved_at = time.monotonic()
-            if uses and self._store is not None:
+            if uses and self.store is not None:
                 try:
-                    self._store.note_used(uses)
+                    self.store.note_used(uses)
                 except (WorkspaceError, OSError):
                     self._unsaved = {**uses, **self._unsaved}

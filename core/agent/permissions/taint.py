@@ -12,7 +12,7 @@ import logging
 import posixpath
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from datetime import datetime
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -29,7 +29,7 @@ from ua_tui.core.agent.permissions.addresses import (
     places_in,
     starts_with_address,
 )
-from ua_tui.core.agent.permissions.arguments import is_plain_option, leaves
+from ua_tui.core.agent.permissions.arguments import Arguments, is_plain_option, leaves
 from ua_tui.core.agent.permissions.foreign_text import (
     ATTACHED,
     CRAWLER,
@@ -90,10 +90,10 @@ class Taint(msgspec.Struct, eq=False):
     own_tools: tuple[str, ...] = ()
     _since: datetime | None = None
     _read: Counter[ForeignSource] = msgspec.field(default_factory=Counter)
-    _servers: dict[str, None] = msgspec.field(default_factory=dict)
-    _own_files: set[str] = msgspec.field(default_factory=set)
-    _written: set[str] = msgspec.field(default_factory=set)
-    _asked: dict[str, list[str]] = msgspec.field(default_factory=dict)
+    _servers: dict[str, None] = {}
+    _own_files: set[str] = set()
+    _written: set[str] = set()
+    _asked: dict[str, list[str]] = {}
     _calls: OpenCalls = msgspec.field(default_factory=OpenCalls)
 
     @property
@@ -130,7 +130,7 @@ class Taint(msgspec.Struct, eq=False):
     def note_read(
         self,
         tool_name: str,
-        tool_input: Mapping[str, Any],
+        tool_input: Arguments,
         *,
         failed: bool = False,
         at: datetime | None = None,
@@ -153,7 +153,7 @@ class Taint(msgspec.Struct, eq=False):
             self._servers[name] = None
             self._start(None)
 
-    def learn(self, tool_name: str, tool_input: Mapping[str, Any], output: str) -> None:
+    def learn(self, tool_name: str, tool_input: Arguments, output: str) -> None:
         """Learn the addresses in the complete text of a result; takes time if that is long: call it in a thread."""
         if not has_addresses(tool_name, tool_input):
             return
@@ -165,7 +165,7 @@ class Taint(msgspec.Struct, eq=False):
             # Without them the agent asks more often.
             log.exception("the addresses in a result of %s could not be read", clean_line(tool_name))
 
-    def note_call(self, tool_name: str, tool_input: Mapping[str, Any]) -> None:
+    def note_call(self, tool_name: str, tool_input: Arguments) -> None:
         """Note that the agent calls a tool: a file that it may write has no addresses that count."""
         if (path := file_written_by(tool_name, tool_input)) is not None:
             self._written.add(self._path(path))

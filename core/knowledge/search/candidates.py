@@ -1,4 +1,4 @@
-"""What the search asks a knowledge base for, whatever has it, and the passages that it is given to be ranked."""
+"""What the search asks any knowledge base, in a file or in a database, and the passages that it gets to rank."""
 
 from __future__ import annotations
 

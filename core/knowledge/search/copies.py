@@ -1,4 +1,4 @@
-"""Joins what a person would see twice: copies of a text, and versions of a page, of which the newest stands first."""
+"""Merges hits that repeat each other: copies of a text, and versions of a page, with the newest first."""
 
 from __future__ import annotations
 

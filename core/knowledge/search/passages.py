@@ -1,4 +1,4 @@
-"""Cuts a passage of about 40 words around the best matches of a text, and removes marks of Markdown from it."""
+"""Cuts a passage of about 40 words around the best matches in a text, and removes Markdown markup from it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Turns what was typed into the terms that the index is asked for, and leaves out words that say nothing."""
+"""Turns what was typed into the terms to look up in the index, and leaves out stop words."""
 
 from __future__ import annotations
 

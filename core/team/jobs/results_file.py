@@ -1,4 +1,4 @@
-"""The results of a batch as JSON lines in a file, by which the same batch given again knows what is done.
+"""The results of a batch as JSON lines in a file, which show what is already done when the same batch is run again.
 
 Each line has a seal of this user, so that nobody else's answers are taken. While a batch is not over, another file
 beside it (`.NAME.running`) has its sessions, so that they are resumed, and keeps a second program away.

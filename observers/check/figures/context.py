@@ -1,4 +1,4 @@
-"""What the words around a number say: what it counts, what it is per, more or less, and how exact it is."""
+"""What the words around a number say: what it counts, per what, whether it is more or less, and how exact it is."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The scale and the unit behind a number, and those that the heading of a table's column names."""
+"""The scale and the unit after a number, and those that the heading of a table's column names."""
 
 from __future__ import annotations
 

@@ -20,6 +20,8 @@ class Loop:
         self.failure: AgentUnavailable | None = None
         self.was_stopped = False
         self.closed = False
+        # It waits for them, too.
+        self.servers = self
 
     @property
     def is_alive(self) -> bool:
@@ -28,7 +30,7 @@ class Loop:
     async def read(self) -> None:
         await self.ended.wait()
 
-    async def watch_servers(self) -> None:
+    async def poll(self) -> None:
         await self.ended.wait()
 
     async def close(self) -> None:

@@ -112,7 +112,15 @@ async def replayed(
         gates=(gate, ElicitationGate(publish, interactive=False, redactor=redactor)),
         translator=translator,
         result_store=ResultStore(adapter, workspace, redactor),
-        servers=Servers(ServerStates(), publish, reopen),
+        servers=Servers(
+            ServerStates(),
+            publish,
+            reopen,
+            renew=reopen,
+            report=lambda _where, _error: None,
+            login_made_at=lambda _name: "",
+            note_scope=lambda _name, _scope: None,
+        ),
         publish=publish,
         on_result=lambda _result: None,
         models=Models(Settings(), publish),
@@ -327,7 +335,7 @@ def test_an_agent_that_dies_while_a_query_that_waits_for_servers_is_interrupted(
             loop._client._asked.set()  # type: ignore[attr-defined]  # it is a Recording
             return []
 
-        loop._servers.starting = starting  # type: ignore[method-assign]
+        loop.servers.starting = starting  # type: ignore[method-assign]
 
     ended, _ = asyncio.run(replayed([], workspace, prepare))
     assert isinstance(ended, AgentUnavailable)

@@ -82,8 +82,10 @@ class Desk:
             self.states,
             self._publish,
             self._reopen,
+            renew=self._renew,
             report=self._report,
             login_made_at=lambda name: self.logins.get(name, ""),
+            note_scope=lambda _name, _scope: None,
             later=self.time.later,
         )
 
@@ -103,6 +105,9 @@ class Desk:
             raise self.reopens
         # What a connection is called need not be what its servers are called.
         return {f"{name}_mail": {"type": "http", "url": "https://a.example"}}
+
+    async def _renew(self, _name: str) -> None:
+        """No session of a server is ever over."""
 
     async def watch_startup(self) -> None:
         await self.servers.attach(self.here)

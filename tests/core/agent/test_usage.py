@@ -10,7 +10,7 @@ import pytest
 from tests.core.agent.test_translate import begin, fed, result, stream
 from tests.core.cases import cases_of
 from ua_tui.core.agent.messages.translate import Translator, TurnOutcome
-from ua_tui.core.agent.messages.usage import Prices, Spending, usage_between
+from ua_tui.core.agent.messages.usage import ModelReport, Prices, Spending, model_reports, usage_between
 from ua_tui.core.events.types import TokensSpent, Usage
 from ua_tui.core.settings.parsers import read_prices
 
@@ -20,9 +20,13 @@ MODELS = CASES["models"]
 MILLION = Usage(input_tokens=1_000_000)
 
 
-def used(**counts: Any) -> dict[str, Any]:
+def reported(**counts: Any) -> dict[str, Any]:
     nothing = {"inputTokens": 0, "outputTokens": 0, "cacheReadInputTokens": 0, "cacheCreationInputTokens": 0}
     return {**nothing, "webSearchRequests": 0, "contextWindow": 1_000_000, **counts}
+
+
+def used(**counts: Any) -> ModelReport:
+    return model_reports({"m": reported(**counts)})["m"]
 
 
 def priced() -> Prices:
@@ -41,12 +45,12 @@ def test_prices_are_those_the_agent_lists_and_of_an_unknown_model_nothing_is_sho
 
 def test_a_list_and_an_end_that_say_nothing_change_no_price() -> None:
     lists: list[list[Any]] = [[None, 3, {}], [{"description": "$x/$y per Mtok"}], [{"description": None}]]
-    ends: list[Any] = [None, "x", {"m": None}, {"m": used(costUSD=1.0)}, {"m": used(inputTokens=5)}]
+    ends: list[Any] = [None, "x", {"m": None}, {"m": reported(costUSD=1.0)}, {"m": reported(inputTokens=5)}]
     prices = Prices()
     for models in lists:
         prices.read_list(models)
-    for reported in ends:
-        prices.measure(reported)
+    for end in ends:
+        prices.measure(model_reports(end))
     assert prices.cost_of("claude-sonnet-9-5", MILLION) is prices.cost_of("m", MILLION) is None
 
 
@@ -144,11 +148,11 @@ def test_each_part_of_a_sub_agents_message_counts_once_also_when_two_work_at_onc
 def test_the_end_of_a_turn_shows_how_much_the_model_takes_in() -> None:
     translator = Translator()
     translator.begin("q1", "hello")
-    reported = {
-        "claude-haiku-9-5": used(inputTokens=1, costUSD=0.1, contextWindow=200_000),
-        "claude-x": used(inputTokens=10, costUSD=0.1, contextWindow=1_000_000),
+    models = {
+        "claude-haiku-9-5": reported(inputTokens=1, costUSD=0.1, contextWindow=200_000),
+        "claude-x": reported(inputTokens=10, costUSD=0.1, contextWindow=1_000_000),
     }
-    items = fed(translator, begin(), stream("message_stop"), result(model_usage=reported))
+    items = fed(translator, begin(), stream("message_stop"), result(model_usage=models))
     (end,) = [item for item in items if isinstance(item, TurnOutcome)]
     assert end.context_window == 1_000_000
     assert translator.prices.cost_of("claude-x", Usage(input_tokens=10)) == pytest.approx(0.1)

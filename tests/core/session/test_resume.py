@@ -10,7 +10,7 @@ import pytest
 
 from tests.core.cases import cases_of
 from ua_tui.core.agent.conversation import spending_so_far, transcript_of
-from ua_tui.core.agent.messages.usage import Spending
+from ua_tui.core.agent.messages.usage import Spending, model_reports
 from ua_tui.core.bus import Bus
 from ua_tui.core.errors import ConversationGone, JournalError, SettingsError, WorkspaceError
 from ua_tui.core.events import types as ev
@@ -250,7 +250,7 @@ def test_the_last_cost_of_a_transcript_counts(tmp_path: Path) -> None:
         states = [{"type": "cost-state", "totalCostUSD": cost, "modelUsage": used} for cost in (9.0, 0.125)]
         shown_text = {"type": "user", "message": 'he said "type":"cost-state"', "cost": 7}
         path = keep(tmp_path / "home", tmp_path, ID, shown_text, *states, *[shown_text] * behind)
-        assert spending_so_far(path) == Spending(0.125, used)
+        assert spending_so_far(path) == Spending(0.125, model_reports(used))
         assert spending_so_far(path.with_name("gone")) == Spending()
 
 

@@ -1,4 +1,4 @@
-"""Goes back to before a query, when a person wants to: asks to which one, and what is to change."""
+"""Rewinds to the point before a query: asks a person which query, and what is to change."""
 
 from __future__ import annotations
 

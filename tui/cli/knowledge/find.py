@@ -1,4 +1,4 @@
-"""`ua-tui find`: what the sessions of a folder found, from their knowledge base, and which one its options name."""
+"""`ua-tui find`: what the sessions of a folder found, from the knowledge base that its options name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`ua-tui compare`: what two sessions have in common, and what not."""
+"""`ua-tui compare`: what two sessions have in common, and how they differ."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`ua-tui export`: a session in one file to hand on, or the references of its report."""
+"""`ua-tui export`: a session in one file to share, or the references of its report."""
 
 from __future__ import annotations
 

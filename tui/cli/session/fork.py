@@ -1,4 +1,4 @@
-"""`ua-tui fork`: a new session that knows another one up to a query, and changes that query."""
+"""`ua-tui fork`: a new session that continues another one from an earlier query, which can be changed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`ua-tui batch`: runs the queries of a file, on this machine or by the workers of a team."""
+"""`ua-tui batch`: runs the queries of a file, on this machine or on the workers of a team."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`ua-tui fleet`: all sessions of this machine and of a team, live on a screen, or printed once; one is followed."""
+"""`ua-tui fleet`: all sessions of this machine and of a team, live on a screen or printed once; or one to follow."""
 
 from __future__ import annotations
 

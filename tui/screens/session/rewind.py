@@ -1,4 +1,4 @@
-"""Rewinding to before a query: the choice of the query, and what would change."""
+"""Rewinding to the point before a query: the choice of the query, and what would change."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""JSON and JSON Lines: like records as a table, anything else as a tree that folds."""
+"""JSON and JSON Lines: similar records as a table, anything else as a tree that folds."""
 
 from __future__ import annotations
 
