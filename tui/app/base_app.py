@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from textual import events
 from textual.app import App, ScreenStackError, SuspendNotSupported
@@ -38,7 +38,16 @@ from ua_tui.tui.terminal.foreground import IN_FRONT, repaint_when_continued, rin
 from ua_tui.tui.terminal.links import browse
 from ua_tui.tui.terminal.output_filter import ControlFilter
 from ua_tui.tui.theme.stylesheet import CachedStylesheet
-from ua_tui.tui.theme.themes import MISSING, THEMES, PaletteFilter, readable, setting_of, theme_named
+from ua_tui.tui.theme.themes import (
+    ABOUT,
+    MISSING,
+    THEMES,
+    PaletteFilter,
+    listed,
+    readable,
+    setting_of,
+    theme_named,
+)
 from ua_tui.tui.workers import start_job
 
 if TYPE_CHECKING:
@@ -328,19 +337,15 @@ class BaseApp(App[str]):
 
     def action_command_palette(self) -> None:
         """Offer every command by name."""
-        from textual.command import CommandListItem, SimpleCommand, SimpleProvider
+        from textual.command import SimpleCommand
 
         from ua_tui.tui.screens.application.command_palette import Palette
 
         if self.use_command_palette and not Palette.is_open(self.app):
             # Textual's own provider would put them in the order of the alphabet.
-            commands: list[CommandListItem] = [
-                SimpleCommand(each.title, each.callback, each.help)
-                for each in self.get_system_commands(self.screen)
-            ]
-            # The type of a provider that Textual's documentation gives here is not the one it declares.
-            provider: Any = SimpleProvider(self.screen, commands)
-            self.push_screen(Palette([provider]))
+            commands = self.get_system_commands(self.screen)
+            offered = (SimpleCommand(each.title, each.callback, each.help) for each in commands)
+            self.push_screen(Palette(self.screen, offered))
 
     def action_copy_or_quit(self) -> None:
         """Copy the selection; without one say how to quit, and quit when pressed twice."""
@@ -374,9 +379,13 @@ class BaseApp(App[str]):
 
     def search_themes(self) -> None:
         """Offer the themes, and prepare ours while one is chosen."""
-        from ua_tui.tui.screens.application.command_palette import Palette, ThemeList
+        from textual.command import SimpleCommand
 
-        self.push_screen(Palette(providers=[ThemeList], placeholder="Search for themes…"))
+        from ua_tui.tui.screens.application.command_palette import Palette
+
+        names = listed(self.available_themes)
+        themes = (SimpleCommand(name, partial(self.choose_theme, name), ABOUT.get(name)) for name in names)
+        self.push_screen(Palette(self.screen, themes, "Search for themes…"))
         self._prepare(THEMES)
 
     def on_command_palette_option_highlighted(self, message: CommandPalette.OptionHighlighted) -> None:

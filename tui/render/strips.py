@@ -84,22 +84,15 @@ def highlight(strip: Strip, ranges: Iterable[Range], style: Style, current: Styl
     What is behind the end of the line is left out: a match may be longer than its text, as "ß" is found by "ss".
     """
     text, last = strip.text, strip.cell_length
-    found = [
-        (min(cell_len(text[:start]), last), min(cell_len(text[:end]), last), current if is_current else style)
-        for start, end, is_current in ranges
-    ]
-    found = [each for each in found if each[1] > each[0]]
-    if not found:
-        return strip
-    cuts = sorted({cell for start, end, _ in found for cell in (start, end)} - {0, strip.cell_length})
-    styles = {start: over for start, _, over in found}
-    ends = {end for _, end, _ in found}
-    over = None
     parts: list[Strip] = []
-    for at, part in zip([0, *cuts], strip.divide([*cuts, strip.cell_length]), strict=True):
-        over = styles.get(at, None if at in ends else over)
-        parts.append(part if over is None else Strip(Segment.apply_style(part, post_style=over)))
-    return Strip.join(parts)
+    at = 0
+    for start, end, is_current in sorted(ranges):
+        first, behind = (min(cell_len(text[:place]), last) for place in (start, end))
+        if behind > first:
+            over = Segment.apply_style(strip.crop(first, behind), post_style=current if is_current else style)
+            parts += [strip.crop(at, first), Strip(over)]
+            at = behind
+    return Strip.join([*parts, strip.crop(at)]) if parts else strip
 
 
 class _TerminalStyle(NamedTuple):

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING
 
 from ua_tui.core.concurrency.cancellation import NEVER, Stop
 from ua_tui.tui.render.markdown.renderer import MarkdownTheme
@@ -82,51 +83,63 @@ class BodyCommand:
     column: int = -1
 
 
-class CursorRows(Rows, Protocol):
-    """The rows of a body with a cursor; each entry has one row or several."""
+class CursorRows(Rows):
+    """The rows of a body with a cursor: one for each entry below the head, unless a subclass has others."""
 
-    @property
-    def head(self) -> int:
-        """How many of the first rows stay visible while the others scroll."""
+    head = 0
+    """How many of the first rows stay visible while the others scroll."""
+
+    def __init__(self, body: CursorBody, width: int) -> None:
+        self._body = body
+        self._width = width
 
     def span(self, entry: int) -> tuple[int, int]:
         """The first row of an entry, and its number of rows."""
+        return (entry + self.head, 1)
 
     def entry_at(self, y: int) -> int | None:
         """The entry on row `y`; None for a row of the head or between entries."""
+        return y - self.head if self.head <= y < self.head + self._body.entries else None
 
     def command_at(self, x: int, y: int) -> BodyCommand | None:
         """The command of a click on this cell, apart from moving the cursor."""
+        return None
 
 
-@runtime_checkable
-class CursorBody(Body, Protocol):
+class CursorBody(Body, ABC):
     """A body that the reader can change. Only `find_places` and background work run outside the event loop."""
 
-    cursor: int
+    cursor: int = 0
 
     @property
+    @abstractmethod
     def entries(self) -> int:
         """The number of entries that the cursor can be on."""
 
     @property
+    @abstractmethod
     def keys(self) -> Sequence[KeyHint]:
         """The keys that have an effect."""
 
     @property
     def state(self) -> str:
         """The filter and the order, for the line of facts; empty if there are none."""
+        return ""
 
     @property
     def filter(self) -> str | None:
         """The text that the rows at the cursor are filtered by; empty if they are all shown, None if they cannot be."""
+        return None
 
+    @abstractmethod
     def lay_out(self, width: int, theme: MarkdownTheme, stop: Stop = NEVER) -> CursorRows:
         """Return the rows for this width; they follow every later change."""
 
+    @abstractmethod
     def execute(self, command: BodyCommand) -> Outcome:
         """Carry out a command at the cursor; False if it has no effect."""
 
+    @abstractmethod
     def find_places(self, needle: str, stop: Stop) -> Sequence[Hashable]:
         """Return the places of `needle` in order, including folded ones. Runs in a thread.
 
@@ -136,9 +149,13 @@ class CursorBody(Body, Protocol):
 
     def reveal(self, place: Hashable) -> None:
         """Move the cursor to a place that was found, and unfold what hides it."""
+        if isinstance(place, int):
+            self.cursor = place
 
     def cursor_place(self) -> Hashable:
         """The place of the cursor; comparable to those of `find_places`."""
+        return self.cursor
 
+    @abstractmethod
     def detail(self) -> Body | None:
         """What does not fit into the row of the entry under the cursor."""

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 from rich.segment import Segment
 from textual.content import Content, Span
@@ -65,18 +66,43 @@ class Landmark:
     level: int = 1
 
 
-class Rows(Protocol):
+class Rows(ABC):
     """Screen rows of one width, made on demand.
 
-    Some also have `find`, which finds a text faster, or in more, than row by row; `links`, if these are not in the text
-    (for each the row in which it begins, its text and its untrusted address); and `landmarks`, places to jump to.
+    Some also have `links`, if these are not in the text: for each the row in which it begins, its text and its
+    untrusted address.
     """
 
+    @property
+    def landmarks(self) -> Sequence[Landmark]:
+        """The places to jump to, such as headings; most rows have none."""
+        return ()
+
+    @abstractmethod
     def __len__(self) -> int:
         """The number of rows."""
 
+    def positions(self) -> Mapping[Any, tuple[int, int] | None]:
+        """The pictures in the rows, each with the column and row of its first cell; None while it is folded away."""
+        return {}
+
+    @abstractmethod
     def row(self, y: int) -> Row:
         """Row `y`, never wider than the width it was laid out for."""
+
+    def find(self, needle: str) -> list[Match]:
+        """Every occurrence of `needle`, ignoring case: within one row, unless rows find it faster, or in more."""
+        wanted = needle.casefold()
+        found: list[Match] = []
+        if not wanted:
+            return found
+        for y in range(len(self)):
+            text = row_text(self.row(y)).casefold()
+            at = text.find(wanted)
+            while at >= 0 and len(found) < MATCH_LIMIT:
+                found.append(Match(y, at, at + len(wanted)))
+                at = text.find(wanted, at + len(wanted))
+        return found
 
 
 class Body(Protocol):
@@ -161,7 +187,7 @@ class Document:
 
 
 @dataclass(frozen=True, slots=True)
-class ListRows:
+class ListRows(Rows):
     """Rows from a sequence."""
 
     rows: Sequence[Row] = field(default_factory=tuple)
@@ -197,7 +223,7 @@ class JoinedBody:
         return None
 
 
-class _JoinedRows:
+class _JoinedRows(Rows):
     def __init__(self, parts: tuple[Rows, ...]) -> None:
         self._parts = parts
         self._length = sum(len(part) for part in parts)
@@ -215,7 +241,7 @@ class _JoinedRows:
         return [
             Match(first + match.row, match.start, match.end)
             for first, part in self._placed()
-            for match in find_in(part, needle)
+            for match in part.find(needle)
         ][:MATCH_LIMIT]
 
     @property
@@ -223,7 +249,7 @@ class _JoinedRows:
         return [
             replace(landmark, row=first + landmark.row)
             for first, part in self._placed()
-            for landmark in landmarks_in(part)
+            for landmark in part.landmarks
         ]
 
     def _placed(self) -> Iterator[tuple[int, Rows]]:
@@ -233,7 +259,7 @@ class _JoinedRows:
             first += len(part)
 
 
-class ShiftedRows:
+class ShiftedRows(Rows):
     """Rows with cells at their left."""
 
     def __init__(self, rows: Rows, cells: int) -> None:
@@ -251,12 +277,12 @@ class ShiftedRows:
     def find(self, needle: str) -> list[Match]:
         """Every occurrence of `needle`."""
         by = self._cells
-        return [Match(each.row, each.start + by, each.end + by) for each in find_in(self._rows, needle)]
+        return [Match(each.row, each.start + by, each.end + by) for each in self._rows.find(needle)]
 
     @property
     def landmarks(self) -> Sequence[Landmark]:
         """The headings."""
-        return landmarks_in(self._rows)
+        return self._rows.landmarks
 
 
 def shifted(row: Row, margin: str) -> Row:
@@ -264,33 +290,6 @@ def shifted(row: Row, margin: str) -> Row:
     if not margin:
         return row
     return Content(margin) + row if isinstance(row, Content) else Strip([Segment(margin), *row])
-
-
-def find_in(rows: Rows, needle: str) -> list[Match]:
-    """Every occurrence of `needle`, ignoring case: what the rows find themselves, or else those within one row."""
-    find: Callable[[str], list[Match]] | None = getattr(rows, "find", None)
-    return find(needle) if find is not None else find_row_by_row(rows, needle)
-
-
-def landmarks_in(rows: Rows) -> Sequence[Landmark]:
-    """The places of rows to jump to, such as headings; most rows have none."""
-    landmarks: Sequence[Landmark] = getattr(rows, "landmarks", ())
-    return landmarks
-
-
-def find_row_by_row(rows: Rows, needle: str) -> list[Match]:
-    """Every occurrence of `needle` within one row."""
-    wanted = needle.casefold()
-    found: list[Match] = []
-    if not wanted:
-        return found
-    for y in range(len(rows)):
-        text = row_text(rows.row(y)).casefold()
-        at = text.find(wanted)
-        while at >= 0 and len(found) < MATCH_LIMIT:
-            found.append(Match(y, at, at + len(wanted)))
-            at = text.find(wanted, at + len(wanted))
-    return found
 
 
 def row_text(row: Row) -> str:

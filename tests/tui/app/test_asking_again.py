@@ -34,7 +34,7 @@ async def test_the_query_of_a_report_is_asked_again_after_a_question(tmp_path: P
     async with app.run_test(size=(100, 30)) as pilot:
         await until(lambda: app.state == "idle")
         app.push_screen(viewer := ViewerScreen(report, report.parent.parent, read_only=True))
-        await until(lambda: viewer.evidence.origin is not None)
+        await until(lambda: viewer.origin is not None)
         await pilot.press("Q")
         await until(lambda: isinstance(app.screen, ConfirmScreen) and "Which animals" in screen_text(app))
         words = " ".join(screen_text(app).replace("│", " ").split())
@@ -57,7 +57,7 @@ async def test_what_somebody_else_asked_is_not_asked_again(tmp_path: Path) -> No
     async with app.run_test(size=(100, 30)) as pilot:
         await until(lambda: app.state == "idle")
         app.push_screen(viewer := ViewerScreen(copied / "work_products/cats.md", copied))
-        await until(lambda: viewer.evidence.origin is not None)
+        await until(lambda: viewer.origin is not None)
         await pilot.press("Q")
         await until(lambda: "was not made by this program for this user" in notices(app))
         assert app.screen is viewer

@@ -41,7 +41,7 @@ async def claims_table(
     session = write_session(tmp_path, claims=claims)
     viewer = ViewerScreen(session / REPORT, session)
     async with hosted(screen=viewer, size=size) as (app, pilot):
-        await until(lambda: viewer.evidence.check is not None and viewer.view.is_laid_out)
+        await until(lambda: viewer.check is not None and viewer.view.is_laid_out)
         await pilot.press("tab")
         await until(lambda: isinstance(app.screen, ClaimsScreen) and "none decided" in screen_text(app))
         yield app, pilot, viewer, session
@@ -150,7 +150,7 @@ async def test_decided_claims_are_passed_over_and_one_is_shown_in_the_report(tmp
         await pilot.press("a")
         await until(lambda: answers(session)[1] == "accepted")
         await pilot.press("end", "right_square_bracket", "enter")
-        await until(lambda: app.screen is viewer and viewer.evidence.is_open)
+        await until(lambda: app.screen is viewer and viewer.panel.display)
         assert viewer.view.claim == 3
         await pilot.press("tab")
         await until(lambda: isinstance(app.screen, ClaimsScreen) and cursor(app) == 1)
@@ -256,7 +256,7 @@ async def test_a_second_opinion_is_asked_for_its_price_and_changes_no_state(
         assert "the model…" not in screen_text(app)
         await pilot.press("n")
         await until(lambda: app.screen is table)
-        assert viewer.evidence.signing.report.second_opinion == ""
+        assert viewer.signing.report.second_opinion == ""
         await pilot.press("m")
         await until(lambda: "about $0.01?" in screen_text(app) and not app.screen.has_class("-quiet"))
         await pilot.press("y")

@@ -97,7 +97,7 @@ async def test_enter_after_scrolling_shows_a_claim_that_is_on_the_screen(tmp_pat
         await pilot.press("right_square_bracket")
         assert screen.view.claim == 1
         await pilot.press("end", "enter")
-        await until(lambda: screen.evidence.is_open)
+        await until(lambda: screen.panel.display)
         assert screen.view.claim == 6
 
 
@@ -165,9 +165,9 @@ async def test_signs_and_claims_can_be_clicked(tmp_path: Path) -> None:
             lines = screen_text(app).splitlines()
             (y,) = [y for y, line in enumerate(lines) if what in line and y > 3]
             await pilot.click(offset=(lines[y].index(what), y))
-            await until(lambda claim=claim: screen.view.claim == claim and screen.evidence.is_open)  # type: ignore[misc]
+            await until(lambda claim=claim: screen.view.claim == claim and screen.panel.display)  # type: ignore[misc]
             await pilot.press("escape")
-            await until(lambda: not screen.evidence.is_open)
+            await until(lambda: not screen.panel.display)
             await finished(app.workers)
             await pilot.pause()
 
@@ -178,7 +178,7 @@ async def test_signs_and_claims_can_be_clicked(tmp_path: Path) -> None:
 async def test_a_claim_is_seen_before_it_is_accepted_and_the_next_one_follows(tmp_path: Path) -> None:
     async with reading(tmp_path, (120, 40)) as (app, pilot, screen, session):
         await pilot.press("a")
-        await until(lambda: screen.evidence.is_open and screen.view.claim == 1)
+        await until(lambda: screen.panel.display and screen.view.claim == 1)
         assert app.shown_text[-1] == "Press the key again to accept this claim."
         assert decisions_in(session)[1] == (None, "")
         await pilot.press("a", "x")
@@ -203,10 +203,10 @@ async def test_a_claim_stays_the_current_one_if_it_is_gone_to_before_the_evidenc
     tmp_path: Path,
 ) -> None:
     async with reading(tmp_path, (120, 40)) as (_, pilot, screen, __):
-        screen.evidence.open()
-        screen.evidence.step(1)
+        screen.action_open_claim()
+        screen.action_claim(1)
         await pilot.pause()
-        assert (screen.evidence.is_open, screen.view.claim) == (True, 2)
+        assert (screen.panel.display, screen.view.claim) == (True, 2)
 
 
 @pytest.mark.parametrize("is_own", [True, False])
@@ -238,7 +238,7 @@ async def test_decisions_of_an_unchanged_sentence_survive_the_next_version(tmp_p
     changed = msgspec.structs.replace(CLAIMS[0], sentence="The H200 got 141 GB of memory.")
     async with reading(tmp_path, (120, 40), html, (changed, *CLAIMS[1:])) as (app, _, screen, __):
         await until(lambda: "Signed: 2 of 8 accepted, 6 open" in flat(app))
-        assert [screen.evidence.signing.is_open(number) for number in range(3)] == [True, False, False]
+        assert [screen.signing.is_open(number) for number in range(3)] == [True, False, False]
 
 
 async def test_decisions_of_somebody_else_sign_nothing_and_stay_as_they_are(tmp_path: Path) -> None:
@@ -279,7 +279,7 @@ async def test_without_a_check_keys_say_what_to_do(tmp_path: Path, monkeypatch: 
     done: list[bool] = []
     monkeypatch.setattr(evidence, "check_again", check)
     async with hosted(screen=screen, size=(120, 40)) as (app, pilot):
-        await until(lambda: screen.evidence.can_check)
+        await until(lambda: bool(screen.claim_keys()))
         for key in ("right_square_bracket", "a", "x", "tab"):
             app.shown_text.clear()
             await pilot.press(key)

@@ -25,7 +25,6 @@ from ua_tui.tui.viewers.bodies import markdown, picture, text
 from ua_tui.tui.viewers.bodies.hex import HexBody
 from ua_tui.tui.viewers.bodies.markdown import MarkdownBody
 from ua_tui.tui.viewers.contract import FULL_LIMIT
-from ua_tui.tui.viewers.document import find_in
 from ua_tui.tui.viewers.export import NotExportable, outside_target
 from ua_tui.tui.viewers.registry import load
 from ua_tui.tui.viewers.types import csv, media
@@ -95,8 +94,8 @@ def test_a_picture_that_takes_too_long_is_not_drawn(tmp_path: Path, monkeypatch:
     path = tmp_path / "picture.jpg"
     path.write_bytes(scans())
     rows = load(path, FULL_LIMIT).best.lay_out(120, THEME)
-    (match,) = find_in(
-        rows, "The picture is too complex to be drawn: it takes longer than 0.4 s. Press o to open it"
+    (match,) = rows.find(
+        "The picture is too complex to be drawn: it takes longer than 0.4 s. Press o to open it"
     )
     assert match.row == len(rows) - 1
 
@@ -179,7 +178,7 @@ async def test_the_viewer_that_closes_stops_converting(tmp_path: Path, monkeypat
 def test_markdown_that_takes_long_is_rendered_in_part(monkeypatch: Patch, source: str) -> None:
     monkeypatch.setattr(markdown, "_MOST_SECONDS", 0.2)
     rows = MarkdownBody(source).lay_out(80, THEME)
-    assert len(find_in(rows, "Too complex to render: the rest is shown as source.")) == 1
+    assert len(rows.find("Too complex to render: the rest is shown as source.")) == 1
     assert source[-40:] in "".join(str(getattr(row, "plain", "")) for row in rows.rows)
 
 

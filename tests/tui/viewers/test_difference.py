@@ -9,7 +9,6 @@ from ua_tui.core.concurrency.cancellation import NEVER
 from ua_tui.tui.render.markdown.renderer import MarkdownTheme
 from ua_tui.tui.viewers.compare.body import SIDE_BY_SIDE, DifferenceBody
 from ua_tui.tui.viewers.compare.difference import Difference, compare_lines, compare_texts
-from ua_tui.tui.viewers.document import landmarks_in
 
 OLD = "# Chips\n\nYields rose to 84 percent in the spring.\n\nA line that goes.\n\nThe end."
 NEW = "# Chips\n\nYields rose to 86 percent in the spring.\n\nThe end.\n\nA new line at last."
@@ -71,7 +70,7 @@ def test_what_is_unchanged_is_folded_away_until_everything_is_shown() -> None:
     assert rows[0] == rows[-1] == "⋯ 97 unchanged lines"
     assert [row.strip() for row in rows[4:6]] == ["- old", "+ new words"]
     laid_out = DifferenceBody(difference).lay_out(80, MarkdownTheme())
-    assert [landmark.row for landmark in landmarks_in(laid_out)] == [4]
+    assert [landmark.row for landmark in laid_out.landmarks] == [4]
     assert len(_rows(difference, 80, everything=True)) == 202
 
 

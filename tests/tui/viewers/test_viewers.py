@@ -48,7 +48,7 @@ from ua_tui.tui.viewers.cursor_body import (
     OpenArticle,
     OpenLink,
 )
-from ua_tui.tui.viewers.document import ROLES, Body, Document, JoinedBody, Rows, find_in
+from ua_tui.tui.viewers.document import ROLES, Body, Document, JoinedBody, Rows
 from ua_tui.tui.viewers.export import NotExportable, outside_target
 from ua_tui.tui.viewers.reader import FileUnviewable, Piece, looks_binary, read_piece
 from ua_tui.tui.viewers.registry import load, load_page, viewers
@@ -201,7 +201,7 @@ class TestText:
         rows = document.best.lay_out(80, THEME)
         assert len(rows) > 3000
         assert all(len(text_of(rows, y)) <= 80 for y in range(0, len(rows), 97))
-        assert len(find_in(rows, "word")) == 10_000
+        assert len(rows.find("word")) == 10_000
 
     def test_a_match_is_found_where_the_line_is_folded(self) -> None:
         assert lines(TextBody("the quick brown fox jumps"), 12) == ["the quick ", "brown fox ", "jumps"]
@@ -214,7 +214,7 @@ class TestText:
 
     def test_joined_bodies_are_searched_as_one(self) -> None:
         rows = JoinedBody((TextBody("one\ntwo"), TextBody(""), TextBody("two"))).lay_out(20, THEME)
-        assert [match.row for match in find_in(rows, "TWO")] == [1, 3]
+        assert [match.row for match in rows.find("TWO")] == [1, 3]
         assert len(rows) == 4
 
     def test_nothing_that_steers_a_terminal_is_left(self, tmp_path: Path) -> None:

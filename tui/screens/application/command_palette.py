@@ -1,61 +1,21 @@
-"""The command palette, and the list of themes in it."""
+"""The command palette."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from contextlib import suppress
-from functools import partial
 from typing import Any
 
 from rich.cells import cell_len
 from textual import events, on
-from textual.command import (
-    Command,
-    CommandList,
-    CommandPalette,
-    DiscoveryHit,
-    Hit,
-    Hits,
-    Provider,
-    SearchIcon,
-)
+from textual.command import Command, CommandList, CommandPalette, SearchIcon, SimpleCommand, SimpleProvider
 from textual.content import Content
 from textual.screen import Screen
 from textual.widgets import Input
 from textual.worker import WorkerCancelled
 
 from ua_tui.tui.render.format import tail_cut
-from ua_tui.tui.theme.themes import ABOUT, listed
 from ua_tui.tui.widgets.modal import NARROW
-
-
-class ThemeList(Provider):
-    """Offers every theme; the chosen one is stored."""
-
-    async def discover(self) -> Hits:
-        """Offer all of them."""
-        for name in self._names():
-            yield DiscoveryHit(name, partial(self._choose, name), help=ABOUT.get(name))
-
-    async def search(self, query: str) -> Hits:
-        """Offer those with a matching name."""
-        matcher = self.matcher(query)
-        for name in self._names():
-            if (score := matcher.match(name)) > 0:
-                yield Hit(
-                    score,
-                    matcher.highlight(name),
-                    partial(self._choose, name),
-                    help=ABOUT.get(name),
-                    text=name,
-                )
-
-    def _names(self) -> tuple[str, ...]:
-        return listed(self.app.available_themes)
-
-    def _choose(self, name: str) -> None:
-        app: Any = self.app
-        app.choose_theme(name)
-
 
 GAP = 2
 AROUND = 4
@@ -70,6 +30,16 @@ class Palette(CommandPalette):
     _found: tuple[Command, ...] = ()
     _laid_out = 0
     """The width for which the rows were laid out."""
+
+    def __init__(
+        self,
+        screen: Screen[Any],
+        commands: Iterable[SimpleCommand],
+        placeholder: str = "Search for commands…",
+    ) -> None:
+        # The type of a provider that Textual's documentation gives here is not the one it declares.
+        provider: Any = SimpleProvider(screen, list(commands))
+        super().__init__([provider], placeholder=placeholder)
 
     def on_mount(self) -> None:
         """Lay out the rows again whenever their width is another one; at first it is unknown."""

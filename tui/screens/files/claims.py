@@ -139,13 +139,13 @@ class ClaimsTable(Table):
 
 
 class _Rows(TableView):
-    _table: ClaimsTable
+    _body: ClaimsTable
 
     def role(self, number: int, column: int) -> str:
         """Colour the state and the decision."""
-        records = self._table.records
+        records = self._body.records
         claim = records.report.claims[records.numbers[number]]
-        match self._table.columns[column].title:
+        match self._body.columns[column].title:
             case "state":
                 return "accent" if records.numbers[number] in records.selected else sign_of(claim).role
             case "claim":

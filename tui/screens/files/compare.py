@@ -227,15 +227,15 @@ class CompareScreen(DocumentScreen[None]):
 
         listed = [*versions, *self._others]
 
-        def chosen(number: int | None) -> None:
-            if number is not None:
-                self._other = listed[number]
+        def chosen(other: Version | None) -> None:
+            if other is not None:
+                self._other = other
                 start_job(self, self._compare, "compare")
 
         now = datetime.now().astimezone()
         rows = LetterKeyList(*(Option(_row(version, now)) for version in listed), id="versions-found")
         title = f"Compare {clean_line(self.path.name, 60)} with"
-        self.app.push_screen(ChoiceScreen(title, rows, "compare"), chosen)
+        self.app.push_screen(ChoiceScreen(title, rows, listed, "compare"), chosen)
 
 
 def _describe(version: Version, now: datetime) -> str:

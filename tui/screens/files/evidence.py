@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from abc import abstractmethod
+from collections.abc import Sequence
 from functools import cached_property, partial
 from pathlib import Path, PurePath
 
+from textual import getters
 from textual.content import Content
-from textual.widgets import Static
+from textual.widgets import Input, Static
 
 from ua_tui.core.claims.checked_report import CheckedReport
 from ua_tui.core.claims.ledger import Answer, ListedClaim
@@ -29,6 +31,7 @@ from ua_tui.tui.viewers.claims.panel import claim_body, opened_source, summary_l
 from ua_tui.tui.viewers.claims.view import EvidencePanel, ReportView
 from ua_tui.tui.viewers.document import Body
 from ua_tui.tui.viewers.passage import Passage
+from ua_tui.tui.viewers.view.document_view import DocumentView
 from ua_tui.tui.workers import start_job
 
 _WIDE_FROM = 100
@@ -40,38 +43,42 @@ _NO_REPORT = "Only HTML, Markdown, text and PDF are checked as reports."
 _NO_SESSION = "This file is not in a session, or it is part of a replay, so it cannot be checked."
 
 
-class ReportEvidence:
-    """The check of the report that a screen shows, and which of its claims the reader is at.
+class ReportScreen(DocumentScreen[None]):
+    """A screen of a report with its check, which knows at which of its claims the reader is.
+
+    A subclass has a `ReportView`, an `EvidencePanel` and the line of the summary, `#viewer-check`.
 
     Args:
-        screen: has a `ReportView`, an `EvidencePanel` and the line of the summary, `#viewer-check`.
         path: the file.
-        show_body: shows the report again, as `marked` gives it.
-        open_file: shows a file of a session's folder at a passage.
     """
 
-    def __init__(
-        self,
-        screen: DocumentScreen[None],
-        path: Path,
-        show_body: Callable[[], None],
-        open_file: Callable[[Path, Path, Passage], None],
-    ) -> None:
-        self._screen = screen
-        self._path = path
-        self._show_body = show_body
-        self._open_file = open_file
-        self._checking = False
-        self._keeps_claim = False
-        self.doubtful: Sequence[int] = ()
-        """The numbers of the claims that a person should look at."""
+    view = getters.query_one(ReportView)
+    panel = getters.query_one(EvidencePanel)
+    _checking = False
+    _keeps_claim = False
+    doubtful: Sequence[int] = ()
+    """The numbers of the claims that a person should look at."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self.path = path
+
+    # -- what a subclass does --------------------------------------------------------------------------
+
+    @abstractmethod
+    def show_marks(self) -> None:
+        """Show the report again, as `marked` gives it."""
+
+    @abstractmethod
+    def open_source(self, path: Path, session: Path, passage: Passage) -> None:
+        """Show a file of a session's folder at a passage."""
 
     # -- state -----------------------------------------------------------------------------------------
 
     @cached_property
     def signing(self) -> Signing:
         """Stores what the person decides."""
-        return Signing(self._screen.app, self._on_decided)
+        return Signing(self.app, self._on_decided)
 
     @property
     def _file(self) -> FoundCheck | None:
@@ -88,64 +95,63 @@ class ReportEvidence:
         return self._file.origin if self._file is not None else None
 
     @property
-    def can_check(self) -> bool:
-        """Whether the file is a report of a session, and has no check of it as it is."""
-        return self._file is not None and not self._file.is_current and not self._checking
-
-    @property
-    def is_open(self) -> bool:
-        """Whether the panel is open."""
-        return bool(self._panel.display)
-
-    @property
-    def _panel(self) -> EvidencePanel:
-        return self._screen.query_one(EvidencePanel)
-
-    @property
-    def _view(self) -> ReportView:
-        return self._screen.query_one(ReportView)
+    def claims(self) -> Sequence[ListedClaim]:
+        """The claims of the check; none without one."""
+        return self.check.claims if self.check is not None else ()
 
     @property
     def _claim(self) -> ListedClaim | None:
         """The claim that the reader is at; None if at none."""
-        number, claims = self._view.claim, self.check.claims if self.check is not None else ()
-        return claims[number] if 0 <= number < len(claims) else None
+        number = self.view.claim
+        return self.claims[number] if 0 <= number < len(self.claims) else None
 
-    def fact(self) -> str:
+    def claim_fact(self) -> str:
         """Which claim the reader is at and what was decided about it, for the line of facts."""
         if (claim := self._claim) is None:
             return ""
-        number = self._view.claim
+        number = self.view.claim
         what, numbers = self._alike(number)
         decided = f", {claim.answer}" if claim.answer else ""
         return f"{what} {numbers.index(number) + 1:,} of {len(numbers):,}{decided}"
+
+    def claim_keys(self) -> list[tuple[str, str, str]]:
+        """The keys of a checked report."""
+        if self.check is None:
+            is_old = self._file is not None and not self._checking
+            return [("R", "check", "screen.check_again")] if is_old else []
+        shown = "source" if self.panel.display else "evidence"
+        keys = [("Enter", shown, "screen.open_claim"), ("}", "next", "screen.claim(1, False)")]
+        if self.doubtful:
+            keys.append(("]", "doubtful", "screen.claim(1)"))
+        return [
+            *keys,
+            ("Tab", "claims", "screen.claims"),
+            ("a", "accept", "screen.decide('accepted')"),
+            ("x", "reject", "screen.decide('rejected')"),
+        ]
 
     def _alike(self, number: int) -> tuple[str, Sequence[int]]:
         """What a claim is called, and the numbers of those it is one of: the doubtful ones, or all."""
         if number in self.doubtful:
             return "doubtful claim", self.doubtful
-        return "claim", range(len(self.check.claims) if self.check is not None else 0)
+        return "claim", range(len(self.claims))
 
     # -- reading ---------------------------------------------------------------------------------------
 
-    def read(self) -> None:
+    async def read_check(self) -> None:
         """Read the check of the file in a thread, then show it."""
-        start_job(self._screen, self._read, "evidence")
-
-    async def _read(self) -> None:
-        self._use(await in_thread(partial(find_check, self._path)))
+        self._use(await in_thread(partial(find_check, self.path)))
 
     def _use(self, found: FoundCheck | None) -> None:
         had_marks = self.check is not None
         self.signing.file = found
-        claims = self.check.claims if self.check is not None else ()
-        self.doubtful = [number for number, claim in enumerate(claims) if claim.is_doubtful]
-        self._view.claim = -1
-        self._panel.show_detail(None)
+        self.doubtful = [number for number, claim in enumerate(self.claims) if claim.is_doubtful]
+        self.view.claim = -1
+        self.panel.show_detail(None)
         self.show_summary()
         if had_marks or self.check is not None:
-            self._show_body()
-        self._screen.update_chrome()
+            self.show_marks()
+        self.update_chrome()
 
     def marked(self, body: Body) -> Body:
         """A form of the report with its marks, if its check is known."""
@@ -154,12 +160,12 @@ class ReportEvidence:
 
     def show_summary(self) -> None:
         """Show what the check found and what was decided, or why there is no check."""
-        line, file = self._screen.query_one("#viewer-check", Static), self._file
+        line, file = self.query_one("#viewer-check", Static), self._file
         text = Content("")
         if self._checking:
             text = Content("Checking the report… Esc stops.")
         elif self.check is not None:
-            text = summary_line(self.check, brief=self._screen.size.width < _WIDE_FROM)
+            text = summary_line(self.check, brief=self.size.width < _WIDE_FROM)
         elif file is not None and file.report is not None:
             text = Content.styled(f"– {_OLD}", "$warning")
         line.update(text)
@@ -167,17 +173,19 @@ class ReportEvidence:
 
     # -- claims ----------------------------------------------------------------------------------------
 
-    def step(self, step: int, *, doubtful: bool = True) -> None:
-        """Go to the next or the previous claim; the ends are connected."""
-        if not (claims := self._claims()):
+    def action_claim(self, step: int, doubtful: bool = True) -> None:
+        """Go to the next or the previous claim that is doubtful, or of all; the ends are connected."""
+        if not (claims := self._needed_claims()):
             return
         if numbers := self.doubtful if doubtful else range(len(claims)):
-            self.choose(self._next(numbers, step, "doubtful claim" if doubtful else "claim"), opens=False)
+            self.choose_claim(
+                self._next(numbers, step, "doubtful claim" if doubtful else "claim"), opens=False
+            )
         else:
-            self._screen.notify("No claim is doubtful.")
+            self.notify("No claim is doubtful.")
 
     def _next(self, numbers: Sequence[int], step: int, what: str) -> int:
-        view, current = self._view, self._view.claim
+        view, current = self.view, self.view.claim
         was_left = view.claim_row(current) >= 0 and not self._is_visible(current)
         if current < 0 or was_left:
             top = int(view.scroll_offset.y)
@@ -187,102 +195,109 @@ class ReportEvidence:
             if not ahead:
                 again = f"{'First' if step > 0 else 'Last'} {what} again."
                 is_only = list(numbers) == [current]
-                self._screen.notify(f"This is the only {what}." if is_only else again)
+                self.notify(f"This is the only {what}." if is_only else again)
         return (ahead or numbers)[0 if step > 0 else -1]
 
     def _is_visible(self, number: int) -> bool:
         """Whether the claim begins in a row on the screen."""
-        view = self._view
+        view = self.view
         row = view.claim_row(number) - int(view.scroll_offset.y) if number >= 0 else -1
         return 0 <= row < view.scrollable_content_region.height
 
     def keep_claim(self) -> None:
         """Bring the current claim into view again when another form of the report is laid out."""
-        self._keeps_claim = self._view.claim >= 0
+        self._keeps_claim = self.view.claim >= 0
 
-    def on_laid_out(self) -> None:
+    def on_document_view_laid_out(self, event: DocumentView.LaidOut) -> None:
         """Bring the current claim into view after the form of the report was changed."""
-        if self._keeps_claim and self._view.is_laid_out:
+        event.stop()
+        if self._keeps_claim and self.view.is_laid_out:
             self._keeps_claim = False
-            self._view.select_claim(self._view.claim)
+            self.view.select_claim(self.view.claim)
 
-    def choose(self, number: int, *, opens: bool = True) -> None:
+    def choose_claim(self, number: int, *, opens: bool = True) -> None:
         """Go to a claim; `opens` its evidence, or only changes what the panel shows."""
-        self._view.select_claim(number)
+        self.view.select_claim(number)
         # A claim that the rendering does not show, such as a text in a picture, is at least in the panel.
-        if opens or self.is_open or self._view.claim_row(number) < 0:
+        if opens or self.panel.display or self.view.claim_row(number) < 0:
             self._show_panel()
-        self._screen.update_chrome()
+        self.update_chrome()
 
-    def open(self) -> None:
+    def action_open_claim(self) -> None:
         """Show the evidence for a claim on the screen, or open its source if the evidence is shown already.
 
         It is the current one if it is on the screen, or else the next doubtful one, or else the first on the screen.
         """
-        if not (claims := self._claims()):
+        if not (claims := self._needed_claims()):
             return
-        number, origin = self._view.claim, self.origin
-        if self.is_open and self.check is not None and self._claim is not None and origin is not None:
+        number, origin = self.view.claim, self.origin
+        if self.panel.display and self.check is not None and self._claim is not None and origin is not None:
             if source := opened_source(self.check, self._claim):
-                start_job(self._screen, partial(self._show_source, origin.session, *source), "source")
+                start_job(self, partial(self._show_source, origin.session, *source), "source")
             else:
-                self._screen.notify("This claim has no source that can be opened.")
+                self.notify("This claim has no source that can be opened.")
             return
         every = range(len(claims))
         wanted = (number, *(self.doubtful or every))
         found = next((each for each in wanted if self._is_visible(each)), None)
-        self.choose(self._next(self.doubtful or every, 1, "claim") if found is None else found)
+        self.choose_claim(self._next(self.doubtful or every, 1, "claim") if found is None else found)
 
     async def _show_source(self, session: Path, source: Source, passage: SourcePassage) -> None:
         folder = _session_of(source, session)
         path = await asyncio.to_thread(article_path, folder, source.path)
         if path is None:
-            self._screen.warn(f"The source no longer exists: {clean_line(source.path, 200)}")
+            self.warn(f"The source no longer exists: {clean_line(source.path, 200)}")
             return
         exact, row = passage.quote.exact, source.part if source.kind == "search_row" else 0
         at = max(0, passage.text.find(exact))
-        self._open_file(path, folder, Passage(passage.text, at=at, word=exact.strip(), row=row))
+        self.open_source(path, folder, Passage(passage.text, at=at, word=exact.strip(), row=row))
 
     def _show_panel(self) -> None:
         if self.check is None or self._claim is None:
             return
-        was_open, view = self.is_open, self._view
-        self._panel.show_detail(claim_body(self.check, view.claim))
+        was_open, view = self.panel.display, self.view
+        self.panel.show_detail(claim_body(self.check, view.claim))
         if not was_open:
             # The report gets less room: the claim may be outside of it. By then it may be another one.
             view.call_after_refresh(lambda: view.select_claim(view.claim))
 
-    def close_panel(self) -> bool:
-        """Close the panel; False if it is closed."""
-        if not self.is_open:
-            return False
-        self._panel.show_detail(None)
-        self._screen.update_chrome()
-        return True
+    def action_leave(self) -> None:
+        """Stop a check that runs, then close the evidence, then what else can be left, then the screen."""
+        if self.query_one(Input).display or not (self._checking or self.panel.display):
+            super().action_leave()
+        elif self._checking:
+            self.workers.cancel_group(self, "evidence")
+        else:
+            self.panel.show_detail(None)
+            self.update_chrome()
 
-    def _claims(self) -> Sequence[ListedClaim]:
+    def _needed_claims(self) -> Sequence[ListedClaim]:
         """The claims of the check; if there are none it is said why."""
-        if self.check is None or not self.check.claims:
+        if not self.claims:
             self._say_why_not()
-        return self.check.claims if self.check is not None else ()
+        return self.claims
 
     def _say_why_not(self) -> None:
         file = self._file
         if file is None:
-            why = _NO_SESSION if has_format(self._path) else _NO_REPORT
+            why = _NO_SESSION if has_format(self.path) else _NO_REPORT
         else:
             why = _EMPTY if self.check is not None else _NONE if file.report is None else _OLD
         if not self._checking:
-            self._screen.notify(why)
+            self.notify(why)
+
+    def action_scroll_evidence(self, pages: int) -> None:
+        """Scroll the evidence by pages."""
+        self.panel.scroll_pages(pages)
 
     # -- checking again --------------------------------------------------------------------------------
 
-    def check_again(self) -> None:
+    def action_check_again(self) -> None:
         """Check the report as it is now."""
         if self._file is None:
             self._say_why_not()
         elif not self._checking:
-            start_job(self._screen, partial(self._check_again, self._file.origin), "evidence")
+            start_job(self, partial(self._check_again, self._file.origin), "evidence")
 
     async def _check_again(self, origin: TextOrigin) -> None:
         from ua_tui.core.knowledge.place import place_of
@@ -290,66 +305,59 @@ class ReportEvidence:
         self._checking = True
         self.show_summary()
         try:
-            settings = getattr(self._screen.app, "settings", None)
+            settings = getattr(self.app, "settings", None)
             knowledge = place_of(settings) if settings is not None else None
-            found = await in_thread(partial(check_again, self._path, origin, knowledge=knowledge))
+            found = await in_thread(partial(check_again, self.path, origin, knowledge=knowledge))
         except (UniversalAgentError, OSError) as error:
-            self._screen.warn(f"The report could not be checked: {clean_line(str(error), 300)}")
+            self.warn(f"The report could not be checked: {clean_line(str(error), 300)}")
             return
         finally:
             self._checking = False
             self.show_summary()
-            self._screen.update_chrome()
+            self.update_chrome()
         self._use(found)
         doubtful = len(self.doubtful)
         result = quantity(doubtful, "doubtful claim") if doubtful else "no claim is doubtful"
-        self._screen.notify(f"Checked: {result}.")
-
-    def stop(self) -> bool:
-        """Stop a check that runs; False if none does."""
-        if not self._checking:
-            return False
-        self._screen.workers.cancel_group(self._screen, "evidence")
-        return True
+        self.notify(f"Checked: {result}.")
 
     # -- decisions -------------------------------------------------------------------------------------
 
-    def open_table(self) -> None:
+    def action_claims(self) -> None:
         """Show all claims as a table."""
         if self.check is None:
             self._say_why_not()
         else:
             from ua_tui.tui.screens.files.claims import ClaimsScreen
 
-            self._screen.app.push_screen(ClaimsScreen(self.signing, self.choose, self._view.claim))
+            self.app.push_screen(ClaimsScreen(self.signing, self.choose_claim, self.view.claim))
 
-    def decide(self, answer: Answer) -> None:
+    def action_decide(self, answer: Answer) -> None:
         """Accept or reject the current claim, and go to the next one that is open; a claim not yet seen is shown first.
 
         From a doubtful claim it goes to a doubtful one.
         """
-        claims, current = self._claims(), self._view.claim
+        claims, current = self._needed_claims(), self.view.claim
         if not claims:
             return
-        if not self.is_open and not self._is_visible(current):
-            self.open()
+        if not self.panel.display and not self._is_visible(current):
+            self.action_open_claim()
             verb = "accept" if answer == "accepted" else "reject"
-            self._screen.notify(f"Press the key again to {verb} this claim.")
+            self.notify(f"Press the key again to {verb} this claim.")
             return
         self.signing.decide([current], answer)
         what, numbers = self._alike(current)
         following = self.signing.next_open(numbers, current)
         if following is not None:
-            self.choose(following, opens=False)
+            self.choose_claim(following, opens=False)
         else:
-            self._screen.notify(f"No {what} is left: Tab lists all claims.")
+            self.notify(f"No {what} is left: Tab lists all claims.")
 
     def _on_decided(self) -> None:
-        if self._screen.is_attached:
+        if self.is_attached:
             self.show_summary()
-            if self.is_open:
+            if self.panel.display:
                 self._show_panel()
-            self._screen.update_chrome()
+            self.update_chrome()
 
 
 def _session_of(source: Source, session: Path) -> Path:

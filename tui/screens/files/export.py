@@ -68,16 +68,15 @@ def export_session(app: App[Any], folder: Path, report: str = "") -> None:
     again.
     """
 
-    def chosen(row: int | None) -> None:
-        if row is None:
+    def chosen(form: ExportFormat | None) -> None:
+        if form is None:
             return
-        form = list(_FORMATS)[row]
         name = f"export {folder} {report} {form}"
         if not any(worker.name == name and not worker.is_finished for worker in app.workers):
             start_job(app, partial(_export, app, folder, report, form), "export", name=name, replacing=False)
 
     rows = LetterKeyList(*map(Option, _FORMATS.values()), id="formats")
-    app.push_screen(ChoiceScreen("Export as", rows, "export"), chosen)
+    app.push_screen(ChoiceScreen("Export as", rows, list(_FORMATS), "export"), chosen)
 
 
 async def _export(app: App[Any], folder: Path, report: str, form: ExportFormat) -> None:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TypeVar
 
 from rich.cells import cell_len
-from textual.app import ComposeResult
 from textual.content import Content
-from textual.widgets import OptionList
+from textual.widget import Widget
+from textual.widgets import OptionList, Static
 
 from ua_tui.core.text import clean_line
 from ua_tui.tui.keys.bindings import bindings
@@ -17,38 +18,48 @@ from ua_tui.tui.viewers.document import Landmark
 from ua_tui.tui.widgets.choice_list import LetterKeyList
 from ua_tui.tui.widgets.dialog import Box, Dialog, Foot
 
+Answer = TypeVar("Answer")
 
-class ChoiceScreen(Dialog[int | None]):
-    """Shows a list; closes with the number of the chosen row, from 0, or with None.
+
+class ChoiceScreen(Dialog[Answer | None]):
+    """Shows a list; closes with what stands for the chosen row, or with None.
 
     Args:
         title: what the rows are.
         rows: the list, whose cursor is on the first row to choose.
+        answers: what stands for each row.
         enter: what the choice does, in a word or two.
+        leave: what no choice does.
+        below: what is between the list and the keys.
     """
 
     BINDINGS = bindings("ChoiceScreen")
 
-    def __init__(self, title: str, rows: LetterKeyList, enter: str) -> None:
-        super().__init__(requested=True)
-        self._title_shown = title
+    def __init__(
+        self,
+        title: str,
+        rows: LetterKeyList,
+        answers: Sequence[Answer],
+        enter: str,
+        *below: Widget,
+        leave: str = "close",
+    ) -> None:
+        self._foot = Foot()
+        super().__init__(Box(title, "", rows, *below, self._foot), requested=True)
         self._rows = rows
-        self._enter = enter
-
-    def compose(self) -> ComposeResult:
-        """Create the list and its keys."""
-        with Box(self._title_shown):
-            yield self._rows
-            yield Foot(hint=f"Enter {self._enter}   {keys_of(self.app).shown('screen.back')} close")
+        self._answers = answers
+        self._hint = f"Enter {enter}   {{}} {leave}"
 
     def on_mount(self) -> None:
-        """Focus the list."""
+        """Focus the list, and show the keys as the person configured them."""
+        hint = self._hint.format(keys_of(self.app).shown("screen.back"))
+        self._foot.query_one(Static).update(Content(hint))
         self._rows.focus()
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
-        """Close with the number of the chosen row."""
+        """Close with the answer of the chosen row."""
         event.stop()
-        self.dismiss(event.option_index)
+        self.dismiss(self._answers[event.option_index])
 
 
 _TEXT = 200

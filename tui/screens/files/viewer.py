@@ -13,9 +13,8 @@ from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.message import Message
-from textual.widgets import Input, OptionList, Static
+from textual.widgets import OptionList, Static
 
-from ua_tui.core.claims.ledger import Answer
 from ua_tui.core.concurrency.cancellation import in_thread
 from ua_tui.core.errors import UniversalAgentError
 from ua_tui.core.events.units import size
@@ -25,8 +24,7 @@ from ua_tui.core.storage.workspace import is_record
 from ua_tui.core.text import clean_line
 from ua_tui.tui.keys.bindings import bindings
 from ua_tui.tui.screens.files.article import open_article
-from ua_tui.tui.screens.files.document import DocumentScreen
-from ua_tui.tui.screens.files.evidence import ReportEvidence
+from ua_tui.tui.screens.files.evidence import ReportScreen
 from ua_tui.tui.screens.files.export import export_session
 from ua_tui.tui.screens.files.headings import ChoiceScreen, OutlineList
 from ua_tui.tui.terminal.copy import copy_text
@@ -53,7 +51,7 @@ _MOST_LOADED = 16 * 1024 * 1024
 _NAME = 200
 
 
-class ViewerScreen(DocumentScreen[None]):
+class ViewerScreen(ReportScreen):
     """Shows one file.
 
     Args:
@@ -66,7 +64,6 @@ class ViewerScreen(DocumentScreen[None]):
     """
 
     BINDINGS = bindings("ViewerScreen")
-    view = getters.query_one(ReportView)
     _outline = getters.query_one(OutlineList)
 
     @dataclass
@@ -85,8 +82,7 @@ class ViewerScreen(DocumentScreen[None]):
         line: int = 0,
         passage: Passage | None = None,
     ) -> None:
-        super().__init__()
-        self.path = path
+        super().__init__(path)
         self.document: Document | None = None
         self.raw = False
         self.root = root
@@ -96,12 +92,11 @@ class ViewerScreen(DocumentScreen[None]):
         self._passage = passage
         self._is_loaded = False
         self._loading_page = False
-        self.evidence = ReportEvidence(self, path, self._show_marks, self._open_source)
 
     @property
     def idle_actions(self) -> tuple[str, ...]:
         """The beginnings of the names of actions that do nothing with this file, for the help."""
-        claims = () if self.evidence.check is not None else ("claim.",)
+        claims = () if self.check is not None else ("claim.",)
         return (*claims, *(() if self.view.landmarks else ("file.headings",)))
 
     def compose_content(self) -> ComposeResult:
@@ -110,7 +105,7 @@ class ViewerScreen(DocumentScreen[None]):
         with Horizontal(id="viewer-main"):
             yield OutlineList(id="viewer-outline")
             with Vertical():
-                yield ReportView(self.evidence.choose, self.evidence.open, id="viewer-view")
+                yield ReportView(self.choose_claim, self.action_open_claim, id="viewer-view")
                 yield DetailPanel(id="viewer-detail", min_lines=16)
                 yield EvidencePanel(id="viewer-evidence")
 
@@ -156,7 +151,7 @@ class ViewerScreen(DocumentScreen[None]):
             self._show(document, place)
         else:
             self._extend_to(document)
-        self.evidence.read()
+        start_job(self, self.read_check, "evidence")
 
     def _show_reading(self) -> None:
         if self.document is None:
@@ -240,9 +235,9 @@ class ViewerScreen(DocumentScreen[None]):
         body, document = self._body(), self.document
         if document is None or not document.complete or self.view.cursor_body is not None:
             return body
-        return self.evidence.marked(body)
+        return self.marked(body)
 
-    def _show_marks(self) -> None:
+    def show_marks(self) -> None:
         """Show the content with its marks, at the position that the person has scrolled to."""
         if self.document is not None:
             self.view.extend(self._marked(), unfinished=self.document.end < self.document.size)
@@ -279,18 +274,16 @@ class ViewerScreen(DocumentScreen[None]):
         """Show or hide the column of headings, and fit the summary."""
         if self.is_mounted:
             self._show_outline()
-            self.evidence.show_summary()
+            self.show_summary()
 
     def on_document_view_laid_out(self, event: DocumentView.LaidOut) -> None:
         """List the headings."""
         event.stop()
-        if event.view is self.view:
-            self._outline.show(self.view.landmarks)
-            self._show_current_heading()
-            self._offer_keys()
-            self.evidence.on_laid_out()
-            if self._passage is not None and self.document is not None and self.view.is_laid_out:
-                start_job(self, partial(self._go_to_passage, self._passage), "passage")
+        self._outline.show(self.view.landmarks)
+        self._show_current_heading()
+        self._offer_keys()
+        if self._passage is not None and self.document is not None and self.view.is_laid_out:
+            start_job(self, partial(self._go_to_passage, self._passage), "passage")
 
     async def _go_to_passage(self, passage: Passage) -> None:
         """Go to the passage; one that is not in the beginning of a long file may come with the rest of it."""
@@ -317,7 +310,8 @@ class ViewerScreen(DocumentScreen[None]):
             headings = OutlineList(id="headings-found")
             headings.show(self.view.landmarks)
             headings.mark_current(int(self.view.scroll_offset.y))
-            self.app.push_screen(ChoiceScreen("Headings", headings, "go to it"), self._go_to_heading)
+            numbers = range(len(headings.headings))
+            self.app.push_screen(ChoiceScreen("Headings", headings, numbers, "go to it"), self._go_to_heading)
         else:
             self.notify("This file has no headings.")
 
@@ -332,10 +326,10 @@ class ViewerScreen(DocumentScreen[None]):
             self.view.go_to_landmark(number)
 
     def action_leave(self) -> None:
-        """Leave the column of headings, then the evidence, then what else can be left, then the screen."""
+        """Leave the column of headings, then what else can be left, then the screen."""
         if self._outline.has_focus:
             self.view.focus()
-        elif self.query_one(Input).display or not (self.evidence.stop() or self.evidence.close_panel()):
+        else:
             super().action_leave()
 
     # -- title and keys -----------------------------------------------------------------------------
@@ -365,7 +359,7 @@ class ViewerScreen(DocumentScreen[None]):
             facts.insert(1, "raw")
         if self.view.cursor_body is not None and (state := self.view.cursor_body.state):
             facts.insert(0, state)
-        if fact := self.evidence.fact():
+        if fact := self.claim_fact():
             facts.insert(0, fact)
         facts = [*self.search_facts(), *facts]
         name, folder = self._file_name, self._shown_folder()
@@ -401,9 +395,9 @@ class ViewerScreen(DocumentScreen[None]):
     def _offer_keys(self) -> None:
         cursor_body = self.view.cursor_body
         document = self.document
-        keys = [] if self.evidence.check is not None else [("Esc", "close", "screen.close")]
+        keys = [] if self.check is not None else [("Esc", "close", "screen.close")]
         if document is not None:
-            keys += self._claim_keys()
+            keys += self.claim_keys()
             if document.rendered is not None and document.is_text:
                 keys.append(("m", "rendered" if self.raw else "raw", "screen.toggle_raw"))
             keys.append(("/", "search", "screen.search"))
@@ -417,7 +411,7 @@ class ViewerScreen(DocumentScreen[None]):
                 keys.append(("w", "whole" if self.view.full_width else "full width", "screen.full_width"))
             if cursor_body is None and document.is_text:
                 keys.append(("v", "versions", "screen.compare"))
-            if self.evidence.origin is not None:
+            if self.origin is not None:
                 keys += [("X", "export", "screen.export"), ("Q", "ask again", "screen.ask_again")]
             keys.append(("o", "open", "screen.open_outside"))
             if document.is_text and document.packed is None and not self.read_only:
@@ -430,60 +424,11 @@ class ViewerScreen(DocumentScreen[None]):
         keys.append(("?", "keys", "app.keys_here"))
         line = self.query_one(KeyLine)
         # The keys of claims have room in 80 columns.
-        line.gap = 2 if self.evidence.check is not None else 3
+        line.gap = 2 if self.check is not None else 3
         line.show_keys(*keys)
 
-    def _claim_keys(self) -> list[tuple[str, str, str]]:
-        """The keys of a checked report."""
-        evidence = self.evidence
-        if evidence.can_check:
-            return [("R", "check", "screen.check_again")]
-        if evidence.check is None:
-            return []
-        keys = [
-            ("Enter", "source" if evidence.is_open else "evidence", "screen.open_claim"),
-            ("}", "next", "screen.any_claim(1)"),
-        ]
-        if evidence.doubtful:
-            keys.append(("]", "doubtful", "screen.claim(1)"))
-        return [
-            *keys,
-            ("Tab", "claims", "screen.claims"),
-            ("a", "accept", "screen.decide('accepted')"),
-            ("x", "reject", "screen.decide('rejected')"),
-        ]
-
-    # -- claims -----------------------------------------------------------------------------------
-
-    def action_claim(self, step: int) -> None:
-        """Go to the next or the previous doubtful claim."""
-        self.evidence.step(step)
-
-    def action_any_claim(self, step: int) -> None:
-        """Go to the next or the previous claim."""
-        self.evidence.step(step, doubtful=False)
-
-    def action_open_claim(self) -> None:
-        """Show the evidence for the current claim, or its source."""
-        self.evidence.open()
-
-    def action_claims(self) -> None:
-        """Show all claims as a table."""
-        self.evidence.open_table()
-
-    def action_decide(self, answer: Answer) -> None:
-        """Accept or reject the current claim."""
-        self.evidence.decide(answer)
-
-    def action_scroll_evidence(self, pages: int) -> None:
-        """Scroll the evidence by pages."""
-        self.query_one(EvidencePanel).scroll_pages(pages)
-
-    def action_check_again(self) -> None:
-        """Check the claims of the report as it is."""
-        self.evidence.check_again()
-
-    def _open_source(self, path: Path, session: Path, passage: Passage) -> None:
+    def open_source(self, path: Path, session: Path, passage: Passage) -> None:
+        """Show a source of a claim."""
         read_only = self.read_only or session != self.root
         self.app.push_screen(
             ViewerScreen(path, session, copies=self.copies, read_only=read_only, passage=passage)
@@ -501,7 +446,7 @@ class ViewerScreen(DocumentScreen[None]):
             return
         self.raw = not self.raw
         self._show(self.document, self.view.place)
-        self.evidence.keep_claim()
+        self.keep_claim()
 
     def action_full_width(self) -> None:
         """Show a picture in the full width, or the whole picture, as a click on the key does."""
@@ -541,7 +486,7 @@ class ViewerScreen(DocumentScreen[None]):
         body = self.view.cursor_body
         if body is not None and EXPORT_KEY in body.keys:
             super().action_export()
-        elif (origin := self.evidence.origin) is None:
+        elif (origin := self.origin) is None:
             self.warn("Only tables and session reports can be exported, and in a replay only tables.")
         else:
             export_session(self.app, origin.session, origin.source)
@@ -564,7 +509,7 @@ class ViewerScreen(DocumentScreen[None]):
 
     def action_ask_again(self) -> None:
         """Ask the query for which a report was written again."""
-        if self.evidence.origin is None:
+        if self.origin is None:
             self.warn("Only the query of a report that a session wrote can be run again.")
         else:
             self.post_message(self.QueryRequested(self.path))

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from rich.cells import cell_len
-from textual.app import ComposeResult
 from textual.content import Content
-from textual.widgets import OptionList, Static
-from textual.widgets.option_list import Option
+from textual.widgets import Static
 
 from ua_tui.core.events.describe import MODE_RULES
-from ua_tui.tui.keys.bindings import bindings
+from ua_tui.tui.screens.files.headings import ChoiceScreen
 from ua_tui.tui.screens.session.confirm import ConfirmScreen
 from ua_tui.tui.widgets.choice_list import LetterKeyList
-from ua_tui.tui.widgets.dialog import Box, Dialog, Foot
 
 _IN_USE = "●"
 _NAMES = {"default": "ask", "acceptEdits": "allow edits", "bypassPermissions": "allow all"}
@@ -26,43 +23,27 @@ _SKIP = (
 )
 
 
-class ModeScreen(Dialog[str | None]):
+class ModeScreen(ChoiceScreen[str]):
     """Lists the permission modes; closes with the chosen one, or None. The cursor starts on the current one."""
 
-    BINDINGS = bindings("ModeScreen")
-
     def __init__(self, mode: str) -> None:
-        super().__init__(requested=True)
-        self._mode = mode
+        width = max(cell_len(_name(each)) for each in MODE_RULES)
+        rows = LetterKeyList(id="modes")
+        modes = list(MODE_RULES)
+        at = modes.index(mode) if mode in MODE_RULES else 0
+        rows.show_rows((_row(each, width, is_current=each == mode) for each in modes), at)
+        advice = Static(Content(_ADVICE), classes="advice")
+        super().__init__("Permission mode", rows, modes, "select", advice, leave="cancel")
 
-    def compose(self) -> ComposeResult:
-        """Create the list."""
-        width = max(cell_len(_name(mode)) for mode in MODE_RULES)
-        with Box("Permission mode"):
-            yield LetterKeyList(
-                *(Option(self._row(mode, rule, width), id=mode) for mode, rule in MODE_RULES.items()),
-                id="modes",
-            )
-            yield Static(Content(_ADVICE), classes="advice")
-            yield Foot(hint="Enter select   Esc cancel", id="answers")
 
-    def _row(self, mode: str, rule: str, width: int) -> Content:
-        mark = _IN_USE if mode == self._mode else " "
-        style = "bold $text-error" if mode == "bypassPermissions" else ""
-        return Content.assemble(
-            (f"{mark} ", "$accent"), (f"{_name(mode):<{width}}", style), "  ", (rule, "$text-on-rows")
-        )
-
-    def on_mount(self) -> None:
-        """Start on the current mode."""
-        modes = self.query_one(LetterKeyList)
-        modes.highlighted = list(MODE_RULES).index(self._mode) if self._mode in MODE_RULES else 0
-        modes.focus()
-
-    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
-        """Close with the mode of the row."""
-        event.stop()
-        self.dismiss(event.option_id)
+def _row(mode: str, width: int, *, is_current: bool) -> Content:
+    style = "bold $text-error" if mode == "bypassPermissions" else ""
+    return Content.assemble(
+        (f"{_IN_USE if is_current else ' '} ", "$accent"),
+        (f"{_name(mode):<{width}}", style),
+        "  ",
+        (MODE_RULES[mode], "$text-on-rows"),
+    )
 
 
 def confirm_skip() -> ConfirmScreen:

@@ -15,8 +15,8 @@ from ua_tui.core.text import clean_line
 from ua_tui.core.versions import Plan
 from ua_tui.core.view.records import Query
 from ua_tui.tui.keys.bindings import bindings
-from ua_tui.tui.keys.keymap import keys_of
 from ua_tui.tui.render.format import first_line, tail_cut
+from ua_tui.tui.screens.files.headings import ChoiceScreen
 from ua_tui.tui.widgets.choice_list import LetterKeyList
 from ua_tui.tui.widgets.dialog import QUIET_SECONDS, Box, Choice, Dialog, FactRows, Foot
 
@@ -32,7 +32,7 @@ _REASONS = (
 Answer = Literal["stay", "conversation", "files"]
 
 
-class RewindScreen(Dialog[Query | None]):
+class RewindScreen(ChoiceScreen[Query]):
     """Lists the queries of a session, the newest first; closes with the one to go back to, or with None.
 
     Args:
@@ -42,32 +42,17 @@ class RewindScreen(Dialog[Query | None]):
     BINDINGS = bindings("RewindScreen")
 
     def __init__(self, queries: Sequence[Query]) -> None:
-        super().__init__(requested=True)
         self._queries = list(reversed(queries))
-
-    def compose(self) -> ComposeResult:
-        """Create the list, and what came after the chosen query."""
-        with Box("Rewind to before"):
-            yield LetterKeyList(id="rewind-queries")
-            yield Static(id="rewind-after", classes="facts")
-            yield Foot(hint=f"Enter show what would change   {keys_of(self.app).shown('screen.back')} close")
-
-    def on_mount(self) -> None:
-        """Show the queries."""
-        listed = self.query_one(LetterKeyList)
-        listed.show_rows(map(_row, self._queries), 0)
-        listed.focus()
+        rows = LetterKeyList(id="rewind-queries")
+        rows.show_rows(map(_row, self._queries), 0)
+        self._after = Static(id="rewind-after", classes="facts")
+        super().__init__("Rewind to before", rows, self._queries, "show what would change", self._after)
 
     def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
         """Show what came after the query."""
         event.stop()
         undone = self._queries[: event.option_index + 1]
-        self.query_one("#rewind-after", Static).update(Content(f"Undoes {describe_work(undone)}."))
-
-    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
-        """Close with the query."""
-        event.stop()
-        self.dismiss(self._queries[event.option_index])
+        self._after.update(Content(f"Undoes {describe_work(undone)}."))
 
 
 def _row(query: Query) -> Content:

@@ -290,27 +290,27 @@ class ResultsTable(Table):
 class ResultRows(TableView):
     """Results as a table of fixed columns; only the address may be hidden."""
 
-    _table: ResultsTable
+    _body: ResultsTable
 
     def columns(self) -> tuple[int, list[int], str]:
         """Return all columns, with the address only in a wide view."""
-        count = len(self._table.columns) - (self._width < 140)
+        count = len(self._body.columns) - (self._width < 140)
         return 0, self.fit(0, count, self._width), ""
 
     def role(self, number: int, column: int) -> str:
         """Return the role of a cell; truncated results have the colour of warnings."""
-        is_truncated = column == _NOTE_COLUMN and self._table.hits[number].truncated
+        is_truncated = column == _NOTE_COLUMN and self._body.hits[number].truncated
         return "warn" if is_truncated else super().role(number, column)
 
     def links(self) -> Iterator[tuple[int, str, str]]:
         """The addresses of the results that are shown."""
-        return _links_in(self, self._table)
+        return _links_in(self, self._body)
 
 
 class CardRows(TableView):
     """Results as cards of two lines, with an empty line between."""
 
-    _table: ResultsTable
+    _body: ResultsTable
 
     def __init__(self, table: ResultsTable, width: int) -> None:
         super().__init__(table, width)
@@ -319,11 +319,11 @@ class CardRows(TableView):
 
     def __len__(self) -> int:
         """Three rows a result."""
-        return self.head + max(1, self._table.entries * 3 - 1)
+        return self.head + max(1, self._body.entries * 3 - 1)
 
     def row(self, y: int) -> Content:
         """Row `y`."""
-        table = self._table
+        table = self._body
         if y < len(table.notes):
             return super().row(y)
         if y < self.head:
@@ -357,15 +357,11 @@ class CardRows(TableView):
     def entry_at(self, y: int) -> int | None:
         """Return the result of a row."""
         place, part = divmod(y - self.head, 3)
-        return place if y >= self.head and part < 2 and place < self._table.entries else None
-
-    def command_at(self, x: int, y: int) -> BodyCommand | None:
-        """Return None: cards have no column titles to sort by."""
-        return None
+        return place if y >= self.head and part < 2 and place < self._body.entries else None
 
     def links(self) -> Iterator[tuple[int, str, str]]:
         """The addresses of the results that are shown."""
-        return _links_in(self, self._table)
+        return _links_in(self, self._body)
 
 
 def _links_in(rows: TableView, table: ResultsTable) -> Iterator[tuple[int, str, str]]:

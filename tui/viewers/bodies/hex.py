@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from textual.content import Content, Span
+from textual.content import Content
 
 from ua_tui.core.concurrency.cancellation import NEVER, Stop
 from ua_tui.tui.render.markdown.renderer import MarkdownTheme
-from ua_tui.tui.viewers.document import Match, find_row_by_row
+from ua_tui.tui.viewers.document import Match, Rows, joined
 
 
 class HexBody:
@@ -24,7 +24,7 @@ class HexBody:
         return HexRows(self, 2)
 
 
-class HexRows:
+class HexRows(Rows):
     """The rows of a hex dump: offset, bytes, and printable characters."""
 
     def __init__(self, body: HexBody, count: int) -> None:
@@ -44,9 +44,8 @@ class HexRows:
         width = count * 3 - 1 + max(0, (count - 1) // 8)
         dump = f"{'  '.join(groups):<{width}}"
         shown = "".join(chr(byte) if 32 <= byte < 127 else "·" for byte in data)
-        text = f"{offset}{dump}  {shown}"
-        return Content(text, [Span(0, len(offset), "dim"), Span(len(text) - len(shown), len(text), "string")])
+        return joined([(offset, "dim"), (f"{dump}  ", ""), (shown, "string")])
 
     def find(self, needle: str) -> list[Match]:
         """Return every occurrence of `needle` within one row; none in a dump of very many rows."""
-        return find_row_by_row(self, needle) if len(self) <= 20_000 else []
+        return super().find(needle) if len(self) <= 20_000 else []

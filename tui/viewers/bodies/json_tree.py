@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_left, bisect_right, insort
+from bisect import bisect_right
 from collections.abc import Callable, Hashable, Iterator, Sequence
+from typing import NamedTuple
 
 from rich.cells import cell_len
 from textual.content import Content, Span
@@ -24,8 +25,16 @@ from ua_tui.tui.viewers.bodies.json_values import (
     text_of,
 )
 from ua_tui.tui.viewers.bodies.text import TextBody
-from ua_tui.tui.viewers.cursor_body import BackgroundWork, BodyCommand, CopyText, KeyHint, Outcome
-from ua_tui.tui.viewers.document import Body, joined
+from ua_tui.tui.viewers.cursor_body import (
+    BackgroundWork,
+    BodyCommand,
+    CopyText,
+    CursorBody,
+    CursorRows,
+    KeyHint,
+    Outcome,
+)
+from ua_tui.tui.viewers.document import Body, joined, styled
 
 _SLOW_BYTES = 512 * 1024
 _FIRST_ROWS = 60
@@ -39,129 +48,96 @@ Path = tuple[int, ...]
 class Branch:
     """The members of an unfolded object or list; a folded member is stored as its bytes only."""
 
-    __slots__ = ("_firsts", "_open", "_order", "names", "parent", "place", "rows", "values")
+    __slots__ = ("_runs", "children", "names", "parent", "place", "root", "values")
 
     def __init__(self, level: Level, parent: Branch | None = None, place: int = 0) -> None:
         self.names, self.values = level
         self.parent = parent
         self.place = place
-        self.rows = len(self.values)
-        self._open: dict[int, Branch] = {}
-        self._order: list[int] = []
-        self._firsts: list[int] | None = None
-
-    @property
-    def depth(self) -> int:
-        """The number of branches around this one."""
-        return sum(1 for _ in self._around())
+        self.root: Branch = self if parent is None else parent.root
+        self.children: dict[int, Branch] = {}
+        """The unfolded members by their places."""
+        self._runs: _Runs | None = None
 
     @property
     def path(self) -> Path:
         """The places of the members that lead here; empty for the root."""
-        places = [self.place] if self.parent is not None else []
-        places += [each.place for each in self._around() if each.parent is not None]
+        places = []
+        branch = self
+        while branch.parent is not None:
+            places.append(branch.place)
+            branch = branch.parent
         return tuple(reversed(places))
 
-    def child(self, place: int) -> Branch | None:
-        """Return the branch of an unfolded member."""
-        return self._open.get(place)
-
     def unfold(self, place: int, level: Level | None = None) -> Branch | None:
-        """Unfold a member; None if it has no members of its own.
-
-        Raises:
-            ValueError: it is not JSON.
-            RecursionError: it is nested too deeply.
-        """
-        if (branch := self._open.get(place)) is not None:
-            return branch
-        level = level or open_level(self.values[place])
-        if level is None:
-            return None
-        branch = self._open[place] = Branch(level, self, place)
-        insort(self._order, place)
-        self._grow(branch.rows)
-        return branch
+        """Unfold a member; None if it has no members of its own, or is damaged."""
+        if place not in self.children:
+            level = level or _level_of(self.values[place])
+            if level is None:
+                return None
+            self.children[place] = Branch(level, self, place)
+            self.root._runs = None
+        return self.children[place]
 
     def fold(self, place: int) -> bool:
         """Fold a member; False if it was folded."""
-        closed = self._open.pop(place, None)
-        if closed is None:
-            return False
-        self._order.remove(place)
-        self._grow(-closed.rows)
-        return True
+        self.root._runs = None
+        return self.children.pop(place, None) is not None
 
-    def fold_all(self) -> None:
-        """Fold every member."""
-        self._open.clear()
-        self._order.clear()
-        self._grow(len(self.values) - self.rows)
+    @property
+    def rows(self) -> int:
+        """The number of rows below the root, whose members are all shown."""
+        return self._all_runs().firsts[-1]
 
     def at(self, row: int) -> tuple[Branch, int]:
-        """Return the branch and the place in it that row `row` below this one shows."""
-        branch = self
-        while True:
-            firsts = branch._first_rows()
-            number = bisect_right(firsts, row) - 1
-            if number < 0:
-                return branch, row
-            place = branch._order[number]
-            child = branch._open[place]
-            inside = row - firsts[number]
-            if inside >= child.rows:
-                return branch, place + 1 + inside - child.rows
-            branch, row = child, inside
+        """Return the branch and the place in it that a row below the root shows."""
+        runs = self._all_runs()
+        number = bisect_right(runs.firsts, row) - 1
+        branch, start = runs.starts[number]
+        return branch, start + row - runs.firsts[number]
 
     def row_of(self, place: int) -> int:
         """Return the row of a member, counted below the root."""
-        branch, row = self, self._row_inside(place)
-        while branch.parent is not None:
-            row += branch.parent._row_inside(branch.place) + 1
-            branch = branch.parent
-        return row
+        runs = self.root._all_runs()
+        return next(
+            first + place - start
+            for (branch, start), first, end in zip(runs.starts, runs.firsts, runs.firsts[1:], strict=False)
+            if branch is self and start <= place < start + end - first
+        )
 
-    def _row_inside(self, place: int) -> int:
-        number = bisect_left(self._order, place)
-        if not number:
-            return place
-        before = self._order[number - 1]
-        return self._first_rows()[number - 1] + self._open[before].rows + place - before - 1
-
-    def _first_rows(self) -> list[int]:
-        if self._firsts is None:
-            self._firsts = []
-            below = 0
-            for place in self._order:
-                self._firsts.append(place + 1 + below)
-                below += self._open[place].rows
-        return self._firsts
-
-    def _grow(self, rows: int) -> None:
-        for branch in (self, *self._around()):
-            branch.rows += rows
-            branch._firsts = None
-
-    def _around(self) -> Iterator[Branch]:
-        branch = self.parent
-        while branch is not None:
-            yield branch
-            branch = branch.parent
+    def _all_runs(self) -> _Runs:
+        """What the rows show, until something is folded or unfolded."""
+        if self._runs is None:
+            self._runs = runs = _Runs([0], [])
+            waiting = [(self, 0, iter(sorted(self.children)))]
+            while waiting:
+                branch, start, unfolded = waiting.pop()
+                place = next(unfolded, None)
+                end = len(branch.values) if place is None else place + 1
+                if end > start:
+                    runs.starts.append((branch, start))
+                    runs.firsts.append(runs.firsts[-1] + end - start)
+                if place is not None:
+                    child = branch.children[place]
+                    waiting += [(branch, end, unfolded), (child, 0, iter(sorted(child.children)))]
+        return self._runs
 
 
-class JsonTree:
+class _Runs(NamedTuple):
+    """Members that follow each other: the first row of each run and the number of rows; its branch and first place."""
+
+    firsts: list[int]
+    starts: list[tuple[Branch, int]]
+
+
+class JsonTree(CursorBody):
     """The members of a JSON document, one on each row.
 
     `level` are the outermost members; those of a list are counted from `first_number`. Small branches are unfolded at
     first, up to about a screen.
     """
 
-    state = ""
-    filter: str | None = None
-    """The members of a tree have no order, and cannot be filtered."""
-
     def __init__(self, level: Level, *, first_number: int = 0) -> None:
-        self.cursor = 0
         self.first_number = first_number
         self.root = Branch(level)
         self._unfold_small()
@@ -200,7 +176,7 @@ class JsonTree:
             case "open" | "toggle":
                 return branch.fold(place) or self._unfold(branch, place)
             case "unfold":
-                if branch.child(place) is None:
+                if place not in branch.children:
                     return self._unfold(branch, place)
                 self.cursor += 1
                 return True
@@ -213,7 +189,7 @@ class JsonTree:
                 return True
             case "fold_all":
                 outermost = next(iter((*branch.path, place)))
-                self.root.fold_all()
+                self.root = Branch((self.root.names, self.root.values))
                 self.cursor = outermost
                 return True
             case "unfold_all":
@@ -231,7 +207,7 @@ class JsonTree:
         finder = Finder(needle)
         found: list[Path] = []
         searched = 0
-        stack: list[Iterator[tuple[Path, str, Value]]] = [self._members(self.root, ())]
+        stack: list[Iterator[tuple[Path, str, Value]]] = [_members(self.root, ())]
         while stack and len(found) < 10_000 and searched < (1 << 30):
             stop.check()
             step = next(stack[-1], None)
@@ -245,7 +221,7 @@ class JsonTree:
             if (name and finder.needle in name.casefold()) or (inside and level is None):
                 found.append(path)
             if level is not None:
-                stack.append(self._members(Branch(level), path))
+                stack.append(_members(Branch(level), path))
         return found
 
     def reveal(self, place: Hashable) -> None:
@@ -254,7 +230,7 @@ class JsonTree:
             return
         branch = self.root
         for step in place[:-1]:
-            inner = _unfolded(branch, step)
+            inner = branch.unfold(step)
             if inner is None:
                 return
             branch = inner
@@ -297,7 +273,7 @@ class JsonTree:
                     parts.append(f".{name}" if parts else name)
                 else:
                     parts.append(f'["{name}"]')
-            branch = branch.child(place)
+            branch = branch.children.get(place)
         return clean_line("".join(parts), 1000)
 
     # -- unfolding --------------------------------------------------------------------------------
@@ -305,7 +281,7 @@ class JsonTree:
     def _unfold(self, branch: Branch, place: int) -> Outcome:
         value = branch.values[place]
         if len(memoryview(value)) <= _SLOW_BYTES:
-            return _unfolded(branch, place) is not None
+            return branch.unfold(place) is not None
 
         def prepare(stop: Stop) -> Callable[[], None]:
             level = _level_of(value)
@@ -332,16 +308,17 @@ class JsonTree:
     def _unfold_all(self, stop: Stop) -> Callable[[], None]:
         path = self.cursor_place()
         root = Branch((self.root.names, self.root.values))
-        branches = [root]
-        while branches and root.rows < _MAX_ROWS:
+        rows, branches = len(root.values), [root]
+        while branches and rows < _MAX_ROWS:
             level: list[Branch] = []
             for branch in branches:
                 for place in range(len(branch.values)):
                     stop.check()
-                    if root.rows >= _MAX_ROWS:
+                    if rows >= _MAX_ROWS:
                         break
-                    inner = _unfolded(branch, place)
+                    inner = branch.unfold(place)
                     if inner is not None:
+                        rows += len(inner.values)
                         level.append(inner)
             branches = level
 
@@ -351,39 +328,35 @@ class JsonTree:
 
         return change
 
-    def _members(self, branch: Branch, path: Path) -> Iterator[tuple[Path, str, Value]]:
-        names = branch.names
-        for place, value in enumerate(branch.values):
-            yield (*path, place), names[place] if names is not None else "", value
+
+def _members(branch: Branch, path: Path) -> Iterator[tuple[Path, str, Value]]:
+    names = branch.names
+    for place, value in enumerate(branch.values):
+        yield (*path, place), names[place] if names is not None else "", value
 
 
-class JsonRows:
+class JsonRows(CursorRows):
     """The rows of a JSON tree; they follow every change of the tree."""
 
-    head = 0
-
-    def __init__(self, tree: JsonTree, width: int) -> None:
-        self._tree = tree
-        self._width = width
+    _body: JsonTree
 
     def __len__(self) -> int:
         """The number of rows."""
-        return max(1, self._tree.root.rows)
+        return max(1, self._body.root.rows)
 
     def row(self, y: int) -> Content:
         """Return row `y`: its indentation, a mark if it folds, its name and its value."""
-        if y >= self._tree.root.rows:
-            empty = "(no members)" if self._tree.root.names is not None else "(no items)"
-            return Content(empty, [Span(0, len(empty), "dim")])
-        branch, place = self._tree.root.at(y)
+        if y >= self._body.root.rows:
+            return styled("(no members)" if self._body.root.names is not None else "(no items)", "dim")
+        branch, place = self._body.root.at(y)
         value = branch.values[place]
         kind = kind_of(value)
         folds = kind in {"object", "list"}
-        unfolded = branch.child(place) is not None
+        unfolded = place in branch.children
         parts: list[tuple[str, str]] = [(" " * self._indent(branch), "")]
         parts.append((("▾ " if unfolded else "▸ ") if folds else "  ", "dim"))
         if branch.names is None:
-            first = self._tree.first_number if branch is self._tree.root else 0
+            first = self._body.first_number if branch is self._body.root else 0
             digits = len(str(len(branch.values) - 1 + first))
             parts.append((f"{place + first:>{digits}}  ", "dim"))
         else:
@@ -410,35 +383,20 @@ class JsonRows:
             parts.append((length, "dim"))
         return joined(parts)
 
-    def span(self, entry: int) -> tuple[int, int]:
-        """Return the one row of an entry."""
-        return (entry, 1)
-
-    def entry_at(self, y: int) -> int | None:
-        """Return the entry of a row."""
-        return y if y < self._tree.root.rows else None
-
     def command_at(self, x: int, y: int) -> BodyCommand | None:
         """Return the command of a click on a mark, or left of it, which folds."""
-        if y >= self._tree.root.rows:
+        if y >= self._body.root.rows:
             return None
-        branch, _ = self._tree.root.at(y)
+        branch, _ = self._body.root.at(y)
         return BodyCommand("toggle") if x <= self._indent(branch) + 1 else None
 
     def _indent(self, branch: Branch) -> int:
-        return min(2 * branch.depth, max(0, self._width // 2))
+        return min(2 * len(branch.path), max(0, self._width // 2))
 
 
 def _level_of(value: Value) -> Level | None:
     try:
         return open_level(value)
-    except (ValueError, RecursionError):
-        return None
-
-
-def _unfolded(branch: Branch, place: int) -> Branch | None:
-    try:
-        return branch.unfold(place)
     except (ValueError, RecursionError):
         return None
 

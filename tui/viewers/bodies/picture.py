@@ -6,7 +6,7 @@ import io
 import os
 import struct
 import zlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
@@ -89,20 +89,8 @@ class Drawable(Protocol):
         """
 
 
-@runtime_checkable
-class Pictured(Protocol):
-    """Rows that contain pictures."""
-
-    @property
-    def pictures(self) -> Sequence[PictureRows]:
-        """The pictures, visible or folded away."""
-
-    def position_of(self, picture: PictureRows) -> tuple[int, int] | None:
-        """Column and row of the first cell of a picture; None while it is folded away."""
-
-
-@dataclass(slots=True)
-class PictureRows:
+@dataclass(slots=True, eq=False)
+class PictureRows(Rows):
     """A picture below its properties; its cells are blank until it is placed and the terminal has received it."""
 
     facts: Sequence[Row]
@@ -122,14 +110,9 @@ class PictureRows:
             return row_of(placed.key, y - len(self.facts), placed.picture.columns)
         return Strip.blank(self.picture.columns)
 
-    @property
-    def pictures(self) -> Sequence[PictureRows]:
+    def positions(self) -> Mapping[PictureRows, tuple[int, int]]:
         """The picture itself."""
-        return (self,)
-
-    def position_of(self, picture: PictureRows) -> tuple[int, int] | None:
-        """Column and row of its first cell."""
-        return (0, len(self.facts))
+        return {self: (0, len(self.facts))}
 
 
 class PictureBody:

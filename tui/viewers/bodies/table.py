@@ -18,8 +18,17 @@ from ua_tui.core.storage.csv_text import csv_text, spreadsheet_cell
 from ua_tui.tui.render.format import middle_cut, tail_cut
 from ua_tui.tui.render.markdown.renderer import MarkdownTheme
 from ua_tui.tui.viewers.bodies.text import TextBody
-from ua_tui.tui.viewers.cursor_body import BackgroundWork, BodyCommand, CopyText, KeyHint, Outcome, SaveCsv
-from ua_tui.tui.viewers.document import Body, joined
+from ua_tui.tui.viewers.cursor_body import (
+    BackgroundWork,
+    BodyCommand,
+    CopyText,
+    CursorBody,
+    CursorRows,
+    KeyHint,
+    Outcome,
+    SaveCsv,
+)
+from ua_tui.tui.viewers.document import Body, joined, styled
 
 FILTER_KEY = KeyHint("f", "filter", "ask_filter")
 EXPORT_KEY = KeyHint("X", "CSV", "export")
@@ -47,11 +56,13 @@ class TableColumn:
     widest: int = 48
 
 
-class Table:
+class Table(CursorBody):
     """Records under a head; the reader chooses which are shown, and in which order.
 
     `notes` are lines above the head that stay visible.
     """
+
+    filter: str = ""
 
     def __init__(
         self, columns: Sequence[TableColumn], records: Records, *, notes: Sequence[tuple[str, str]] = ()
@@ -60,13 +71,11 @@ class Table:
         self.records = records
         self.notes = list(notes)
         self.empty_text = "No rows."
-        self.cursor = 0
         self.column = 0
         self.first_column = 0
         self.order: Sequence[int] = range(len(records))
         self.sorted_by: int | None = None
         self.descending = False
-        self.filter = ""
         sample = [records[number] for number in range(min(len(records), 400))]
         self.natural = [
             min(
@@ -177,15 +186,6 @@ class Table:
                     break
         return found
 
-    def reveal(self, place: Hashable) -> None:
-        """Move the cursor to a row."""
-        if isinstance(place, int):
-            self.cursor = place
-
-    def cursor_place(self) -> Hashable:
-        """Return the row under the cursor."""
-        return self.cursor
-
     def detail(self) -> Body | None:
         """Return the record under the cursor, one cell on each line, from the chosen column on."""
         number = self.record
@@ -244,33 +244,34 @@ class Table:
         return BackgroundWork(prepare, "filtering" if text != self.filter else "sorting")
 
 
-class TableView:
+class TableView(CursorRows):
     """The rows of a table: notes, head, rule, and one row for each record."""
 
+    _body: Table
+
     def __init__(self, table: Table, width: int) -> None:
-        self._table = table
-        self._width = width
+        super().__init__(table, width)
         self.head = len(table.notes) + 2
 
     def __len__(self) -> int:
         """The number of rows."""
-        return max(1, self._table.entries) + self.head
+        return max(1, self._body.entries) + self.head
 
     def row(self, y: int) -> Content:
         """Row `y`."""
-        table = self._table
+        table = self._body
         if y < len(table.notes):
             text, role = table.notes[y]
-            return Content(cut := tail_cut(text, self._width), [Span(0, len(cut), role)] if role else [])
+            return styled(tail_cut(text, self._width), role)
         first, widths, more = self.columns()
         if y == self.head - 2:
             return self._titles(first, widths, more)
         if y == self.head - 1:
             rule = "─" * min(self._width, sum(widths) + GAP * (sum(1 for width in widths if width) - 1))
-            return Content(rule, [Span(0, len(rule), "dim")])
+            return styled(rule, "dim")
         if not table.entries:
             text = f"No row contains “{table.filter}”." if table.filter else table.empty_text
-            return Content(cut := tail_cut(text, self._width), [Span(0, len(cut), "dim")])
+            return styled(tail_cut(text, self._width), "dim")
         number = table.order[y - self.head]
         cells = table.records[number]
         parts: list[tuple[str, str]] = []
@@ -288,15 +289,7 @@ class TableView:
 
     def role(self, number: int, column: int) -> str:
         """Return the role of a cell."""
-        return self._table.columns[column].role
-
-    def span(self, entry: int) -> tuple[int, int]:
-        """Return the one row of an entry."""
-        return (entry + self.head, 1)
-
-    def entry_at(self, y: int) -> int | None:
-        """Return the entry of a row below the head."""
-        return y - self.head if self.head <= y < self.head + self._table.entries else None
+        return self._body.columns[column].role
 
     def command_at(self, x: int, y: int) -> BodyCommand | None:
         """Return the command of a click on a title, which sorts by that column."""
@@ -308,12 +301,12 @@ class TableView:
             if at <= x < at + width + GAP:
                 if y == self.head - 2:
                     return BodyCommand("sort", column=first + step)
-                self._table.column = first + step
+                self._body.column = first + step
             at += width + GAP
         return None
 
     def _titles(self, first: int, widths: Sequence[int], more: str) -> Content:
-        table = self._table
+        table = self._body
         parts: list[tuple[str, str]] = []
         for step, width in enumerate(widths):
             if not width:
@@ -333,7 +326,7 @@ class TableView:
 
     def columns(self) -> tuple[int, list[int], str]:
         """Return the first column shown, the widths from there on, and the number of hidden columns as text."""
-        table = self._table
+        table = self._body
         table.first_column = min(table.first_column, table.column)
         while True:
             first = table.first_column
@@ -353,13 +346,13 @@ class TableView:
 
     def _fitting(self, first: int) -> int:
         shown = self._count_fitting(first, self._width)
-        if self._width < _NARROW or (not first and shown == len(self._table.columns)):
+        if self._width < _NARROW or (not first and shown == len(self._body.columns)):
             return shown
         return self._count_fitting(first, self._width - 14)
 
     def _count_fitting(self, first: int, room: int) -> int:
         used = shown = 0
-        for natural in self._table.natural[first:]:
+        for natural in self._body.natural[first:]:
             # An empty column takes no room.
             used += min(max(6, natural // 2), natural) + GAP if natural else 0
             if used - GAP > room and shown:
@@ -369,7 +362,7 @@ class TableView:
 
     def fit(self, first: int, count: int, width: int) -> list[int]:
         """Return the widths of columns: narrow ones get what they need, the others share the rest evenly."""
-        natural = self._table.natural[first : first + count]
+        natural = self._body.natural[first : first + count]
         widths = [0] * count
         # An empty column takes no room.
         waiting = sorted((i for i in range(count) if natural[i]), key=natural.__getitem__)

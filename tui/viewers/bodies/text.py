@@ -14,7 +14,7 @@ from ua_tui.core.concurrency.cancellation import NEVER, Stop
 from ua_tui.core.events.units import quantity
 from ua_tui.tui.render.markdown.highlight import tokens_of
 from ua_tui.tui.render.markdown.renderer import MarkdownTheme
-from ua_tui.tui.viewers.document import MATCH_LIMIT, Match
+from ua_tui.tui.viewers.document import MATCH_LIMIT, Match, Rows, styled
 
 LineStyler = Callable[[int, str], Sequence[Span]]
 """Returns the spans of a line; called with the number of the line, from 0, and its text, from any thread."""
@@ -68,7 +68,7 @@ def line_facts(body: TextBody) -> tuple[str]:
     return (quantity(len(body.lines), "line"),)
 
 
-class TextRows:
+class TextRows(Rows):
     """The rows of a text body, computed from the lines and the points where they are wrapped."""
 
     def __init__(self, body: TextBody, width: int, gutter: int) -> None:
@@ -110,7 +110,7 @@ class TextRows:
             return content
         label = str(self._body.first_number + number) if part == 0 else ""
         gutter = f"{label:>{self._gutter - 2}}  "
-        return Content(gutter, [Span(0, len(gutter), "dim")]) + content
+        return styled(gutter, "dim") + content
 
     def row_of(self, line: int) -> int:
         """Return the first row of a line, from 1; of the last line if there are fewer."""

@@ -18,7 +18,7 @@ from ua_tui.core.events.units import quantity
 from ua_tui.tui.render.markdown.renderer import MarkdownTheme
 from ua_tui.tui.viewers.bodies.text import fold_points
 from ua_tui.tui.viewers.compare.difference import Difference, LinePair, Marks
-from ua_tui.tui.viewers.document import Landmark
+from ua_tui.tui.viewers.document import Landmark, Rows, styled
 
 SIDE_BY_SIDE = 134
 """The cells that a screen of 140 columns leaves for two columns."""
@@ -87,8 +87,11 @@ def right_column(width: int) -> int:
     return (width - len(_BETWEEN)) // 2 + len(_BETWEEN) if width >= SIDE_BY_SIDE else 0
 
 
-class DifferenceRows:
+class DifferenceRows(Rows):
     """The rows of a difference; only the places where lines are wrapped are computed in advance."""
+
+    landmarks: Sequence[Landmark] = ()
+    """Where each change begins."""
 
     def __init__(self, body: DifferenceBody, width: int) -> None:
         self._difference = body.difference
@@ -97,8 +100,7 @@ class DifferenceRows:
         self._entries: list[_Entry] = []
         self._firsts = array("q")
         self._length = 0
-        self.landmarks: list[Landmark] = []
-        """Where each change begins."""
+        changed = []
         changes = iter(body.difference.changes)
         change = next(changes, -1)
         done = 0
@@ -107,12 +109,13 @@ class DifferenceRows:
             done = start
             while done < end:
                 if done == change:
-                    self.landmarks.append(Landmark(self._length))
+                    changed.append(Landmark(self._length))
                     change = next(changes, -1)
                 part = _part_of_one_kind(body.difference.pairs, done, end)
                 self._add_pairs(part)
                 done += len(part)
         self._add_folded(len(body.difference.pairs) - done)
+        self.landmarks = changed
 
     def __len__(self) -> int:
         """The number of rows."""
@@ -124,11 +127,10 @@ class DifferenceRows:
         entry, part = self._entries[number], y - self._firsts[number]
         if entry.folded:
             text = f"⋯ {quantity(entry.folded, 'unchanged line')}"[: self._width]
-            return Content(text, [Span(0, len(text), "dim")])
+            return styled(text, "dim")
         if self._column:
             left = self._draw(entry.left, part, self._column)
-            middle = Content(_BETWEEN, [Span(0, len(_BETWEEN), "dim")])
-            return left + middle + self._draw(entry.right, part, self._column)
+            return left + styled(_BETWEEN, "dim") + self._draw(entry.right, part, self._column)
         return self._draw(entry.left or entry.right, part, self._width)
 
     def _add_folded(self, count: int) -> None:

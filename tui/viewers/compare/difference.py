@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
+from itertools import accumulate, takewhile
 from pathlib import PurePath
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -174,32 +175,27 @@ def _changed(left: Sequence[str], right: Sequence[str], here: range, there: rang
 
 
 def _similar(left: Sequence[str], right: Sequence[str], here: range, there: range) -> list[tuple[int, int]]:
-    """The pairs of similar lines, in the order of both texts, whose similarities have the greatest sum."""
-    if not here or not there or len(here) * len(there) > 10_000:
+    """The pairs of similar lines, in the order of both texts."""
+    if len(here) * len(there) > 10_000:
         return []
-    ones = [Counter(_words(left[at])) for at in here]
-    others = [Counter(_words(right[at])) for at in there]
-    best = [[0.0] * (len(others) + 1) for _ in range(len(ones) + 1)]
-    alike = [[_similarity(one, other) for other in others] for one in ones]
-    for i in reversed(range(len(ones))):
-        for j in reversed(range(len(others))):
-            paired = best[i + 1][j + 1] + alike[i][j] if alike[i][j] >= _SIMILAR else 0.0
-            best[i][j] = max(best[i + 1][j], best[i][j + 1], paired)
-    found: list[tuple[int, int]] = []
-    i = j = 0
-    while i < len(ones) and j < len(others):
-        if alike[i][j] >= _SIMILAR and best[i][j] == best[i + 1][j + 1] + alike[i][j]:
-            found.append((here[i], there[j]))
-            i, j = i + 1, j + 1
-        elif best[i][j] == best[i + 1][j]:
-            i += 1
-        else:
-            j += 1
-    return found
+    ones = {at: _words(left[at]) for at in here}
+    others = {to: _words(right[to]) for to in there}
+    alike = {(at, to): _similarity(ones[at], others[to]) for at in here for to in there}
+    return _best_pairs({pair: value for pair, value in alike.items() if value >= _SIMILAR})
 
 
-def _words(line: str) -> list[str]:
-    return [word for word in _WORD.findall(line) if not word.isspace()]
+def _best_pairs(alike: Mapping[tuple[int, int], float]) -> list[tuple[int, int]]:
+    """The pair that is most alike, between those of what is before and behind both of its lines."""
+    if not alike:
+        return []
+    best = max(alike, key=alike.__getitem__)
+    before = {each: alike[each] for each in alike if each[0] < best[0] and each[1] < best[1]}
+    behind = {each: alike[each] for each in alike if each[0] > best[0] and each[1] > best[1]}
+    return [*_best_pairs(before), best, *_best_pairs(behind)]
+
+
+def _words(line: str) -> Counter[str]:
+    return Counter(word for word in _WORD.findall(line) if not word.isspace())
 
 
 def _similarity(one: Counter[str], other: Counter[str]) -> float:
@@ -210,52 +206,28 @@ def _similarity(one: Counter[str], other: Counter[str]) -> float:
 def _word_marks(left: str, right: str) -> tuple[Marks, Marks]:
     """The ranges of two lines that differ, in whole words."""
     ones, others = _WORD.findall(left), _WORD.findall(right)
-    start = 0
-    while start < min(len(ones), len(others)) and ones[start] == others[start]:
-        start += 1
-    end = 0
-    while end < min(len(ones), len(others)) - start and ones[-1 - end] == others[-1 - end]:
-        end += 1
+    start = _common(ones, others)
+    end = _common(ones[start:][::-1], others[start:][::-1])
     here, there = ones[start : len(ones) - end], others[start : len(others) - end]
-    if len(here) * len(there) > 250_000:
-        codes = [("replace", 0, len(here), 0, len(there))]
-    else:
-        codes = _without_gaps(SequenceMatcher(None, here, there, autojunk=False).get_opcodes(), here)
+    found = SequenceMatcher(None, here, there, autojunk=False)
+    blocks = found.get_matching_blocks() if len(here) * len(there) <= 250_000 else []
+    # Changes that only white space divides are one.
+    kept = [block for block in blocks if not "".join(here[block.a : block.a + block.size]).isspace()]
     offset = len("".join(ones[:start]))
     return (
-        _ranges(here, [(code[1], code[2]) for code in codes if code[0] != "equal"], offset),
-        _ranges(there, [(code[3], code[4]) for code in codes if code[0] != "equal"], offset),
+        _between(here, [(block.a, block.size) for block in kept], offset),
+        _between(there, [(block.b, block.size) for block in kept], offset),
     )
 
 
-def _without_gaps(
-    codes: Sequence[tuple[str, int, int, int, int]], words: Sequence[str]
-) -> list[tuple[str, int, int, int, int]]:
-    """Join changes that only white space divides."""
-    return [
-        (
-            "replace"
-            if tag == "equal" and 0 < number < len(codes) - 1 and all(word.isspace() for word in words[i:end])
-            else tag,
-            i,
-            end,
-            j,
-            to,
-        )
-        for number, (tag, i, end, j, to) in enumerate(codes)
-    ]
+def _common(ones: Sequence[str], others: Sequence[str]) -> int:
+    """How many words two lines have in common at their beginning."""
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(ones, others, strict=False)))
 
 
-def _ranges(words: Sequence[str], parts: Sequence[tuple[int, int]], offset: int) -> Marks:
-    places = [offset]
-    for word in words:
-        places.append(places[-1] + len(word))
-    found: list[tuple[int, int]] = []
-    for start, end in parts:
-        if start == end:
-            continue
-        if found and found[-1][1] == places[start]:
-            found[-1] = (found[-1][0], places[end])
-        else:
-            found.append((places[start], places[end]))
-    return tuple(found)
+def _between(words: Sequence[str], equal: Sequence[tuple[int, int]], offset: int) -> Marks:
+    """The ranges of characters between words that are equal; `equal` has the number of the first, and how many."""
+    places = list(accumulate(map(len, words), initial=offset))
+    starts = [0, *(at + count for at, count in equal)]
+    ends = [*(at for at, _ in equal), len(words)]
+    return tuple((places[at], places[to]) for at, to in zip(starts, ends, strict=True) if at < to)

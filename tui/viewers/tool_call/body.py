@@ -374,7 +374,7 @@ def _unfolded(tree: JsonTree) -> JsonTree:
             if branch.names is None and len(branch.values) > _UNFOLDED_ITEMS:
                 continue
             for place in range(min(len(branch.values), _UNFOLDED_ROWS)):
-                if (child := branch.child(place)) is not None:
+                if (child := branch.children.get(place)) is not None:
                     inner.append(child)
                 elif len(memoryview(branch.values[place])) <= _UNFOLDED_BYTES:
                     level = open_level(branch.values[place])

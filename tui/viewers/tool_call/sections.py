@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from typing import cast
+from functools import cached_property, partial
 
 from rich.cells import cell_len
 from textual.content import Content, Span
@@ -29,7 +28,7 @@ from ua_tui.tui.viewers.cursor_body import (
     KeyHint,
     Outcome,
 )
-from ua_tui.tui.viewers.document import Body, Row, Rows, find_in, shifted
+from ua_tui.tui.viewers.document import Body, Row, Rows, shifted
 
 HEADING = -1
 """The number of the heading, where parts have numbers from 0."""
@@ -69,33 +68,30 @@ class Section:
     open: bool = True
 
 
-class SectionRows:
+class SectionRows(CursorRows):
     """The rows of the sections; they follow every fold."""
 
-    head = 0
+    _body: SectionsBody
 
-    def __init__(self, sections: Sequence[Section], width: int, laid: Sequence[Sequence[Rows]]) -> None:
+    def __init__(self, body: SectionsBody, width: int, laid: Sequence[Sequence[Rows]]) -> None:
+        super().__init__(body, width)
         self.laid = laid
-        self._sections = sections
-        self._width = width
         self._indent = indent_of(width)
 
     @cached_property
     def index(self) -> Index:
         """The position of every part, until something is folded."""
-        return Index(self._sections, self.laid)
+        return Index(self._body.sections, self.laid)
 
-    @cached_property
-    def pictures(self) -> Sequence[PictureRows]:
-        """The pictures drawn in terminal graphics, visible or folded away."""
-        return [rows for section in self.laid for rows in section if isinstance(rows, PictureRows)]
-
-    def position_of(self, picture: PictureRows) -> tuple[int, int] | None:
-        """Return column and row of the first cell of a picture; None while it is folded away."""
-        for (section, part), block in self.index.of.items():
-            if part >= 0 and self.laid[section][part] is picture:
-                return (self._indent, block.row + len(picture.facts))
-        return None
+    def positions(self) -> Mapping[PictureRows, tuple[int, int] | None]:
+        """Return the pictures drawn in terminal graphics, visible or folded away."""
+        found: dict[PictureRows, tuple[int, int] | None] = {}
+        for number, section in enumerate(self.laid):
+            for place, rows in enumerate(section):
+                if isinstance(rows, PictureRows):
+                    block = self.index.of.get((number, place))
+                    found[rows] = (self._indent, block.row + len(rows.facts)) if block is not None else None
+        return found
 
     def changed(self) -> None:
         """Update the index after a fold."""
@@ -110,7 +106,7 @@ class SectionRows:
         block = self.index.with_row(y)
         match block.part:
             case -1:
-                return self._heading(self._sections[block.section])
+                return self._heading(self._body.sections[block.section])
             case -2:
                 return Content("")
             case part:
@@ -152,9 +148,8 @@ class SectionRows:
 
     def _cursor_rows(self, block: _Block) -> CursorRows | None:
         """Return the rows of a part that has a cursor of its own."""
-        if block.part < 0 or not isinstance(self._sections[block.section].parts[block.part].body, CursorBody):
-            return None
-        return cast(CursorRows, self.laid[block.section][block.part])
+        rows = self.laid[block.section][block.part] if block.part >= 0 else None
+        return rows if isinstance(rows, CursorRows) else None
 
     def _heading(self, section: Section) -> Content:
         mark = "▾ " if section.open else "▸ "
@@ -224,32 +219,32 @@ def indent_of(width: int) -> int:
     return _INDENT if width >= _INDENT_MIN_WIDTH else 0
 
 
-class SectionsBody:
+class SectionsBody(CursorBody):
     """The sections one below the other. A heading folds its section; trees fold as usual."""
 
     def __init__(self, sections: Sequence[Section]) -> None:
         self.sections = tuple(sections)
-        self._spot = _Spot(0, HEADING, 0)
+        self._spot = _Spot(0)
         self._rows: SectionRows | None = None
 
-    # The cursor is stored as a place in a part, so that changes above it do not move it.
+    # The cursor is stored as a place in a part, so that changes above it do not move it; a tree or a table has its own.
 
     @property
     def cursor(self) -> int:
         """The entry the cursor is on."""
-        if self._rows is None:
+        if self._rows is None or not self.sections:
             return 0
-        spot, places = self._spot, self._rows.index
-        block = places.of.get((spot.section, spot.part)) or places.of.get((spot.section, HEADING))
-        if block is None:
-            return 0
-        return block.entry + max(0, min(spot.offset, block.entries - 1))
+        spot, of = self._spot, self._rows.index.of
+        if (body := self._body()) is None:
+            return of[spot.section, HEADING].entry
+        block = of[spot.section, spot.part]
+        return block.entry + max(0, min(self._offset(body), block.entries - 1))
 
     @cursor.setter
     def cursor(self, entry: int) -> None:
         if self._rows is not None and 0 <= entry < self._rows.index.entries:
             block = self._rows.index.with_entry(entry)
-            self._spot = _Spot(block.section, block.part, entry - block.entry)
+            self._go_to(block.section, block.part, entry - block.entry)
 
     @property
     def entries(self) -> int:
@@ -285,11 +280,12 @@ class SectionsBody:
                 section.open = before.open
         if not other.sections:
             return
-        title = other.sections[other._spot.section].title
+        spot, body = other._spot, other._body()
+        title = other.sections[spot.section].title
         if title in titles:
-            number, part = titles.index(title), other._spot.part
-            there = part < len(self.sections[number].parts)
-            self._spot = _Spot(number, part, other._spot.offset) if there else _Spot(number, HEADING, 0)
+            number = titles.index(title)
+            is_there = body is not None and spot.part < len(self.sections[number].parts)
+            self._go_to(number, *((spot.part, other._offset(body)) if is_there else ()))
 
     @property
     def _drawable(self) -> list[Drawable]:
@@ -326,7 +322,7 @@ class SectionsBody:
             return body.lay_out(room, theme, stop, canvas)
 
         laid = [[rows_of(part.body) for part in section.parts] for section in self.sections]
-        self._rows = SectionRows(self.sections, width, laid)
+        self._rows = SectionRows(self, width, laid)
         return self._rows
 
     def execute(self, command: BodyCommand) -> Outcome:
@@ -335,7 +331,19 @@ class SectionsBody:
             return False
         outcome = self._execute(command)
         self._rows.changed()
-        return outcome
+        if not isinstance(outcome, BackgroundWork):
+            return outcome
+        return BackgroundWork(partial(self._prepare, outcome.prepare), outcome.label)
+
+    def _prepare(self, prepare: Callable[[Stop], Callable[[], None]], stop: Stop) -> Callable[[], None]:
+        change = prepare(stop)
+
+        def both() -> None:
+            change()
+            if self._rows is not None:
+                self._rows.changed()
+
+        return both
 
     def find_places(self, needle: str, stop: Stop) -> Sequence[Hashable]:
         """Return the places of the members and rows that contain the text, including folded ones."""
@@ -349,7 +357,7 @@ class SectionsBody:
                 if isinstance(part.body, CursorBody):
                     found += [(number, place, *_steps(path)) for path in part.body.find_places(needle, stop)]
                 else:
-                    steps = (match.row // part.step for match in find_in(rows.laid[number][place], needle))
+                    steps = (match.row // part.step for match in rows.laid[number][place].find(needle))
                     found += [(number, place, step) for step in dict.fromkeys(steps)]
         return found
 
@@ -362,18 +370,17 @@ class SectionsBody:
         body = self.sections[number].parts[part].body
         if isinstance(body, CursorBody):
             body.reveal(tuple(inside) if isinstance(body, JsonTree) else inside[0])
-            self._spot = _Spot(number, part, body.cursor)
+            self._go_to(number, part, body.cursor)
         else:
-            self._spot = _Spot(number, part, inside[0])
+            self._go_to(number, part, inside[0])
         if self._rows is not None:
             self._rows.changed()
 
     def cursor_place(self) -> Hashable:
         """Return the section, the part and the place in the part under the cursor."""
-        spot, inner = self._spot, self._inner()
-        if inner is not None:
-            return (spot.section, spot.part, *_steps(inner.cursor_place()))
-        return (spot.section, spot.part, spot.offset)
+        spot, body = self._spot, self._body()
+        inside = _steps(body.cursor_place()) if isinstance(body, CursorBody) else (spot.offset,)
+        return (spot.section, HEADING if body is None else spot.part, *inside)
 
     def detail(self) -> Body | None:
         """Return a string of a tree that does not fit into its row, or the details of a row of a table."""
@@ -383,17 +390,26 @@ class SectionsBody:
 
     # -- inside -----------------------------------------------------------------------------------
 
-    def _inner(self) -> CursorBody | None:
-        """Return the tree or table that the cursor is in, with its own cursor at the same place."""
+    def _go_to(self, section: int, part: int = HEADING, offset: int = 0) -> None:
+        self._spot = _Spot(section, part, offset)
+        if isinstance(body := self._body(), CursorBody):
+            body.cursor = min(offset, body.entries - 1)
+
+    def _body(self) -> Body | None:
+        """What the cursor is in; None on a heading, on which it is instead of a table that has no rows."""
         spot = self._spot
-        if not self.sections or spot.part < 0 or not self.sections[spot.section].open:
-            return None
-        parts = self.sections[spot.section].parts
-        body = parts[spot.part].body if spot.part < len(parts) else None
-        if not isinstance(body, CursorBody) or not body.entries:
-            return None
-        body.cursor = min(spot.offset, body.entries - 1)
-        return body
+        section = self.sections[spot.section] if self.sections else None
+        parts = section.parts if section is not None and section.open else ()
+        body = parts[spot.part].body if 0 <= spot.part < len(parts) else None
+        return None if isinstance(body, CursorBody) and not body.entries else body
+
+    def _offset(self, body: Body | None) -> int:
+        return body.cursor if isinstance(body, CursorBody) else self._spot.offset
+
+    def _inner(self) -> CursorBody | None:
+        """The tree or table that the cursor is in."""
+        body = self._body()
+        return body if isinstance(body, CursorBody) else None
 
     def _filterable(self) -> tuple[int, CursorBody | None]:
         """Return what a filter applies to, and which part it is; a filter may leave no row for the cursor."""
@@ -406,85 +422,45 @@ class SectionsBody:
         )
         return next(filtered, (HEADING, None))
 
-    def _filter(self, command: BodyCommand) -> Outcome:
-        section = self._spot.section
-        part, body = self._filterable()
-        work = body.execute(command) if body is not None else False
-        if body is None or not isinstance(work, BackgroundWork):
-            return work
-
-        def prepare(stop: Stop) -> Callable[[], None]:
-            change = work.prepare(stop)
-
-            def both() -> None:
-                change()
-                self._spot = _Spot(section, part, body.cursor) if body.entries else _Spot(section, HEADING, 0)
-                if self._rows is not None:
-                    self._rows.changed()
-
-            return both
-
-        return BackgroundWork(prepare, work.label)
-
     def _execute(self, command: BodyCommand) -> Outcome:
         match command.name:
             case "filter":
-                return self._filter(command)
+                part, table = self._filterable()
+                self._spot = _Spot(self._spot.section, part)
+                return table.execute(command) if table is not None else False
             case "unfold_all":
                 return BackgroundWork(self._unfold_all, "unfolding")
             case "fold_all":
-                here = self._inner()
                 for each in self._trees():
                     each.execute(command)
-                if here is not None:
-                    self._spot.offset = here.cursor
                 return True
-        inner = self._inner()
-        if inner is not None:
-            outcome = inner.execute(command)
-            self._spot.offset = inner.cursor
-            if isinstance(outcome, BackgroundWork):
-                return BackgroundWork(
-                    lambda stop: self._with_cursor(inner, outcome.prepare(stop)), outcome.label
-                )
+        body, section = self._body(), self.sections[self._spot.section]
+        if isinstance(body, CursorBody):
+            outcome = body.execute(command)
             if outcome is not False or command.name != "fold":
                 return outcome
-        section = self.sections[self._spot.section]
-        if self._spot.part >= 0 and section.open:
-            return self._execute_text(command)
-        match command.name:
-            case "open" | "toggle":
+        match command.name, body:
+            case "fold", _ if body is not None:
+                self._go_to(self._spot.section)
+            case "copy", TextBody(text=text) | MarkdownBody(source=text):
+                return CopyText(section.title.lower(), text)
+            case _ if body is not None:
+                return False
+            case "open" | "toggle", _:
                 section.open = not section.open
-            case "unfold" if not section.open:
+            case "unfold", _ if not section.open:
                 section.open = True
-            case "unfold":
+            case "unfold", _:
                 self.cursor += 1
-            case "fold" if section.open:
+            case "fold", _ if section.open:
                 section.open = False
             case _:
                 return False
         return True
 
-    def _execute_text(self, command: BodyCommand) -> Outcome:
-        spot = self._spot
-        section = self.sections[spot.section]
-        match command.name, section.parts[spot.part].body:
-            case "fold", _:
-                self._spot = _Spot(spot.section, HEADING, 0)
-                return True
-            case "copy", TextBody(text=text) | MarkdownBody(source=text):
-                return CopyText(section.title.lower(), text)
-            case _:
-                return False
-
     def _unfold_all(self, stop: Stop) -> Callable[[], None]:
-        everything = BodyCommand("unfold_all")
-        self._inner()
-        changes: list[Callable[[], None]] = []
-        for tree in self._trees():
-            outcome = tree.execute(everything)
-            if isinstance(outcome, BackgroundWork):
-                changes.append(self._with_cursor(tree, outcome.prepare(stop)))
+        works = [tree.execute(BodyCommand("unfold_all")) for tree in self._trees()]
+        changes = [work.prepare(stop) for work in works if isinstance(work, BackgroundWork)]
 
         def change() -> None:
             for section in self.sections:
@@ -493,17 +469,6 @@ class SectionsBody:
                 each()
 
         return change
-
-    def _with_cursor(self, inner: CursorBody, change: Callable[[], None]) -> Callable[[], None]:
-        def both() -> None:
-            here = self._inner() is inner
-            change()
-            if here:
-                self._spot.offset = inner.cursor
-            if self._rows is not None:
-                self._rows.changed()
-
-        return both
 
     def _trees(self) -> list[JsonTree]:
         bodies = (part.body for section in self.sections for part in section.parts)
@@ -517,5 +482,5 @@ def _steps(place: Hashable) -> tuple[Hashable, ...]:
 @dataclass(slots=True)
 class _Spot:
     section: int
-    part: int
-    offset: int
+    part: int = HEADING
+    offset: int = 0

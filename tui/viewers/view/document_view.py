@@ -10,7 +10,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import ClassVar, cast
+from typing import ClassVar
 
 from rich.segment import Segment
 from textual import events
@@ -46,8 +46,6 @@ from ua_tui.tui.viewers.document import (
     ListRows,
     Progressive,
     Rows,
-    find_in,
-    landmarks_in,
 )
 from ua_tui.tui.viewers.passage import Passage, find_passage
 from ua_tui.tui.viewers.view.links import FoundLink, LinkClicked, first_from, links_in
@@ -178,7 +176,7 @@ class DocumentView(ScrollView, can_focus=True):
     @property
     def landmarks(self) -> Sequence[Landmark]:
         """The places of the body to jump to, such as headings."""
-        return landmarks_in(self._rows)
+        return self._rows.landmarks
 
     def go_to_row(self, row: int, *, below: int = 0) -> None:
         """Scroll to a row, with `below` rows above it."""
@@ -434,7 +432,7 @@ class DocumentView(ScrollView, can_focus=True):
             kept = places.index(here) if here is not None and here in places else -1
             self._matches = PlaceMatches(needle, places, kept)
         else:
-            found = await asyncio.to_thread(find_in, rows, needle) if needle else []
+            found = await asyncio.to_thread(rows.find, needle) if needle else []
             if rows is not self._rows:
                 return
             self._matches = RowMatches(found, current)
@@ -625,9 +623,7 @@ class DocumentView(ScrollView, can_focus=True):
     # -- cursor -----------------------------------------------------------------------------------
 
     def _cursor_rows(self) -> CursorRows | None:
-        if self.cursor_body is None or self._laid_out is not self.body:
-            return None
-        return cast(CursorRows, self._rows)
+        return self._rows if isinstance(self._rows, CursorRows) and self._laid_out is self.body else None
 
     def _update_cursor(self) -> None:
         """Draw the body after a change of its rows."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from textual.geometry import Region
 from textual.scroll_view import ScrollView
@@ -12,11 +11,8 @@ from textual.widget import Widget
 
 from ua_tui.tui.graphics.app import pictures_of
 from ua_tui.tui.graphics.capabilities import Canvas
-from ua_tui.tui.viewers.bodies.picture import Pictured, PictureRows
+from ua_tui.tui.viewers.bodies.picture import PictureRows
 from ua_tui.tui.viewers.document import Rows
-
-if TYPE_CHECKING:
-    from ua_tui.tui.graphics.store import PictureStore
 
 
 class DocumentPictures:
@@ -35,40 +31,30 @@ class DocumentPictures:
     @property
     def canvas(self) -> Canvas | None:
         """What to encode pictures for; None if only half blocks are available."""
-        store = self._store
+        store = pictures_of(self._view.app)
         return store.canvas if store is not None else None
 
     def show(self, rows: Rows) -> None:
         """Show the pictures in these rows instead of the previous ones."""
-        store = self._store
-        if store is None:
-            return
-        self._remove(store)
-        if isinstance(rows, Pictured):
-            self._anchors = [_Anchor(self._view, self._redraw, rows, picture) for picture in rows.pictures]
+        self.clear()
+        if (store := pictures_of(self._view.app)) is not None:
+            self._anchors = [_Anchor(self._view, self._redraw, rows, each) for each in rows.positions()]
             for anchor in self._anchors:
                 anchor.picture.placed = store.place(anchor, anchor.picture.picture)
 
     def clear(self) -> None:
         """Remove all pictures."""
-        if self._store is not None:
-            self._remove(self._store)
-
-    def _remove(self, store: PictureStore) -> None:
-        for anchor in self._anchors:
-            store.remove(anchor)
+        if (store := pictures_of(self._view.app)) is not None:
+            for anchor in self._anchors:
+                store.remove(anchor)
         self._anchors = []
-
-    @property
-    def _store(self) -> PictureStore | None:
-        return pictures_of(self._view.app)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Anchor:
     view: ScrollView
     redraw_picture: Callable[[], None]
-    rows: Pictured
+    rows: Rows
     picture: PictureRows
 
     @property
@@ -77,7 +63,7 @@ class _Anchor:
 
     @property
     def picture_region(self) -> tuple[Region, Region] | None:
-        position = self.rows.position_of(self.picture) if self.view.is_on_screen else None
+        position = self.rows.positions()[self.picture] if self.view.is_on_screen else None
         if position is None:
             return None
         column, row = position
