@@ -1,4 +1,4 @@
-"""Prepares the question whether to trust a folder, with what an answer would change, and stores the answer.
+"""Prepares the question of whether to trust a folder, with what an answer would change, and stores the answer.
 
 What was shown is what is used: an answer holds for the content that the question was made of, and for no other.
 """

@@ -1,4 +1,4 @@
-"""Saves every page that was read as an article, in search results and the corpus, too; counts strikes against sites."""
+"""Saves each page that was read: as an article, in search results and in the corpus; counts strikes against sites."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The names of the local toolkit, and what it says of its tools; like the toolkit, it imports nothing slow."""
+"""The local toolkit's name and the descriptions of its tools, without importing them.
+
+Like `toolkit.py`, this module imports nothing slow.
+"""
 
 from __future__ import annotations
 

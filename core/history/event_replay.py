@@ -1,4 +1,7 @@
-"""Past sessions on the screen: statistics, and events with streamed text only once and the present folder's path."""
+"""Prepares a past session for the screen: its statistics, and its events, with each streamed text only once.
+
+The events then name the folder in which the session is now.
+"""
 
 from __future__ import annotations
 

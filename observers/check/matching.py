@@ -1,4 +1,4 @@
-"""Finds the figures of the sources that a sentence's figures may be, and says how near they are."""
+"""Finds the figures in the sources that may match those of a sentence, and says how near they are."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Saving artifacts: each content once, without secrets, in a documented format.
+"""Saving artifacts: without duplicates and secrets, in a documented format.
 
 Imported by the observers. Start with `saving.py`; `ledger.py` knows what the session has already, and keeps
 several programs from writing at the same time; `formats.json` has the JSON Schemas of the artifacts;

@@ -1,4 +1,4 @@
-"""Saves artifacts: each content once, without secrets, in a form that people can read."""
+"""Saves artifacts: without duplicates and secrets, in a form that people can read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What readers call the fields of a page, and the page that fields make."""
+"""What readers call the fields of a page, and how a page is made from these fields."""
 
 from __future__ import annotations
 

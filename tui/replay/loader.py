@@ -1,4 +1,4 @@
-"""Loads a past session into the panes of a frame: its end at once, then all of it, then what still happens."""
+"""Loads a past session into the panes of a frame: its end at once, then all of it, then what happens from then on."""
 
 from __future__ import annotations
 

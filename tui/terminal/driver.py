@@ -1,4 +1,4 @@
-"""Changes to Textual's terminal driver: plain pastes and Esc, rare wake-ups, an end without a terminal."""
+"""Changes to Textual's terminal driver: plain pastes and Esc, rare wake-ups, and an end when the terminal is gone."""
 
 from __future__ import annotations
 

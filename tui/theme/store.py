@@ -1,4 +1,4 @@
-"""Stores the theme that a person chose in their settings file."""
+"""Stores a person's choice of theme in their settings file."""
 
 from __future__ import annotations
 

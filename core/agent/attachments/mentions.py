@@ -1,4 +1,4 @@
-"""Files named in a query, as `@notes.md` or `@"my notes.md"`: found in a text, and written."""
+"""The names of files in a query, as `@notes.md` or `@"my notes.md"`: finds them in a text, and writes them."""
 
 from __future__ import annotations
 

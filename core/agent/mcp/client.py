@@ -1,4 +1,4 @@
-"""A short-lived client of an MCP server, for what the agent's own connection to it cannot be asked for.
+"""A short-lived client of an MCP server, for requests that the agent's own connection cannot make.
 
 The agent lists no resources and no prompts: they are listed and read here, within limits, and safe to show. The client
 starts or reaches a server as the agent does, with the same configuration. `mcp` is slow to import.

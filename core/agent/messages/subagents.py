@@ -1,4 +1,4 @@
-"""Follows the sub-agents: which are running, which call started each, and its single end."""
+"""Follows the sub-agents: which are running, which call started each, and that each ends exactly once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The rules of a session: of options and settings, of its dialogs, and those stored for its folder or everywhere."""
+"""The rules of a session: from options, settings and its dialogs, and those stored for its folder or everywhere."""
 
 from __future__ import annotations
 

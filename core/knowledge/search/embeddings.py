@@ -1,4 +1,4 @@
-"""Asks a server with an OpenAI-compatible API for vectors of texts, so that texts with a similar meaning are near.
+"""Asks a server with an OpenAI-compatible API for vectors of texts, by which texts of similar meaning are found.
 
 The user chooses the server; without a setting nothing is asked. It is reached directly, without a proxy.
 """

@@ -1,4 +1,4 @@
-"""The question whether to trust the current folder: asked before there is a session, and answered by a person."""
+"""The question of whether to trust the current folder: asked before there is a session, and answered by a person."""
 
 from __future__ import annotations
 

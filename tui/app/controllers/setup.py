@@ -1,4 +1,4 @@
-"""The setup of a model around its dialog: when it opens, and what follows from the answer."""
+"""The setup of a model, apart from its dialog: when that opens, and what follows from the answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The connections: MCP servers, credentials and targets, and tests of all of them."""
+"""The connections: MCP servers, credentials, where traces go, and tests of all of them."""
 
 from __future__ import annotations
 
