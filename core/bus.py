@@ -12,6 +12,8 @@ import msgspec
 from ua_tui.core.events.types import Event
 
 Receive = Callable[[Event], None]
+Publish = Callable[[Event], Event]
+"""Publishes an event, and returns it as it was delivered."""
 
 _log = logging.getLogger(__name__)
 

@@ -68,12 +68,6 @@ class Change(msgspec.Struct, frozen=True):
     note: str = ""
 
 
-def describe_change(change: Change) -> str:
-    """A change in a line."""
-    note = f" (held back: {change.note})" if change.note else ""
-    return f"{change.what}: {change.value}  [{change.source}]{note}"
-
-
 def setting_changes(written: FolderSettings, held_back: Sequence[HeldBack]) -> Iterator[Change]:
     """The settings of `.env` and `ua-tui.toml`; `held_back` is what has no effect although the folder is trusted."""
     notes = {(each.name, each.given.name): each.reason for each in held_back}
@@ -274,10 +268,15 @@ def read_folder(places: Places) -> FolderQuestion:
     if not fingerprints:
         return FolderQuestion(places.cwd, "harmless")
     problems, answers, changes = _answers(places, written)
+    secrets = [
+        str(given.value)
+        for layer in written.layers.values()
+        for name, given in layer.items()
+        if SPECS[name].secret and isinstance(given.value, str)
+    ]
+    secrets += [secret for server in servers for secret in server.secrets]
     changes += [*definition_changes(places.cwd, fingerprints), *server_changes(servers)]
-    texts = shown_texts(
-        places.cwd, _shown_files(places.cwd, fingerprints), _secrets(written, servers), _given_texts(written)
-    )
+    texts = shown_texts(places.cwd, _shown_files(places.cwd, fingerprints), secrets, _given_texts(written))
     if changed_files := [file for file, text in texts.items() if text == CHANGED]:
         # What was shown is what is used: this was not shown.
         problems, answers = [f"{clean_line(changed_files[0], 200)} changed while it was read"], ("ignored",)
@@ -319,7 +318,9 @@ def describe_question(question: FolderQuestion) -> list[str]:
         changes = [each for each in question.changes if each.affects == group]
         if changes:
             lines.append(f"{title}:")
-        lines += [f"  {clean_line(describe_change(each), 10_000)}" for each in changes]
+        for each in changes:
+            note = f" (held back: {each.note})" if each.note else ""
+            lines.append("  " + clean_line(f"{each.what}: {each.value}  [{each.source}]{note}", 10_000))
     lines += [f"Cannot be trusted as it is: {clean_line(each, 1000)}" for each in question.problems]
     if question.difference:
         lines += [
@@ -331,17 +332,13 @@ def describe_question(question: FolderQuestion) -> list[str]:
 
 def describe_untrusted(question: FolderQuestion) -> str:
     """Say in a sentence that a folder has no effect, and what to do."""
-    files = ", ".join(clean_line(each, 60) for each in _files(question))
+    files = list(question.texts)
+    shown = files if len(files) <= 3 else [*files[:2], f"{len(files) - 2} more"]
     why = "have changed since you decided about them" if question.state == "changed" else "are not trusted"
     return (
-        f"the files of this folder {why} and have no effect ({files}): "
+        f"the files of this folder {why} and have no effect ({', '.join(clean_line(each, 60) for each in shown)}): "
         "see `ua-tui trust`, or use them for this run with --trust-folder"
     )
-
-
-def _files(question: FolderQuestion) -> list[str]:
-    files = list(question.texts)
-    return files if len(files) <= 3 else [*files[:2], f"{len(files) - 2} more"]
 
 
 def _answers(places: Places, written: FolderSettings) -> tuple[list[str], tuple[Answer, ...], list[Change]]:
@@ -386,16 +383,6 @@ def _given_texts(written: FolderSettings) -> dict[str, str]:
     for each in written.layers.get(PROJECT_FILE, {}).values():
         texts[PROJECT_FILE] = each.text
     return texts
-
-
-def _secrets(written: FolderSettings, servers: Sequence[UserServer]) -> list[str]:
-    found = [
-        str(given.value)
-        for layer in written.layers.values()
-        for name, given in layer.items()
-        if SPECS[name].secret and isinstance(given.value, str)
-    ]
-    return [*found, *(secret for server in servers for secret in server.secrets)]
 
 
 def _only_keys(written: FolderSettings, fingerprints: dict[str, str]) -> tuple[str, ...]:

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from ua_tui.core.agent.assembly import AgentParts, Connector
+from ua_tui.core.agent.assembly import AgentParts
 from ua_tui.core.agent.auth.login_request import LoginRequests
 from ua_tui.core.agent.definitions.roster import Roster, RosterWatch, read_roster
 from ua_tui.core.agent.definitions.rules import SubagentRule
@@ -32,7 +32,7 @@ from ua_tui.core.bus import Bus
 from ua_tui.core.concurrency.spawn import Spawn, spawn_task
 from ua_tui.core.concurrency.threads import in_context
 from ua_tui.core.concurrency.worker import WorkerProcess
-from ua_tui.core.connections.base import COMPOSIO, COMPOSIO_OFF, PROGRAM, Connection
+from ua_tui.core.connections.base import COMPOSIO, COMPOSIO_OFF, PROGRAM, Connection, Connector
 from ua_tui.core.connections.oauth.headers import LoginHeaders
 from ua_tui.core.connections.progress import ProgressReceiver
 from ua_tui.core.connections.toolkit import (

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+import time
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -25,23 +26,23 @@ from ua_tui.core.agent.ledger import ActionLedger, ActionRecorder, ForkedActions
 from ua_tui.core.agent.loop import AgentLoop
 from ua_tui.core.agent.mcp.elicitation import ElicitationGate
 from ua_tui.core.agent.mcp.error_messages import ServerLogs
-from ua_tui.core.agent.mcp.reconnect import SessionRenewal
 from ua_tui.core.agent.mcp.servers import Servers
 from ua_tui.core.agent.mcp.states import ServerStates
-from ua_tui.core.agent.messages.result_files import ResultFiles, ResultStore
+from ua_tui.core.agent.messages.result_files import ResultStore
 from ua_tui.core.agent.messages.results import ResultAdapter
 from ua_tui.core.agent.messages.translate import Translator
 from ua_tui.core.agent.messages.usage import Prices, Spending
 from ua_tui.core.agent.options import Briefing, McpConfig, build_options, write_briefing
-from ua_tui.core.agent.permissions.actions import OwnServers
+from ua_tui.core.agent.permissions.actions import OwnServers, server_of
 from ua_tui.core.agent.permissions.foreign_text import LOCAL_TOOLKIT
 from ua_tui.core.agent.permissions.gate import PermissionGate
 from ua_tui.core.agent.permissions.policy import PermissionPolicy
 from ua_tui.core.agent.permissions.rule_set import RuleSet, RuleStore, rules_of
 from ua_tui.core.agent.permissions.rules import Rule
 from ua_tui.core.agent.permissions.taint import Taint
+from ua_tui.core.bus import Publish
 from ua_tui.core.concurrency.worker import WorkerProcess
-from ua_tui.core.connections.base import BUILT_IN_SERVERS, Connection, ServerConfigs
+from ua_tui.core.connections.base import BUILT_IN_SERVERS, Connection, Connector, ServerConfigs
 from ua_tui.core.errors import (
     AgentError,
     ConnectionFailed,
@@ -49,7 +50,7 @@ from ua_tui.core.errors import (
     UniversalAgentError,
     WorkspaceError,
 )
-from ua_tui.core.events.types import Event, McpServer, UntrustedTextRead
+from ua_tui.core.events.types import McpServer, UntrustedTextRead
 from ua_tui.core.observation import ToolResult
 from ua_tui.core.pipelines import Pipelines
 from ua_tui.core.provider.models import ModelChoice, Models
@@ -67,7 +68,8 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-Connector = Callable[[], Awaitable[Connection]]
+_RENEWED_EVERY = 30.0
+"""Seconds between two attempts to open a new session with a server."""
 
 
 class AgentParts(msgspec.Struct, frozen=True, kw_only=True):
@@ -133,7 +135,7 @@ class AgentAssembly:
         settings: Settings,
         parts: AgentParts,
         pipelines: Pipelines,
-        publish: Callable[[Event], Event],
+        publish: Publish,
         report: Callable[[str, Exception], None],
         left: Callable[[], float | None] = lambda: None,
     ) -> None:
@@ -202,7 +204,7 @@ class AgentAssembly:
         self._begun = parts.conversation is not None
         self._opened: dict[str, Connection] = {}
         self.requested: set[str] = set()
-        self._renewal = SessionRenewal(self._opened.get, self.servers.reconnect, report)
+        self._renewed_at: dict[str, float] = {}
         self.models = Models(settings, publish, self.refuse_unpriced)
         self.commands: frozenset[str] = frozenset()
         self.is_connected: IsConnected | None = None
@@ -260,13 +262,14 @@ class AgentAssembly:
             prices=self.prices,
             structured=self.output_schema is not None,
         )
-        adapter = ResultAdapter(saved_results_root=self.agent_home)
         hooks = AgentHooks(
             pipelines=self._pipelines,
             policy=self._policy,
             gate=self.gate,
             taint=self.taint,
-            result_files=ResultFiles(parts.workspace, adapter, parts.worker),
+            results=ResultStore(
+                ResultAdapter(saved_results_root=self.agent_home), parts.workspace, parts.worker
+            ),
             publish=self._publish,
             task_of=translator.task_of,
             was_stopped=translator.tasks.was_stopped,
@@ -303,7 +306,6 @@ class AgentAssembly:
             hooks=hooks,
             gates=(self.gate, self.elicitation),
             translator=translator,
-            result_store=ResultStore(adapter, parts.workspace, parts.redactor, parts.worker),
             servers=self.servers,
             publish=self._publish,
             on_result=self._on_result,
@@ -446,8 +448,21 @@ class AgentAssembly:
         return McpConfig(self._private.write("mcp.json", {"mcpServers": others}), here)
 
     def _on_result(self, result: ToolResult) -> None:
+        """Pass a result on, and open a new session if it says that the one of its server is over."""
         self._parts.on_result(result)
-        self._renewal.check_result(result)
+        server, error = server_of(result.call.name), result.observation.error
+        connection = self._opened.get(server)
+        if not error or connection is None or connection.expiry is None:
+            return
+        since = time.monotonic() - self._renewed_at.get(server, float("-inf"))
+        if since < _RENEWED_EVERY or not connection.expiry.matches(error):
+            return
+        if refusal := self.servers.reconnect(server):
+            log.info("the session of %s seems to be over: %s", server, refusal)
+            return
+        self._renewed_at[server] = time.monotonic()
+        message = "its session has ended, and a new one is being opened: try again in a moment"
+        self._report(server, ConnectionFailed(message, code="http_404"))
 
     async def _open_connections(self) -> None:
         async def open_one(name: str) -> Connection:

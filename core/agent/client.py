@@ -19,6 +19,7 @@ from ua_tui.core.agent.bounds import REPLY_SECONDS, START_SECONDS, STEP_SECONDS
 from ua_tui.core.agent.mcp.elicitation import Ask
 from ua_tui.core.agent.messages.malformed import MalformedMessages
 from ua_tui.core.agent.messages.transport import CliTransport, StandardError
+from ua_tui.core.agent.messages.usage import ContextUsage, read_context_usage
 from ua_tui.core.concurrency.threads import Schedule, apart
 from ua_tui.core.connections.base import ServerConfigs
 from ua_tui.core.connections.toolkit_tools import PROGRAM
@@ -213,12 +214,11 @@ class AgentClient:
         await _await_control(self._client.set_model(model))
 
     async def set_plan_mode(self, *, on: bool) -> None:
-        """Tell the agent that it only plans, or that it does so no more; reminders of that reach the model.
-
-        Raises:
-            ConnectionFailed: the agent is gone, or refused.
-        """
-        await _await_control(self._client.set_permission_mode("plan" if on else "default"))
+        """Tell the agent whether it only plans, of which it reminds the model; the hooks decide what may run."""
+        try:
+            await _await_control(self._client.set_permission_mode("plan" if on else "default"))
+        except ConnectionFailed as error:
+            log.warning("the agent was not told the permission mode: %s", error)
 
     async def stop_task(self, task_id: str) -> None:
         """Stop one sub-agent; the call that started it fails, and the query continues.
@@ -235,14 +235,14 @@ class AgentClient:
         status = await self._client.get_mcp_status()
         return [dict(raw) for raw in status.get("mcpServers", [])]
 
-    async def context_usage(self) -> dict[str, Any]:
+    async def context_usage(self) -> ContextUsage:
         """What fills the context now, as the agent counts it.
 
         Raises:
             ConnectionFailed: it did not answer.
         """
         try:
-            return dict(await asyncio.wait_for(self._client.get_context_usage(), REPLY_SECONDS))
+            return read_context_usage(await asyncio.wait_for(self._client.get_context_usage(), REPLY_SECONDS))
         except Exception as error:
             # The SDK raises bare exceptions for refusals and for late answers.
             raise ConnectionFailed(clean(str(error)) or "it did not answer in time") from error

@@ -20,17 +20,18 @@ from ua_tui.core.agent.attachments.mentions import without_mentions
 from ua_tui.core.agent.bounds import LONGEST_TEXT, STEP_SECONDS
 from ua_tui.core.agent.definitions.rules import UnmetRule
 from ua_tui.core.agent.ledger import ActionRecorder
-from ua_tui.core.agent.messages.result_files import READERS, ResultFiles
+from ua_tui.core.agent.messages.result_files import READERS, ResultStore
 from ua_tui.core.agent.messages.results import RawResult
 from ua_tui.core.agent.messages.subagents import SubagentTask
 from ua_tui.core.agent.permissions.actions import subjects_of
-from ua_tui.core.agent.permissions.arguments import Arguments
+from ua_tui.core.agent.permissions.arguments import Arguments, ToolInput
 from ua_tui.core.agent.permissions.foreign_text import LARGEST_READ, has_addresses
 from ua_tui.core.agent.permissions.gate import PermissionGate
 from ua_tui.core.agent.permissions.policy import PermissionPolicy, is_search
 from ua_tui.core.agent.permissions.taint import Taint
+from ua_tui.core.bus import Publish
 from ua_tui.core.errors import AgentError, Denied
-from ua_tui.core.events.types import ASK_USER, EXIT_PLAN, ComplianceEnforced, ComplianceFailed, Event
+from ua_tui.core.events.types import ASK_USER, EXIT_PLAN, ComplianceEnforced, ComplianceFailed
 from ua_tui.core.observation import ReturnedFile
 from ua_tui.core.pipelines import AfterTool, BeforeTool, Pipelines, ToolErrored
 from ua_tui.core.text import clean
@@ -68,7 +69,7 @@ SubagentCheck = Callable[[str, str, datetime | None], Awaitable[Sequence[UnmetRu
 class HookCopies(msgspec.Struct):
     """What the hooks received for one call, kept until its result message arrives."""
 
-    effective_input: dict[str, Any] | None = None
+    effective_input: ToolInput | None = None
     response: Any = None
     files: tuple[ReturnedFile, ...] = ()
     transcript: str = ""
@@ -81,20 +82,21 @@ class AgentHooks(msgspec.Struct, eq=False):
     """Answers the SDK's hook calls for one session.
 
     `on_simple_path` says that the running query is on that path, `stopping` that it is being stopped. `final_plan`
-    is the plan with which it ended, as nobody can approve it. `recorder` records the calls that act outside.
+    is the plan with which it ended, as nobody can approve it. `copies` are what the hooks received,
+    by call. `recorder` records the calls that act outside.
     """
 
     pipelines: Pipelines
     policy: PermissionPolicy
     gate: PermissionGate
     taint: Taint
-    result_files: ResultFiles
-    publish: Callable[[Event], Event]
+    results: ResultStore
+    publish: Publish
     task_of: Callable[[str], SubagentTask]
     was_stopped: Callable[[str], bool]
     check_subagent: SubagentCheck | None
     recorder: ActionRecorder | None = None
-    _copies: dict[str, HookCopies] = {}
+    copies: dict[str, HookCopies] = {}
     _sent_back: dict[str, list[ComplianceFailed | ComplianceEnforced]] = {}
     _plans: dict[str, asyncio.Future[str]] = {}
     on_simple_path: bool = False
@@ -113,18 +115,14 @@ class AgentHooks(msgspec.Struct, eq=False):
             "UserPromptSubmit": [HookMatcher(hooks=[self._prompt])],
         }
 
-    def pop_copies(self, tool_use_id: str) -> HookCopies:
-        """Return, and forget, what the hooks received for a call."""
-        return self._copies.pop(tool_use_id, None) or HookCopies()
-
-    def effective_input(self, tool_use_id: str, default: dict[str, Any]) -> dict[str, Any]:
+    def effective_input(self, tool_use_id: str, default: ToolInput) -> ToolInput:
         """The input that a call ran with, once its `PreToolUse` hook has passed."""
-        copies = self._copies.get(tool_use_id)
+        copies = self.copies.get(tool_use_id)
         return default if copies is None or copies.effective_input is None else copies.effective_input
 
     def forget(self) -> None:
         """Forget every call, as when its agent is gone."""
-        self._copies.clear()
+        self.copies.clear()
         self._sent_back.clear()
         self._plans.clear()
 
@@ -151,7 +149,7 @@ class AgentHooks(msgspec.Struct, eq=False):
             return ""
 
     async def may_use(
-        self, tool_name: str, tool_input: dict[str, Any], context: sdk.ToolPermissionContext
+        self, tool_name: str, tool_input: ToolInput, context: sdk.ToolPermissionContext
     ) -> sdk.PermissionResult:
         """Answer the SDK's permission prompt."""
         from claude_agent_sdk import PermissionResultAllow, PermissionResultDeny
@@ -177,11 +175,9 @@ class AgentHooks(msgspec.Struct, eq=False):
             return PermissionResultAllow()
         return PermissionResultDeny(message=answer.reason or denial)
 
-    def _note_changed(
-        self, tool_name: str, tool_use_id: str, changed: dict[str, Any], before: dict[str, Any]
-    ) -> None:
+    def _note_changed(self, tool_name: str, tool_use_id: str, changed: ToolInput, before: ToolInput) -> None:
         """Record that a person changed the arguments of a call; the model reads it with the result."""
-        copies = self._copies.setdefault(tool_use_id, HookCopies())
+        copies = self.copies.setdefault(tool_use_id, HookCopies())
         copies.effective_input = changed
         self.taint.note_call(tool_name, changed)
         if tool_name != ASK_USER and changed != before:
@@ -198,17 +194,17 @@ class AgentHooks(msgspec.Struct, eq=False):
         )
         effective, transcript = dict(payload.input), str(data.get("transcript_path") or "")
         if name in READERS:
-            effective = await asyncio.to_thread(self.result_files.redirect, name, effective, transcript)
+            effective = await asyncio.to_thread(self.results.redirect, name, effective, transcript)
         if name in {"Agent", "Task"}:
             effective["run_in_background"] = False
         if name == "Skill" and isinstance(effective.get("args"), str):
             effective["args"] = without_mentions(effective["args"])
         direct = returned_directly(name, effective)
         effective, note = (effective, "") if direct is None else (direct, _RETURNED_NOTE)
-        self._copies[tool_use_id] = HookCopies(effective_input=effective, transcript=transcript, note=note)
+        self.copies[tool_use_id] = HookCopies(effective_input=effective, transcript=transcript, note=note)
         self.taint.note_call(name, effective)
         if payload.denied is not None:
-            self.gate.note_denied(tool_use_id, payload.denied)
+            self.gate.denied[tool_use_id] = payload.denied
             added = await self._handle_error(name, tool_use_id, effective, Denied(payload.denied))
             return _decision("deny", "\n".join(filter(None, (payload.denied, added))))
         judgement = self.policy.judge(name, effective)
@@ -216,7 +212,7 @@ class AgentHooks(msgspec.Struct, eq=False):
             # The query ends with its plan as the answer.
             self.final_plan = await self._read_plan(tool_use_id)
             reason = "No one is available to approve the plan, so the plan is the answer."
-            self.gate.note_denied(tool_use_id, reason)
+            self.gate.denied[tool_use_id] = reason
             return {"continue_": False, "stopReason": reason, **_decision("deny", reason)}
         await self.gate.apply(judgement, name, tool_use_id)
         if judgement.verdict == "deny":
@@ -227,29 +223,29 @@ class AgentHooks(msgspec.Struct, eq=False):
             # Nobody is asked about a call that may not run.
             refusal = await self.recorder.denial_of(name, effective) if self.recorder else None
             if refusal:
-                self.gate.note_denied(tool_use_id, refusal)
+                self.gate.denied[tool_use_id] = refusal
         if refusal:
             return _decision("deny", refusal)
         changed = effective if effective != data["tool_input"] else None
         return _decision(judgement.verdict, judgement.reason, changed)
 
-    async def _begin(self, name: str, effective: dict[str, Any], tool_use_id: str) -> str | None:
+    async def _begin(self, name: str, effective: ToolInput, tool_use_id: str) -> str | None:
         """Record a call that is about to run; returns why it may not."""
         if self.recorder is None:
             return None
         refusal = await self.recorder.begin(name, effective, tool_use_id, lambda: self.stopping)
         if refusal:
-            self.gate.note_denied(tool_use_id, refusal)
+            self.gate.denied[tool_use_id] = refusal
         return refusal
 
     async def _after(self, data: Any, _id: str | None, _context: Any) -> Any:
         name, tool_use_id = str(data["tool_name"]), str(data["tool_use_id"])
-        copies = self._copies.setdefault(tool_use_id, HookCopies())
+        copies = self.copies.setdefault(tool_use_id, HookCopies())
         copies.transcript = str(data.get("transcript_path") or "")
         if self.recorder is not None:
             await self.recorder.finish(tool_use_id, ok=True, result=data.get("tool_response"))
         received = await asyncio.to_thread(
-            self.result_files.receive, name, tool_use_id, data.get("tool_response"), copies.transcript
+            self.results.receive, name, tool_use_id, data.get("tool_response"), copies.transcript
         )
         copies.response, copies.files = received.for_observers, received.files
         effective = self.effective_input(tool_use_id, dict(data["tool_input"]))
@@ -258,7 +254,7 @@ class AgentHooks(msgspec.Struct, eq=False):
         learnt = has_addresses(name, effective)
         if not handled and not learnt:
             return _result(received.for_model, copies.note)
-        adapter = self.result_files.adapter
+        adapter = self.results.adapter
         if not handled:
             adapter = replace(adapter, largest=LARGEST_READ)
         observation = await asyncio.to_thread(
@@ -285,7 +281,7 @@ class AgentHooks(msgspec.Struct, eq=False):
 
     async def _failed(self, data: Any, _id: str | None, _context: Any) -> Any:
         name, tool_use_id = str(data["tool_name"]), str(data["tool_use_id"])
-        copies = self._copies.setdefault(tool_use_id, HookCopies())
+        copies = self.copies.setdefault(tool_use_id, HookCopies())
         copies.error = clean(str(data.get("error") or "it failed"))
         if self.recorder is not None and not data.get("is_interrupt"):
             await self.recorder.finish(tool_use_id, ok=False, result=copies.error)
@@ -298,7 +294,7 @@ class AgentHooks(msgspec.Struct, eq=False):
         return _added("PostToolUseFailure", copies.note, added)
 
     async def _handle_error(
-        self, name: str, tool_use_id: str, effective: dict[str, Any], exception: AgentError, error: str = ""
+        self, name: str, tool_use_id: str, effective: ToolInput, exception: AgentError, error: str = ""
     ) -> str | None:
         """Run `tool.on_error` for a call that failed or was denied; returns what the model is to know."""
         payload = ToolErrored(
@@ -313,7 +309,13 @@ class AgentHooks(msgspec.Struct, eq=False):
         task_id = str(data.get("agent_id") or "")
         task = self.task_of(task_id)
         try:
-            await self._wait_for_results(task_id)
+            # The results of a sub-agent come as messages: the observers must have them.
+            for _ in range(250):
+                if not self.task_of(task_id).open_calls:
+                    break
+                await asyncio.sleep(STEP_SECONDS / 250)
+            else:
+                log.warning("the results of the sub-agent %s are not complete", task_id)
             broken = await self.check_subagent(agent, task.request, task.started_at)
         except Exception:
             log.exception("the check of %s failed; it may stop", agent)
@@ -333,14 +335,6 @@ class AgentHooks(msgspec.Struct, eq=False):
         # published once the sub-agent works again.
         self._sent_back[task.call] = events
         return {"decision": "block", "reason": "\n\n".join(rule.message for rule in broken)}
-
-    async def _wait_for_results(self, task_id: str) -> None:
-        """Wait until the results of a sub-agent, which come as messages, have been passed to the observers."""
-        for _ in range(250):
-            if not self.task_of(task_id).open_calls:
-                return
-            await asyncio.sleep(STEP_SECONDS / 250)
-        log.warning("the results of the sub-agent %s are not complete", task_id)
 
     async def _prompt(self, _data: Any, _id: str | None, _context: Any) -> Any:
         hints = [SIMPLE_HINT] if self.on_simple_path else []
@@ -365,7 +359,7 @@ def _result(shown: Any, *contexts: str | None) -> dict[str, Any]:
     return {"hookSpecificOutput": {**output, "updatedToolOutput": shown}}
 
 
-def _decision(verdict: str, reason: str, changed: dict[str, Any] | None = None) -> dict[str, Any]:
+def _decision(verdict: str, reason: str, changed: ToolInput | None = None) -> dict[str, Any]:
     output: dict[str, Any] = {
         "hookEventName": "PreToolUse",
         "permissionDecision": verdict,
@@ -382,7 +376,7 @@ _RETURNED_NOTE = f"{_SYNC} was set to false: the results of searches are small a
 _OF_PAGES = ("FETCH", "CONTENT", "CRAWL", "EXTRACT", "SCRAPE")
 
 
-def returned_directly(name: str, given: Arguments) -> dict[str, Any] | None:
+def returned_directly(name: str, given: Arguments) -> ToolInput | None:
     """The arguments of a call that would leave the results of searches in the workbench, changed to return them.
 
     None for any other call: how large its result is, its arguments do not say, and a large one belongs there.

@@ -17,7 +17,7 @@ import msgspec
 from msgspec.structs import replace
 
 from ua_tui.core.agent.bounds import LONGEST_TEXT
-from ua_tui.core.agent.permissions.actions import TOOLS, Action, actions_of
+from ua_tui.core.agent.permissions.actions import TOOLS, Action, OfTool, actions_of
 from ua_tui.core.agent.permissions.arguments import Arguments
 from ua_tui.core.agent.permissions.policy import HARMLESS, PAGE_READERS, READERS, is_free
 from ua_tui.core.errors import WorkspaceError
@@ -96,9 +96,7 @@ class ActionLedger(Protocol):
         ...
 
 
-def acting(
-    tool_name: str, tool_input: Arguments, is_read_only: Callable[[str, str], bool]
-) -> tuple[Action, ...]:
+def acting(tool_name: str, tool_input: Arguments, is_read_only: OfTool) -> tuple[Action, ...]:
     """The actions of a call that may change something outside, or of which nothing else is known.
 
     `is_read_only` says whether the server of a tool declares that it only reads: (server, tool) -> bool.
@@ -108,7 +106,7 @@ def acting(
     return tuple(each for each in actions_of(tool_name, tool_input) if acts(each, is_read_only))
 
 
-def acts(action: Action, is_read_only: Callable[[str, str], bool]) -> bool:
+def acts(action: Action, is_read_only: OfTool) -> bool:
     """Whether an action may change something outside; `is_read_only` as for `acting`."""
     return (
         not is_free(action)
@@ -140,7 +138,7 @@ class ForkedActions(msgspec.Struct, eq=False):
 
     folder: Path
     redactor: Redactor
-    is_read_only: Callable[[str, str], bool]
+    is_read_only: OfTool
     _known: dict[str, RecordedAction] = {}
 
     def __post_init__(self) -> None:
@@ -194,7 +192,7 @@ class ActionRecorder(msgspec.Struct, eq=False):
     ledger: ActionLedger
     redactor: Redactor
     folder: Path
-    is_read_only: Callable[[str, str], bool] = lambda _server, _tool: False
+    is_read_only: OfTool = lambda _server, _tool: False
     _open: set[str] = set()
 
     async def denial_of(self, tool_name: str, tool_input: Arguments) -> str | None:

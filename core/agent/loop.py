@@ -18,11 +18,10 @@ from ua_tui.core.agent.attachments.blocks import Attachment
 from ua_tui.core.agent.auth.wait import find_auth_link
 from ua_tui.core.agent.bounds import REPLY_SECONDS
 from ua_tui.core.agent.client import AgentClient
-from ua_tui.core.agent.hooks import AgentHooks
+from ua_tui.core.agent.hooks import AgentHooks, HookCopies
 from ua_tui.core.agent.mcp.elicitation import ElicitationGate
 from ua_tui.core.agent.mcp.servers import Servers
 from ua_tui.core.agent.messages.malformed import UnmatchedResults
-from ua_tui.core.agent.messages.result_files import ResultStore
 from ua_tui.core.agent.messages.results import RawResult
 from ua_tui.core.agent.messages.translate import (
     OpenCall,
@@ -32,9 +31,10 @@ from ua_tui.core.agent.messages.translate import (
     TurnStarted,
     is_ping,
 )
-from ua_tui.core.agent.messages.usage import ContextUsage, Spending, read_context_usage, usage_between
+from ua_tui.core.agent.messages.usage import Spending, usage_between
 from ua_tui.core.agent.permissions.gate import PermissionGate
 from ua_tui.core.agent.turn import SilenceWatch, Stopping, Turn
+from ua_tui.core.bus import Publish
 from ua_tui.core.errors import AgentUnavailable, ConnectionFailed
 from ua_tui.core.events.types import (
     EXIT_PLAN,
@@ -79,20 +79,18 @@ class AgentLoop:
         hooks: AgentHooks,
         gates: tuple[PermissionGate, ElicitationGate],
         translator: Translator,
-        result_store: ResultStore,
         servers: Servers,
-        publish: Callable[[Event], Event],
+        publish: Publish,
         on_result: Callable[[ToolResult], None],
         models: Models,
         spent_before: Spending | None = None,
     ) -> None:
-        self._client = AgentClient(options, translator.malformed, self._answer_server)
+        self.client = AgentClient(options, translator.malformed, self._answer_server)
         self._servers_here = frozenset(options.mcp_servers) if isinstance(options.mcp_servers, dict) else ()
         self._hooks = hooks
         self._gates = gates
         self._permissions, self._elicitation = gates
         self._translator = translator
-        self._result_store = result_store
         self.servers = servers
         self._publish = publish
         self._on_result = on_result
@@ -100,8 +98,8 @@ class AgentLoop:
         self._spent = spent_before or Spending()
         self._session_model = models.choice.model
         self._models = models
-        self._stopping = Stopping(self._client)
-        self._silence = SilenceWatch(publish, self._waits_for, self._client.servers)
+        self._stopping = Stopping(self.client)
+        self._silence = SilenceWatch(publish, self._waits_for, self.client.servers)
         self._unmatched = UnmatchedResults(translator.malformed)
         self.failure: AgentUnavailable | None = None
         self.undelivered: list[str] = []
@@ -116,7 +114,7 @@ class AgentLoop:
     @property
     def was_stopped(self) -> bool:
         """Whether it was ended because it did not stop when asked."""
-        return self._client.was_killed
+        return self.client.was_killed
 
     async def connect(self, while_starting: Callable[[], None] = lambda: None) -> None:
         """Start the agent, without the servers that a person switched off.
@@ -126,22 +124,22 @@ class AgentLoop:
         Raises:
             AgentUnavailable: it could not be started.
         """
-        await self._client.connect(while_starting)
+        await self.client.connect(while_starting)
         try:
-            listed = await self._client.listed("models")
+            listed = await self.client.listed("models")
             self._translator.prices.read_list(listed)
             self._models.read_list(listed)
-            commands = [each.get("name") for each in await self._client.listed("commands")]
+            commands = [each.get("name") for each in await self.client.listed("commands")]
             self.commands = frozenset(name for name in commands if isinstance(name, str))
-            await self.servers.attach(lambda: self._client if self.is_alive else None, self._servers_here)
+            await self.servers.attach(lambda: self.client if self.is_alive else None, self._servers_here)
         except BaseException:
-            await self._client.disconnect()
+            await self.client.disconnect()
             raise
 
     async def read(self) -> None:
         """Read the agent until it ends; the one reader. Ends, never raises, when the agent does."""
         try:
-            async for message in self._client.messages():
+            async for message in self.client.messages():
                 if not is_ping(message):
                     self._silence.note_message()
                 self._hooks.note_subagent_active(getattr(message, "parent_tool_use_id", None))
@@ -156,7 +154,7 @@ class AgentLoop:
         except Exception:
             log.exception("reading the agent failed")
             self._end(AgentUnavailable(_UNREADABLE))
-        await self._client.end_orphans()
+        await self.client.end_orphans()
 
     async def run(
         self,
@@ -186,7 +184,7 @@ class AgentLoop:
                 await self._wait_for_servers(turn)
             async with self._model(model):
                 if not turn.interrupted:
-                    await self._client.query(text, files=files)
+                    await self.client.query(text, files=files)
                     turn.sent = True
                 elif not turn.done.done():
                     turn.done.set_result(TurnOutcome("interrupted"))
@@ -243,7 +241,7 @@ class AgentLoop:
         message_id = str(uuid.uuid4())
         turn.steering[message_id] = text
         try:
-            await self._client.query(text, message_id, files)
+            await self.client.query(text, message_id, files)
         except AgentUnavailable:
             return turn.steering.pop(message_id, None) is None
         return True
@@ -258,7 +256,7 @@ class AgentLoop:
         await self._stopping.stop(turn.done)
         if not (await asyncio.wait((turn.done,), timeout=1.0))[0]:
             # The end of the agent is read behind a large result, whose process does not react.
-            self._result_store.end_worker()
+            self._hooks.results.end_worker()
 
     async def stop_subagent(self, tool_use_id: str) -> bool:
         """Stop the sub-agent that a call started; the query continues, and its model is informed.
@@ -269,32 +267,17 @@ class AgentLoop:
             ConnectionFailed: the agent refused.
         """
         tasks = self._translator.tasks
-        running = tasks.ids_of(tool_use_id)
+        running = tasks.of_call(tool_use_id)
         if running:
             # The agent reports the end before it answers.
             tasks.note_stopped(tool_use_id)
         try:
             for task_id in running:
-                await self._client.stop_task(task_id)
+                await self.client.stop_task(task_id)
         except ConnectionFailed:
             tasks.note_stopped(tool_use_id, stopped=False)
             raise
         return bool(running)
-
-    async def context_usage(self) -> ContextUsage:
-        """What fills the context now.
-
-        Raises:
-            ConnectionFailed: the agent did not answer.
-        """
-        return read_context_usage(await self._client.context_usage())
-
-    async def set_plan_mode(self, *, on: bool) -> None:
-        """Tell the agent whether it only plans; what may run is decided by the hooks in any case."""
-        try:
-            await self._client.set_plan_mode(on=on)
-        except ConnectionFailed as error:
-            log.warning("the agent was not told the permission mode: %s", error)
 
     def stop_at_limit(self) -> None:
         """Stop the running query at the spending limit, without waiting for its end."""
@@ -316,7 +299,7 @@ class AgentLoop:
         """Close the connection."""
         self._cancel_questions("The session is closing.")
         await self._stopping.close()
-        await self._client.disconnect()
+        await self.client.disconnect()
 
     @asynccontextmanager
     async def _model(self, model: str | None) -> AsyncIterator[None]:
@@ -324,13 +307,13 @@ class AgentLoop:
         if model is None:
             yield
             return
-        await self._client.set_model(model)
+        await self.client.set_model(model)
         try:
             yield
         finally:
             if self.is_alive:
                 try:
-                    await self._client.set_model(self._session_model)
+                    await self.client.set_model(self._session_model)
                 except Exception as error:
                     log.warning("the model could not be switched back: %s", error)
 
@@ -355,7 +338,9 @@ class AgentLoop:
                 if not isinstance(item, ApiRetry) or item.attempt <= item.max_attempts:
                     self._publish(item)
                 self._react(item)
-                if isinstance(item, ToolCallStarted) and (early := self._unmatched.pop(item.tool_use_id)):
+                if isinstance(item, ToolCallStarted) and (
+                    early := self._unmatched.early.pop(item.tool_use_id, None)
+                ):
                     await self._finish_call(early)
 
     def _report_steered(self, turn: Turn, message_id: str) -> None:
@@ -371,7 +356,7 @@ class AgentLoop:
             for message_id in list(turn.steering):
                 self._report_steered(turn, message_id)
         if result.status == "error" and result.error is None:
-            reason = self._translator.last_retry or self._client.last_line or "it gave no reason"
+            reason = self._translator.last_retry or self.client.last_line or "it gave no reason"
             result = replace(result, error=f"the agent ended the query with an error: {reason}")
         turn.end(result)
         if turn.done.done():
@@ -419,14 +404,14 @@ class AgentLoop:
             self._unmatched.add(raw, was_called=self._translator.was_called(raw.tool_use_id))
             return
         call = opened.call
-        copies = self._hooks.pop_copies(raw.tool_use_id)
+        copies = self._hooks.copies.pop(raw.tool_use_id, HookCopies())
         if copies.effective_input is not None:
             call = replace(call, input=copies.effective_input)
         duration_ms = (time.monotonic() - opened.started) * 1000
-        denial = self._permissions.denial_of(raw.tool_use_id)
+        denial = self._permissions.denied.get(raw.tool_use_id)
         denied = denial is not None
         observation, shown = await asyncio.to_thread(
-            self._result_store.store,
+            self._hooks.results.store,
             replace(
                 raw,
                 hook_copy=copies.response,

@@ -48,21 +48,16 @@ def checked_schema(schema: object, where: str) -> dict[str, Any]:
     """
     if not isinstance(schema, dict) or schema.get("type", "object") != "object":
         raise SettingsError(f'{where} must describe an object: {{"type": "object", "properties": ...}}')
-    if problem := _problem(schema):
-        raise SettingsError(f"{where} is not a valid JSON Schema: {clean_line(problem, 300)}")
-    # The agent refuses schemas that name a dialect.
-    return {"type": "object"} | {name: each for name, each in schema.items() if name != "$schema"}
-
-
-def _problem(schema: dict[str, Any]) -> str:
     # Only needed with a schema, and slow to import.
     from jsonschema import SchemaError  # type: ignore[import-untyped]  # it has no type information
     from jsonschema.validators import validator_for  # type: ignore[import-untyped]  # likewise
 
     try:
         validator_for(schema).check_schema(schema)
+    except RecursionError as error:
+        raise SettingsError(f"{where} is not a valid JSON Schema: it is nested too deeply") from error
     except SchemaError as error:
-        return f"{error.json_path}: {error.message}"
-    except RecursionError:
-        return "it is nested too deeply"
-    return ""
+        problem = clean_line(f"{error.json_path}: {error.message}", 300)
+        raise SettingsError(f"{where} is not a valid JSON Schema: {problem}") from error
+    # The agent refuses schemas that name a dialect.
+    return {"type": "object"} | {name: each for name, each in schema.items() if name != "$schema"}

@@ -26,8 +26,9 @@ from ua_tui.core.agent.messages.translate import TurnOutcome
 from ua_tui.core.agent.messages.usage import Prices, usage_of
 from ua_tui.core.agent.output_schema import checked_schema
 from ua_tui.core.agent.turn import TurnFailed
+from ua_tui.core.bus import Publish
 from ua_tui.core.errors import AgentError, Denied, UniversalAgentError
-from ua_tui.core.events.types import Event, QueryClassified, Usage
+from ua_tui.core.events.types import QueryClassified, Usage
 from ua_tui.core.pipelines import (
     AfterExecute,
     AgentContext,
@@ -36,7 +37,7 @@ from ua_tui.core.pipelines import (
     BeforeExecute,
     Pipelines,
 )
-from ua_tui.core.provider.request import AskModel, SmallReply
+from ua_tui.core.provider.request import AskModel
 from ua_tui.core.text import clean, clean_line
 
 Decision = Literal["SIMPLE", "COMPLEX"]
@@ -119,14 +120,10 @@ class Classifier(msgspec.Struct, eq=False):
             return Classification("COMPLEX", "fallback", f"{type(error).__name__}: {error}", took())
         decision = read_decision(reply.text)
         source: Source = "fallback" if decision is None else "model"
-        usage = usage_of(reply.usage)
-        cost = self._cost_of(reply, usage)
+        usage, cost = usage_of(reply.usage), reply.cost_usd
+        if cost is None and usage is not None and self.prices is not None:
+            cost = self.prices.cost_of(reply.model, usage)
         return Classification(decision or "COMPLEX", source, clean_line(reply.text), took(), cost, usage)
-
-    def _cost_of(self, reply: SmallReply, usage: Usage | None) -> float | None:
-        if reply.cost_usd is not None or usage is None or self.prices is None:
-            return reply.cost_usd
-        return self.prices.cost_of(reply.model, usage)
 
 
 log = logging.getLogger(__name__)
@@ -144,7 +141,7 @@ class QueryPath(msgspec.Struct, eq=False):
 
     pipelines: Pipelines
     classifier: Classifier | None
-    publish: Callable[[Event], Event]
+    publish: Publish
     simple_model: str | None
     schema: Mapping[str, Any] | None = None
     _running: BeforeExecute | None = None

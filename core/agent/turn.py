@@ -14,8 +14,9 @@ from msgspec.structs import replace
 
 from ua_tui.core.agent.bounds import STEP_SECONDS
 from ua_tui.core.agent.messages.translate import TurnOutcome
+from ua_tui.core.bus import Publish
 from ua_tui.core.errors import AgentError
-from ua_tui.core.events.types import AgentSilent, Event
+from ua_tui.core.events.types import AgentSilent
 from ua_tui.core.observation import FinishedCall
 from ua_tui.core.tasks import end_tasks
 
@@ -153,7 +154,7 @@ class SilenceWatch(msgspec.Struct, eq=False):
         sleep: waits for some seconds of that clock.
     """
 
-    publish: Callable[[Event], Event]
+    publish: Publish
     waiting: Waiting
     reacts: Callable[[], Awaitable[object]]
     after: float | None = None

@@ -98,3 +98,7 @@ class Connection(msgspec.Struct, frozen=True):
     remote: RemoteSession | None = None
     login: LoginTarget | None = None
     close: Callable[[], None] | None = None
+
+
+Connector = Callable[[], Awaitable[Connection]]
+"""Opens a connection."""

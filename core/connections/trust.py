@@ -7,7 +7,7 @@ Trust belongs to a folder and one configuration, known by its fingerprint: the u
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Literal
@@ -15,7 +15,7 @@ from typing import Literal
 import msgspec
 from msgspec.structs import replace
 
-from ua_tui.core.connections.base import Connection, Expiry
+from ua_tui.core.connections.base import Connection, Connector, Expiry
 from ua_tui.core.connections.oauth.target import LoginTarget
 from ua_tui.core.connections.user_servers import UnusableServer, UserServer, connection_to
 from ua_tui.core.errors import ConnectionFailed, WorkspaceError
@@ -104,7 +104,7 @@ class UserConnections(msgspec.Struct, eq=False):
         self._by_name = {each.name: each for each in reversed(self.found)}
 
     @property
-    def connectors(self) -> dict[str, Callable[[], Awaitable[Connection]]]:
+    def connectors(self) -> dict[str, Connector]:
         """The function that opens each server."""
         return {name: partial(self._open, name) for name in reversed(self._by_name)}
 

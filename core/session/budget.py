@@ -43,6 +43,7 @@ class Budget(msgspec.Struct, eq=False):
         stop: stops the running query; called at most once per query.
         agent_stops: whether the agent stops itself at the limit.
         stopped_query: whether the query that ended last was stopped at the limit.
+        ends_at_limit: whether the query that is about to end was stopped at the limit.
     """
 
     limit_usd: float | None
@@ -53,7 +54,7 @@ class Budget(msgspec.Struct, eq=False):
     stopped_query: bool = False
     _calls_tools: bool = False
     _stopped: bool = False
-    _ends_at_limit: bool = False
+    ends_at_limit: bool = False
     _is_cleared: bool = False
     _reported: Literal["none", "warning", "spent"] = "none"
 
@@ -74,7 +75,8 @@ class Budget(msgspec.Struct, eq=False):
                 self._calls_tools = reason == "tool_use"
             case TokensSpent(cost_usd=float(), parent_tool_use_id=parent):
                 uncounted = self._is_cleared or (self._calls_tools and not self.agent_stops())
-                if (parent is not None or uncounted) and self._is_over and not self._stopped:
+                is_over = self.limit_usd is not None and self._total_usd + self._running >= self.limit_usd
+                if (parent is not None or uncounted) and is_over and not self._stopped:
                     self._stopped = True
                     self.stop()
                 if not self._stopped:
@@ -83,14 +85,10 @@ class Budget(msgspec.Struct, eq=False):
                 self.check()
             case QueryFinished():
                 self.check()
-                self.stopped_query = self._stopped or self._ends_at_limit
-                self._stopped = self._ends_at_limit = False
+                self.stopped_query = self._stopped or self.ends_at_limit
+                self._stopped = self.ends_at_limit = False
             case ConversationCleared():
                 self._is_cleared = True
-
-    def note_stop(self) -> None:
-        """Record that the query that is about to end was stopped at the limit."""
-        self._ends_at_limit = True
 
     def report_refusal(self) -> None:
         """Report that a waiting query may not begin."""
@@ -108,10 +106,6 @@ class Budget(msgspec.Struct, eq=False):
         self._reported = "none"
         self.publish(BudgetRaised(spent_usd=self._total_usd, limit_usd=limit_usd))
         self.check()
-
-    @property
-    def _is_over(self) -> bool:
-        return self.limit_usd is not None and self._total_usd + self._running >= self.limit_usd
 
     @property
     def _total_usd(self) -> float:
@@ -141,6 +135,6 @@ class Budget(msgspec.Struct, eq=False):
                 spent_usd=self._total_usd + running,
                 limit_usd=self.limit_usd,
                 refused=refused,
-                stopped=self._ends_at_limit and not refused,
+                stopped=self.ends_at_limit and not refused,
             )
         )

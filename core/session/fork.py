@@ -144,9 +144,9 @@ def _beginning(folder: Path) -> SessionStarted:
 class _Cut:
     """The journal of a session, cut before a query.
 
-    `kept` are its lines up to there, as they are, and `query` is the query. `later` are the paths of the files that
-    were saved only after that, `rows` the actions of all of the session, and `omitted` is the number of damaged lines.
-    `conversations` are the ids of those until then, and `said` is that of the agent's last message.
+    `kept` are its lines up to there, as they are, `query` is the query, and `until` when it came. `later` are the paths
+    of the files that were saved only after that, `rows` the actions of all of the session, and `omitted` is the number
+    of damaged lines. `conversations` are the ids of those until then, and `said` is that of the agent's last message.
     """
 
     def __init__(self, source: Workspace, before: str | None, *, is_running: bool) -> None:
@@ -180,6 +180,7 @@ class _Cut:
         if before is None and is_running and open_query >= 0:
             at, running = open_query, lines[open_query][1]
             self.query = running if isinstance(running, QueryReceived) else None
+        self.until = self.query.at if self.query is not None else None
         self._keep(lines[:at])
         events = [event for _, event in lines if event is not None]
         self.rows = list(rows_of(source, events))
@@ -265,7 +266,7 @@ def _copy_files(source: Root, target: Path, cut: _Cut) -> bool:
     """
     versions, query = KeptVersions(source), cut.query
     then = versions.at(query.query_id) if query is not None else None
-    since = query.at.timestamp() if query is not None else inf
+    since = cut.until.timestamp() if cut.until is not None else inf
     kept = {path: file for path, file in (then or {}).items() if versions.is_whole(file)}
     for path, file in kept.items():
         _copy_file(source.path / versions.place_of(file), target / path, file.mode)
@@ -329,7 +330,7 @@ def _copy_file(source: Path, target: Path, mode: int, mtime_ns: int | None = Non
 def _copy_versions(source: Root, made: Root, cut: _Cut) -> None:
     """Copy the kept versions from before the query."""
     versions, lines = KeptVersions(source), list[bytes]()
-    for line, files in versions.lines_until(cut.query.at if cut.query is not None else None):
+    for line, files in versions.lines_until(cut.until):
         lines.append(line)
         for file in files:
             place = versions.place_of(file)
@@ -394,13 +395,12 @@ def _copy_conversation(
     last = previous.view.setup.conversation
     if last is None:
         return
-    until = cut.query.at if cut.query is not None else None
     has_any = False
     store = ConversationStore(cut.source, agent_home)
     # The earlier ones, which ended before, are there for who forks the fork, or goes back in it.
     for conversation in (*(each for each in cut.conversations if each != last), last):
         is_last = conversation == last
-        for name, lines in store.transcripts(conversation, until if is_last else None, cut.said):
+        for name, lines in store.transcripts(conversation, cut.until if is_last else None, cut.said):
             # The model's service refuses a block of thinking that was changed.
             kept = [each if b'"signature"' in each else cut.renamed(each, path) for each in lines]
             made.root.append_lines(name, kept)

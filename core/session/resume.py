@@ -206,13 +206,22 @@ class PreviousState(msgspec.Struct):
         for event in events:
             if not _is_later(event):
                 self._run = (self._run[0], event.at.timestamp())
-            self._handle_event(event)
+            match event:
+                case SessionStarted():
+                    self._end_run()
+                    self._run = (event.at.timestamp(),) * 2
+                case SessionFinished():
+                    # Its sums are those of the complete session until then.
+                    self.earlier_ms = event.duration_ms
+                    self._run = (0.0, 0.0)
+                case QueryReceived() if (number := _NUMBER.match(event.query_id)) is not None:
+                    self.last_query = max(self.last_query, int(number[1]))
             # What has begun is kept until its end comes.
-            for number, span in enumerate(_SPANS):
+            for at, span in enumerate(_SPANS):
                 if isinstance(event, span.start):
-                    self._open[number, getattr(event, span.same[0])] = event
+                    self._open[at, getattr(event, span.same[0])] = event
                 elif isinstance(event, span.end):
-                    self._open.pop((number, getattr(event, span.same[0])), None)
+                    self._open.pop((at, getattr(event, span.same[0])), None)
             self.overrides.handle_event(event)
             self.taint.restore(event)
             self.view.add(event)
@@ -235,18 +244,6 @@ class PreviousState(msgspec.Struct):
                 cost = None if unpriced else self.view.costs.running.get(end.query_id)
                 end = msgspec.structs.replace(end, cost_usd=cost, unpriced=unpriced)
             yield end
-
-    def _handle_event(self, event: Event) -> None:
-        match event:
-            case SessionStarted():
-                self._end_run()
-                self._run = (event.at.timestamp(),) * 2
-            case SessionFinished():
-                # Its sums are those of the complete session until then.
-                self.earlier_ms = event.duration_ms
-                self._run = (0.0, 0.0)
-            case QueryReceived() if (number := _NUMBER.match(event.query_id)) is not None:
-                self.last_query = max(self.last_query, int(number[1]))
 
     def _end_run(self) -> None:
         """Add the duration of a run that was cut off, estimated from its events."""

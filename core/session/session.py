@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
 from msgspec.structs import replace
 
@@ -51,6 +51,7 @@ from ua_tui.core.events.types import (
     SessionStarted,
 )
 from ua_tui.core.pipelines import AgentContext
+from ua_tui.core.provider.error_messages import AT_LIMIT
 from ua_tui.core.provider.models import Models
 from ua_tui.core.redaction.masking import mask_event
 from ua_tui.core.redaction.redactor import error_raised
@@ -289,8 +290,10 @@ class Session:
         Raises:
             AgentError: on iteration: the text is empty, the session is closed, or its spending limit is reached.
         """
-        wanted = self._received(text.strip())
-        if not wanted:
+        # The text that the event of the query has: clean and without secrets.
+        asked = QueryReceived(query_id="", text=clean(text.strip()))
+        wanted = cast("QueryReceived", mask_event(asked, self._parts.agent.redactor))
+        if not wanted.text:
             raise AgentError("the query is empty")
         events: asyncio.Queue[Event] = asyncio.Queue()
         unsubscribe = self.bus.subscribe(events.put_nowait)
@@ -302,7 +305,7 @@ class Session:
             while True:
                 event = await events.get()
                 match event:
-                    case QueryReceived(text=received) if not query_id and received == wanted:
+                    case QueryReceived(text=received) if not query_id and received == wanted.text:
                         query_id = event.query_id
                     case BudgetReached(refused=True) if not query_id:
                         raise AgentError(
@@ -317,11 +320,6 @@ class Session:
                     return
         finally:
             unsubscribe()
-
-    def _received(self, text: str) -> str:
-        """The text that the event of a query has: clean and without secrets."""
-        event = mask_event(QueryReceived(query_id="", text=clean(text)), self._parts.agent.redactor)
-        return event.text if isinstance(event, QueryReceived) else text
 
     async def steer(self, text: str) -> bool:
         """Send a message to the running query; returns False if it waits as the next query instead."""
@@ -395,7 +393,7 @@ class Session:
             ConnectionFailed: the agent did not answer.
         """
         loop = self._agent.loop
-        return await loop.context_usage() if loop is not None and loop.is_alive else None
+        return await loop.client.context_usage() if loop is not None and loop.is_alive else None
 
     async def wait_idle(self) -> None:
         """Wait until no query runs, and none waits except in a paused queue."""
@@ -481,7 +479,7 @@ class Session:
             return
         loop = self._agent.loop
         if loop is not None and loop.is_alive and "plan" in (before, mode):
-            await loop.set_plan_mode(on=mode == "plan")
+            await loop.client.set_plan_mode(on=mode == "plan")
 
     def answer_trust(self, server: str, decision: Literal["trusted", "refused", "not_now"]) -> None:
         """Decide whether an MCP server of the folder is trusted; a trusted one is connected.
@@ -663,58 +661,54 @@ class Session:
 
     async def _run_query(self, text: str) -> str:
         async with self._at_work:
-            return await self._run_alone(text)
-
-    async def _run_alone(self, text: str) -> str:
-        self._last_query += 1
-        context = AgentContext(session_id=self.workspace.session_id, query_id=f"q{self._last_query}")
-        started = time.monotonic()
-        self._interrupting = False
-        expanded, failed = Expanded(self._with_command(text)), None
-        try:
-            expanded = await self._expand(text)
-        except UniversalAgentError as error:
-            failed = error
-        prompt = clean(expanded.prompt) if expanded.prompt != text else ""
-        self.bus.publish(QueryReceived(query_id=context.query_id, text=clean(text), prompt=prompt))
-        outcome = TurnOutcome("interrupted")
-        try:
-            await self._keep_files(context.query_id, "begin")
-            if failed is not None:
-                raise failed
-            outcome = await self._attempt(text, expanded, context)
-        except Exception as error:
-            outcome = await self._path.recover(text, context, self._assembly.system_prompt, error)
-            if isinstance(error, AgentUnavailable):
-                self._fail(error)
-        finally:
-            loop = self._agent.loop
-            if self.state in {SessionState.RUNNING, SessionState.STOPPING, SessionState.STARTING}:
-                # One that was stopped is started again by the next query.
-                usable = loop is not None and (loop.is_alive or loop.was_stopped)
-                self.state = SessionState.IDLE if usable else SessionState.FAILED
-            for message in reversed(loop.undelivered if loop is not None else ()):
-                self._queue.add_first(message)
-            self.last_error = outcome.exception
-            if outcome.at_limit:
-                self._budget.note_stop()
-            self.bus.publish(
-                QueryFinished(
-                    query_id=context.query_id,
-                    status=outcome.status,
-                    error=self._parts.agent.redactor.redact(outcome.error) if outcome.error else None,
-                    duration_ms=(time.monotonic() - started) * 1000,
-                    turns=outcome.turns,
-                    cost_usd=outcome.cost_usd,
-                    unpriced=list(outcome.unpriced),
-                    usage=outcome.usage,
-                    context_window=outcome.context_window,
-                    output=outcome.output,
-                    text=outcome.text,
+            self._last_query += 1
+            context = AgentContext(session_id=self.workspace.session_id, query_id=f"q{self._last_query}")
+            started = time.monotonic()
+            self._interrupting = False
+            expanded, failed = Expanded(self._with_command(text)), None
+            try:
+                expanded = await self._expand(text)
+            except UniversalAgentError as error:
+                failed = error
+            prompt = clean(expanded.prompt) if expanded.prompt != text else ""
+            self.bus.publish(QueryReceived(query_id=context.query_id, text=clean(text), prompt=prompt))
+            outcome = TurnOutcome("interrupted")
+            try:
+                await self._keep_files(context.query_id, "begin")
+                if failed is not None:
+                    raise failed
+                outcome = await self._attempt(text, expanded, context)
+            except Exception as error:
+                outcome = await self._path.recover(text, context, self._assembly.system_prompt, error)
+                if isinstance(error, AgentUnavailable):
+                    self._fail(error)
+            finally:
+                loop = self._agent.loop
+                if self.state in {SessionState.RUNNING, SessionState.STOPPING, SessionState.STARTING}:
+                    # One that was stopped is started again by the next query.
+                    usable = loop is not None and (loop.is_alive or loop.was_stopped)
+                    self.state = SessionState.IDLE if usable else SessionState.FAILED
+                for message in reversed(loop.undelivered if loop is not None else ()):
+                    self._queue.add_first(message)
+                self.last_error = outcome.exception
+                self._budget.ends_at_limit |= outcome.error == AT_LIMIT
+                self.bus.publish(
+                    QueryFinished(
+                        query_id=context.query_id,
+                        status=outcome.status,
+                        error=self._parts.agent.redactor.redact(outcome.error) if outcome.error else None,
+                        duration_ms=(time.monotonic() - started) * 1000,
+                        turns=outcome.turns,
+                        cost_usd=outcome.cost_usd,
+                        unpriced=list(outcome.unpriced),
+                        usage=outcome.usage,
+                        context_window=outcome.context_window,
+                        output=outcome.output,
+                        text=outcome.text,
+                    )
                 )
-            )
-            self._keeping = asyncio.create_task(self._keep_files(context.query_id, "end"))
-        return outcome.status
+                self._keeping = asyncio.create_task(self._keep_files(context.query_id, "end"))
+            return outcome.status
 
     async def _keep_files(self, query_id: str, when: When) -> None:
         """Keep what the files are now; if that fails, report it, once, and continue."""

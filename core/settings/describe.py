@@ -176,13 +176,18 @@ def store_setting(name: str, text: str | None, places: Places, *, in_project: bo
     if text is not None:
         places.checked(name, SourcedValue(text, "option", name, in_folder=in_project))
         if not is_empty(text):
-            value = _as_toml(spec.parse(text), text)
+            value = spec.parse(text)
+            # A path stays as it was written, so that `~` still means the home of the person who starts the program.
+            value = text.strip() if isinstance(value, (Path, Address)) else value
+            value = list(value) if isinstance(value, tuple) else value
         elif in_project:
             value = ""
     before = places.folder_trust(places.folder_settings())
     # A file may have it as the key of a table.
     there = stored_names(file)
-    written = next((each for each in _spellings(name) if each in there), name)
+    parts = name.split("_")
+    spellings = (f"{'_'.join(parts[:at])}.{'_'.join(parts[at:])}" for at in range(1, len(parts)))
+    written = next((each for each in spellings if each in there), name)
     stored = StoredSetting(
         store_settings(file, {written: value}),
         default=(_shown(name, places.default(name)) or spec.unset) if is_empty(text) else "",
@@ -223,18 +228,6 @@ def _warning(name: str, file: Path, places: Places) -> str:
     except SettingsError as error:
         return f"The next start from this folder will fail: {error}"
     return ""
-
-
-def _spellings(name: str) -> list[str]:
-    parts = name.split("_")
-    return [f"{'_'.join(parts[:at])}.{'_'.join(parts[at:])}" for at in range(1, len(parts))]
-
-
-def _as_toml(value: Any, text: str) -> Any:
-    if isinstance(value, tuple):
-        return list(value)
-    # A path stays as it was written, so that `~` still means the home of the person who starts the program.
-    return text.strip() if isinstance(value, (Path, Address)) else value
 
 
 def _held_back(each: HeldBack) -> SettingOrigin:

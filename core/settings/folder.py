@@ -10,13 +10,16 @@ from typing import Any
 import msgspec
 
 from ua_tui.core.errors import SettingsError
-from ua_tui.core.settings.model import KNOWN, SPECS
-from ua_tui.core.settings.sources import KnownNames, Layer, SourcedValue, from_dotenv, from_toml
+from ua_tui.core.settings.layers import from_dotenv, from_toml
+from ua_tui.core.settings.model import SPECS
+from ua_tui.core.settings.sources import Layer, SourcedValue
 from ua_tui.core.trust import FolderTrust
 
 DOTENV = ".env"
 PROJECT_FILE = "ua-tui.toml"
 
+SENT_TO_SERVER = ("api_key", "auth_token", "custom_headers")
+"""The settings that are sent to the server of the model."""
 _WITHOUT_DATA = "you trusted this folder, except for what decides where your data goes"
 
 
@@ -47,13 +50,13 @@ def read_folder_settings(folder: Path) -> FolderSettings:
     layers: dict[str, Layer] = {}
     problems: dict[str, SettingsError] = {}
     fingerprints: dict[str, str] = {}
-    readers: Mapping[str, Callable[[Path, KnownNames], Layer]] = {
+    readers: Mapping[str, Callable[[Path], Layer]] = {
         DOTENV: from_dotenv,
         PROJECT_FILE: partial(from_toml, in_folder=True),
     }
     for file, read in readers.items():
         try:
-            layers[file] = read(folder / file, KNOWN)
+            layers[file] = read(folder / file)
         except SettingsError as error:
             problems[file] = error
             fingerprints[file] = f"unreadable: {error}"
@@ -99,7 +102,12 @@ def apply_trust(
             else:
                 counts[name] = given
         layers.append(counts)
-    held_back += _hold_back_address(layers, held_back)
+    if any(each.name in SENT_TO_SERVER for each in held_back):
+        # The folder's server of the model is not meant to get another key than the folder's.
+        for layer in layers:
+            if (address := layer.pop("base_url", None)) is not None:
+                reason = "the folder's key for it is held back"
+                held_back.append(HeldBack("base_url", address, reason))
     return layers, held_back
 
 
@@ -134,13 +142,3 @@ def _reason(
     if name in user and spec.affects in ("data", "tools") and not spec.user_only:
         return f"your own {user[name].file} sets it"
     return ""
-
-
-def _hold_back_address(layers: list[Layer], held_back: list[HeldBack]) -> list[HeldBack]:
-    """Hold back the folder's server of the model if its key is: that server is not meant to get another key."""
-    key = next((each for each in held_back if each.name in ("api_key", "auth_token", "custom_headers")), None)
-    found = []
-    for layer in layers:
-        if key is not None and (address := layer.pop("base_url", None)) is not None:
-            found.append(HeldBack("base_url", address, "the folder's key for it is held back"))
-    return found

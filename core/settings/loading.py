@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from ua_tui.core.errors import SettingsError
+from ua_tui.core.settings.folder import SENT_TO_SERVER
 from ua_tui.core.settings.model import ENVIRONMENT, SPECS, Settings
 from ua_tui.core.settings.places import Places
 from ua_tui.core.settings.sources import Layer, Place, SourcedValue, key_choices, winner, without_secrets
@@ -92,7 +93,6 @@ def set_elsewhere(names: Iterable[str], places: Places) -> dict[str, SourcedValu
 
 
 # Only the user may name servers of tools, as some of their tools run without asking.
-_SENT_TO = {"base_url": ("api_key", "auth_token", "custom_headers")}
 
 
 def _refuse_links(base: Path, given: SourcedValue | None) -> None:
@@ -110,15 +110,14 @@ def _refuse_links(base: Path, given: SourcedValue | None) -> None:
 
 def _refuse_redirected_secrets(layers: Sequence[Layer]) -> None:
     """Refuse a folder's server with a key of the user; a folder may only name a server for its own key."""
-    for address, keys in _SENT_TO.items():
-        where = winner(layers, address)
-        if where is None or not where.in_folder or not where.value:
-            continue
-        for key in keys:
-            secret = winner(layers, key)
-            if secret is not None and secret.value and not secret.in_folder:
-                raise SettingsError(
-                    f"{where.origin} would send the secret of {secret.origin.removeprefix('The ')} "
-                    f"to {without_secrets(str(where.value))}. If that is intended, set {ENVIRONMENT[address][0]} "
-                    "in the environment, or set the key in the same file."
-                )
+    where = winner(layers, "base_url")
+    if where is None or not where.in_folder or not where.value:
+        return
+    for key in SENT_TO_SERVER:
+        secret = winner(layers, key)
+        if secret is not None and secret.value and not secret.in_folder:
+            raise SettingsError(
+                f"{where.origin} would send the secret of {secret.origin.removeprefix('The ')} "
+                f"to {without_secrets(str(where.value))}. If that is intended, set {ENVIRONMENT['base_url'][0]} "
+                "in the environment, or set the key in the same file."
+            )

@@ -12,6 +12,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass, field, fields
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args, get_type_hints
@@ -20,7 +21,7 @@ from urllib.parse import unquote, urlsplit
 from ua_tui.core.errors import SettingsError
 from ua_tui.core.postgres.address import Address
 from ua_tui.core.settings import parsers as values
-from ua_tui.core.settings.sources import KeyChoice, KnownNames, Place, SourcedValue
+from ua_tui.core.settings.sources import KeyChoice, Place, SourcedValue
 from ua_tui.core.trust import Affects, FolderTrust
 
 PermissionMode = Literal["default", "acceptEdits", "plan", "bypassPermissions"]
@@ -238,7 +239,7 @@ class Settings:
         str | None, Spec(values.url, user_only=True, unset="Z.AI's own", affects="data")
     ] = None
     """The MCP server of the web reader; without one it is Z.AI's own."""
-    page_age: Annotated[int, Spec(values.integer(least=0), affects="data")] = 0
+    page_age: Annotated[int, Spec(values.number(least=0, whole=True), affects="data")] = 0
     """A page that a session read at most this many seconds ago is not fetched again; the agent may accept older pages.
     `ua-tui again` sets it."""
     logfire_token: Annotated[
@@ -258,7 +259,8 @@ class Settings:
     ] = None
     """The spending limit of a session in US dollars."""
     max_turns: Annotated[
-        int | None, Spec(values.integer(least=1), unset="no limit", affects="cost", stricter=values.smaller)
+        int | None,
+        Spec(values.number(least=1, whole=True), unset="no limit", affects="cost", stricter=values.smaller),
     ] = None
     """How many model turns one query may take."""
     prices: Annotated[tuple[str, ...], Spec(values.prices, user_only=True, affects="cost")] = ()
@@ -271,7 +273,7 @@ class Settings:
     context_window: Annotated[
         int | None,
         Spec(
-            values.integer(least=1000),
+            values.number(least=1000, whole=True),
             ("CLAUDE_CODE_MAX_CONTEXT_TOKENS",),
             unset="unknown",
             affects="cost",
@@ -380,9 +382,6 @@ ENVIRONMENT: Mapping[str, tuple[str, ...]] = {
 }
 """The environment variables of each setting; the first that is set wins."""
 
-KNOWN = KnownNames(tuple(SPECS), ENVIRONMENT)
-"""The names of all settings and their variables."""
-
 
 def refuse_skip_as_root(what: str) -> None:
     """Refuse `what`, which runs every tool without asking, to the user root.
@@ -418,7 +417,9 @@ def secrets(settings: Settings, environ: Mapping[str, str]) -> frozenset[str]:
             found.update(_header_values(value))
         addresses.append(value)
     for address in addresses:
-        found.add(_password_of(address or ""))
+        if address and "://" in address and "@" in address:
+            with suppress(ValueError):
+                found.add(urlsplit(address).password)
     return frozenset(value for value in found if value)
 
 
@@ -429,12 +430,3 @@ def _header_values(headers: str) -> Iterator[str]:
         # Headers of OTLP are percent-encoded; a scheme such as Basic may precede the secret.
         decoded = unquote(value)
         yield from (decoded, decoded.rpartition(" ")[2])
-
-
-def _password_of(address: str) -> str | None:
-    if "://" not in address or "@" not in address:
-        return None
-    try:
-        return urlsplit(address).password
-    except ValueError:
-        return None

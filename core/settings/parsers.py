@@ -136,13 +136,10 @@ def url(value: Any) -> str:
     allowed = "an address such as https://host or http://127.0.0.1:8080"
     try:
         address = text(value)
-    except ValueError:
-        raise ValueError(allowed) from None
-    try:
         parts = urlsplit(address)
         usable = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
     except ValueError:
-        usable = False
+        raise ValueError(allowed) from None
     if not usable or " " in address:
         raise ValueError(allowed)
     return address.rstrip("/")
@@ -151,8 +148,8 @@ def url(value: Any) -> str:
 def team(value: Any) -> str:
     """Read the address of a team's database."""
     try:
-        return Address.parse(text(value)).url
-    except (ValueError, SettingsError):
+        return database(value).url
+    except ValueError:
         # No reason is given: a part of the address might be in it.
         raise ValueError(
             "an address such as postgresql://user@host/database, without a password, "
@@ -179,20 +176,21 @@ def team_artifacts(value: Any) -> Path | str:
 
 def flag(value: Any) -> bool:
     """Read a yes or no."""
-    if isinstance(value, bool):
-        return value
     try:
         return _WORDS[str(value).strip().lower()]
     except KeyError:
         raise ValueError("true or false") from None
 
 
-def number(*, above: float | None = None, least: float | None = None) -> Parse:
+def number(*, above: float | None = None, least: float | None = None, whole: bool = False) -> Parse:
     """Read a finite number, greater than `above` or at least `least`."""
-    allowed = f"a number above {above:g}" if above is not None else f"a number of at least {least:g}"
+    kind = "a whole number" if whole else "a number"
+    allowed = f"{kind} above {above:g}" if above is not None else f"{kind} of at least {least:g}"
 
-    def parse(value: Any) -> float:
-        if isinstance(value, bool) or not isinstance(value, (str, int, float)):
+    def parse(value: Any) -> Any:
+        if whole and isinstance(value, str) and re.fullmatch(r"\s*\d{1,9}\s*", value):
+            value = int(value)
+        if isinstance(value, bool) or not isinstance(value, int if whole else (str, int, float)):
             raise ValueError(allowed)
         try:
             found = float(value)
@@ -201,20 +199,7 @@ def number(*, above: float | None = None, least: float | None = None) -> Parse:
         low = (above is not None and found <= above) or (least is not None and found < least)
         if low or not math.isfinite(found):
             raise ValueError(allowed)
-        return found
-
-    return parse
-
-
-def integer(*, least: int) -> Parse:
-    """Read a whole number of at least `least`."""
-
-    def parse(value: Any) -> int:
-        if isinstance(value, str) and re.fullmatch(r"\s*\d{1,9}\s*", value):
-            value = int(value)
-        if isinstance(value, bool) or not isinstance(value, int) or value < least:
-            raise ValueError(f"a whole number of at least {least}")
-        return value
+        return value if whole else found
 
     return parse
 
@@ -223,7 +208,7 @@ def choice(*allowed: str, words: bool = False) -> Parse:
     """Read one of the allowed words, in upper or lower case; with `words`, true means the last, false the first."""
 
     def parse(value: Any) -> str:
-        if words and (isinstance(value, bool) or str(value).strip().lower() in _WORDS):
+        if words and str(value).strip().lower() in _WORDS:
             return allowed[-1] if flag(value) else allowed[0]
         wanted = value.strip().lower() if isinstance(value, str) else None
         for word in allowed:

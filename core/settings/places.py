@@ -18,14 +18,12 @@ from ua_tui.core.settings.folder import (
     apply_trust,
     read_folder_settings,
 )
-from ua_tui.core.settings.model import DEFAULTS, ENVIRONMENT, KNOWN, SPECS
+from ua_tui.core.settings.layers import from_overrides, from_toml, from_variables
+from ua_tui.core.settings.model import DEFAULTS, ENVIRONMENT, SPECS
 from ua_tui.core.settings.sources import (
     Layer,
     SourcedValue,
     ended,
-    from_overrides,
-    from_toml,
-    from_variables,
     is_empty,
     winner,
     without_secrets,
@@ -92,9 +90,9 @@ class Places(msgspec.Struct, frozen=True, kw_only=True):
         Raises:
             SettingsError: a file cannot be read, or a name in one of the places is wrong.
         """
-        options = from_overrides(overrides or {}, KNOWN, by_name=by_name)
-        environment = from_variables(self.environ, KNOWN)
-        user = from_toml(self.user_file, KNOWN, in_folder=False)
+        options = from_overrides(overrides or {}, by_name=by_name)
+        environment = from_variables(self.environ)
+        user = from_toml(self.user_file, in_folder=False)
         written = self.folder_settings()
         trust = self.folder_trust(written, skills=self._names_skills((options, environment, user)))
         layers, held_back = apply_trust(
@@ -113,7 +111,10 @@ class Places(msgspec.Struct, frozen=True, kw_only=True):
     def folder_trust(self, written: FolderSettings, *, skills: bool = True) -> FolderTrust:
         """Find out what of the current folder takes effect; `skills` is whether the user has switched any on."""
         fingerprints = dict(written.fingerprints)
-        if not self._has_own_definitions:
+        # In the home folder they are the user's own.
+        kinds = (AGENTS, COMMANDS, SKILLS)
+        own = [path for each in kinds for path in (self.home / each, self.config_dir / Path(each).name)]
+        if {path.resolve() for path in own}.isdisjoint((self.cwd / each).resolve() for each in kinds):
             fingerprints |= definition_fingerprints(self.cwd, skills=skills)
         if self.trust is not None:
             return FolderTrust(self.cwd, self.trust, fingerprints, once=True)
@@ -132,20 +133,13 @@ class Places(msgspec.Struct, frozen=True, kw_only=True):
         Raises:
             SettingsError: the user's own file cannot be read.
         """
-        user = from_toml(self.user_file, KNOWN, in_folder=False)
-        return self._names_skills((from_variables(self.environ, KNOWN), user))
+        user = from_toml(self.user_file, in_folder=False)
+        return self._names_skills((from_variables(self.environ), user))
 
     def _names_skills(self, layers: Sequence[Layer]) -> bool:
         given = winner(layers, "skills")
         names = () if given is None else self.checked("skills", given)
         return bool(names) and names != ("all",)
-
-    @property
-    def _has_own_definitions(self) -> bool:
-        """Whether the definitions in the folder are the user's own, as in the home folder."""
-        kinds = (AGENTS, COMMANDS, SKILLS)
-        own = [path for each in kinds for path in (self.home / each, self.config_dir / Path(each).name)]
-        return any((self.cwd / each).resolve() in {path.resolve() for path in own} for each in kinds)
 
     def default(self, name: str) -> Any:
         """The default of a setting."""

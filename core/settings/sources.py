@@ -1,11 +1,7 @@
-"""Reads the sources of settings into layers: the command line, variables, `.env` and TOML files.
-
-A layer has the unchecked values of one source, each with its exact place.
-"""
+"""Values of settings as they are written, each with its exact place, and the files that have them."""
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from io import StringIO
@@ -38,7 +34,7 @@ class SourcedValue(msgspec.Struct, frozen=True):
         if self.place == "file":
             return _toml_line(self.text, self.name)
         if self.place == ".env":
-            lines = [line for name, _, line, _ in _bindings(self.text) if name == self.name]
+            lines = [line for name, _, line, _ in bindings(self.text) if name == self.name]
             return lines[-1] if lines else None
         return None
 
@@ -62,31 +58,10 @@ class SourcedValue(msgspec.Struct, frozen=True):
                 return f"{self.name} in {self.file}"
 
 
-class KnownNames(msgspec.Struct, frozen=True):
-    """The known names: of the settings, and of the variables of each; the first variable that is set wins."""
-
-    settings: Sequence[str]
-    variables: Mapping[str, tuple[str, ...]]
-
-    @property
-    def every_variable(self) -> list[str]:
-        """The variables of all settings."""
-        return [each for names in self.variables.values() for each in names]
-
-    def set_by(self, variables: Mapping[str, str]) -> Iterable[tuple[str, str]]:
-        """Each setting that `variables` set, with the variable that counts."""
-        for name, candidates in self.variables.items():
-            if (variable := next((each for each in candidates if each in variables), None)) is not None:
-                yield name, variable
-
-
 Layer = dict[str, SourcedValue]
 
 _LARGEST = 256 << 10
 _MOST_READ = 4 << 20
-
-_OPTIONS = {"workspace_base": "--workspace", "extra_tools": "--tool", "max_cost_usd": "--max-cost"}
-"""Options whose names differ from those of their settings."""
 
 
 def is_empty(value: Any) -> bool:
@@ -107,92 +82,6 @@ def winner(layers: Sequence[Layer], name: str) -> SourcedValue | None:
     return next((layer[name] for layer in layers if name in layer), None)
 
 
-def from_overrides(overrides: Mapping[str, Any], known: KnownNames, *, by_name: bool = False) -> Layer:
-    """Read settings given by name, as on the command line; None means not given.
-
-    Messages name them as options, or by their names with `by_name`.
-
-    Raises:
-        SettingsError: there is no setting of a name.
-    """
-    for name in overrides:
-        if name not in known.settings:
-            raise SettingsError(ended(f"there is no setting {name!r}{_hint(name, known.settings)}"))
-    return {
-        name: SourcedValue(
-            value, "option", name if by_name else _OPTIONS.get(name, f"--{name.replace('_', '-')}")
-        )
-        for name, value in overrides.items()
-        if value is not None
-    }
-
-
-def from_variables(variables: Mapping[str, str], known: KnownNames) -> Layer:
-    """Read settings from the environment.
-
-    Raises:
-        SettingsError: a variable begins with UA_ but is not known.
-    """
-    _refuse_unknown(variables, known, "environment variable", "")
-    return {
-        name: SourcedValue(variables[variable], "environment", variable)
-        for name, variable in known.set_by(variables)
-    }
-
-
-def from_dotenv(path: Path, known: KnownNames) -> Layer:
-    """Read settings from a `.env` file, which may also be meant for other programs.
-
-    Raises:
-        SettingsError: it cannot be read, or a line that sets one of our variables cannot.
-    """
-    content = _with_plain_breaks(_read(path))
-    if content is None:
-        return {}
-    variables: dict[str, str] = {}
-    for name, value, number, text in _bindings(content):
-        if name is not None:
-            variables[name] = value
-            continue
-        # Lines for other programs may be anything; a broken line with one of our variables is an error.
-        if (ours := next((each for each in known.every_variable if each in text), None)) is not None:
-            raise SettingsError(
-                f"line {number} of {path} sets {ours} but cannot be read: write NAME=value, with quotes closed."
-            )
-    _refuse_unknown(variables, known, "variable", f" of {path}")
-    return {
-        name: SourcedValue(variables[variable], ".env", variable, path, content, in_folder=True)
-        for name, variable in known.set_by(variables)
-    }
-
-
-def from_toml(path: Path, known: KnownNames, *, in_folder: bool) -> Layer:
-    """Read settings from a TOML file; `mode` in a table `[composio]` is the setting `composio_mode`.
-
-    Raises:
-        SettingsError: it cannot be read, is not valid TOML, or has a name that is not a setting.
-    """
-    content = _with_plain_breaks(read_toml_text(path))
-    if content is None:
-        return {}
-    layer: Layer = {}
-    for written, value in flat(load_toml(content, path), known.settings):
-        given = SourcedValue(value, "file", written, path, content, in_folder)
-        name = written.replace(".", "_")
-        if name not in known.settings:
-            raise SettingsError(
-                ended(
-                    f"there is no setting {written!r}, which {given.file} sets{_hint(name, known.settings)}"
-                )
-            )
-        if name in layer:
-            raise SettingsError(
-                f"{layer[name].origin} and {given.origin} are the same setting: remove one of them."
-            )
-        layer[name] = given
-    return layer
-
-
 def read_toml_text(path: Path) -> str | None:
     """Read a TOML file of settings, with the line breaks that it has; None if there is none.
 
@@ -201,7 +90,7 @@ def read_toml_text(path: Path) -> str | None:
     """
     if path.is_dir():
         raise SettingsError(f"{path} is a folder, and settings are read from a file of that name: rename it.")
-    return _read(path)
+    return read_text(path)
 
 
 def load_toml(content: str, path: Path) -> dict[str, Any]:
@@ -230,15 +119,12 @@ def flat(table: Mapping[str, Any], settings: Sequence[str] = ()) -> Iterable[tup
             yield name, value
 
 
-def _refuse_unknown(variables: Iterable[str], known: KnownNames, what: str, where: str) -> None:
-    for variable in variables:
-        if variable.startswith("UA_") and variable not in (every := known.every_variable):
-            raise SettingsError(
-                ended(f"there is no setting for the {what} {variable}{where}{_hint(variable, every)}")
-            )
+def read_text(path: Path) -> str | None:
+    """Read a file of settings; None if there is none.
 
-
-def _read(path: Path) -> str | None:
+    Raises:
+        SettingsError: it cannot be read, or is too large.
+    """
     # A .env can be a folder (a virtual environment) or a pipe (a password manager): neither is read.
     try:
         if not path.is_file():
@@ -256,11 +142,12 @@ def _read(path: Path) -> str | None:
         raise SettingsError(f"{path} is not UTF-8 text: save it as UTF-8.") from error
 
 
-def _with_plain_breaks(content: str | None) -> str | None:
+def with_plain_breaks(content: str | None) -> str | None:
+    """A text with plain line breaks."""
     return None if content is None else content.replace("\r\n", "\n").replace("\r", "\n")
 
 
-def _bindings(content: str) -> Iterable[tuple[str | None, str, int, str]]:
+def bindings(content: str) -> Iterable[tuple[str | None, str, int, str]]:
     """The name (None where a line cannot be read), value, line and text of each binding of a `.env`."""
     from dotenv.parser import parse_stream
 
@@ -312,11 +199,6 @@ def _toml_advice(content: str, problem: str) -> str:
         return ""
     # The text may be a secret, so it is not shown.
     return f'; put texts in quotes, as in {before.strip()} "..."'
-
-
-def _hint(name: str, known: Iterable[str]) -> str:
-    close = difflib.get_close_matches(name, known, n=1)
-    return f"; did you mean {close[0]}?" if close else ""
 
 
 class KeyChoice(NamedTuple):

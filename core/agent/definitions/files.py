@@ -44,7 +44,7 @@ def read_markdown(
     """
     origin = clean_line(str(path), 500)
     try:
-        if inside is not None and not is_below(path, inside):
+        if inside is not None and not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(inside)):
             raise SettingsError(f"{origin} is a link that leads out of its folder: put the file itself there")
         with os.fdopen(open_regular(path, follow=True), "rb") as file:
             data = file.read(LARGEST + 1)
@@ -64,11 +64,6 @@ def read_markdown(
         return data.decode("utf-8-sig").replace("\r\n", "\n")
     except UnicodeDecodeError as error:
         raise SettingsError(f"{origin} is not UTF-8 text: save it as UTF-8") from error
-
-
-def is_below(path: Path, folder: Path) -> bool:
-    """Whether a path, with its links followed, lies in a folder."""
-    return Path(os.path.realpath(path)).is_relative_to(os.path.realpath(folder))
 
 
 def split_front_matter(text: str, *, origin: str, what: str) -> tuple[dict[str, Any], str]:

@@ -86,7 +86,7 @@ async def ask_server(
         except OSError as error:
             why = f"it cannot be started: {error.strerror or error}"
         except Exception as error:
-            why = _reason_in(output) or _reason(error, _last_words(errors))
+            why = _reason_in(output) or _reason(error, errors)
         if refused:
             raise ConnectionFailed(clean_line(masked(refused), 300))
         code = (
@@ -170,13 +170,7 @@ def _reason_in(output: _ServerOutput) -> str:
     return ""
 
 
-def _last_words(errors: IO[bytes]) -> str:
-    errors.seek(0, 2)
-    errors.seek(max(0, errors.tell() - 4096))
-    return last_words(errors.read().decode("utf-8", "replace"))
-
-
-def _reason(error: BaseException, written: str) -> str:
+def _reason(error: BaseException, errors: IO[bytes]) -> str:
     """The problem with a server by the error of its client, and by what its program wrote."""
     reasons = "; ".join(dict.fromkeys(_reasons(error)))
     described = problem_in(describe_server_error(reasons))
@@ -186,6 +180,8 @@ def _reason(error: BaseException, written: str) -> str:
         reasons = "nothing is listening at its address"
     elif reasons == "Connection closed":
         reasons = "it ended without a message"
+    errors.seek(max(0, errors.seek(0, os.SEEK_END) - 4096))
+    written = last_words(errors.read().decode("utf-8", "replace"))
     return f"it does not answer: {written or reasons}"
 
 

@@ -7,7 +7,8 @@ import json
 import logging
 import math
 import re
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
 from datetime import date, datetime
 from typing import Any, Literal
 from urllib.parse import urlsplit
@@ -17,8 +18,9 @@ import msgspec
 from msgspec.structs import replace
 
 from ua_tui.core.agent.bounds import LONGEST_NAME, LONGEST_TEXT, MOST_ENTRIES, MOST_PARTS
+from ua_tui.core.bus import Publish
 from ua_tui.core.errors import FormError
-from ua_tui.core.events.types import ElicitationAnswered, ElicitationAsked, Event, FormField, FormOption
+from ua_tui.core.events.types import ElicitationAnswered, ElicitationAsked, FormField, FormOption
 from ua_tui.core.redaction.redactor import REDACTED, Redactor, mask_link
 from ua_tui.core.redaction.values import names_given_secret
 from ua_tui.core.tasks import end_tasks
@@ -63,7 +65,6 @@ def _field(name: str, schema: object, required: bool) -> FormField:
         raise FormError(f"the field “{shown}” of its form cannot be read")
     title = _cleaned(schema.get("title"), LONGEST_NAME) or shown
     about = _cleaned(schema.get("description"), 1_000)
-    field = FormField(name=name, title=title, about=about, required=required)
     kind, options = schema.get("type"), _options(schema)
     changes: dict[str, Any]
     if kind == "string" and options is not None:
@@ -84,17 +85,12 @@ def _field(name: str, schema: object, required: bool) -> FormField:
             f"the field “{shown}” of its form is {description}, "
             "and a form can have only texts, numbers, booleans and choices"
         )
-    return _with_default(replace(field, **changes), schema.get("default"))
-
-
-def _with_default(field: FormField, default: object) -> FormField:
-    """The field with its default, unless that is not valid or would fill in a secret."""
-    if default is None or field.secret:
-        return field
-    try:
-        return replace(field, default=checked_value(field, default))
-    except FormError:
-        return field
+    field = FormField(name=name, title=title, about=about, required=required, **changes)
+    if (default := schema.get("default")) is not None and not field.secret:
+        # One that is not valid is left out.
+        with suppress(FormError):
+            return replace(field, default=checked_value(field, default))
+    return field
 
 
 def _options(schema: object) -> list[FormOption] | None:
@@ -162,17 +158,15 @@ def checked_form(fields: Sequence[FormField], values: Mapping[str, object]) -> d
     names = {field.name for field in fields}
     if unknown := [name for name in values if name not in names]:
         raise FormError(f"The form has no field {clean(unknown[0][:60])}.")
-    return dict(_checked(fields, values))
-
-
-def _checked(fields: Sequence[FormField], values: Mapping[str, object]) -> Iterator[tuple[str, Value]]:
+    checked: dict[str, Value] = {}
     for field in fields:
         try:
             value = checked_value(field, values.get(field.name, field.default))
         except FormError as error:
             raise FormError(f"{field.title}: {error}") from error
         if value is not None:
-            yield field.name, value
+            checked[field.name] = value
+    return checked
 
 
 def checked_value(field: FormField, raw: object) -> Value | None:
@@ -286,7 +280,7 @@ class ElicitationGate(msgspec.Struct, eq=False):
         redactor: masks secrets, and learns those that are entered.
     """
 
-    publish: Callable[[Event], Event]
+    publish: Publish
     interactive: bool
     redactor: Redactor
     _waiting: dict[str, _Waiting] = {}
@@ -311,8 +305,11 @@ class ElicitationGate(msgspec.Struct, eq=False):
             fields=fields,
             tool_use_id=tool_use_id,
         )
-        if (answer := self._refusal(problem)) is not None:
+        full = f"{MOST_PARTS} server requests are already waiting" if len(self._waiting) >= MOST_PARTS else ""
+        if problem or not self.interactive or full:
             self.publish(asked)
+            by: _By = "program" if problem or self.interactive else "headless"
+            answer = _Answer("decline", by, problem or (full if self.interactive else _NOBODY))
         else:
             answer = await self._put(asked)
         self._answered(asked, answer)
@@ -347,16 +344,6 @@ class ElicitationGate(msgspec.Struct, eq=False):
         for waiting in self._waiting.values():
             if not waiting.future.done():
                 waiting.future.set_result(_Answer("cancel", "interrupted", reason))
-
-    def _refusal(self, problem: str) -> _Answer | None:
-        """The answer to a request that nobody is asked; None if a person is."""
-        if problem:
-            return _Answer("decline", "program", problem)
-        if not self.interactive:
-            return _Answer("decline", "headless", _NOBODY)
-        if len(self._waiting) >= MOST_PARTS:
-            return _Answer("decline", "program", f"{MOST_PARTS} server requests are already waiting")
-        return None
 
     async def _put(self, asked: ElicitationAsked) -> _Answer:
         """Publish a request, and wait for its answer, which a subscriber may give at once."""

@@ -6,13 +6,13 @@ import asyncio
 import inspect
 import logging
 import re
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NotRequired, TypedDict, get_type_hints
 
 import msgspec
 
 from ua_tui.core.agent.sdk_import import import_sdk
-from ua_tui.core.connections.base import PROGRAM, Connection
+from ua_tui.core.connections.base import PROGRAM, Connection, Connector
 from ua_tui.core.errors import SettingsError
 from ua_tui.core.text import clean_line
 from ua_tui.core.version import VERSION
@@ -26,7 +26,7 @@ _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
 
 def program_connector(
     tools: Sequence[Callable[..., Any] | sdk.SdkMcpTool[Any]],
-) -> Callable[[], Awaitable[Connection]]:
+) -> Connector:
     """What opens the server with the tools of a program; imports the agent's SDK: call it in a thread.
 
     Raises:

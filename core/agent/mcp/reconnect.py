@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import re
 import time
 from collections.abc import Callable
@@ -14,10 +13,7 @@ from ua_tui.core.agent.bounds import STEP_SECONDS
 from ua_tui.core.agent.mcp.error_messages import missing_scope
 from ua_tui.core.agent.permissions.actions import server_of
 from ua_tui.core.concurrency.spawn import Handle
-from ua_tui.core.connections.base import Connection
-from ua_tui.core.errors import ConnectionFailed
 from ua_tui.core.events.types import Event, QueryFinished, QueryReceived
-from ua_tui.core.observation import ToolResult
 from ua_tui.core.view.calls import EndedCall, OpenCalls
 
 MAX_ATTEMPTS = 6
@@ -112,53 +108,6 @@ class ReconnectSchedule(msgspec.Struct, eq=False):
     def _restart_now(self, name: str, history: _History) -> None:
         history.due = None
         self.restart(name)
-
-
-log = logging.getLogger(__name__)
-
-_MIN_INTERVAL = 30.0
-
-
-class SessionRenewal(msgspec.Struct, eq=False):
-    """Checks the errors of tools, and reconnects a server whose session is over according to them.
-
-    Args:
-        connection_of: returns the connection of a server, if there is one.
-        reconnect: reconnects a server; returns why that cannot be tried.
-        report: reports an error and where it occurred.
-    """
-
-    connection_of: Callable[[str], Connection | None]
-    reconnect: Callable[[str], str]
-    report: Callable[[str, Exception], None]
-    _tried: dict[str, float] = {}
-
-    def check_result(self, result: ToolResult) -> None:
-        """Reconnect the server if the result says that its session is over, at most once in 30 seconds."""
-        error = result.observation.error
-        server = server_of(result.call.name)
-        connection = self.connection_of(server)
-        if (
-            not error
-            or connection is None
-            or connection.expiry is None
-            or not connection.expiry.matches(error)
-        ):
-            return
-        last = self._tried.get(server)
-        if last is not None and time.monotonic() - last < _MIN_INTERVAL:
-            return
-        if refusal := self.reconnect(server):
-            log.info("the session of %s seems to be over: %s", server, refusal)
-            return
-        self._tried[server] = time.monotonic()
-        self.report(
-            server,
-            ConnectionFailed(
-                "its session has ended, and a new one is being opened: try again in a moment",
-                code="http_404",
-            ),
-        )
 
 
 _UNREACHABLE = re.compile(r"(SSE error: )?(ECONN|ENOTFOUND|EHOSTUNREACH|ENETUNREACH|ETIMEDOUT)")

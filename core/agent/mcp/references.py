@@ -30,7 +30,7 @@ from ua_tui.core.agent.mcp.client import (
     list_contents,
     read_resource,
 )
-from ua_tui.core.connections.base import Connection
+from ua_tui.core.connections.base import Connector
 from ua_tui.core.errors import AgentError, ConnectionFailed, PathRefused
 from ua_tui.core.events.types import AttachedFile, Event, McpServer, McpStatus
 from ua_tui.core.storage.workspace import Workspace
@@ -71,7 +71,7 @@ class ServerReferences(msgspec.Struct, eq=False):
         ask: asks a server, as `ask_server` does.
     """
 
-    connectors: Mapping[str, Callable[[], Awaitable[Connection]]]
+    connectors: Mapping[str, Connector]
     states: Callable[[], Sequence[McpServer]]
     workspace: Workspace
     ask: Callable[..., Awaitable[Any]] = ask_server
@@ -252,7 +252,12 @@ class ServerReferences(msgspec.Struct, eq=False):
         return "\n\n".join(texts)
 
     async def _ask(self, server: str, request: Callable[[Any], Awaitable[_T]]) -> _T:
-        await self._wait_while_starting(server)
+        # As a query does.
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_STARTING_SECONDS):
+                while {each.name: each.status for each in self.states()}.get(server, "pending") in _STARTING:
+                    self._changed.clear()
+                    await self._changed.wait()
         if server not in self.servers:
             raise ConnectionFailed(
                 f"{server} is not connected: reconnect it with r in /connections", code="unreachable"
@@ -279,14 +284,6 @@ class ServerReferences(msgspec.Struct, eq=False):
                 f"{server} cannot be asked ({error}): {remedy}", code=error.code
             ) from error
         return answer
-
-    async def _wait_while_starting(self, server: str) -> None:
-        """Wait for the end of its start, as a query does."""
-        with suppress(TimeoutError):
-            async with asyncio.timeout(_STARTING_SECONDS):
-                while {each.name: each.status for each in self.states()}.get(server, "pending") in _STARTING:
-                    self._changed.clear()
-                    await self._changed.wait()
 
     async def _once(self, key: object, work: Callable[[], Awaitable[_T]]) -> _T:
         """Do work for all who want its result at the same time; it continues if one of them is cancelled."""

@@ -6,17 +6,15 @@ import asyncio
 import logging
 import re
 import time
-from collections.abc import Awaitable, Callable, Collection, Iterator
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterator
 from fnmatch import fnmatchcase
-from functools import partial
-from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from ua_tui.core.agent.bounds import REPLY_SECONDS, START_SECONDS
 from ua_tui.core.agent.mcp.error_messages import missing_scope, problem_in
 from ua_tui.core.agent.mcp.reconnect import MAX_ATTEMPTS, CallLater, ReconnectSchedule, StatusPoll, call_later
 from ua_tui.core.agent.mcp.states import ServerOperation, ServerStates
-from ua_tui.core.concurrency.spawn import Handle, spawn_task
+from ua_tui.core.bus import Publish
 from ua_tui.core.connections.base import ServerConfigs
 from ua_tui.core.errors import ConnectionFailed, UniversalAgentError
 from ua_tui.core.events.types import Event, McpServer, McpStatus, QueryFinished
@@ -57,7 +55,7 @@ class Servers:
     def __init__(
         self,
         states: ServerStates,
-        publish: Callable[[Event], Event],
+        publish: Publish,
         reopen: Callable[[str], Awaitable[ServerConfigs]],
         *,
         renew: Callable[[str], Awaitable[ServerConfigs | None]],
@@ -78,9 +76,8 @@ class Servers:
             self.refresh, self._note_dead, self._note_alive, lambda name: states[name].is_remote, later
         )
         self._agent: Callable[[], AgentClient | None] = lambda: None
-        self._work: dict[int, Handle] = {}
+        self._work: set[asyncio.Task[None]] = set()
         self._off: set[str] = set()
-        self._numbers = count()
         self._polling = False
         self._closed = False
         self._expected: frozenset[str] = frozenset()
@@ -106,7 +103,7 @@ class Servers:
         """Poll the servers, repeatedly while one is still connecting."""
         if not self._polling and self._agent() is not None:
             self._polling = True
-            self._begin(self.poll)
+            self._begin(self.poll())
 
     def reconnect(self, name: str) -> str:
         """Reconnect a server; returns why that cannot be tried, or an empty text."""
@@ -161,8 +158,8 @@ class Servers:
         self._closed = True
         self._schedule.clear()
         self._poller.close()
-        for handle in list(self._work.values()):
-            handle.cancel()
+        for task in self._work:
+            task.cancel()
 
     def _find(self, name: str) -> McpServer | None:
         return next((server for server in self.known if server.name == name), None)
@@ -185,7 +182,7 @@ class Servers:
 
     def _start(self, name: str, doing: ServerOperation) -> str:
         self._publish_all(self._states.set_operation(name, doing))
-        self._begin(partial(self._run, name, doing))
+        self._begin(self._run(name, doing))
         return ""
 
     async def _run(self, name: str, doing: ServerOperation) -> None:
@@ -358,13 +355,7 @@ class Servers:
             if not self._closed:
                 self._publish(event)
 
-    def _begin(self, work: Callable[[], Awaitable[None]]) -> None:
-        number = next(self._numbers)
-
-        async def kept() -> None:
-            try:
-                await work()
-            finally:
-                self._work.pop(number, None)
-
-        self._work[number] = spawn_task(kept, "servers", "agent")
+    def _begin(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(work, name="agent:servers")
+        self._work.add(task)
+        task.add_done_callback(self._work.discard)

@@ -54,7 +54,8 @@ class UnmatchedResults(msgspec.Struct, eq=False):
     """The results of one connection that fit no open call; `malformed` counts those that never do."""
 
     malformed: MalformedMessages
-    _early: dict[str, RawResult] = {}
+    early: dict[str, RawResult] = {}
+    """The results that came before their calls."""
     cancelled: set[str] = set()
     """The calls that were ended without their results, which may still come."""
 
@@ -62,20 +63,16 @@ class UnmatchedResults(msgspec.Struct, eq=False):
         """Add a result; `was_called` says that its call has started before and is over."""
         if raw.tool_use_id in self.cancelled:
             log.info("a result came for the cancelled call %s", raw.tool_use_id)
-        elif was_called or len(self._early) >= MOST_ENTRIES:
+        elif was_called or len(self.early) >= MOST_ENTRIES:
             self.malformed.note("a second result of a call, or one without a call", raw.tool_use_id)
         else:
-            self._early.setdefault(raw.tool_use_id, raw)
-
-    def pop(self, tool_use_id: str) -> RawResult | None:
-        """Return, and forget, the result of a call that has just started; None if it has not come yet."""
-        return self._early.pop(tool_use_id, None)
+            self.early.setdefault(raw.tool_use_id, raw)
 
     def end_query(self) -> None:
         """Count what fits no call of the query that ends now."""
-        for tool_use_id in self._early:
+        for tool_use_id in self.early:
             self.malformed.note("a result without a call", tool_use_id)
-        self._early.clear()
+        self.early.clear()
 
 
 class _Message(Struct, kw_only=True):
@@ -210,8 +207,9 @@ def usable_message(raw: Any, malformed: MalformedMessages) -> Message | None:
         malformed.note("a message without a usable type", raw)
         return None
     try:
-        if kind in {"user", "assistant"}:
-            raw = _with_usable_blocks(raw, malformed)
+        if kind in {"user", "assistant"} and isinstance(content := raw["message"]["content"], list):
+            usable = [each for each in content if _is_usable(each, malformed)]
+            raw = {**raw, "message": {**raw["message"], "content": usable}}
         msgspec.convert(raw, _Task if raw.get("subtype") in _TASKS else _SHAPES.get(kind, Any))
         if not kind.startswith("control_"):
             parse_message(raw)
@@ -232,14 +230,6 @@ def lost_result() -> Message:
         "num_turns": 0,
         "session_id": "",
     }
-
-
-def _with_usable_blocks(raw: Message, malformed: MalformedMessages) -> Message:
-    content = raw["message"]["content"]
-    if not isinstance(content, list):
-        return raw
-    kept = [each for each in content if _is_usable(each, malformed)]
-    return raw if len(kept) == len(content) else {**raw, "message": {**raw["message"], "content": kept}}
 
 
 def _is_usable(block: Any, malformed: MalformedMessages) -> bool:

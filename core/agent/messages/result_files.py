@@ -40,7 +40,6 @@ from ua_tui.core.events.units import quantity, size
 from ua_tui.core.media_types import HEAD_SIZE, media_suffix, media_type
 from ua_tui.core.observation import AnyObservation, ReturnedFile, TextContent
 from ua_tui.core.redaction.masking import masked_file
-from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.core.storage.kinds import check_writable
 from ua_tui.core.storage.large_results import store_large_result
 from ua_tui.core.storage.paths import safe_name
@@ -89,24 +88,18 @@ class _Counted:
 
 
 def _lines(text: str) -> Iterator[str]:
-    for line in _indented(text).split("\n"):
+    if text.lstrip()[:1] in {"{", "["}:
+        with suppress(msgspec.DecodeError, ValueError, RecursionError):
+            # Decoded first: what is no JSON would otherwise be changed.
+            msgspec.json.decode(text, type=msgspec.Raw)
+            text = msgspec.json.format(text, indent=1)
+    for line in text.split("\n"):
         start = 0
         while len(line) - start > _WIDTH:
             end = line.rfind(" ", start + 1, start + _WIDTH) + 1 or start + _WIDTH
             yield line[start:end]
             start = end
         yield line[start:]
-
-
-def _indented(text: str) -> str:
-    if text.lstrip()[:1] not in {"{", "["}:
-        return text
-    try:
-        # Decoded first: what is no JSON would otherwise be changed.
-        msgspec.json.decode(text, type=msgspec.Raw)
-        return msgspec.json.format(text, indent=1)
-    except (msgspec.DecodeError, ValueError, RecursionError):
-        return text
 
 
 def _joined(lines: Iterable[str]) -> Iterator[bytes]:
@@ -146,11 +139,14 @@ class Received(msgspec.Struct, frozen=True):
     files: tuple[ReturnedFile, ...] = ()
 
 
-class ResultFiles(msgspec.Struct, eq=False):
-    """Stores what the agent reads of results as files of the workspace; for threads, never for the event loop."""
+class ResultStore(msgspec.Struct, eq=False):
+    """Adapts results, and stores them and what the agent reads of them; for threads, never for the event loop.
 
-    workspace: Workspace
+    Without a worker, or if it fails, also large ones are handled in the calling thread.
+    """
+
     adapter: ResultAdapter
+    workspace: Workspace
     worker: WorkerProcess | None = None
 
     def receive(self, tool_name: str, tool_use_id: str, response: Any, transcript: str) -> Received:
@@ -164,9 +160,10 @@ class ResultFiles(msgspec.Struct, eq=False):
         saved = replaced_path(response)
         # The toolkit's own limit is higher, and the command line knows it.
         is_own = tool_name.startswith(f"mcp__{LOCAL_TOOLKIT}__")
-        if saved is None and (is_own or _size(response) <= LIMIT):
-            return Received(response if files else None, response, files)
         blocks = response if isinstance(response, list) else []
+        texts = [response] if isinstance(response, str) else [_text(each) or "" for each in blocks]
+        if saved is None and (is_own or sum(map(len, texts)) <= LIMIT):
+            return Received(response if files else None, response, files)
         # The lines that name files are short, and the model needs them.
         lines = [
             each for each in blocks if (text := _text(each)) and any(file.path in text for file in files)
@@ -216,7 +213,8 @@ class ResultFiles(msgspec.Struct, eq=False):
             if text is not None and len(text) <= LONGEST_NOTICE:
                 origin = _ORIGIN.match(text) or origin
                 if paths := dict.fromkeys(wanted.findall(text)):
-                    name = _name(tool_name, origin)
+                    own = "_".join(tool_name.removeprefix("mcp__").split("__"))
+                    name = str(origin["uri"] if origin and origin["uri"] else own)
                     moved = {path: self._moved(Path(path), name) for path in paths}
                     files += [each for each in moved.values() if each]
                     blocks.append({**block, "text": wanted.sub(partial(_new_path, moved), text)})
@@ -254,28 +252,75 @@ class ResultFiles(msgspec.Struct, eq=False):
         self, key: str, texts: Sequence[str], saved: Path | None, transcript: str
     ) -> ReadableText | None:
         """Write a text for the agent, a long one in the worker; None if there is nothing to be read at `saved`."""
-        if self.worker is not None and (saved is not None or sum(map(len, texts)) >= LARGE_TEXT):
-            root = self.adapter.saved_results_root
-            asked = (
-                key,
-                None if saved is None else str(saved),
-                None if root is None else str(root),
-                transcript,
-            )
-            try:
-                done = self.worker.call(_TASK, packed(asked), lambda _name: texts)
-            except WorkerFailed as error:
-                log.warning("a large tool result is written in the main process: %s", error)
-            else:
+        if saved is not None or sum(map(len, texts)) >= LARGE_TEXT:
+            asked = (key, None if saved is None else str(saved), transcript)
+            if (done := self._in_worker(_TASK, asked, texts)) is not None:
                 return msgspec.msgpack.decode(done, type=ReadableText | None)
         return _written(self.workspace, self.adapter, key, texts, saved, transcript)
+
+    def store(
+        self, raw: RawResult, facts: Mapping[str, Any], denial: str | None = None
+    ) -> tuple[AnyObservation, AnyObservation]:
+        """Return the observation for observers and the one for events, as `store_large_result` does.
+
+        `facts` are the other arguments of `ResultAdapter.observe`; `denial` is the reason, when the call was not
+        allowed to run. For a large result the observers, too, get the preview and the file with the full content.
+
+        Takes time in proportion to the result: call it in a thread.
+        """
+        if self.worker is not None and denial is None and (is_cut_off(raw) or _is_large(raw)):
+            texts: list[str] = []
+            shell = {part.name: _without_texts(getattr(raw, part.name), texts) for part in fields(raw)}
+            if (done := self._in_worker(_STORE_TASK, (shell, dict(facts)), texts)) is not None:
+                whole, shown = (
+                    None if given is None else msgspec.msgpack.decode(given, type=AnyObservation)
+                    for given in done
+                )
+                assert shown is not None
+                return self._without_copy(raw, (whole or shown, shown))
+        observation = self.adapter.observe(raw=raw, **facts)
+        if denial is not None:
+            # The agent wraps the reason in a text of its own, meant for the model.
+            observation = msgspec.structs.replace(observation, error=denial)
+        return self._without_copy(
+            raw, store_large_result(observation, self.workspace, self.workspace.redactor)
+        )
+
+    def _without_copy(
+        self, raw: RawResult, stored: tuple[AnyObservation, AnyObservation]
+    ) -> tuple[AnyObservation, AnyObservation]:
+        """Remove the copy of a stored result outside of the session, in which secrets are not masked."""
+        if stored[0].stored_at is not None and stored[0].recovered:
+            self.adapter.remove_saved(raw)
+        return stored
+
+    def end_worker(self) -> None:
+        """End the worker process, as when it does not react; what it was given is then stored by this process."""
+        if self.worker is not None:
+            self.worker.kill()
+
+    def _in_worker(self, task: str, asked: Any, texts: Sequence[str]) -> Any:
+        """What a task of the worker process returns; None if it cannot do it."""
+        root = self.adapter.saved_results_root
+        try:
+            if self.worker is not None:
+                asked = (None if root is None else str(root), asked)
+                return self.worker.call(task, packed(asked), lambda _name: texts)
+        except WorkerFailed as error:
+            log.warning("a large tool result is handled in the main process: %s", error)
+        return None
+
+
+def _begun(desk: TaskContext, argument: bytes) -> tuple[ResultAdapter, Any]:
+    """The adapter in the worker process, and what a task is asked."""
+    root, asked = msgspec.msgpack.decode(argument)
+    desk.make_room()
+    return ResultAdapter(saved_results_root=None if root is None else Path(root)), asked
 
 
 def write_in_child(desk: TaskContext, argument: bytes) -> bytes:
     """Write a text for the agent in the worker process."""
-    key, saved, root, transcript = msgspec.msgpack.decode(argument)
-    desk.make_room()
-    adapter = ResultAdapter(saved_results_root=None if root is None else Path(root))
+    adapter, (key, saved, transcript) = _begun(desk, argument)
     texts = desk.texts("raw") if saved is None else []
     path = None if saved is None else Path(saved)
     return msgspec.msgpack.encode(_written(desk.workspace, adapter, key, texts, path, transcript))
@@ -321,23 +366,6 @@ def _text(block: Any) -> str | None:
             return text
         case _:
             return None
-
-
-def _size(response: Any) -> int:
-    match response:
-        case str():
-            return len(response)
-        case list():
-            return sum(len(_text(each) or "") for each in response)
-        case _:
-            return 0
-
-
-def _name(tool_name: str, origin: re.Match[str] | None) -> str:
-    """A name for a file in a result: that of its address, or of the tool."""
-    if origin is not None and origin["uri"]:
-        return str(origin["uri"])
-    return "_".join(tool_name.removeprefix("mcp__").split("__"))
 
 
 _MEDIA = "work_products/media"
@@ -413,73 +441,11 @@ def _allowed(stem: str, suffix: str, head: bytes) -> str:
 _STORE_TASK = "ua_tui.core.agent.messages.result_files:store_in_child"
 
 
-class ResultStore(msgspec.Struct, eq=False):
-    """Adapts and stores results; without a worker, or if it fails, in the calling thread."""
-
-    adapter: ResultAdapter
-    workspace: Workspace
-    redactor: Redactor
-    worker: WorkerProcess | None = None
-
-    def store(
-        self, raw: RawResult, facts: Mapping[str, Any], denial: str | None = None
-    ) -> tuple[AnyObservation, AnyObservation]:
-        """Return the observation for observers and the one for events, as `store_large_result` does.
-
-        `facts` are the other arguments of `ResultAdapter.observe`; `denial` is the reason, when the call was not
-        allowed to run. For a large result the observers, too, get the preview and the file with the full content.
-
-        Takes time in proportion to the result: call it in a thread.
-        """
-        if self.worker is not None and denial is None and (is_cut_off(raw) or _is_large(raw)):
-            try:
-                stored = self._store_in_worker(self.worker, raw, facts)
-            except WorkerFailed as error:
-                log.warning("a large tool result is read in the main process: %s", error)
-            else:
-                return self._without_copy(raw, stored)
-        observation = self.adapter.observe(raw=raw, **facts)
-        if denial is not None:
-            # The agent wraps the reason in a text of its own, meant for the model.
-            observation = msgspec.structs.replace(observation, error=denial)
-        return self._without_copy(raw, store_large_result(observation, self.workspace, self.redactor))
-
-    def _without_copy(
-        self, raw: RawResult, stored: tuple[AnyObservation, AnyObservation]
-    ) -> tuple[AnyObservation, AnyObservation]:
-        """Remove the copy of a stored result outside of the session, in which secrets are not masked."""
-        if stored[0].stored_at is not None and stored[0].recovered:
-            self.adapter.remove_saved(raw)
-        return stored
-
-    def end_worker(self) -> None:
-        """End the worker process, as when it does not react; what it was given is then stored by this process."""
-        if self.worker is not None:
-            self.worker.kill()
-
-    def _store_in_worker(
-        self, worker: WorkerProcess, raw: RawResult, facts: Mapping[str, Any]
-    ) -> tuple[AnyObservation, AnyObservation]:
-        root = self.adapter.saved_results_root
-        texts: list[str] = []
-        shell = {part.name: _without_texts(getattr(raw, part.name), texts) for part in fields(raw)}
-        asked = {"root": None if root is None else str(root), "raw": shell, "facts": dict(facts)}
-        whole, shown = (
-            None if given is None else msgspec.msgpack.decode(given, type=AnyObservation)
-            for given in worker.call(_STORE_TASK, packed(asked), lambda _name: texts)
-        )
-        assert shown is not None
-        return whole if whole is not None else shown, shown
-
-
 def store_in_child(desk: TaskContext, argument: bytes) -> tuple[bytes | None, bytes]:
     """Store a result in the worker process, and leave its content there for the observers."""
-    asked = msgspec.msgpack.decode(argument)
-    root = asked["root"]
-    adapter = ResultAdapter(saved_results_root=None if root is None else Path(root))
-    desk.make_room()
-    raw = RawResult(**_with_texts(asked["raw"], desk.texts("raw")))
-    observation = adapter.observe(raw=raw, **asked["facts"])
+    adapter, (shell, facts) = _begun(desk, argument)
+    raw = RawResult(**_with_texts(shell, desk.texts("raw")))
+    observation = adapter.observe(raw=raw, **facts)
     whole, shown = store_large_result(observation, desk.workspace, desk.workspace.redactor)
     encode = msgspec.msgpack.encode
     if whole.stored_at is None:

@@ -395,9 +395,8 @@ def _typed(tool_name: str, tool_input: Arguments, raw: RawResult, common: dict[s
     if "REMOTE_WORKBENCH" in upper or "REMOTE_BASH" in upper:
         return _workbench(common)
     if "SEARCH" in upper and not upper.endswith("SEARCH_TOOLS"):
-        asked = next(
-            (tool_input[k] for k in ("query", "q", "search") if isinstance(tool_input.get(k), str)), None
-        )
+        given = map(tool_input.get, ("query", "q", "search"))
+        asked = next((each for each in given if isinstance(each, str)), None)
         return SearchObservation(**common, query=asked)
     return McpObservation(**common)
 

@@ -42,13 +42,9 @@ class SubagentTasks(msgspec.Struct, eq=False):
         task = self._open.get(task_id)
         return task.tool_use_id if task else None
 
-    def names_of(self, tool_use_id: str) -> list[str]:
-        """The names of the running sub-agents that a call started."""
-        return [task.name for task in self._open.values() if task.tool_use_id == tool_use_id]
-
-    def ids_of(self, tool_use_id: str) -> list[str]:
-        """The task ids of the running sub-agents that a call started."""
-        return [task_id for task_id, task in self._open.items() if task.tool_use_id == tool_use_id]
+    def of_call(self, tool_use_id: str) -> dict[str, str]:
+        """The names of the running sub-agents that a call started, by their task ids."""
+        return {key: task.name for key, task in self._open.items() if task.tool_use_id == tool_use_id}
 
     def note_stopped(self, tool_use_id: str, *, stopped: bool = True) -> None:
         """Record that a person stops the sub-agents of a call, or that this failed."""
@@ -67,7 +63,11 @@ class SubagentTasks(msgspec.Struct, eq=False):
             )
 
     def feed(
-        self, message: sdk.TaskStartedMessage | sdk.TaskProgressMessage | sdk.TaskNotificationMessage
+        self,
+        message: sdk.TaskStartedMessage
+        | sdk.TaskProgressMessage
+        | sdk.TaskNotificationMessage
+        | sdk.TaskUpdatedMessage,
     ) -> Iterator[Event]:
         """Report the start, progress or end of a sub-agent."""
         import claude_agent_sdk as sdk
@@ -93,13 +93,11 @@ class SubagentTasks(msgspec.Struct, eq=False):
             case sdk.TaskNotificationMessage() if known:
                 self._open.pop(task_id, None)
                 yield self._finished(task_id, known, message.status, _task_usage(message.usage))
-
-    def feed_update(self, message: sdk.TaskUpdatedMessage) -> Iterator[Event]:
-        """Report an end that no notification follows."""
-        # A finished task is reported twice, here and by a notification with more details; only a stopped task may be
-        # reported here alone.
-        if message.status in {"killed", "failed"} and (known := self._open.pop(message.task_id, None)):
-            yield self._finished(message.task_id, known, message.status)
+            # A finished task is reported twice, here and by a notification with more details; only a stopped task may
+            # be reported here alone.
+            case sdk.TaskUpdatedMessage(status="killed" | "failed" as status) if known:
+                self._open.pop(task_id)
+                yield self._finished(task_id, known, status)
 
     def _finished(self, task_id: str, task: _Task, reported: str, usage: Usage | None = None) -> Event:
         status: Literal["success", "error", "cancelled"] = (

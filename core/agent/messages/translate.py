@@ -79,11 +79,6 @@ class TurnOutcome(msgspec.Struct, frozen=True):
     tool_calls: tuple[FinishedCall, ...] = ()
     exception: Exception | None = None
 
-    @property
-    def at_limit(self) -> bool:
-        """Whether it was stopped at the spending limit."""
-        return self.error == AT_LIMIT
-
 
 class SteeringAccepted(msgspec.Struct, frozen=True):
     """The agent has accepted the message that was sent with this id."""
@@ -180,10 +175,13 @@ class Translator:
                 yield from self._assistant(message)
             case sdk.UserMessage():
                 yield from self._user(message)
-            case sdk.TaskStartedMessage() | sdk.TaskProgressMessage() | sdk.TaskNotificationMessage():
+            case (
+                sdk.TaskStartedMessage()
+                | sdk.TaskProgressMessage()
+                | sdk.TaskNotificationMessage()
+                | sdk.TaskUpdatedMessage()
+            ):
                 yield from self.tasks.feed(message)
-            case sdk.TaskUpdatedMessage():
-                yield from self.tasks.feed_update(message)
             case sdk.SystemMessage():
                 yield from self._system(message)
             case sdk.RateLimitEvent(rate_limit_info=info):
@@ -208,10 +206,10 @@ class Translator:
 
     def waits_for(self) -> tuple[str, str]:
         """What the running query waits for, as in `AgentSilent`."""
-        started = [(opened.call.name, self.tasks.names_of(call)) for call, opened in self.calls.items()]
+        started = [(opened.call.name, self.tasks.of_call(call)) for call, opened in self.calls.items()]
         if tools := [tool_name(name).short for name, subagents in started if not subagents]:
             return "tool", ", ".join(tools)
-        if subagents := [name for _, names in started for name in names]:
+        if subagents := [name for _, names in started for name in names.values()]:
             return "subagent", ", ".join(subagents)
         return "model", ""
 
@@ -289,8 +287,9 @@ class Translator:
         self._is_retried = self._is_resumed = False
 
     def _count_tokens(self, message: _OpenMessage) -> Iterator[Event]:
-        usage = usage_of(message.usage)
-        yield from self._tokens.of_message(self.query_id, message.message_id, message.model, usage)
+        # The stream of the main agent reports all tokens.
+        if (usage := usage_of(message.usage)) is not None and usage.total:
+            yield self._tokens.spent(self.query_id, message.message_id, message.model, usage)
 
     def _sanitize(self, text: str) -> str:
         return self._redactor.redact(clean(text))

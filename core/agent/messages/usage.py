@@ -214,13 +214,6 @@ class TokenMeter(msgspec.Struct, eq=False):
     prices: Prices
     _seen: dict[str, str] = {}
 
-    def of_message(
-        self, query_id: str, message_id: str, model: str, usage: Usage | None
-    ) -> Iterator[TokensSpent]:
-        """Count a message of the main agent, whose stream reports all tokens."""
-        if usage is not None and usage.total:
-            yield self._spent(query_id, message_id, model, usage)
-
     def of_block(self, query_id: str, message: sdk.AssistantMessage) -> Iterator[TokensSpent]:
         """Count a part of a sub-agent's message: each part repeats the input tokens, and none has the output tokens."""
         parent, message_id, usage = message.parent_tool_use_id, message.message_id, usage_of(message.usage)
@@ -234,11 +227,12 @@ class TokenMeter(msgspec.Struct, eq=False):
             self._seen[parent] = message_id
             usage = msgspec.structs.replace(usage, output_tokens=max(usage.output_tokens, wrote))
         if usage.total:
-            yield self._spent(query_id, message_id, message.model, usage, parent)
+            yield self.spent(query_id, message_id, message.model, usage, parent)
 
-    def _spent(
+    def spent(
         self, query_id: str, message_id: str, model: str, usage: Usage, parent: str | None = None
     ) -> TokensSpent:
+        """The event for a message, or a part of one."""
         return TokensSpent(
             query_id=query_id,
             message_id=message_id,

@@ -23,6 +23,10 @@ TOOLS: Mapping[str, Any] = tomllib.loads(Path(__file__).with_name("tools.toml").
 """What is known of tools by their names; the file describes each list."""
 
 
+OfTool = Callable[[str, str], bool]
+"""Says something of a tool: (server, tool) -> bool."""
+
+
 class Action(msgspec.Struct, frozen=True):
     """One tool that a call runs.
 
@@ -142,13 +146,13 @@ class OwnServers(msgspec.Struct):
 
     Attributes:
         described: what was said of the servers; None if the user has none.
-        reads: whether a server declares that a tool only reads: (server, tool) -> bool.
+        reads: whether a server declares that a tool only reads.
         stays: whether a server declares of all its tools that they reach nothing outside.
         asks: whether who answers may say it: not in a job, whose questions other people may answer.
     """
 
     described: UserConnections | None = None
-    reads: Callable[[str, str], bool] = lambda _server, _tool: False
+    reads: OfTool = lambda _server, _tool: False
     stays: Callable[[str], bool] = lambda _server: False
     asks: bool = True
     _asked: set[str] = set()

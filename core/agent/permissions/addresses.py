@@ -142,6 +142,8 @@ MOST_SPELLINGS = 100_000
 MOST_IN_A_TEXT = 5_000
 LONGEST = 4_096
 MOST_PARTS = 24
+# No address of usual length is divided.
+_PIECES = re.compile(rf".{{1,{PIECE}}}\S{{0,{LONGEST}}}", re.DOTALL)
 _PORTS = {"http": 80, "https": 443}
 # Begins the spelling of a place that is no web address.
 _AS_IT_IS = "\n"
@@ -196,13 +198,15 @@ def addresses_in_text(text: str, *, base: str = "", bare: bool = False) -> list[
     needs no scheme, and other places count, too. Reads long texts in pieces, so that other threads can run.
     """
     found: dict[str, None] = {}
-    for piece in _pieces(text):
+    for long in _PIECES.finditer(text):
+        piece = long[0]
         candidates = [match[0] for match in _IN_TEXT.finditer(piece)]
         if bare:
             candidates += [match[0] for match in _BARE.finditer(piece)]
             found.update(dict.fromkeys(places_in(piece, whole=False)))
-        if base:
-            candidates += [_joined(base, match[1] or match[2]) for match in _LINK.finditer(piece)]
+        for match in _LINK.finditer(piece) if base else ():
+            with suppress(ValueError):
+                candidates.append(urljoin(base, match[1] or match[2]))
         for candidate in candidates:
             found.update(dict.fromkeys(_trimmed(candidate)))
         if len(found) >= MOST_IN_A_TEXT:
@@ -214,23 +218,6 @@ def shown_host(address: str) -> str:
     """The host of a web address for people, without `www.`; empty if it is not one."""
     parts = _split(address)
     return "" if parts is None else parts[0].rpartition("]")[0] or parts[0].partition(":")[0]
-
-
-def _pieces(text: str) -> Iterator[str]:
-    start = 0
-    while start < len(text):
-        end = start + PIECE
-        while end < len(text) and end < start + PIECE + LONGEST and not text[end].isspace():
-            end += 1
-        yield text[start:end]
-        start = end
-
-
-def _joined(base: str, link: str) -> str:
-    try:
-        return urljoin(base, link)
-    except ValueError:
-        return ""
 
 
 def _trimmed(candidate: str) -> Iterator[str]:
@@ -284,21 +271,17 @@ def _spellings(address: str) -> set[int]:
     host, path, query, fragment = parts
     hosts = {host, *_encodings_of_host(host.lower().removeprefix("www."))}
     tails = {_join("", path, query, fragment), _join("", path, query, "")}
-    tails |= {_join("", path, each, "") for each in _shorter_queries(query)}
+    # The query without what only tracks readers, and its beginnings.
+    parameters = query.split("&")
+    beginnings = (parameters[:count] for count in range(1, min(len(parameters), MOST_PARTS)))
+    telling = [each for each in parameters if not _TRACKING.match(each)]
+    tails |= {_join("", path, "&".join(each), "") for each in (telling, *beginnings)}
     segments = path.split("/")
     shorter = accumulate(segments[:MOST_PARTS], lambda before, segment: f"{before}/{segment}")
     tails |= {each.removesuffix("/") for each in (shorter if len(segments) > 1 else ())}
     tails |= {path, ""}
     spelled = {spelling for tail in tails for spelling in _encodings(tail)}
     return {_hash(each + tail) for each in hosts for tail in spelled}
-
-
-def _shorter_queries(query: str) -> Iterator[str]:
-    """The query without what only tracks readers, and its beginnings."""
-    parameters = query.split("&")
-    yield "&".join(each for each in parameters if not _TRACKING.match(each))
-    for count in range(1, min(len(parameters), MOST_PARTS)):
-        yield "&".join(parameters[:count])
 
 
 def _encodings(tail: str) -> Sequence[str]:

@@ -26,6 +26,8 @@ DESTINATION_WORDS = ADDRESS_WORDS | {
 }  # fmt: skip
 Arguments = Mapping[str, Any]
 """The arguments of a tool call, by their names."""
+ToolInput = dict[str, Any]
+"""The arguments of a tool call, as the agent's SDK takes them."""
 _OPTIONS = frozenset({"true", "false", "markdown", "text", "html", "json", "png", "jpeg", ""})
 CODE_ARGUMENTS = frozenset({"command", "cmd", "code", "code_to_execute", "script"})
 
@@ -122,6 +124,11 @@ def addresses_mentioned_in(arguments: Arguments) -> list[str]:
         if isinstance(value, str) and not _is_address(path)
         for address in _ADDRESS.findall(value)
     ]
+
+
+def every_address_in(arguments: Arguments) -> list[str]:
+    """The addresses that a call would use or mentions."""
+    return [*addresses_in(arguments), *addresses_mentioned_in(arguments)]
 
 
 def hosts_mentioned_in(arguments: Arguments) -> list[str]:

@@ -20,7 +20,7 @@ from ua_tui.core.agent.permissions.arguments import (
     CODE_ARGUMENTS,
     Arguments,
     addresses_in,
-    addresses_mentioned_in,
+    every_address_in,
     fold,
     host_of,
     hosts_mentioned_in,
@@ -33,6 +33,7 @@ from ua_tui.core.agent.permissions.arguments import (
     runs_code,
 )
 from ua_tui.core.storage.regular_file import open_regular
+from ua_tui.core.text import without_surrogates
 
 _QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"")
 _PATTERN = str.maketrans("*?[{~", "_____")
@@ -184,13 +185,12 @@ def is_anywhere_in(pattern: Sequence[str], command: str) -> bool:
     unquoted = re.sub(r"\\\n|[\\'\"]", "", fold(command))
     words = [word for word in _BREAKS.split(unquoted) if word]
     return any(
-        all(map(_word_or_its_name_matches, wanted, words[at : at + len(wanted)]))
+        all(
+            _word_matches(pattern, word) or _word_matches(pattern, word.rsplit("/", 1)[-1])
+            for pattern, word in zip(wanted, words[at:], strict=False)
+        )
         for at in range(len(words) - len(wanted) + 1)
     )
-
-
-def _word_or_its_name_matches(pattern: str, word: str) -> bool:
-    return _word_matches(pattern, word) or _word_matches(pattern, word.rsplit("/", 1)[-1])
 
 
 def _word_matches(pattern: str, word: str) -> bool:
@@ -286,16 +286,15 @@ class Condition:
                 words = words_of_pattern(self.pattern)
                 return any(is_anywhere_in(words, text) for text in self._texts(arguments))
             case "path":
-                addresses = [*addresses_in(arguments), *addresses_mentioned_in(arguments)]
+                addresses = every_address_in(arguments)
                 found = [path for address in addresses for path in paths_of(address, decoded=True)]
                 return any(map(self._is_like, [*found, *self._texts(arguments)]))
             case _:
                 return any(map(self._is_like, self._texts(arguments)))
 
     def _values(self, arguments: Arguments) -> list[Any]:
-        addresses = [*addresses_in(arguments), *addresses_mentioned_in(arguments)]
         if self.kind == "host":
-            return [] if runs_code(arguments) else addresses
+            return [] if runs_code(arguments) else every_address_in(arguments)
         if self.kind == "search":
             return _searched(arguments)
         found = leaves_at(arguments, self.name)
@@ -304,7 +303,7 @@ class Condition:
         if self.kind == "file" and self.name == "path":
             return found or ["."]
         if self.kind == "path" and not found:
-            paths = [paths_of(address) for address in addresses]
+            paths = list(map(paths_of, every_address_in(arguments)))
             return [path[0] for path in paths] if all(paths) else []
         return found
 
@@ -357,8 +356,10 @@ class Condition:
         for resolved in (False, True):
             for head, pattern in self._file_patterns(folder, resolved=resolved):
                 # A search in a folder reads what is below it.
+                below = head.casefold().rstrip("/") + "/"
                 if any(_fits(f"(?i){pattern}", each) for each in found) or (
-                    self.name == "path" and any(_is_below(head, each) for each in found)
+                    self.name == "path"
+                    and any(below.startswith(each.casefold().rstrip("/") + "/") for each in found)
                 ):
                     return True
         return False
@@ -423,7 +424,8 @@ def condition(tool: str, name: str, pattern: str) -> Condition:
         return Condition(name, pattern, kind, (_tokens_of(pattern),))
     if name in {"host", "path"}:
         kind = "host" if name == "host" else "path"
-    choices = tuple(_choices(pattern))
+    found = re.findall(r"(?:[^\\|]|\\.|\\$)+|(?<=\|)(?=\||$)|^(?=\|)", pattern, re.DOTALL)
+    choices = tuple(_tokens_of(each.strip()) for each in found)
     if not all(choices):
         raise ValueError(f"An alternative of {name} is empty.")
     return Condition(name, pattern, kind, choices)
@@ -472,11 +474,6 @@ def _tokens_of(pattern: str) -> tuple[_Token, ...]:
     return tuple(tokens)
 
 
-def _choices(pattern: str) -> Iterator[tuple[_Token, ...]]:
-    for each in re.findall(r"(?:[^\\|]|\\.|\\$)+|(?<=\|)(?=\||$)|^(?=\|)", pattern, re.DOTALL):
-        yield _tokens_of(each.strip())
-
-
 def _expression(tokens: Iterable[_Token], gap: str, *, files: bool = False) -> str:
     parts = []
     for wild, text in tokens:
@@ -490,15 +487,11 @@ def _expression(tokens: Iterable[_Token], gap: str, *, files: bool = False) -> s
 
 
 def _escaped(text: str) -> str:
-    return re.escape(_without_surrogates(text))
-
-
-def _without_surrogates(text: str) -> str:
-    return text.encode("utf-8", "replace").decode()
+    return re.escape(without_surrogates(text))
 
 
 def _fits(expression: str, text: str) -> bool:
-    return _compiled(expression).fullmatch(_without_surrogates(text)) is not None
+    return _compiled(expression).fullmatch(without_surrogates(text)) is not None
 
 
 @lru_cache(maxsize=500)
@@ -507,10 +500,6 @@ def _compiled(expression: str) -> Any:
     import re2  # type: ignore[import-untyped]
 
     return re2.compile(f"(?s){expression}")
-
-
-def _is_below(path: str, folder: str) -> bool:
-    return (path.casefold().rstrip("/") + "/").startswith(folder.casefold().rstrip("/") + "/")
 
 
 def _searched(arguments: Arguments) -> list[Any]:

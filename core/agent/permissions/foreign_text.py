@@ -24,7 +24,7 @@ from ua_tui.core.text import clean_line
 LOCAL_TOOLKIT = "local_toolkit"
 CRAWLER = f"mcp__{LOCAL_TOOLKIT}__crawl_parallel"
 _FILE_READERS: Mapping[str, str] = TOOLS["file_readers"]
-_SUBAGENTS = frozenset({"Agent", "Task"})
+_READS_PAGES = PAGE_READERS | {"WebFetch"}
 _ADDRESS_FIELD = re.compile(r"url|link|href|uri|website|citation|^id$|^sources?$", re.IGNORECASE)
 # The agent's own search lists its results in one line, below which a model sums them up in its own words.
 _LISTED = re.compile(r"^Links: (\[.*\])$", re.MULTILINE)
@@ -46,6 +46,12 @@ FILE = ForeignSource("file", "files")
 ATTACHED = ForeignSource("attached file", "attached files")
 KNOWLEDGE = ForeignSource("result", "results", "the knowledge base")
 REPORT = ForeignSource("report of a sub-agent", "reports of sub-agents")
+_BRINGS = {
+    **dict.fromkeys(KNOWLEDGE_TOOLS, KNOWLEDGE),
+    **dict.fromkeys(_FILE_READERS, FILE),
+    **dict.fromkeys(("Agent", "Task"), REPORT),
+    "WebSearch": SEARCH,
+}
 
 
 def sources_of(tool_name: str, tool_input: Arguments, *, failed: bool = False) -> list[ForeignSource]:
@@ -56,38 +62,25 @@ def sources_of(tool_name: str, tool_input: Arguments, *, failed: bool = False) -
     server = server_of(tool_name)
     if failed and (server == LOCAL_TOOLKIT or tool_name in _FILE_READERS):
         return []
+    if tool_name == CRAWLER or tool_name in _READS_PAGES:
+        found = opened_by(tool_name, tool_input)
+        return [_page(url) for url in (found if tool_name == CRAWLER else found or [""])]
+    if tool_name in _BRINGS:
+        return [_BRINGS[tool_name]]
     if server == LOCAL_TOOLKIT:
-        return _local(tool_name, tool_input)
-    if tool_name in PAGE_READERS or tool_name == "WebFetch":
-        return [_page(tool_input.get("url"))]
+        return []
     if server == "composio":
         names = [action.name for action in actions_of(tool_name, tool_input)]
         return [SEARCH if is_search(name) else _result(name) for name in names if name not in HOUSEKEEPING]
     if server:
         return [_result(server)]
-    if tool_name == "WebSearch":
-        return [SEARCH]
     if tool_name in (LIST_RESOURCES, READ_RESOURCE):
         return [_result(str(tool_input.get("server") or "MCP servers"))]
-    if tool_name in _SUBAGENTS:
-        return [REPORT]
-    if tool_name in _FILE_READERS:
-        return [FILE]
     return [] if tool_name in TOOLS["bring_nothing"] else [_result(tool_name)]
 
 
-def _local(tool_name: str, tool_input: Arguments) -> list[ForeignSource]:
-    if tool_name == CRAWLER:
-        return [_page(url) for url in opened_by(tool_name, tool_input)]
-    if tool_name in KNOWLEDGE_TOOLS:
-        return [KNOWLEDGE]
-    return [FILE] if tool_name in _FILE_READERS else []
-
-
-def _page(url: object) -> ForeignSource:
-    return ForeignSource(
-        PAGE.one, PAGE.several, clean_line(shown_host(url), 60) if isinstance(url, str) else ""
-    )
+def _page(url: str) -> ForeignSource:
+    return ForeignSource(PAGE.one, PAGE.several, clean_line(shown_host(url), 60))
 
 
 def _result(name: str) -> ForeignSource:
@@ -100,7 +93,7 @@ def opened_by(tool_name: str, tool_input: Arguments) -> list[str]:
         urls = tool_input.get("urls")
         return [url for url in urls if isinstance(url, str)] if isinstance(urls, list) else []
     url = tool_input.get("url")
-    return [url] if isinstance(url, str) and (tool_name in PAGE_READERS or tool_name == "WebFetch") else []
+    return [url] if isinstance(url, str) and tool_name in _READS_PAGES else []
 
 
 def file_read_by(tool_name: str, tool_input: Arguments) -> str | None:
@@ -149,8 +142,10 @@ def learned_from(tool_name: str, tool_input: Arguments, output: str) -> list[str
     given = "\n".join(text for _, text in texts_in(tool_input)[0]).lower()
     return [
         each
-        for each in _addresses_of_rows(value)
-        if each.lower().partition("://")[2].removeprefix("www.").rstrip("/") not in given
+        for field, each in texts_in(value)[0]
+        if _ADDRESS_FIELD.search(field)
+        and each.lower().startswith(("http://", "https://"))
+        and each.lower().partition("://")[2].removeprefix("www.").rstrip("/") not in given
     ]
 
 
@@ -179,15 +174,6 @@ def article_paths(output: str) -> list[str]:
     if not isinstance(articles, list):
         return []
     return [each["path"] for each in articles if isinstance(each, dict) and isinstance(each.get("path"), str)]
-
-
-def _addresses_of_rows(value: Any) -> list[str]:
-    rows, _ = texts_in(value)
-    return [
-        text
-        for field, text in rows
-        if _ADDRESS_FIELD.search(field) and text.lower().startswith(("http://", "https://"))
-    ]
 
 
 def texts_in(value: Any) -> tuple[list[tuple[str, str]], bool]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -15,16 +15,16 @@ from msgspec.structs import replace
 
 from ua_tui.core.agent.bounds import LONGEST_NAME
 from ua_tui.core.agent.permissions.actions import Action, OwnServers
-from ua_tui.core.agent.permissions.arguments import Arguments
+from ua_tui.core.agent.permissions.arguments import ToolInput
 from ua_tui.core.agent.permissions.policy import Judgement, PermissionPolicy, is_free
 from ua_tui.core.agent.permissions.proposals import advice, exact_pattern, proposal
 from ua_tui.core.agent.permissions.rule_set import RuleSet
+from ua_tui.core.bus import Publish
 from ua_tui.core.errors import AgentError
 from ua_tui.core.events.describe import questions_of
 from ua_tui.core.events.types import (
     ASK_USER,
     EXIT_PLAN,
-    Event,
     PermissionAnswered,
     PermissionApplied,
     PermissionAsked,
@@ -34,12 +34,12 @@ from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.core.text import clean, clean_line
 
 
-def unmasked(tool: str, changed: dict[str, Any], shown: Any, original: dict[str, Any]) -> dict[str, Any]:
+def unmasked(tool: str, changed: ToolInput, shown: Any, original: ToolInput) -> ToolInput:
     """Return the arguments with which a call runs: the secrets that were masked on the screen are put back.
 
     Answers to questions of the agent are returned below the questions as the agent wrote them.
     """
-    restored: dict[str, Any] = _restored(changed, shown, original)
+    restored: ToolInput = _restored(changed, shown, original)
     answers = restored.get("answers")
     if tool == ASK_USER and isinstance(answers, dict):
         names = dict(zip(questions_of(shown), questions_of(original), strict=False))
@@ -58,12 +58,8 @@ def _restored(changed: Any, shown: Any, original: Any) -> Any:
     return changed
 
 
-def changes_in(changed: Arguments, before: Arguments) -> list[str]:
+def changes_in(changed: Any, before: Any, place: str = "") -> Iterator[str]:
     """Describe how arguments were changed, a line for each value, with its place: `tools[0].arguments.subject`."""
-    return list(_changes("", changed, before))
-
-
-def _changes(place: str, changed: Any, before: Any) -> Iterator[str]:
     if isinstance(changed, Mapping) and isinstance(before, Mapping):
         for key in dict.fromkeys((*before, *changed)):
             name = f"{place}.{clean_line(key)}" if place else clean_line(key)
@@ -72,10 +68,10 @@ def _changes(place: str, changed: Any, before: Any) -> Iterator[str]:
             elif key not in before:
                 yield f"{name}: added {_shown(changed[key])}"
             else:
-                yield from _changes(name, changed[key], before[key])
+                yield from changes_in(changed[key], before[key], name)
     elif isinstance(changed, list) and isinstance(before, list) and len(changed) == len(before):
         for number, values in enumerate(zip(changed, before, strict=True)):
-            yield from _changes(f"{place}[{number}]", *values)
+            yield from changes_in(*values, f"{place}[{number}]")
     elif changed != before:
         yield f"{place}: {' → '.join(_differing(_text(before), _text(changed)))}"
 
@@ -126,13 +122,13 @@ class PermissionReply(msgspec.Struct, frozen=True):
     scope: str = "once"
     reason: str = ""
     patterns: tuple[str, ...] = ()
-    input: dict[str, Any] | None = None
+    input: ToolInput | None = None
 
 
 @dataclass
 class _Waiting:
     event: PermissionAsked
-    input: dict[str, Any]
+    input: ToolInput
     future: asyncio.Future[PermissionReply] = field(repr=False)
 
 
@@ -144,36 +140,29 @@ class PermissionGate(msgspec.Struct, eq=False):
 
     Attributes:
         interactive: whether a person can be asked.
+        denied: why calls were denied, by a person, a rule or a pipeline.
     """
 
     policy: PermissionPolicy
-    publish: Callable[[Event], Event]
+    publish: Publish
     interactive: bool
     redactor: Redactor
     rules: RuleSet = msgspec.field(default_factory=RuleSet)
     servers: OwnServers = msgspec.field(default_factory=OwnServers)
     _asking_about_servers: asyncio.Lock = msgspec.field(default_factory=asyncio.Lock)
     _waiting: dict[str, _Waiting] = {}
-    _denied: dict[str, str] = {}
+    denied: dict[str, str] = {}
 
     @property
     def is_waiting(self) -> bool:
         """Whether a call waits for a person."""
         return bool(self._waiting)
 
-    def denial_of(self, tool_use_id: str) -> str | None:
-        """Why this call was denied, by a person, a rule or a pipeline; None if it was not."""
-        return self._denied.get(tool_use_id)
-
-    def note_denied(self, tool_use_id: str, reason: str) -> None:
-        """Record that a call was denied elsewhere, as by a pipeline."""
-        self._denied[tool_use_id] = reason
-
     async def apply(self, judgement: Judgement, tool_name: str, tool_use_id: str) -> None:
         """Record that a rule or the mode decided a call without a question, if one did."""
         rule, denied = judgement.rule, judgement.verdict == "deny"
         if denied:
-            self.note_denied(tool_use_id, judgement.reason)
+            self.denied[tool_use_id] = judgement.reason
         if rule is not None:
             self.rules.note_used(rule)
             if self.rules.has_unsaved_uses:
@@ -192,7 +181,7 @@ class PermissionGate(msgspec.Struct, eq=False):
                 )
             )
 
-    async def ask(self, tool_name: str, tool_input: dict[str, Any], tool_use_id: str) -> PermissionReply:
+    async def ask(self, tool_name: str, tool_input: ToolInput, tool_use_id: str) -> PermissionReply:
         """Allow or deny a call; the policy is consulted again first, as it may have changed since."""
         judgement = self.policy.judge(tool_name, tool_input)
         if judgement.verdict == "ask" and judgement.rule is None and self.interactive:
@@ -225,7 +214,7 @@ class PermissionGate(msgspec.Struct, eq=False):
         else:
             answer = await self._apply_answer(event, tool_input, await self._put(event, tool_input))
         if not answer.allow:
-            self._denied[tool_use_id] = answer.reason or "The person denied this."
+            self.denied[tool_use_id] = answer.reason or "The person denied this."
         self._answered(event, answer)
         if answer.allow and tool_name == EXIT_PLAN and self.mode == "plan":
             self.change_mode("default", "plan")
@@ -251,7 +240,7 @@ class PermissionGate(msgspec.Struct, eq=False):
                 raise AgentError(answer.reason or "you denied it")
         return True
 
-    async def _put(self, event: PermissionAsked, tool_input: dict[str, Any]) -> PermissionReply:
+    async def _put(self, event: PermissionAsked, tool_input: ToolInput) -> PermissionReply:
         """Publish a question, and wait for its answer, which a subscriber may give at once."""
         waiting = _Waiting(event, tool_input, asyncio.get_running_loop().create_future())
         self._waiting[event.request_id] = waiting
@@ -275,7 +264,7 @@ class PermissionGate(msgspec.Struct, eq=False):
                 await asyncio.to_thread(self.servers.note_answer, name, answer.input)
                 self._answered(event, answer)
 
-    def _in_question(self, tool_name: str, tool_input: dict[str, Any]) -> tuple[Action, ...]:
+    def _in_question(self, tool_name: str, tool_input: ToolInput) -> tuple[Action, ...]:
         """The actions of a call that need a rule to run without a question."""
         if tool_name in (EXIT_PLAN, ASK_USER):
             return ()
@@ -301,7 +290,7 @@ class PermissionGate(msgspec.Struct, eq=False):
         return True
 
     async def _apply_answer(
-        self, event: PermissionAsked, tool_input: dict[str, Any], answer: PermissionReply
+        self, event: PermissionAsked, tool_input: ToolInput, answer: PermissionReply
     ) -> PermissionReply:
         """Apply a person's answer, where the policy permits it."""
         if not answer.allow:
@@ -366,7 +355,7 @@ class PermissionGate(msgspec.Struct, eq=False):
                 reason=answer.reason,
                 patterns=[clean(pattern) for pattern in answer.patterns],
                 input=changed,
-                changes=changes_in(changed or {}, event.input) if is_edit else [],
+                changes=list(changes_in(changed, event.input)) if is_edit else [],
                 tool_use_id=event.tool_use_id,
             )
         )

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from ua_tui.core.agent.permissions.actions import (
     TOOLS,
     Action,
+    OfTool,
     actions_of,
     is_outbound,
     is_wrapper,
@@ -83,7 +84,7 @@ class PermissionPolicy(msgspec.Struct):
     taint: Callable[[Action], str | None] = lambda _action: None
     elsewhere: tuple[Rule, ...] | None = None
     describe: Callable[[Action], Action] = lambda action: action
-    offers: Callable[[str, str], bool] = lambda _server, _tool: True
+    offers: OfTool = lambda _server, _tool: True
     repeats: Callable[[Action], str | None] = lambda _action: None
 
     def actions_of(self, tool_name: str, tool_input: Arguments) -> tuple[Action, ...]:

@@ -74,11 +74,6 @@ def advice(actions: Sequence[Action], policy: PermissionPolicy, undecided: Itera
     return found
 
 
-def _has_rule(action: Action, folder: Path) -> bool:
-    text = _narrowest(action, folder)
-    return text is not None and Rule("allow", text).matches(action, folder)
-
-
 def _narrowest_of(action: Action, policy: PermissionPolicy, origin: Origin) -> str | None:
     """The narrowest rule after which an action would run unasked."""
     texts = (text for text in _candidates(action, policy.workspace) if check(text) is None)
@@ -141,8 +136,8 @@ def rules_problem(
             and not any(rule.names_destination for rule in named)
         ):
             return f"{action.name} needs an argument that says where it may go, such as {_example(action)}."
-        widest = Rule("allow", "Bash(*)")
-        if action.name == "Bash" and not (widest.matches(action, folder) or _has_rule(action, folder)):
+        widest = ["Bash(*)", _narrowest(action, folder)] if action.name == "Bash" else []
+        if widest and not any(text and Rule("allow", text).matches(action, folder) for text in widest):
             return "No rule covers this command: it could run something else, or write a file."
         return f"It does not cover {action.name}, which this call runs."
     return None
@@ -181,9 +176,7 @@ def _narrowest(action: Action, folder: Path) -> str | None:
             return None
         key = "host" if is_address and all(hosts) else argument
         conditions[f"{key}={'|'.join(escape(choice) for choice in choices)}"] = None
-    if conditions:
-        return f"{name}({', '.join(conditions)})"
-    return None
+    return f"{name}({', '.join(conditions)})" if conditions else None
 
 
 def _destinations(action: Action) -> dict[str, list[str]]:
@@ -195,8 +188,6 @@ def _destinations(action: Action) -> dict[str, list[str]]:
 
 
 def _file_rule(tool: str, value: object, folder: Path) -> str | None:
-    if value is None and tool in {"Glob", "Grep"}:
-        return None
     if not isinstance(value, str):
         return None
     try:

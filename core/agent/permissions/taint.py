@@ -266,7 +266,13 @@ class Taint(msgspec.Struct, eq=False):
             why = "this sends data out"
         elif (places := places_of(action)) is None:
             why = "its arguments have more parts than can be checked"
-        elif (new := self._first_new(action, places)) is not None:
+        # The crawler does not send the fragment.
+        elif (
+            new := next(
+                (each for each in places if not self.known.covers(each, fragment=action.tool != CRAWLER)),
+                None,
+            )
+        ) is not None:
             shown = clean_line(new.removeprefix(MAILBOX), 200)
             why = f"the address {shown} is new: it is not in your messages, a search result or a page"
         elif has_text_beside_address(action):
@@ -275,11 +281,6 @@ class Taint(msgspec.Struct, eq=False):
             return None
         read = f"since {self._began(self._since)} the agent has read text from {self._listed_kinds()}"
         return f"{why}; {read}, which may contain instructions"
-
-    def _first_new(self, action: Action, places: list[str]) -> str | None:
-        # The crawler does not send the fragment.
-        sent = action.tool != CRAWLER
-        return next((each for each in places if not self.known.covers(each, fragment=sent)), None)
 
 
 def _listed(words: list[str]) -> str:
@@ -330,7 +331,8 @@ def places_of(action: Action) -> list[str] | None:
 
     An address that fills an argument is returned as it is, with whatever follows it.
     """
-    if not _makes_requests(action):
+    is_local = action.server == LOCAL_TOOLKIT and action.tool != CRAWLER
+    if is_local or not (action.server or action.name in _BUILT_IN_REQUESTS):
         return []
     texts, complete = texts_in(action.arguments)
     if action.arguments is None or not complete:
@@ -363,12 +365,6 @@ def _decoded(text: str) -> dict[str, Any] | list[Any] | None:
     """The object or list in a text that is JSON: servers decode such an argument."""
     decoded = from_json(text) if text.lstrip()[:1] in {"[", "{"} else None
     return decoded if isinstance(decoded, dict | list) else None
-
-
-def _makes_requests(action: Action) -> bool:
-    if action.server == LOCAL_TOOLKIT:
-        return action.tool == CRAWLER
-    return bool(action.server) or action.name in _BUILT_IN_REQUESTS
 
 
 def _places_in(action: Action, field: str, text: str) -> Iterator[str]:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ua_tui.core.agent.hooks import AgentHooks
-from ua_tui.core.agent.messages.result_files import ResultFiles
+from ua_tui.core.agent.messages.result_files import ResultStore
 from ua_tui.core.agent.messages.results import ResultAdapter
 from ua_tui.core.agent.permissions.gate import PermissionGate
 from ua_tui.core.agent.permissions.taint import Taint
@@ -20,6 +20,6 @@ def hooks_of(
 ) -> AgentHooks:
     """Make hooks that ask the gate; `more` are the other arguments of the hooks."""
     given: dict[str, Any] = {"was_stopped": lambda _call: False, "check_subagent": None} | more
-    given.setdefault("result_files", ResultFiles(workspace, ResultAdapter()))
+    given.setdefault("results", ResultStore(ResultAdapter(), workspace))
     given.setdefault("pipelines", Pipelines().bind(publish))
     return AgentHooks(gate=gate, taint=Taint(workspace), publish=publish, **given)

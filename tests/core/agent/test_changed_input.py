@@ -26,4 +26,4 @@ def test_every_change_is_shown_at_its_place() -> None:
         ({"a": 1}, {"a": 1}, []),
     )  # fmt: skip
     for before, changed, lines in cases:
-        assert changes_in(changed, before) == lines
+        assert list(changes_in(changed, before)) == lines

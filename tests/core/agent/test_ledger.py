@@ -172,7 +172,7 @@ async def test_what_an_earlier_attempt_did_is_denied_and_nobody_is_asked(workspa
     assert decision == "deny"
     assert "and succeeded" in reason
     assert "noted milk" in reason
-    assert hooked.gate.denial_of("t1") == reason
+    assert hooked.gate.denied.get("t1") == reason
     decision, reason = await hooked.before("mcp__notes__send_note", bread, "t2")
     assert decision == "deny"
     assert "not known" in reason
@@ -217,7 +217,7 @@ async def test_what_a_person_allowed_is_recorded_with_its_final_arguments(worksp
         result: Any = await hooked.hooks.may_use("mcp__notes__take_note", {"text": "milk"}, context)
         if refusal:
             assert (result.behavior, result.message) == ("deny", refusal)
-            assert hooked.gate.denial_of("t1") == refusal
+            assert hooked.gate.denied.get("t1") == refusal
             assert (await Hooked(workspace, "take_note").before("Read", {"file_path": "a.md"}))[0] == "allow"
             allowed = Hooked(workspace, "take_note")
             allowed.ledger.refusal = refusal

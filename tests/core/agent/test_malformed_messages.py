@@ -28,7 +28,7 @@ from ua_tui.core.agent.mcp.elicitation import ElicitationGate
 from ua_tui.core.agent.mcp.servers import Servers
 from ua_tui.core.agent.mcp.states import ServerStates
 from ua_tui.core.agent.messages.malformed import MalformedMessages
-from ua_tui.core.agent.messages.result_files import ResultFiles, ResultStore
+from ua_tui.core.agent.messages.result_files import ResultStore
 from ua_tui.core.agent.messages.results import ResultAdapter
 from ua_tui.core.agent.messages.translate import Translator, TurnOutcome
 from ua_tui.core.agent.messages.transport import Lines, message_in
@@ -100,8 +100,8 @@ async def replayed(
     policy = PermissionPolicy(workspace.path)
     gate = PermissionGate(policy, publish, interactive=False, redactor=redactor)
     of_tasks = {"task_of": translator.task_of, "was_stopped": translator.tasks.was_stopped}
-    files = ResultFiles(workspace, adapter)
-    hooks = hooks_of(workspace, gate, publish, policy=policy, result_files=files, **of_tasks)
+    files = ResultStore(adapter, workspace)
+    hooks = hooks_of(workspace, gate, publish, policy=policy, results=files, **of_tasks)
 
     async def reopen(_name: str) -> dict[str, dict[str, Any]]:
         return {}
@@ -111,7 +111,6 @@ async def replayed(
         hooks=hooks,
         gates=(gate, ElicitationGate(publish, interactive=False, redactor=redactor)),
         translator=translator,
-        result_store=ResultStore(adapter, workspace, redactor),
         servers=Servers(
             ServerStates(),
             publish,
@@ -125,7 +124,7 @@ async def replayed(
         on_result=lambda _result: None,
         models=Models(Settings(), publish),
     )
-    loop._client = cast("AgentClient", Recording(lines, translator.malformed))
+    loop.client = cast("AgentClient", Recording(lines, translator.malformed))
     prepare(loop)
     reading = asyncio.create_task(loop.read())
     try:
@@ -332,7 +331,7 @@ def test_an_agent_that_dies_while_a_query_that_waits_for_servers_is_interrupted(
             assert loop._turn is not None
             loop._turn.interrupted = True
             loop._end(None)
-            loop._client._asked.set()  # type: ignore[attr-defined]  # it is a Recording
+            loop.client._asked.set()  # type: ignore[attr-defined]  # it is a Recording
             return []
 
         loop.servers.starting = starting  # type: ignore[method-assign]

@@ -81,7 +81,7 @@ async def test_an_answer_is_reported_with_its_pattern_or_its_bounded_reason(tmp_
     assert "\x1b" not in answer.reason
     assert len(answer.reason) <= REASON_LIMIT
     assert last_answer(events).reason == answer.reason
-    assert gate.denial_of("t1") == answer.reason
+    assert gate.denied.get("t1") == answer.reason
 
 
 async def test_an_answer_for_the_folder_holds_in_later_sessions_there_alone(tmp_path: Path) -> None:
@@ -184,7 +184,7 @@ async def test_a_rule_that_decides_is_recorded_with_its_origin_and_its_last_use(
         (e.tool_name, e.decision, e.rule, e.origin) for e in events if isinstance(e, ev.PermissionApplied)
     ]
     assert applied == [(NOTION, "allow", "NOTION_*", "option"), ("Bash", "deny", "Bash(rm:*)", "config.toml")]
-    assert "rm" in (gate.denial_of("Bash") or "")
+    assert "rm" in (gate.denied.get("Bash") or "")
     assert RuleStore(tmp_path / "state").last_used(deny) is not None
     assert RuleStore(tmp_path / "state").last_used(Rule("allow", "OTHER")) is None
 
@@ -221,7 +221,7 @@ async def test_a_changed_mode_answers_the_calls_that_no_longer_ask(tmp_path: Pat
     assert gate.change_mode("plan")
     denied = await send
     assert (denied.allow, denied.scope) == (False, "mode")
-    assert "plan mode" in (gate.denial_of("t2") or "")
+    assert "plan mode" in (gate.denied.get("t2") or "")
     assert not gate.change_mode("plan")
     changes = [each for each in events if isinstance(each, ev.PermissionModeChanged)]
     assert [(each.previous, each.mode, each.by) for each in changes] == [
@@ -238,7 +238,7 @@ async def test_an_approved_plan_ends_plan_mode(tmp_path: Path) -> None:
     gate.change_mode("plan")
     # What the policy denies is not asked about.
     assert not (await gate.ask("Bash", {"command": "ls"}, "t1")).allow
-    assert "plan mode" in (gate.denial_of("t1") or "")
+    assert "plan mode" in (gate.denied.get("t1") or "")
     assert not any(isinstance(each, ev.PermissionAsked) for each in events)
     kept = await asked(gate, events, "ExitPlanMode", PermissionReply(False, reason="Add a step."))
     assert (kept.allow, kept.reason, gate.mode) == (False, "Add a step.", "plan")

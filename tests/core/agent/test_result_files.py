@@ -8,7 +8,7 @@ import pytest
 
 from tests.e2e.archive_server import KEY, picture, sound
 from ua_tui.core.agent.messages import result_files
-from ua_tui.core.agent.messages.result_files import LIMIT, Received, ResultFiles, move_to_workspace
+from ua_tui.core.agent.messages.result_files import LIMIT, Received, ResultStore, move_to_workspace
 from ua_tui.core.agent.messages.results import RawResult, ResultAdapter
 from ua_tui.core.errors import WorkspaceError
 from ua_tui.core.observation import McpObservation, ReturnedFile
@@ -28,7 +28,7 @@ class Desk:
         self.transcript = str(transcript)
         self.folder = transcript.with_suffix("") / "tool-results"
         self.folder.mkdir(parents=True)
-        self.files = ResultFiles(self.workspace, ResultAdapter(base / "home"))
+        self.files = ResultStore(ResultAdapter(base / "home"), self.workspace)
 
     def receive(self, response: object, tool: str = LOOKUP) -> Received:
         return self.files.receive(tool, "toolu_1", response, self.transcript)

@@ -149,7 +149,7 @@ def test_a_sub_agent_has_one_end_however_often_it_is_reported() -> None:
     assert [item.status for item in items if isinstance(item, ev.SubagentFinished)] == ["cancelled"]
     translator = Translator()
     fed(translator, started())
-    assert translator.tasks.ids_of("toolu_1") == ["a1"]
+    assert list(translator.tasks.of_call("toolu_1")) == ["a1"]
     translator.tasks.note_stopped("toolu_1")
     (end,) = fed(translator, killed, done)
     assert isinstance(end, ev.SubagentFinished)

@@ -116,7 +116,7 @@ def test_events_say_what_was_spent_refused_and_stopped() -> None:
         account = Account(1.0)
         account.request(1.2, "call")
         if is_noted:
-            account.budget.note_stop()
+            account.budget.ends_at_limit = True
         account.finish(1.2)
         ends = [
             (each.level, each.stopped) for each in account.published if isinstance(each, ev.BudgetReached)

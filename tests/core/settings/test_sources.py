@@ -12,10 +12,10 @@ from ua_tui.core.agent.permissions.rule_set import rules_of
 from ua_tui.core.errors import SettingsError
 from ua_tui.core.postgres.address import Address
 from ua_tui.core.settings.folder import PROJECT_FILE
+from ua_tui.core.settings.layers import from_overrides
 from ua_tui.core.settings.loading import load_settings
-from ua_tui.core.settings.model import ENVIRONMENT, KNOWN, Settings, secrets
+from ua_tui.core.settings.model import ENVIRONMENT, Settings, secrets
 from ua_tui.core.settings.places import USER_FILE, Places
-from ua_tui.core.settings.sources import from_overrides
 from ua_tui.tui.cli.arguments import COMMANDS
 
 CASES = cases_of(__file__)
@@ -100,7 +100,7 @@ def test_rules_say_where_they_come_from(folders: Folders) -> None:
 def test_messages_name_the_options_that_there_are() -> None:
     arguments = COMMANDS[None].arguments.items()
     options = {how["setting"]: names.split()[0] for names, how in arguments if "setting" in how}
-    named = from_overrides(dict.fromkeys(options, "x"), KNOWN)
+    named = from_overrides(dict.fromkeys(options, "x"))
     assert {name: given.name for name, given in named.items()} == options | {"plugins": "--plugins"}
 
 
