@@ -8,7 +8,6 @@ import os
 import stat
 import time
 from collections.abc import Awaitable, Callable, Mapping
-from contextlib import suppress
 from importlib import import_module, metadata
 from pathlib import Path
 from typing import Self
@@ -23,13 +22,13 @@ from ua_tui.core.postgres.connection import OLDEST, Connection, connect_async, r
 from ua_tui.core.postgres.problems import needing_extra, reporting
 from ua_tui.core.postgres.schema import LATEST
 from ua_tui.core.postgres.state import read_rights, read_version, read_work
+from ua_tui.core.tasks import end_tasks
 from ua_tui.core.text import clean_line
 from ua_tui.core.version import VERSION
 
 _PACKAGES = {
     "psycopg": "psycopg",
     "psycopg-pool": "psycopg_pool",
-    "obstore": "obstore",
 }
 _CHECKED_MODES = ("verify-ca", "verify-full")
 _FEW_CONNECTIONS = 10
@@ -57,9 +56,10 @@ class TeamChecks(msgspec.Struct, eq=False):
 
     async def __aexit__(self, *_error: object) -> None:
         if self._connecting is not None:
-            self._connecting.cancel()
-            with suppress(asyncio.CancelledError, TeamError):
-                await (await self._connecting).close()
+            await end_tasks(self._connecting)
+            # Why there is no connection, a check has said.
+            if not self._connecting.cancelled() and self._connecting.exception() is None:
+                await self._connecting.result().close()
 
     def planned(self, within: float) -> list[PlannedCheck]:
         """The checks, each with so many seconds; those that work in a team needs are required."""

@@ -163,19 +163,6 @@ class Settings:
 
     Whoever has access to it can follow and resume them. The password comes from ~/.pgpass or PGPASSWORD. It needs the
     extra `ua-tui[team]`."""
-    team_artifacts: Annotated[
-        Path | str | None,
-        Spec(
-            values.team_artifacts,
-            user_only=True,
-            hidden_if_wrong=True,
-            unset="files above 5 MB are not copied",
-            affects="data",
-        ),
-    ] = None
-    """Where the team's files above 5 MB are stored: a folder that all machines share, or s3://bucket/prefix.
-
-    For S3, the variables AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_REGION and AWS_ENDPOINT_URL are used."""
     permission_mode: Annotated[
         PermissionMode,
         Spec(values.choice(*get_args(PermissionMode)), affects="tools", stricter=values.more_careful),

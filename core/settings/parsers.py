@@ -83,7 +83,6 @@ _OUTER_COMMA = re.compile(r",(?![^()]*\))")
 _HEADER = re.compile(r"[!#$%&'*+.^_`|~\w-]+\s*:[\t\x20-\x7e\x80-\xff]*", re.ASCII)
 _POSTGRES = re.compile(r"\s*postgres(?:ql)?:", re.IGNORECASE)
 _PATH_MARK = re.compile(r"[/\\.]")
-_BUCKET = re.compile(r"[a-z0-9][a-z0-9.-]{1,62}(?:/[A-Za-z0-9!_.*'()/-]{0,500})?")
 _SLUG = re.compile(r"[a-z0-9][a-z0-9_-]{0,99}")
 
 
@@ -155,23 +154,6 @@ def team(value: Any) -> str:
             "an address such as postgresql://user@host/database, without a password, "
             "which belongs in ~/.pgpass or PGPASSWORD"
         ) from None
-
-
-def team_artifacts(value: Any) -> Path | str:
-    """Read where large files of a team are: a folder, or a bucket of S3."""
-    allowed = "the path of a folder, or an address such as s3://bucket/prefix"
-    if isinstance(value, Path):
-        return value
-    try:
-        place = text(value)
-    except ValueError:
-        raise ValueError(allowed) from None
-    scheme, mark, rest = place.partition("://")
-    if mark and (scheme != "s3" or _BUCKET.fullmatch(rest) is None):
-        raise ValueError(allowed)
-    if not mark and not _PATH_MARK.search(place) and not place.startswith("~"):
-        raise ValueError(allowed)
-    return place if mark else Path(place)
 
 
 def flag(value: Any) -> bool:

@@ -82,14 +82,6 @@ class FolderCopy:
         """Continue behind pieces that were copied."""
         self._ends.update((piece.path, piece.end) for piece in pieces)
 
-    def waiting_lines(self) -> int:
-        """How many lines of the journal are not copied."""
-        at, count = self._ends.get(JOURNAL, 0), 0
-        with suppress(WorkspaceError):
-            while (piece := self._next(JOURNAL, at)) is not None:
-                at, count = piece.end, count + piece.data.count(b"\n")
-        return count
-
     def _next(self, path: str, start: int) -> Piece | None:
         """The next complete lines of a file, or a part of a long one; None if there are none."""
         if not self._workspace.exists(path) or (size := self._workspace.root.size(path)) == start:

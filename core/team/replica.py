@@ -13,21 +13,17 @@ import socket
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import dataclass
 from importlib import import_module
 from itertools import islice
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from ua_tui.core.bus import Bus
-from ua_tui.core.concurrency.threads import apart
 from ua_tui.core.errors import SettingsError, TeamError, UniversalAgentError, WorkspaceError
 from ua_tui.core.events.continuation import is_own
 from ua_tui.core.events.types import ErrorRaised
-from ua_tui.core.events.units import quantity
 from ua_tui.core.postgres.address import Address
 from ua_tui.core.postgres.connection import (
     CHANNEL,
@@ -44,7 +40,6 @@ from ua_tui.core.settings.model import Settings
 from ua_tui.core.storage.workspace import Workspace, is_record
 from ua_tui.core.tasks import end_tasks, pause
 from ua_tui.core.team.folder_copy import FolderCopy, new_identity, next_identity, store_identity
-from ua_tui.core.team.large_files import LARGE, open_place
 from ua_tui.core.team.records import SessionId
 from ua_tui.core.text import clean_line
 from ua_tui.core.view.activity import Activity
@@ -69,6 +64,9 @@ _POLL_S = 0.5
 _ANSWER_S = 12.0
 _LONGEST_PAUSE_S = 5.0
 _TITLE = 200
+_SMALL, LARGEST = 5 << 20, 64 << 20
+"""A file that is not small is copied in pieces, and one that is larger than the largest is only listed."""
+_PIECE_SIZE = 4 << 20
 
 
 async def open_replica(
@@ -100,8 +98,7 @@ async def open_replica(
         identity = await asyncio.to_thread(next_identity, workspace)
     else:
         await asyncio.to_thread(store_identity, workspace, identity)
-    place = settings.team_artifacts
-    return SessionReplica(address, identity, workspace, bus, claimed=claimed, place=place, resumed=resumed)
+    return SessionReplica(address, identity, workspace, bus, claimed=claimed, resumed=resumed)
 
 
 class Superseded(TeamError):
@@ -110,7 +107,7 @@ class Superseded(TeamError):
 
 @dataclass(frozen=True)
 class _File:
-    """A file to copy: as it was announced, and as it is; `data` is None if it is large, `place` is where it is then."""
+    """A file to copy: as it was announced, and as it is; `data` is None if it is copied in pieces."""
 
     name: str
     announced: str
@@ -118,7 +115,6 @@ class _File:
     sha256: str
     size: int
     data: bytes | None = None
-    place: str | None = None
 
 
 class SessionReplica:
@@ -135,7 +131,6 @@ class SessionReplica:
             continues the session.
         claimed: whether whoever gave the identity also gave its attempt, as for a job. Otherwise the session gets a new
             identity if another program continues the one it had.
-        place: where files above 5 MB go, as in the setting `team_artifacts`; without one they are only listed.
         resumed: whether the folder has an earlier attempt; without it, what earlier attempts stored is replaced.
         clock: gives the seconds by which the database is asked again.
     """
@@ -148,7 +143,6 @@ class SessionReplica:
         bus: Bus,
         *,
         claimed: bool = True,
-        place: Path | str | None = None,
         resumed: bool = False,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -160,7 +154,6 @@ class SessionReplica:
         self._claimed = claimed
         self._interactive = False
         self._begins = claimed and not resumed and identity.attempt > 1
-        self._place = place
         self._bus = bus
         self._is_reporting = True
         self._session: Session | None = None
@@ -172,17 +165,16 @@ class SessionReplica:
         self._folder = FolderCopy(workspace)
         self._row: dict[str, Any] = {}
         self._wake, self._hurry, self._idle = asyncio.Event(), asyncio.Event(), asyncio.Event()
-        self._is_finishing = self._is_registered = False
+        self._is_finishing = self._is_registered = self._is_complete = False
         self._clock = clock
         self._last_write = self._last_look = clock()
-        self._failing: set[str] = set()
+        self._is_failing = False
         self._task: asyncio.Task[None] | None = None
         self._connection: Connection | None = None
         self._copied: dict[str, str] = {}
         """The files that are stored, or cannot be read, each with the digest or event that announced it."""
-        self._storing: asyncio.Task[_File] | None = None
-        self._large: set[str] = set()
-        self._store_again = 0.0
+        self._file: _File | None = None
+        self._at = 0
 
     # -- what the session does ----------------------------------------------------------------------
 
@@ -221,8 +213,8 @@ class SessionReplica:
                 return not self.is_over
         return False
 
-    async def drain(self, timeout: float) -> str:
-        """Copy the rest at the end of the session, and stop; returns what could not be copied, empty if nothing."""
+    async def drain(self, timeout: float) -> bool:
+        """Copy the rest at the end of the session, and stop; returns whether everything is copied."""
         self._is_finishing = True
         self._hurry.set()
         self._wake.set()
@@ -231,18 +223,17 @@ class SessionReplica:
             if self._connection is not None:
                 shut_down(self._connection)
             self._stop()
-            await end_tasks(self._task, *([self._storing] if self._storing is not None else []))
-        return await self.describe_rest()
+            await end_tasks(self._task)
+        return self._is_complete
 
     async def finish(self) -> None:
         """Copy what there is before the last event of the session, and report what could not be copied."""
         begun = time.monotonic()
-        limit = 1.0 if self._failing else _CLOSE_S - _LAST_LINE_S
+        limit = 1.0 if self._is_failing else _CLOSE_S - _LAST_LINE_S
         if not await self.flush(limit) and not self.is_superseded:
-            rest = await self.describe_rest()
             self._report(
-                f"{rest or 'The end of the session'} could not be copied to the team's database; the session's folder "
-                "has everything, and it is copied when the session is resumed"
+                "The end of the session could not be copied to the team's database; the session's folder has "
+                "everything, and it is copied when the session is resumed"
             )
         self._is_reporting = False
         self._left_s = max(_CLOSE_S - (time.monotonic() - begun), _LAST_LINE_S)
@@ -267,9 +258,8 @@ class SessionReplica:
             self._hurry.clear()
 
     async def _end(self, within: float) -> None:
-        rest = await self.drain(within)
-        if rest and not self.is_superseded:
-            log.warning("%s could not be copied to the team's database", rest)
+        if not await self.drain(within) and not self.is_superseded:
+            log.warning("the end of the session could not be copied to the team's database")
 
     def _report(self, message: str) -> None:
         if self._is_reporting:
@@ -280,12 +270,6 @@ class SessionReplica:
         """Whether nothing is copied any more."""
         return self._stopped or (self._task is not None and self._task.done())
 
-    async def describe_rest(self) -> str:
-        """What is not copied, such as `12 events and 1 file`."""
-        lines = await asyncio.to_thread(self._folder.waiting_lines)
-        counts = (("event", lines), ("file", len(self._waiting_files())))
-        return " and ".join(quantity(count, what) for what, count in counts if count)
-
     # -- the loop -----------------------------------------------------------------------------------
 
     async def _keep_copying(self) -> None:
@@ -294,13 +278,12 @@ class SessionReplica:
         while not self._stopped:
             begun = self._clock()
             try:
-                await self._copy()
+                self._is_complete = await self._copy()
                 return
             except Superseded:
                 self._handle_superseded()
             except Exception as error:
-                if not self._handle_failure("lines", error):
-                    self._stop()
+                self._handle_failure(error)
             if self._stopped:
                 return
             seconds = 0.1 if self._clock() - begun > _LONGEST_PAUSE_S else min(2 * seconds, _LONGEST_PAUSE_S)
@@ -309,7 +292,8 @@ class SessionReplica:
                 await pause(0.2)
             self._calm_down()
 
-    async def _copy(self) -> None:
+    async def _copy(self) -> bool:
+        """Copy until the session is over; returns whether everything is copied."""
         is_registered = False
         while not self._stopped:
             async with connected(self._address) as db:
@@ -319,10 +303,11 @@ class SessionReplica:
                         await self._register(db)
                         is_registered = True
                     if await self._copy_all(db):
-                        return
+                        return not self._stopped
                 finally:
                     self._connection = None
             await self._wait_for_change()
+        return False
 
     async def _copy_all(self, db: Connection) -> bool:
         """Copy what there is, and over a connection of its own what comes; returns whether the session is over."""
@@ -330,8 +315,14 @@ class SessionReplica:
             self._wake.clear()
             self._last_look = self._clock()
             if await self._copy_some(db):
-                continue
-            self._note_success("lines")
+                if self._file is None or self._address.connections is None:
+                    continue
+                # The rest of a large file, while others have the connection.
+                self._wake.set()
+                return False
+            if self._is_failing:
+                self._is_failing = False
+                log.warning("the session is copied to the team's database again")
             if not (self._wake.is_set() or self._waiting_files()):
                 self._idle.set()
                 if self._is_finishing:
@@ -352,29 +343,17 @@ class SessionReplica:
         if not self._is_finishing:
             self._hurry.clear()
 
-    def _handle_failure(self, what: str, error: Exception) -> bool:
-        """Report a failure once; returns whether to try again."""
-        again = (
-            is_temporary(error)
-            or isinstance(error, WorkspaceError)
-            or (what == "files" and isinstance(error, UniversalAgentError))
-        )
-        if not again:
-            log.error("the session is no longer copied to the team's database", exc_info=error)
-        if not self._failing:
+    def _handle_failure(self, error: Exception) -> None:
+        """Report a failure once; one that stays ends the copy."""
+        if not self._is_failing:
             shown = error if isinstance(error, UniversalAgentError) else explain(error, self._address)
             log.warning("the session is not copied to the team's database now: %s", shown)
             if self._is_reporting:
                 self._bus.publish(error_raised("team", shown, self._workspace.redactor))
-        self._failing.add(what)
-        return again
-
-    def _note_success(self, what: str) -> None:
-        """There is nothing left that failed."""
-        if what in self._failing:
-            self._failing.discard(what)
-            if not self._failing:
-                log.warning("the session is copied to the team's database again")
+        self._is_failing = True
+        if not (is_temporary(error) or isinstance(error, WorkspaceError)):
+            log.error("the session is no longer copied to the team's database", exc_info=error)
+            self._stop()
 
     def _stop(self) -> None:
         """Copy nothing more; whoever waits for it is released."""
@@ -421,7 +400,7 @@ class SessionReplica:
             with answering_within(db, _ANSWER_S):
                 await self._change(db, _REMOVE, paths=[*anew], starts=[*anew.values()])
                 stored = await rows_of(db, _LAST_PIECES, (self.identity.id,))
-        self._row = {}
+        self._row, self._file = {}, None
         self._is_registered = True
 
     async def _copy_some(self, db: Connection) -> bool:
@@ -473,65 +452,49 @@ class SessionReplica:
         ]
 
     async def _copy_file(self, db: Connection) -> bool:
-        """Copy the next file; returns whether another one may be copied now. A large one is stored meanwhile."""
-        if self._storing is not None and self._storing.done():
-            storing, self._storing = self._storing, None
-            try:
-                await self._add_file(db, storing.result())
-            except Superseded:
-                raise
-            except (TeamError, WorkspaceError) as error:
-                # The place of large files cannot be used: others are copied meanwhile.
-                self._handle_failure("files", error)
-                self._store_again = self._clock() + _LONGEST_PAUSE_S
-        for path, sha256 in self._waiting_files():
-            if path in self._large and (self._storing is not None or self._clock() < self._store_again):
-                continue
-            try:
-                file = await asyncio.to_thread(self._read_file, path, sha256)
-            except WorkspaceError as error:
-                log.warning("a file is not copied to the team's database: %s", error)
-                self._copied[path] = sha256
-                continue
-            if file.data is not None:
-                await self._add_file(db, file)
-                return True
-            self._large.add(path)
-            if self._storing is None:
-                self._storing = asyncio.create_task(self._store(file), name="team: large file")
-                self._storing.add_done_callback(lambda _: self._wake.set())
-        return False
-
-    async def _add_file(self, db: Connection, file: _File) -> None:
-        columns = {name: getattr(file, name) for name in ("path", "sha256", "size", "place", "data")}
+        """Copy the next file, or a piece of a large one; returns whether another one may be copied now."""
+        waiting = self._waiting_files()
+        if not waiting:
+            return False
+        name, announced = waiting[0]
+        try:
+            if self._file is None:
+                self._file, self._at = await asyncio.to_thread(self._read_file, name, announced), 0
+            file = self._file
+            is_in_pieces = file.data is None and file.size <= LARGEST
+            piece = await asyncio.to_thread(self._read_piece, file) if is_in_pieces else b""
+        except WorkspaceError as error:
+            log.warning("a file is not copied to the team's database: %s", error)
+            self._copied[name], self._file = announced, None
+            return True
         with answering_within(db, 60.0):
+            if piece:
+                await self._change(db, _PIECE, sha256=file.sha256, start=self._at, data=piece)
+                self._at += len(piece)
+                return True
+            columns = {name: getattr(file, name) for name in ("path", "sha256", "size", "data")}
             await self._change(db, _ARTIFACT, **columns)
         # Another version may have been announced meanwhile.
-        self._copied[file.name] = file.announced
-        if not self._waiting_files():
-            self._note_success("files")
+        self._copied[file.name], self._file = file.announced, None
+        return True
+
+    def _read_piece(self, file: _File) -> bytes:
+        with self._workspace.root.opened(file.path) as content:
+            content.seek(self._at)
+            return content.read(_PIECE_SIZE)
 
     def _read_file(self, name: str, announced: str) -> _File:
         """The digest, size and, unless it is large, the content of a file."""
         path = self._workspace.artifact_path(name)
         with self._workspace.root.opened(path) as file:
-            data = file.read(LARGE + 1)
-            if len(data) <= LARGE:
+            data = file.read(_SMALL + 1)
+            if len(data) <= _SMALL:
                 return _File(name, announced, path, hashlib.sha256(data).hexdigest(), len(data), data)
             file.seek(0)
-            return _File(name, announced, path, hashlib.file_digest(file, "sha256").hexdigest(), file.tell())
-
-    async def _store(self, file: _File) -> _File:
-        # The end of the program does not wait for it.
-        return replace(file, place=await apart(partial(self._store_large, file)))
-
-    def _store_large(self, file: _File) -> str | None:
-        if (place := open_place(self._place)) is None:
-            log.warning("%s is larger than 5 MB, and no `team_artifacts` is set: it is not copied", file.path)
-            return None
-        with self._workspace.root.opened(file.path) as content:
-            place.store(file.sha256, content, file.size)
-        return place.url(file.sha256)
+            found = _File(name, announced, path, hashlib.file_digest(file, "sha256").hexdigest(), file.tell())
+        if found.size > LARGEST:
+            log.warning("%s is larger than %d MB: it is not copied", path, LARGEST >> 20)
+        return found
 
 
 def state_row(view: SessionView, activity: Activity, redactor: Redactor, named: str = "") -> dict[str, Any]:
@@ -556,7 +519,7 @@ _FILES = "SELECT path, sha256 FROM artifact WHERE session = %s"
 # The last piece of each file that only grows.
 _LAST_PIECES = """
     SELECT DISTINCT ON (path) path, start, start + octet_length(data) AS end, encode(sha256(data), 'hex') AS sha256
-    FROM piece WHERE session = %s ORDER BY path, start DESC
+    FROM piece WHERE session = %s AND NOT starts_with(path, '.files/') ORDER BY path, start DESC
 """
 # Removes the files of earlier attempts, as the session begins again.
 _CLEAR = """
@@ -620,10 +583,18 @@ _ARTIFACT = """
         WHERE %(data)s::bytea IS NOT NULL
         ON CONFLICT (owner, sha256) DO NOTHING
     ), file AS (
-        INSERT INTO artifact (session, path, sha256, size, place)
-        SELECT id, %(path)s, %(sha256)s, %(size)s, %(place)s FROM mine
-        ON CONFLICT (session, path) DO UPDATE SET sha256 = EXCLUDED.sha256, size = EXCLUDED.size,
-            place = EXCLUDED.place, saved_at = now()
+        INSERT INTO artifact (session, path, sha256, size) SELECT id, %(path)s, %(sha256)s, %(size)s FROM mine
+        ON CONFLICT (session, path) DO UPDATE SET sha256 = EXCLUDED.sha256, size = EXCLUDED.size, saved_at = now()
     )
     SELECT pg_notify(%(channel)s, 'session ' || id) FROM mine
+"""
+# A piece of the content of a large file, which has a name of its own, as it never changes.
+_PIECE = """
+    WITH mine AS (
+        SELECT id FROM session WHERE id = %(id)s AND attempt = %(attempt)s FOR SHARE
+    ), new AS (
+        INSERT INTO piece (session, path, start, data) SELECT id, '.files/' || %(sha256)s, %(start)s, %(data)s::bytea
+        FROM mine ON CONFLICT DO NOTHING
+    )
+    SELECT 1 FROM mine
 """

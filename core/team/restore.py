@@ -9,6 +9,7 @@ import asyncio
 import hashlib
 import logging
 import re
+from collections.abc import Iterable, Iterator
 from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -27,7 +28,6 @@ from ua_tui.core.storage.paths import numbered, safe_name
 from ua_tui.core.storage.workspace import CONVERSATION, JOURNAL, Workspace, is_record
 from ua_tui.core.tasks import end_tasks, pause
 from ua_tui.core.team.folder_copy import store_identity
-from ua_tui.core.team.large_files import FilePlace, open_place, verified
 from ua_tui.core.team.records import SessionId
 from ua_tui.core.text import clean_line
 
@@ -51,7 +51,9 @@ SELECT start, data, stored FROM (
     ) AS next
 ) AS counted WHERE before < 16777216 ORDER BY start
 """
-_TRANSCRIPTS = "SELECT DISTINCT path FROM piece WHERE session = %s AND path <> %s"
+_TRANSCRIPTS = """
+SELECT DISTINCT path FROM piece WHERE session = %s AND path <> %s AND NOT starts_with(path, '.files/')
+"""
 # Only content of the session's owner: whoever knows the digest of a private file may have recorded it.
 _FILES = """
 SELECT a.path, a.sha256, a.size, a.saved_at,
@@ -59,22 +61,20 @@ SELECT a.path, a.sha256, a.size, a.saved_at,
 FROM artifact a WHERE a.session = %s AND a.saved_at >= coalesce(%s, a.saved_at) ORDER BY a.saved_at, a.path
 """
 _CONTENT = "SELECT data FROM blob WHERE sha256 = %s AND owner = %s"
+_LARGE = """
+SELECT data FROM piece WHERE session = %s AND path = '.files/' || %s AND start >= %s ORDER BY start LIMIT 4
+"""
 
 
-async def restore_session(
-    address: Address, session_id: str, base: Path, *, artifacts: Path | str | None = None
-) -> Path:
+async def restore_session(address: Address, session_id: str, base: Path) -> Path:
     """Make the folder of a session below `base` from what the database has, so that it can be resumed.
 
     It gets the name that it had, or one with a number if that is taken here.
-
-    `artifacts` is where files above 5 MB are, as in the setting `team_artifacts`; without it they are missing.
 
     Raises:
         TeamError: the database cannot be used, or has no such session.
         WorkspaceError: the folder cannot be written.
     """
-    place = await asyncio.to_thread(open_place, artifacts)
     # While what one statement has brought is written, others may use the connection.
     async with sharing(address, 1) as shared:
         session = await _read_session(shared, session_id)
@@ -87,7 +87,7 @@ async def restore_session(
                 raise TeamError(f"the session {session.name!r} has no journal in the team's database")
             await pull.transcripts()
             for file in await pull.files():
-                await pull.file(file, place)
+                await pull.file(file)
             # Resumed by a person, it continues as the same session of the team.
             identity = SessionId(id=session.id, attempt=session.attempt)
             await asyncio.to_thread(store_identity, workspace, identity)
@@ -261,27 +261,37 @@ class _Pull:
             self._since = file.saved_at - _LATE
             if not file.is_large and self._written.get(file.path) != file.sha256:
                 if not await asyncio.to_thread(_has, self.workspace.root, file):
-                    await self.file(file, None)
+                    await self.file(file)
                     # Lines have precedence over many files.
                     await self.pieces(JOURNAL)
                 self._written[file.path] = file.sha256
 
-    async def file(self, file: Any, place: FilePlace | None) -> None:
+    async def file(self, file: Any) -> None:
         """Write a file of the session, unless its content is missing or its path refused."""
+        pieces = [] if file.is_large else await self._fetch(_CONTENT, (file.sha256, self.session.owner))
+        at = 0
         # Where the database fails, the file is not missing.
-        content = [] if file.is_large else await self._fetch(_CONTENT, (file.sha256, self.session.owner))
+        while file.is_large and (rows := await self._fetch(_LARGE, (self.session.id, file.sha256, at))):
+            pieces += rows
+            at += sum(len(data) for (data,) in rows)
         try:
-            # Where the row says it is does not matter: it could name any file of this machine.
-            pieces = place.read(file.sha256) if file.is_large and place else (data for (data,) in content)
-            if file.is_large and place is None:
-                raise TeamError("it is large, and no `team_artifacts` is set here")
             write = self.workspace.root.write_chunks
-            await asyncio.to_thread(write, file.path, verified(pieces, file.sha256))
+            await asyncio.to_thread(write, file.path, _verified((data for (data,) in pieces), file.sha256))
         except UniversalAgentError as error:
             log.warning("the file %s of the session is missing: %s", clean_line(file.path, 100), error)
 
     async def _fetch(self, statement: str, values: Any) -> list[Any]:
         return await fetch(self.address, statement, values, within=_ANSWER_S)
+
+
+def _verified(pieces: Iterable[bytes], sha256: str) -> Iterator[bytes]:
+    """Pass on a file piece by piece; raises a `TeamError` at its end if it is another one."""
+    digest = hashlib.sha256()
+    for piece in pieces:
+        digest.update(piece)
+        yield piece
+    if digest.hexdigest() != sha256:
+        raise TeamError("its content is not what was stored")
 
 
 def _agrees(root: Root, path: str, end: int, row: Any) -> bool:

@@ -138,6 +138,16 @@ def test_files_to_attach_reach_the_model_or_are_refused_before_a_session(tmp_pat
             assert (refused.code, refused.sessions) == (2, [])
             assert f"{name} cannot be added: " in refused.stderr
             assert why in refused.stderr
+        # What the rules deny is known only in the session.
+        config = Path(env["HOME"], ".config", "ua-tui", "config.toml")
+        config.parent.mkdir(parents=True, exist_ok=True)
+        config.write_text(f'deny = ["Read({start}/secret*)"]\n')
+        (start / "secret.csv").write_text("a,b\n")
+        denied = ("--attach", "table.csv", "--attach", "secret.csv")
+        refused = run(start, "run", *denied, "Compare", env=env)
+        assert "secret.csv is not read" in refused.stderr
+        assert (refused.code, refused.sessions) == (1, [])
+        config.unlink()
         assert not model.requests
         model.may_answer.release(9)
         files = ("table.csv", "my chart.png", "my data/paper.pdf", "my data")

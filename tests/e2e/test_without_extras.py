@@ -40,7 +40,7 @@ def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_a_query_is_answered_and_what_is_missing_is_said(python: Path, tmp_path: Path) -> None:
-    names = ("composio", "docx", "logfire", "textual_serve", "typst", "keyring", "psycopg", "obstore")
+    names = ("composio", "docx", "logfire", "textual_serve", "typst", "keyring", "psycopg")
     code = f"from importlib.util import find_spec; print([find_spec(each) for each in {names}])"
     assert subprocess.check_output([python, "-c", code], text=True) == f"{[None] * len(names)}\n"
     with scripted_model(lambda _body, _results: [Text("It is Paris.")]) as url:

@@ -105,7 +105,11 @@ async def run_headless(settings: Settings, asked: OneQuery) -> int:
     try:
         query = " ".join([*[await session.attach(file) for file in asked.attach], asked.text])
     except UniversalAgentError:
+        is_new = session.workspace.unused
         await session.close("finished")
+        if is_new:
+            # It has the files that came before the one that cannot be attached.
+            await asyncio.to_thread(session.workspace.discard)
         raise
     for name, meant in (await asyncio.to_thread(missing_names, query, session.places)).items():
         hint = f" (did you mean {clean_line(meant, 200)}?)" if meant else ""

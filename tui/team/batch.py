@@ -20,7 +20,8 @@ from ua_tui.tui.team.reporters import Reporter, submitted_line
 from ua_tui.tui.team.result_output import ResultOutput
 from ua_tui.tui.team.worker import stopping_on_signals
 
-_QUICK_SECONDS = 0.3
+POLL_SECONDS = 1.0
+"""How often is looked for jobs that have ended."""
 _RETRY_SECONDS = 1.0
 """How long is waited before the team's database is asked again that could not be reached."""
 _CHECK_SECONDS = 30.0
@@ -74,39 +75,27 @@ class BatchRun:
         since: float = 0.0
         shown: Counts | None = None
         was_over = False
-        changed = asyncio.Event()
-
-        def hear(payload: str) -> None:
-            if not payload or payload.startswith("job "):
-                changed.set()
-
-        end_listening = self.store.listener.subscribe(hear)
-        try:
-            while True:
-                changed.clear()
-                counts, ended, took = await self._ask(partial(self._progress, batch, since))
-                for result in ended:
-                    end = result.finished or began
-                    # A query that is in the file twice is one job.
-                    if end > began and result.job.id not in output.results:
-                        self.reporter.finished(result, counts)
-                    output.show(result)
-                    # Another one may have begun to be recorded before the last end.
-                    since = max(since, end - 60.0)
-                if counts != shown:
-                    shown = counts
-                    self.reporter.counts(counts)
-                is_over = counts.over == counts.total
-                if is_over and (was_over or not output.left):
-                    return
-                if is_over:
-                    # The last ones may have ended when the others were read.
-                    since = 0.0
-                was_over = is_over
-                await self._rest(took)
-                await pause(2.0, changed)
-        finally:
-            end_listening()
+        while True:
+            counts, ended, took = await self._ask(partial(self._progress, batch, since))
+            for result in ended:
+                end = result.finished or began
+                # A query that is in the file twice is one job.
+                if end > began and result.job.id not in output.results:
+                    self.reporter.finished(result, counts)
+                output.show(result)
+                # Another one may have begun to be recorded before the last end.
+                since = max(since, end - 60.0)
+            if counts != shown:
+                shown = counts
+                self.reporter.counts(counts)
+            is_over = counts.over == counts.total
+            if is_over and (was_over or not output.left):
+                return
+            if is_over:
+                # The last ones may have ended when the others were read.
+                since = 0.0
+            was_over = is_over
+            await self._rest(took)
 
     async def _progress(self, batch: JobBatch, since: float) -> tuple[Counts, list[JobResult], float]:
         """The counts, jobs that ended after `since`, all of which they count, and how long that took."""
@@ -117,8 +106,8 @@ class BatchRun:
         return counts, ended, time.monotonic() - began
 
     async def _rest(self, took: float) -> None:
-        """Do not ask too often, and a large batch, whose answer took so many seconds, less often."""
-        await asyncio.sleep(_QUICK_SECONDS + 5.0 * took)
+        """Wait; a large batch, whose answer took so many seconds, is asked for less often."""
+        await pause(POLL_SECONDS + 5.0 * took)
 
     async def _ask(self, question: Callable[[], Awaitable[_Answer]]) -> _Answer:
         """Ask the store; a team's database that cannot be reached is asked again until it answers or a person stops it.

@@ -305,9 +305,7 @@ class _JobRun:
             return folder if folder is not None and await asyncio.to_thread(folder.is_dir) else None
         while True:
             try:
-                return await restore_session(
-                    self._address, self._claim.session.id, base, artifacts=self._settings.team_artifacts
-                )
+                return await restore_session(self._address, self._claim.session.id, base)
             except TeamError as error:
                 if error.__cause__ is None:
                     # Its worker was lost before there was anything to copy.

@@ -155,9 +155,7 @@ class LocalBatch:
         self.reporter.counts(counts)
         folders = [each.folder for each in self.file.begun.values()]
         folders += [each.folder for each in self.output.results.values()]
-        # One that goes on is listed with its session.
-        following = (job for job in self._waiting if job.id not in self.file.begun)
-        self._shown.show(counts, {Path(folder).name for folder in folders if folder}, following)
+        self._shown.show(counts, {Path(folder).name for folder in folders if folder})
 
     def stop(self) -> None:
         """Begin nothing more, and let actions that run end within the grace."""

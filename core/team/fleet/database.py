@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import math
 import time
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable
 from datetime import datetime
 from typing import Any
 
@@ -35,15 +34,9 @@ log = logging.getLogger(__name__)
 
 POLL_SECONDS = 2.0
 """How often is looked for changes that nobody announced."""
-COUNT_SECONDS = 6.0
-"""How often batches and workers are read if nobody announced that a job has changed."""
 ANSWER_SECONDS = 10.0
-_AT_MOST_EVERY = 0.2
-_OVERLAP = 15.0
-"""Seconds by which two polls overlap: a change is dated when its transaction begins, and seen when that ends."""
+_AT_MOST_EVERY = 0.5
 _LONGEST = 300
-_MOST_BATCHES, _MOST_WORKERS, _MOST_WAITING = 200, 200, 100
-"""How many batches and workers are listed, and how many of the jobs of a batch that wait."""
 
 _NAME = "coalesce(nullif(b.name, '') || CASE WHEN b.run > 1 THEN ' ' || b.run ELSE '' END, left(b.id, 8))"
 _JOB_STATE = "CASE WHEN b.paused AND j.state = 'waiting' THEN 'held' ELSE j.state END"
@@ -65,9 +58,7 @@ SELECT s.id, coalesce(s.job, '') AS job, s.name, s.host, s.worker AS where, s.ow
 FROM session s LEFT JOIN job j ON j.id = s.job LEFT JOIN batch b ON b.id = j.batch
 """  # noqa: S608  # only texts of this module
 _NEWEST = f"{_SESSIONS} ORDER BY s.seen_at DESC LIMIT %(most)s"
-_CHANGED = (
-    f"{_SESSIONS} WHERE s.id = ANY(%(ids)s) OR s.job = ANY(%(jobs)s) OR s.seen_at > to_timestamp(%(since)s)"
-)
+_OF_ID, _OF_JOB = f"{_SESSIONS} WHERE s.id = %(id)s", f"{_SESSIONS} WHERE s.job = %(id)s"
 _BATCHES = f"""
 SELECT b.id, {_NAME} AS name, b.owner::text, NOT b.shared AS private, b.paused, b.max_cost_usd,
     extract(epoch FROM b.submitted_at)::float8 AS submitted,
@@ -88,6 +79,8 @@ _WORKERS = """
 SELECT name, version, parallel AS slots, running AS busy, draining, extract(epoch FROM seen_at)::float8 AS seen
 FROM worker WHERE seen_at > now() - interval '1 day' ORDER BY seen_at DESC LIMIT %(most)s
 """
+_READ = {_NEWEST: MOST_FINISHED, _BATCHES: 200, _WORKERS: 200, _WAITING: 100}
+"""What is listed, and how much of each: of the jobs that wait so many of each batch."""
 _NOW = "SELECT extract(epoch FROM now())::float8 AS now"
 _ALIVE: tuple[FleetState, ...] = ("running", "starting", "needs_you", "idle")
 _Row = dict[str, Any]
@@ -105,29 +98,14 @@ class DatabaseSessions:
         self._address = address
         self._changed = changed
         self._lost_at = 0.0
-        self._seen: dict[str, tuple[FleetRow, float]] = {}
-        """The sessions, each with when it was heard of last, by the server's clock."""
-        self._waiting: tuple[FleetRow, ...] = ()
-        self._ahead = 0.0
-        """How much the server's clock is ahead of the monotonic one here."""
-        self._counted_at = 0.0
+        self.rows: tuple[FleetRow, ...] = ()
+        """The sessions, and the first of the jobs that wait."""
         self.batches: tuple[FleetBatch, ...] = ()
         self.workers: tuple[FleetWorker, ...] = ()
         self.notice = ""
         """Why the rows are old; empty if they are not."""
         self.is_read = asyncio.Event()
         """Set once all was read, or could not be read for the first time."""
-
-    def rows(self) -> Iterator[FleetRow]:
-        """The sessions, and the first of the jobs that wait."""
-        now = time.monotonic() + self._ahead
-        # What its session does may not show in its own row, as while a worker restores a large one.
-        heard = {each.name: each.seen for each in self.workers}
-        for row, seen in self._seen.values():
-            last = max(seen, heard.get(row.where, seen))
-            # While the database is away nobody is heard of.
-            yield row if self.notice else _with_silence(row, now - last, last)
-        yield from self._waiting
 
     async def read(self) -> None:
         """Read everything once.
@@ -145,7 +123,10 @@ class DatabaseSessions:
         async def work(connection: Connection) -> None:
             while True:
                 await self._read_all(connection)
-                await self._follow(connection, time.monotonic() + 60.0)
+                await asyncio.sleep(min(_AT_MOST_EVERY, POLL_SECONDS))
+                # What came meanwhile is among them.
+                async for _ in connection.notifies(timeout=POLL_SECONDS, stop_after=1):
+                    pass
 
         await listen(self._address, work, self._lost)
 
@@ -162,75 +143,33 @@ class DatabaseSessions:
         self.is_read.set()
         self._changed()
 
-    # -- reading ------------------------------------------------------------------------------------
-
-    async def _follow(self, connection: Connection, until: float) -> None:
-        """Read what changes until then: what is announced soon, and all else with each poll."""
-        due = poll_at = time.monotonic() + POLL_SECONDS
-        ids: set[str] = set()
-        jobs: set[str] = set()
-        counts = False
-        while (now := time.monotonic()) < until:
-            async for notice in connection.notifies(timeout=max(0.0, due - now), stop_after=1):
-                kind, _, id_ = notice.payload.partition(" ")
-                counts = counts or kind in ("job", "queue")
-                if id_:
-                    (jobs if kind == "job" else ids).add(id_)
-                    due = min(due, now + _AT_MOST_EVERY)
-            now = time.monotonic()
-            if now < due:
-                continue
-            if now < poll_at:
-                await self._read_changed(connection, ids, jobs)
-            else:
-                since = now + self._ahead - POLL_SECONDS - _OVERLAP
-                await self._read_changed(connection, ids, jobs, since)
-                # Some may be lost by the time alone.
-                self._changed()
-                if counts or now - self._counted_at >= COUNT_SECONDS:
-                    await self._read_queue(connection)
-                poll_at, counts = time.monotonic() + POLL_SECONDS, False
-            ids, jobs, due = set(), set(), poll_at
-
     async def _read_all(self, connection: Connection) -> None:
-        await check_tables(connection, self._address)
-        rows = await _fetch(connection, _NEWEST, most=MOST_FINISHED)
-        self._seen = {row["id"]: (_row_of(row), row["seen"]) for row in rows}
-        await self._read_queue(connection)
-        self.notice = ""
-        self.is_read.set()
-        self._changed()
-
-    async def _read_changed(
-        self,
-        connection: Connection,
-        ids: Collection[str],
-        jobs: Collection[str],
-        since: float = math.inf,
-    ) -> None:
-        """Read sessions by their ids and those of their jobs, and those that were seen since."""
-        before = {id_: row for id_, (row, _) in self._seen.items()}
-        for row in await _fetch(connection, _CHANGED, ids=list(ids), jobs=list(jobs), since=since):
-            self._seen[row["id"]] = _row_of(row), row["seen"]
-        if before != {id_: row for id_, (row, _) in self._seen.items()}:
-            self._changed()
-
-    async def _read_queue(self, connection: Connection) -> None:
-        """Read the batches with their numbers, the first jobs that wait, and the workers."""
-        before = self.batches, self.workers, self._waiting
-        batches = await _fetch(connection, _BATCHES, most=_MOST_BATCHES)
-        workers = await _fetch(connection, _WORKERS, most=_MOST_WORKERS)
-        waiting = await _fetch(connection, _WAITING, most=_MOST_WAITING)
-        (now,) = await _fetch(connection, _NOW)
-        self._counted_at = time.monotonic()
-        self._ahead = now["now"] - self._counted_at
+        before = self.rows, self.batches, self.workers, self.notice, self.is_read.is_set()
+        with answering_within(connection, ANSWER_SECONDS):
+            await check_tables(connection, self._address)
+            sessions, batches, workers, waiting = [
+                [row._asdict() for row in await rows_of(connection, statement, {"most": most})]
+                for statement, most in _READ.items()
+            ]
+            ((now,),) = await rows_of(connection, _NOW)
         self.batches = tuple(msgspec.convert(_cleaned(row) | row["jobs"], FleetBatch) for row in batches)
         self.workers = tuple(msgspec.convert(_cleaned(row), FleetWorker) for row in workers)
-        self._waiting = tuple(
-            msgspec.convert(_cleaned(row) | {"id": f"job:{row['id']}", "job": row["id"]}, FleetRow)
-            for row in waiting
+        # What its session does may not show in its own row, as while a worker restores a large one.
+        heard = {each.name: each.seen for each in self.workers}
+        seen = (max(row["seen"], heard.get(row["where"], row["seen"])) for row in sessions)
+        self.rows = (
+            *(
+                _with_silence(_row_of(row), now - last, last)
+                for row, last in zip(sessions, seen, strict=True)
+            ),
+            *(
+                msgspec.convert(_cleaned(row) | {"id": f"job:{row['id']}", "job": row["id"]}, FleetRow)
+                for row in waiting
+            ),
         )
-        if before != (self.batches, self.workers, self._waiting):
+        self.notice = ""
+        self.is_read.set()
+        if before != (self.rows, self.batches, self.workers, self.notice, True):
             self._changed()
 
 
@@ -242,17 +181,11 @@ async def find_session(address: Address, id_: str = "", *, job: str = "") -> Fle
     Raises:
         TeamError: the database cannot be used, or has no such session.
     """
-    values = {"ids": [id_] if id_ else [], "jobs": [] if id_ else [job], "since": math.inf}
-    rows = await fetch(address, _CHANGED, values, within=ANSWER_SECONDS)
+    rows = await fetch(address, _OF_ID if id_ else _OF_JOB, {"id": id_ or job}, within=ANSWER_SECONDS)
     if not rows:
         what = f"session {clean_line(id_, 60)!r}" if id_ else f"session of the job {clean_line(job, 60)!r}"
         raise TeamError(f"the team's database {address} has no {what}")
     return _row_of(rows[0]._asdict())
-
-
-async def _fetch(connection: Connection, statement: str, **values: Any) -> list[_Row]:
-    with answering_within(connection, ANSWER_SECONDS):
-        return [row._asdict() for row in await rows_of(connection, statement, values)]
 
 
 def _cleaned(row: _Row) -> _Row:

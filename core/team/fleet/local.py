@@ -5,9 +5,8 @@ from __future__ import annotations
 import fcntl
 import os
 import time
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterator
 from contextlib import closing, suppress
-from itertools import islice
 from pathlib import Path
 from secrets import token_hex
 
@@ -21,7 +20,7 @@ from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.core.storage.regular_file import open_regular
 from ua_tui.core.storage.workspace import JOURNAL, LETTERS
 from ua_tui.core.team.fleet.rows import FleetBatch, FleetRow, FleetState
-from ua_tui.core.team.records import Counts, Job
+from ua_tui.core.team.records import Counts
 from ua_tui.core.text import clean_line
 from ua_tui.core.view.activity import Activity
 
@@ -30,7 +29,6 @@ BATCHES = "batches"
 """The folder with the results of batches, beside the sessions."""
 _SUFFIX = ".batch"
 _LARGEST = 16 << 20
-_MOST_WAITING = 100
 _KEPT = 7 * 24 * 3_600.0
 """Seconds since its beginning for which a batch is shown that runs no longer."""
 _TAIL = 256 << 10
@@ -87,7 +85,6 @@ class LocalSessions:
         self._summaries: dict[str, Summary] = {}
         self._activities: dict[str, JournalActivity] = {}
         self._batch_of: dict[str, FleetBatch] = {}
-        self._waiting: list[FleetRow] = []
         self.batches: tuple[FleetBatch, ...] = ()
         self.problem = ""
 
@@ -102,11 +99,10 @@ class LocalSessions:
             self.problem = str(error)
             return self.problem != before
         found = batches_of(self._index.sessions)
-        batches = tuple(batch for batch, *_ in found)
-        batch_of = {name: batch for batch, names, _ in reversed(found) for name in names}
+        batches = tuple(batch for batch, _ in found)
+        batch_of = {name: batch for batch, names in reversed(found) for name in names}
         changed = seen != self._summaries or (batches, batch_of) != (self.batches, self._batch_of)
         self.batches, self._batch_of = batches, batch_of
-        self._waiting = [row for *_, rows in found for row in rows]
         self._summaries = seen
         running = {name for name, summary in seen.items() if summary.state == "running"}
         self._activities = {
@@ -122,9 +118,8 @@ class LocalSessions:
         return before != [(each.state, each.text) for each in self._activities.values()]
 
     def rows(self) -> Iterator[FleetRow]:
-        """All sessions, and the next jobs of the batches that run."""
-        yield from (self._row(name, summary) for name, summary in self._summaries.items())
-        yield from self._waiting
+        """All sessions."""
+        return (self._row(name, summary) for name, summary in self._summaries.items())
 
     def _row(self, name: str, summary: Summary) -> FleetRow:
         state, activity = _STATES.get(summary.state, "crashed"), summary.why
@@ -168,7 +163,6 @@ class _Shown(msgspec.Struct, frozen=True):
     counts: Counts
     results: str = ""
     sessions: list[str] = []
-    waiting: list[tuple[int, str]] = []
 
 
 class RunningBatch:
@@ -178,12 +172,12 @@ class RunningBatch:
         sessions: the folder of the sessions.
         name: what people call the batch.
         results: the file of its results, of which only the newest batch is shown.
-        redactor: masks the name and the queries, as a program that is killed leaves its file.
+        redactor: masks the name and the file, as a program that is killed leaves what it has shown.
     """
 
     def __init__(self, sessions: Path, name: str, results: Path, redactor: Redactor) -> None:
         self._results = redactor.redact(os.path.abspath(results))
-        self._name, self._began, self._redactor = redactor.redact(name), time.time(), redactor
+        self._name, self._began = redactor.redact(name), time.time()
         self._path = sessions / BATCHES / f".{token_hex(8)}{_SUFFIX}"
         self._file = -1
         with suppress(OSError):
@@ -194,14 +188,9 @@ class RunningBatch:
             # One without a lock is taken for that of a program that was killed.
             unlocked.rename(self._path)
 
-    def show(self, counts: Counts, sessions: Collection[str], waiting: Iterable[Job]) -> None:
-        """Show how many jobs are in each state, the names of the sessions of the batch, and the next jobs."""
-        # Half a secret is not found: what is cut first, as a query may have a megabyte, is more than what is shown.
-        following = [
-            (job.number, self._redactor.redact(job.query[: 4 * _LONGEST])[:_LONGEST])
-            for job in islice(waiting, _MOST_WAITING)
-        ]
-        shown = _Shown(self._name, self._began, counts, self._results, list(sessions), following)
+    def show(self, counts: Counts, sessions: Collection[str]) -> None:
+        """Show how many jobs are in each state, and the names of the sessions of the batch."""
+        shown = _Shown(self._name, self._began, counts, self._results, list(sessions))
         with suppress(OSError):
             os.ftruncate(self._file, os.pwrite(self._file, msgspec.json.encode(shown), 0))
 
@@ -211,19 +200,19 @@ class RunningBatch:
             os.close(self._file)
 
 
-def batches_of(sessions: Path) -> list[tuple[FleetBatch, list[str], list[FleetRow]]]:
-    """The batches of this machine, the newest first, each with the names of its sessions, and its next jobs.
+def batches_of(sessions: Path) -> list[tuple[FleetBatch, list[str]]]:
+    """The batches of this machine, the newest first, each with the names of its sessions.
 
     What was not done when a batch ended, or its program was killed, counts as cancelled.
     """
     found = [each for path in (sessions / BATCHES).glob(f".*{_SUFFIX}") if (each := _read(path)) is not None]
-    newest: dict[str, tuple[FleetBatch, list[str], list[FleetRow]]] = {}
+    newest: dict[str, tuple[FleetBatch, list[str]]] = {}
     for each in sorted(found, key=lambda each: (each[0].submitted, each[0].queued), reverse=True):
         newest.setdefault(each[0].id, each)
     return list(newest.values())
 
 
-def _read(path: Path) -> tuple[FleetBatch, list[str], list[FleetRow]] | None:
+def _read(path: Path) -> tuple[FleetBatch, list[str]] | None:
     with suppress(OSError, msgspec.MsgspecError), os.fdopen(open_regular(path), "rb") as file:
         runs = False
         try:
@@ -234,38 +223,24 @@ def _read(path: Path) -> tuple[FleetBatch, list[str], list[FleetRow]] | None:
             path.unlink()
             return None
         found = msgspec.json.decode(file.read(_LARGEST), type=_Shown)
-        counts = msgspec.structs.asdict(found.counts)
+        counts = found.counts
         if not runs:
-            left = found.counts.total - found.counts.over
-            counts |= {
-                "waiting": 0,
-                "held": 0,
-                "running": 0,
-                "needs_you": 0,
-                "cancelled": counts["cancelled"] + left,
-            }
-        name, results = clean_line(found.name, 200), clean_line(found.results, 1_000)
-        # It is the same batch when it is run again.
-        id_ = f"here:{results or path.name}"
-        rows = [
-            FleetRow(
-                id=f"{id_}:{number}",
-                state="waiting",
-                title=clean_line(query, _LONGEST),
-                started=found.began,
-                batch=id_,
-                batch_name=name,
-                position=number,
+            left = counts.total - counts.over
+            counts = Counts(
+                done=counts.done,
+                failed=counts.failed,
+                cancelled=counts.cancelled + left,
+                cost_usd=counts.cost_usd,
             )
-            for number, query in (found.waiting if runs else ())
-        ]
+        results = clean_line(found.results, 1_000)
         batch = FleetBatch(
-            id=id_,
-            name=name,
+            # It is the same batch when it is run again.
+            id=f"here:{results or path.name}",
+            name=clean_line(found.name, 200),
             owner="",
             submitted=found.began,
             results=results,
-            **counts,
+            **msgspec.structs.asdict(counts),
         )
-        return batch, found.sessions, rows
+        return batch, found.sessions
     return None

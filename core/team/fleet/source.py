@@ -87,7 +87,7 @@ class FleetSource:
         notices = [self.local.problem]
         if self.team is not None:
             here = {row.name: row for row in rows.values() if row.folder}
-            for row in self.team.rows():
+            for row in self.team.rows:
                 mine = here.get(row.name) if row.host == self._host else None
                 if mine is None:
                     rows[row.id] = row

@@ -33,7 +33,7 @@ RIGHTS = ("allow", "permission_mode")
 """Those of them that let a session do more."""
 LARGEST_QUERY = 256 << 10
 """The most bytes of a query, in UTF-8."""
-_LARGEST_LINE = LARGEST_QUERY + (64 << 10)
+_LARGEST = 256 << 20
 _SHOWN = 20
 # A job with another limit is the same job, so that those that failed by their limit run again with a higher one.
 NOT_IN_ID = ("max_cost_usd",)
@@ -44,7 +44,8 @@ _JSON = ("json", "jsonl", "ndjson")
 _TABLES = ("csv", "tsv")
 _UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _ARCHIVE = b"PK\x03\x04"
-_BLANK = re.compile(r"[\s,]*")
+# Built as the module is imported: see `ua_tui.core.events.codec`.
+_ARRAY = msgspec.json.Decoder(list[msgspec.Raw])
 
 _Problems = list[tuple[int, str]]
 """Numbers of lines, and what is wrong with each."""
@@ -82,7 +83,7 @@ def read_jobs(
     """Read the jobs of a batch, in the order of the file; equal rows have the same id and different numbers.
 
     Args:
-        file: the file; it is read line by line.
+        file: the file.
         name: its name; the ending says how to read it: .txt, .md, .json, .jsonl, .ndjson, .csv or .tsv. Otherwise its
             first line does.
         defaults: settings of every job; a row's own ones win, and rules add up.
@@ -99,7 +100,7 @@ def read_jobs(
     base = checked_settings(defaults or {})
     jobs: list[Job] = []
     try:
-        for number, given in _reader(name, _lines(file, problems), problems):
+        for number, given in _reader(name, _text(file, problems), problems):
             try:
                 query = _taken_query(given)
                 if not rows_may_allow and (rights := [each for each in RIGHTS if given.get(each)]):
@@ -229,51 +230,43 @@ def _refusal(name: str) -> str:
     return f"there is no setting {shown!r}; did you mean {close[0]}?" if close else ""
 
 
-def _lines(file: BinaryIO, problems: _Problems) -> Iterator[tuple[int, str]]:
-    """The lines with their numbers; one that is too long, and the first that is not UTF-8, become problems."""
-    number = 0
-    while line := file.readline(_LARGEST_LINE):
-        number += 1
-        if number == 1 and line.startswith(_UTF_16):
-            # Its lines are known only when it is decoded.
-            file = io.BytesIO((line + file.read()).decode("utf-16", "replace").encode("utf-8", "replace"))
-            line = file.readline(_LARGEST_LINE)
-        if number == 1 and line.startswith(_ARCHIVE):
-            raise SettingsError("it is a spreadsheet or an archive: save it as CSV, in UTF-8")
-        if len(line) == _LARGEST_LINE and not line.endswith(b"\n"):
-            while (rest := file.readline(_LARGEST_LINE)) and not rest.endswith(b"\n"):
-                pass
-            problems.append((number, _too_long()))
-            continue
-        try:
-            yield number, line.decode("utf-8-sig" if number == 1 else "utf-8")
-        except UnicodeDecodeError:
-            problems.append((number, "it is not UTF-8 text: save the file as UTF-8"))
-            return
+def _text(file: BinaryIO, problems: _Problems) -> str:
+    """The content of the file; empty with a problem if it is not UTF-8, which all but UTF-16 has to be."""
+    data = file.read(_LARGEST + 1).removeprefix(codecs.BOM_UTF8)
+    if data.startswith(_ARCHIVE):
+        raise SettingsError("it is a spreadsheet or an archive: save it as CSV, in UTF-8")
+    if len(data) > _LARGEST:
+        raise SettingsError(f"it is larger than {_LARGEST >> 20} MB: divide it")
+    try:
+        return data.decode("utf-16", "replace") if data.startswith(_UTF_16) else data.decode()
+    except UnicodeDecodeError as error:
+        number = data.count(b"\n", 0, error.start) + 1
+        problems.append((number, "it is not UTF-8 text: save the file as UTF-8"))
+        return ""
 
 
-def _reader(name: str, lines: Iterator[tuple[int, str]], problems: _Problems) -> Iterator[tuple[int, Any]]:
+def _reader(name: str, text: str, problems: _Problems) -> Iterator[tuple[int, Any]]:
     """Read the rows as the ending of the name says, or if it says nothing, as the first line looks."""
     ending = name.lower().rpartition(".")[2]
-    first = next((each for each in lines if each[1].strip()), None)
-    if first is None:
-        return iter(())
-    number, text = first
-    lines = chain((first,), lines)
-    is_json = text.lstrip().startswith(("{", "[{", '["')) or text.strip() == "["
-    delimiter = _delimiter(text)
+    lines: Iterator[tuple[int, str]] = enumerate(io.StringIO(text, newline="\n"), 1)
+    number, first = next((each for each in lines if each[1].strip()), (1, ""))
+    lines = chain([(number, first)], lines)
+    is_json = first.lstrip().startswith(("{", "[{", '["')) or first.strip() == "["
+    delimiter = _delimiter(first)
     if ending in _TABLES or (ending not in _PLAIN and ending not in _JSON and delimiter):
-        return _table_rows(lines, problems, delimiter or ",")
+        return _table_rows(number, (line for _, line in lines), problems, delimiter or ",")
     if ending in _JSON or (ending not in _PLAIN and is_json):
-        return _array_rows(lines, problems) if text.lstrip().startswith("[") else _json_rows(lines, problems)
+        if first.lstrip().startswith("["):
+            return _decoded(_elements(text.encode(), problems), problems)
+        return _decoded(lines, problems, "; write each object on one line")
     remedy = f"Rename the file to {{}} if that is its format, or change line {number} if each line is a query"
     if is_json:
         raise SettingsError(f"line {number} looks like JSON. {remedy.format('.json or .jsonl')}")
-    if delimiter and text.strip().lower() != "query":
+    if delimiter and first.strip().lower() != "query":
         raise SettingsError(
             f"line {number} looks like the header of a table. {remedy.format('.csv or .tsv')}"
         )
-    if "\t" in text.strip():
+    if "\t" in first.strip():
         raise SettingsError(
             f"line {number} has tabs, like a table. {remedy.format('.tsv')}; a table needs a column query"
         )
@@ -292,78 +285,68 @@ def _delimiter(header: str) -> str:
     return ""
 
 
-def _json_rows(lines: Iterator[tuple[int, str]], problems: _Problems) -> Iterator[tuple[int, Any]]:
-    for number, line in lines:
-        if line.strip():
+def _decoded(
+    pieces: Iterable[tuple[int, str | msgspec.Raw]], problems: _Problems, advice: str = ""
+) -> Iterator[tuple[int, Any]]:
+    for number, piece in pieces:
+        if isinstance(piece, msgspec.Raw) or piece.strip():
             try:
-                row = msgspec.json.decode(line)
+                row = msgspec.json.decode(piece)
             except (msgspec.DecodeError, RecursionError) as error:
-                reason = clean_line(str(error), 120)
-                problems.append((number, f"it is not valid JSON ({reason}); write each object on one line"))
+                problems.append((number, f"it is not valid JSON ({clean_line(str(error), 120)}){advice}"))
             else:
                 yield number, row
 
 
-def _array_rows(lines: Iterator[tuple[int, str]], problems: _Problems) -> Iterator[tuple[int, Any]]:
+def _elements(data: bytes, problems: _Problems) -> Iterator[tuple[int, msgspec.Raw]]:
     """The rows of one array, however its lines are broken; a row has the number of the line where it begins."""
-    text = "".join(line for _, line in lines)
-    if problems:
-        return
-    decoder = json.JSONDecoder()
-    begin, number, counted = text.index("[") + 1, 1, 0
-    while True:
-        begin = _BLANK.match(text, begin).end()  # type: ignore[union-attr]
-        number, counted = number + text.count("\n", counted, begin), begin
-        if text[begin : begin + 1] == "]" and not text[begin + 1 :].strip():
-            return
-        try:
-            row, begin = decoder.raw_decode(text, begin)
-            # Half a character, which an escape can be, is no text.
-            json.dumps(row, ensure_ascii=False).encode()
-        except (ValueError, RecursionError) as error:
-            problems.append((number, f"it is not valid JSON ({clean_line(str(error), 120)})"))
-            return
-        yield number, row
+    number, at, end = 1, 0, 0
+    try:
+        for row in _ARRAY.decode(data):
+            begin = data.index(row, end)
+            number, at, end = number + data.count(b"\n", at, begin), begin, begin + len(bytes(row))
+            yield number, row
+    except (msgspec.DecodeError, RecursionError) as error:
+        byte = re.search(r"byte ([0-9]+)", str(error))
+        number = data.count(b"\n", 0, int(byte[1]) if byte else len(data.rstrip())) + 1
+        problems.append((number, f"it is not valid JSON ({clean_line(str(error), 120)})"))
 
 
 def _table_rows(
-    lines: Iterator[tuple[int, str]], problems: _Problems, delimiter: str
+    first: int, lines: Iterator[str], problems: _Problems, delimiter: str
 ) -> Iterator[tuple[int, Any]]:
-    # The number of the line that the reader has read last; those that were skipped count, too.
-    at, begins = 0, 1
-
-    def texts() -> Iterator[str]:
-        nonlocal at
-        for at, line in lines:  # noqa: B007
-            yield line
-
+    """The rows of a table whose header is in that line of the file."""
+    begins = first
     before = csv.field_size_limit(4 * LARGEST_QUERY)
     try:
-        rows = csv.reader(texts(), delimiter=delimiter, strict=True)
+        rows = csv.reader(lines, delimiter=delimiter, strict=True)
         header = [_column(each) for each in next(rows, [])]
-        if "query" not in header:
-            found = clean_line(", ".join(header), 100)
-            problems.append((at or 1, f"the header has no column query, but {found}: name the column query"))
+        if problem := _problem_of(header):
+            problems.append((first, problem))
             return
-        if twice := next((each for each in header if each and header.count(each) > 1), None):
-            problems.append((at, f"the header has the column {twice!r} twice"))
-            return
-        if refused := next(filter(None, map(_refusal, set(header) - {"query", *ROW_SETTINGS})), None):
-            problems.append((at, refused))
-            return
-        begins = at + 1
+        begins = first + rows.line_num
         for cells in rows:
             if any(map(str.strip, cells[len(header) :])):
                 problems.append((begins, f"it has {len(cells)} columns, and the header {len(header)}"))
             elif any(map(str.strip, cells)):
                 named = zip(header, cells, strict=False)
                 yield begins, {"query": "", **{name: cell for name, cell in named if name}}
-            begins = at + 1
+            begins = first + rows.line_num
     except csv.Error as error:
         # Where the next row begins is unknown.
         problems.append((begins, f"it is not valid CSV ({error})"))
     finally:
         csv.field_size_limit(before)
+
+
+def _problem_of(header: list[str]) -> str:
+    if "query" not in header:
+        return (
+            f"the header has no column query, but {clean_line(', '.join(header), 100)}: name the column query"
+        )
+    if twice := next((each for each in header if each and header.count(each) > 1), None):
+        return f"the header has the column {twice!r} twice"
+    return next(filter(None, map(_refusal, set(header) - {"query", *ROW_SETTINGS})), "")
 
 
 def _column(cell: str) -> str:

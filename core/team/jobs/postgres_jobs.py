@@ -12,7 +12,7 @@ import msgspec
 
 from ua_tui.core.errors import TeamError
 from ua_tui.core.postgres.address import Address
-from ua_tui.core.postgres.connection import ANSWER_S, Connection, Listener, connected, fetch, rows_of
+from ua_tui.core.postgres.connection import ANSWER_S, Connection, connected, fetch, rows_of
 from ua_tui.core.postgres.schema import VERSION_QUERY
 from ua_tui.core.postgres.state import ALIVE_SECONDS
 from ua_tui.core.team.jobs.batch_file import NOT_IN_ID
@@ -208,12 +208,6 @@ class PostgresJobs:
 
     # -- workers ------------------------------------------------------------------------------------
 
-    @property
-    def listener(self) -> Listener:
-        """What hears of changes."""
-        assert self._address.connections is not None
-        return self._address.connections.listener
-
     async def add_worker(self, name: str, version: str, parallel: int) -> int:
         """Register a worker; returns its number."""
         await self._fetch("DELETE FROM worker WHERE seen_at < now() - interval '1 day'")
@@ -248,13 +242,6 @@ class PostgresJobs:
     async def remove_worker(self, worker_id: int) -> None:
         """Remove a worker that ends."""
         await self._fetch("DELETE FROM worker WHERE id = %s", worker_id)
-
-    async def later_formats(self) -> int:
-        """How many waiting jobs have a later format than this program knows."""
-        ((count,),) = await self._fetch(
-            "SELECT count(*) FROM job WHERE state = 'waiting' AND format > %s", FORMAT
-        )
-        return int(count)
 
     # -- what people see ----------------------------------------------------------------------------
 

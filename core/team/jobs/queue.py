@@ -27,7 +27,7 @@ from ua_tui.core.tasks import end_tasks, pause
 from ua_tui.core.team.jobs.postgres_jobs import PostgresJobs
 from ua_tui.core.team.jobs.running import PUT_OFF_SECONDS, JobStop, Report, RunJob, run_to_end
 from ua_tui.core.team.jobs.schedules import run_due
-from ua_tui.core.team.records import Job, JobClaim, SessionId
+from ua_tui.core.team.records import Job, JobClaim
 from ua_tui.core.text import clean_line
 from ua_tui.core.version import VERSION
 
@@ -105,7 +105,6 @@ class QueueWorker:
         self._name = name or worker_name()
         self._id = 0
         self._running: dict[tuple[str, int], _Running] = {}
-        self._strange: list[SessionId] = []
         self._tasks: set[asyncio.Task[None]] = set()
         self._stopping = asyncio.Event()
         self._is_stopped = False
@@ -113,7 +112,6 @@ class QueueWorker:
         self._clock = clock
         self._contact = clock()
         self._out_of_contact = False
-        self._found_none = self._reported_formats = False
         self._problem: TeamError | None = None
 
     def stop(self) -> None:
@@ -155,7 +153,9 @@ class QueueWorker:
             self._id = await self._jobs.add_worker(self._name, VERSION, self._parallel)
             self._contact = self._clock()
             end_listening = self._connections.listener.subscribe(self._handle_notice)
-            side = [asyncio.create_task(each()) for each in (self._beat, self._watch_contact, self._tidy)]
+            side = [
+                asyncio.create_task(each()) for each in (self._beat, self._watch_contact, self._submit_due)
+            ]
             try:
                 await self._claim_until_stopped()
                 while self._tasks:
@@ -194,7 +194,6 @@ class QueueWorker:
             self._wake.clear()
             while len(self._running) < self._parallel and not self._stopping.is_set():
                 claim = await self._claim()
-                self._found_none = claim is None
                 if claim is None:
                     break
                 running = _Running(claim)
@@ -305,28 +304,18 @@ class QueueWorker:
             self._stop_superseded(known)
             # Twice: one that was claimed just now is not yet in `_running`.
             strange = known.keys() - self._running.keys()
-            self._strange = [known[key] for key in strange & unknown]
+            with suppress(TeamError, OSError, TimeoutError):
+                for each in (known[key] for key in strange & unknown):
+                    # It was claimed by a statement whose answer was lost.
+                    claim = JobClaim(job=Job(id=each.job or "", query=""), session=each)
+                    await self._beats.record(claim, "waiting")
             unknown = strange
             await pause(self._pause)
 
-    async def _tidy(self) -> None:
-        """Hand back what was claimed by a statement whose answer was lost, and submit what schedules have due."""
+    async def _submit_due(self) -> None:
+        """Submit what schedules have due."""
         while True:
             with suppress(TeamError, OSError, TimeoutError):
-                for each in self._strange:
-                    claim = JobClaim(job=Job(id=each.job or "", query=""), session=each)
-                    await self._jobs.record(claim, "waiting")
-                # Those that it can run come first, and to look for others among many takes long.
-                if (
-                    self._found_none
-                    and not self._reported_formats
-                    and (count := await self._jobs.later_formats())
-                ):
-                    self._reported_formats = True
-                    self._report(
-                        f"{count} waiting jobs were made by a later version of ua-tui and are left to its workers: "
-                        "update ua-tui here"
-                    )
                 while not (self._stopping.is_set() or self._out_of_contact):
                     if (line := await run_due(self._jobs, self._address)) is None:
                         break

@@ -189,9 +189,9 @@ async def test_a_folder_that_cannot_be_used_is_named(tmp_path: Path, monkeypatch
     assert (await check_folder(Settings(workspace_base=tmp_path))).status == "warning"
 
 
-async def test_the_knowledge_base_of_a_team_is_checked(tmp_path: Path, team_database: Database) -> None:
+async def test_the_knowledge_base_of_a_team_is_checked(team_database: Database) -> None:
     place = Address.parse(team_database.url)
-    found = await check_knowledge(Settings(knowledge=place, team_artifacts=tmp_path))
+    found = await check_knowledge(Settings(knowledge=place))
     assert found.status == "ok"
     assert "0 documents" in found.found
     away = await check_knowledge(Settings(knowledge=Address.parse("postgresql://me@127.0.0.1:1/team")))

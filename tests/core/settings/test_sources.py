@@ -167,15 +167,6 @@ def test_the_address_of_a_database_has_no_password_and_shows_none(folders: Folde
         assert "hunter2" not in folders.refuse(r"UA_TEAM.* without a password", UA_TEAM=other)
 
 
-def test_the_large_files_of_a_team_are_in_a_folder_or_a_bucket(folders: Folders) -> None:
-    address = "postgresql://anna@one,two:5433/team?sslmode=verify-full"
-    settings = folders.load(UA_TEAM=address, UA_TEAM_ARTIFACTS="~/large")
-    assert (settings.team, settings.team_artifacts) == (address, folders.home / "large")
-    assert folders.load({"team_artifacts": "s3://b-1/a/b"}).team_artifacts == "s3://b-1/a/b"
-    for wrong in ("s3://", "s3://B", "gs://bucket", "large", "s3://key:secret@bucket"):
-        folders.refuse("the path of a folder, or an address such as", {"team_artifacts": wrong})
-
-
 def test_a_wrong_value_is_named_with_its_place_and_what_is_allowed(folders: Folders) -> None:
     for name, value, allowed in CASES["a_wrong_value_is_named_with_its_place_and_what_is_allowed"]:
         variable = ENVIRONMENT[name][0]

@@ -32,7 +32,7 @@ from ua_tui.core.team.fleet.database import find_session
 from ua_tui.core.team.fleet.local import BATCHES, JournalActivity, RunningBatch, batches_of
 from ua_tui.core.team.fleet.rows import MOST_FINISHED, Fleet, FleetBatch, FleetRow, arrange
 from ua_tui.core.team.fleet.source import FleetSource
-from ua_tui.core.team.records import Counts, Job
+from ua_tui.core.team.records import Counts
 from ua_tui.core.version import VERSION
 
 NAME = "session_20261121_140200"
@@ -62,13 +62,13 @@ def write(folder: Path, events: Sequence[ev.Event]) -> None:
 def test_running_batches_are_found_beside_what_killed_programs_and_others_left(tmp_path: Path) -> None:
     one, two = (RunningBatch(tmp_path, name, tmp_path / name, Redactor()) for name in ("one", "two"))
     for each in (one, two):
-        each.show(Counts(waiting=2), ["s"], [Job(id="a", query="What\nis\x1b new?", number=7)])
+        each.show(Counts(waiting=2), ["s"])
     folder = tmp_path / BATCHES
     os.mkfifo(folder / ".pipe.batch")
     (folder / ".link.batch").symlink_to("/dev/zero")
     (folder / ".killed.batch").write_bytes(b"{}")
     assert {batch.name for batch, *_ in batches_of(tmp_path)} == {"one", "two"}
-    one.show(Counts(done=1, failed=1), ["s"], [])
+    one.show(Counts(done=1, failed=1), ["s"])
     one.close()
     # One that runs no longer is not, and of a file of results only the newest is.
     found = {each[0].name: each for each in batches_of(tmp_path)}
@@ -76,30 +76,30 @@ def test_running_batches_are_found_beside_what_killed_programs_and_others_left(t
     assert found["one"][0].results == str(tmp_path / "one")
     before = found["one"][0].id
     again = RunningBatch(tmp_path, "again", tmp_path / "one", Redactor())
-    again.show(Counts(done=1, running=1, waiting=1), ["s"], [Job(id="a", query="What?", number=8)])
+    again.show(Counts(done=1, running=1, waiting=1), ["s"])
     again.close()
     found = {each[0].name: each for each in batches_of(tmp_path)}
     assert found.keys() == {"again", "two"}
     assert found["again"][0].id == before, "who looks at it goes on to see it"
-    assert (found["again"][0].state, found["again"][0].cancelled, found["again"][2]) == ("done", 2, [])
+    assert (found["again"][0].state, found["again"][0].cancelled) == ("done", 2)
     for path in folder.iterdir():
         if path.is_file() and not path.is_symlink():
             os.utime(path, (1.0, 1.0))
-    ((batch, names, (row,)),) = batches_of(tmp_path)
+    ((batch, names),) = batches_of(tmp_path)
     assert (batch.name, batch.waiting, names) == ("two", 2, ["s"])
-    assert (row.state, row.title, row.position, row.batch_name) == ("waiting", "What is� new?", 7, "two")
     two.close()
     assert batches_of(tmp_path) == []
     assert {path.name for path in folder.iterdir()} == {".pipe.batch", ".link.batch"}
 
 
-def test_the_file_of_a_batch_has_no_secret_and_no_half_of_one(tmp_path: Path) -> None:
-    batch = RunningBatch(tmp_path, "of planted-value", tmp_path / "x", Redactor(["planted-value"]))
-    queries = ["Ask with planted-value", "x" * 290 + " planted-value"]
-    batch.show(Counts(), [], [Job(id=query, query=query) for query in queries])
+def test_the_file_of_a_batch_has_no_secret(tmp_path: Path) -> None:
+    batch = RunningBatch(
+        tmp_path, "of planted-value", tmp_path / "planted-value", Redactor(["planted-value"])
+    )
+    batch.show(Counts(), [])
     (path,) = (tmp_path / BATCHES).iterdir()
     assert b"plant" not in path.read_bytes()
-    assert b"Ask with [redacted]" in path.read_bytes()
+    assert b"of [redacted]" in path.read_bytes()
     batch.close()
 
 
@@ -319,8 +319,8 @@ async def test_nothing_that_a_screen_asks_reads_a_whole_table(team_database: Dat
         " now() - n * interval '1 min' FROM generate_series(1, 20000) n"
     )
     team_database.execute("ANALYZE")
-    values: dict[str, Any] = {"most": 100, "ids": ["s7"], "jobs": ["j9"], "since": time.time() - 20}
-    for name in ("_NEWEST", "_CHANGED", "_BATCHES", "_WAITING", "_WORKERS"):
+    values: dict[str, Any] = {"most": 100, "id": "s7"}
+    for name in ("_NEWEST", "_OF_ID", "_OF_JOB", "_BATCHES", "_WAITING", "_WORKERS"):
         statement = getattr(fleet_database, name)
         with psycopg.connect(team_database.url, options="-c search_path=ua_tui") as db:
             plan = "\n".join(row for (row,) in db.execute(f"EXPLAIN {statement}".encode(), values))
@@ -352,7 +352,6 @@ async def test_what_nobody_announced_is_found_all_the_same(
     tmp_path: Path, team_database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(fleet_database, "POLL_SECONDS", 0.05)
-    monkeypatch.setattr(fleet_database, "COUNT_SECONDS", 0.05)
     async with watched(make_source(tmp_path, team_database)) as seen:
         add_job(team_database, "w1")
         await until(lambda: seen.ids == ["job:w1"])
@@ -456,7 +455,7 @@ def run_by_batch(folder: Path) -> Iterator[None]:
     """A session that a batch of this machine runs, and that takes letters."""
     (folder / LETTERS).mkdir()
     batch = RunningBatch(folder.parent, "one", folder / "one.jsonl", Redactor())
-    batch.show(Counts(running=1), [folder.name], [])
+    batch.show(Counts(running=1), [folder.name])
     with locked(folder):
         yield
     batch.close()

@@ -85,13 +85,13 @@ def store(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Mo
             lambda text: database.execute("UPDATE question SET answer = %s, answered_by = 'owner'", text),
         )
 
-    def letters() -> list[Any]:
-        return [json.loads(each.read_text()) for each in (tmp_path / LETTERS).glob("answer-*")]
+    def answers() -> list[Any]:
+        return [*json.loads((tmp_path / LETTERS / "letters.json").read_text())["answers"].values()]
 
     return Store(
         lambda: LocalMailbox(tmp_path),
         lambda each: msgspec.structs.replace(each, attempt=each.attempt + 1),
-        lambda: [each["text"] for each in letters()],
+        lambda: [each["text"] for each in answers()],
         lambda text: forged(tmp_path, text),
     )
 
@@ -150,15 +150,15 @@ async def assert_nothing_came(items: AsyncIterator[Received]) -> None:
 async def test_commands_come_once_while_a_question_is_asked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    remove, asking, removing = Root.remove, threading.Event(), threading.Event()
+    write, asking, writing = Root.write, threading.Event(), threading.Event()
 
-    def removed_late(root: Root, path: str) -> bool:
-        if "command-" in path:
-            removing.set()
+    def written_late(root: Root, path: str, data: bytes, **how: Any) -> object:
+        if worker._taken:
+            writing.set()
             assert asking.wait(PATIENCE)
-        return remove(root, path)
+        return write(root, path, data, **how)
 
-    monkeypatch.setattr(Root, "remove", removed_late)
+    monkeypatch.setattr(Root, "write", written_late)
     worker, person = LocalMailbox(tmp_path), LocalMailbox(tmp_path)
     async with worker.received(SESSION) as items:
         for body in ("1", "2"):
@@ -166,7 +166,7 @@ async def test_commands_come_once_while_a_question_is_asked(
         assert [await next_of(items), await next_of(items)] == [submit("1"), submit("2")]
         # Both find what was taken, one of them while the other removes it.
         coming = asyncio.ensure_future(anext(items))
-        await until_in_thread(removing.is_set)
+        await until_in_thread(writing.is_set)
         asked = asyncio.ensure_future(worker.ask(SESSION, QUESTION))
         await run_ready()
         asking.set()
@@ -281,29 +281,13 @@ async def test_letters_of_somebody_else_or_of_another_folder_do_not_count(tmp_pa
     await LocalMailbox(other).send("s1", submit("Forged"))
     async with worker.received(SESSION) as items:
         await worker.ask(SESSION, QUESTION)
-        for each in (other / LETTERS).iterdir():
-            if not each.name.startswith("question-"):
-                (tmp_path / LETTERS / each.name).write_bytes(each.read_bytes())
-        (tmp_path / LETTERS / "answer-x.json").write_text(
-            '{"id": "r1", "text": "{\\"request\\": \\"r1\\"}", "seal": ""}'
-        )
+        here, there = (folder / LETTERS / "letters.json" for folder in (tmp_path, other))
+        forged = json.loads(here.read_text()) | {"answers": json.loads(there.read_text())["answers"]}
+        for text in (there.read_text(), json.dumps(forged), '{"commands": 7', ""):
+            here.write_text(text)
+            assert await person.questions() == []
         await person.send("s1", submit("Own"))
         assert await next_of(items) == submit("Own")
-
-
-async def test_a_letter_that_is_removed_while_it_is_read_is_none(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    worker, person = LocalMailbox(tmp_path), LocalMailbox(tmp_path)
-    await worker.ask(SESSION, QUESTION)
-    read = Root.read
-
-    def removed_before(root: Root, name: str, most: int) -> bytes:
-        root.remove(name)
-        return read(root, name, most)
-
-    monkeypatch.setattr(Root, "read", removed_before)
-    assert await person.questions() == []
 
 
 async def test_messages_have_limits(store: Store) -> None:

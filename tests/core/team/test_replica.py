@@ -10,7 +10,7 @@ import shutil
 import threading
 import weakref
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import AsyncExitStack, closing
 from itertools import takewhile
 from pathlib import Path
 from random import Random
@@ -27,7 +27,6 @@ from ua_tui.core.events import types as ev
 from ua_tui.core.postgres.address import Address
 from ua_tui.core.postgres.connection import fetch
 from ua_tui.core.postgres.schema import grant, sharing
-from ua_tui.core.team.large_files import FolderPlace
 from ua_tui.core.team.records import SessionId
 from ua_tui.core.team.replica import SessionReplica
 
@@ -72,9 +71,9 @@ async def test_journal_transcripts_files_and_state_copied(tmp_path: Path, team_d
         for path in (CONVERSATION, ".conversation/conversation-1/subagents/agent-1.jsonl"):
             written = (session.workspace.path / path).read_text().splitlines()
             assert stored_lines(team_database, path=path) == written != []
-        assert team_database.execute(
-            "SELECT path, size, place, data FROM artifact JOIN blob USING (sha256)"
-        ) == [("work_products/report.md", 9, None, b"# Report\0")]
+        assert team_database.execute("SELECT path, size, data FROM artifact JOIN blob USING (sha256)") == [
+            ("work_products/report.md", 9, b"# Report\0")
+        ]
         session.publish(ev.SessionFinished(reason="finished"))
     assert session.failures == []
     assert stored_lines(team_database) == session.journal_lines
@@ -105,7 +104,7 @@ async def test_an_event_is_in_the_database_and_announced_at_once(
             for number in range(100):
                 session.publish(ev.QueryReceived(query_id=f"r{number}", text="go"))
                 await run_ready()
-            assert await session.replica.drain(PATIENCE) == ""
+            assert await session.replica.drain(PATIENCE)
             assert len(stored_lines(team_database)) == 105
             # What this connection says itself comes after all that was announced before.
             db.execute("NOTIFY ua_tui, 'all'")
@@ -171,7 +170,7 @@ async def test_a_black_hole_is_noticed(
         await until_in_thread(lambda: session.failures)
         # The end of the session does not wait for the network.
         monkeypatch.setattr("ua_tui.core.team.replica._ANSWER_S", 3600.0)
-        assert await session.replica.drain(0.3) == "1 event"
+        assert not await session.replica.drain(0.3)
         proxy.cut()
         proxy.resume()
 
@@ -404,7 +403,7 @@ async def test_files_of_an_earlier_run_are_copied_when_it_is_resumed(
         file = ev.AttachedFile(path="attachments/a.txt", media_type="text/plain", size=8, sha256="0" * 64)
         session.publish(ev.FilesAttached(query_id="q1", files=[file]))
         await until_in_thread(lambda: session.failures)
-        assert await session.replica.drain(0.1) == "3 events and 2 files"
+        assert not await session.replica.drain(0.1)
     async with copied_session(session.workspace.path, team_database, SessionId(id="s1", attempt=2)) as later:
         assert await later.replica.flush(PATIENCE)
         assert team_database.execute("SELECT path, size FROM artifact ORDER BY path") == [
@@ -459,66 +458,48 @@ async def test_a_file_that_is_saved_again_while_another_is_read_is_copied(
         ]
 
 
-async def test_a_large_file_goes_to_the_place_and_not_into_the_database(
-    tmp_path: Path, team_database: Database, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("is_shared", [False, True])
+async def test_a_large_file_is_copied_in_pieces_and_lines_come_between(
+    tmp_path: Path, team_database: Database, monkeypatch: pytest.MonkeyPatch, is_shared: bool
 ) -> None:
-    place, may_store, store = tmp_path / "large", threading.Event(), FolderPlace.store
+    monkeypatch.setattr("ua_tui.core.team.replica._PIECE_SIZE", 1 << 20)
+    monkeypatch.setattr("ua_tui.core.team.replica._SHARED_PAUSE_S", 0.0)
+    monkeypatch.setattr("ua_tui.core.team.replica.LARGEST", 7 << 20)
+    may_read, read = threading.Event(), SessionReplica._read_piece
 
-    def store_later(*given: Any) -> None:
-        assert may_store.wait(PATIENCE)
-        store(*given)
+    def read_later(*given: Any) -> bytes:
+        assert may_read.wait(PATIENCE)
+        return read(*given)
 
-    monkeypatch.setattr(FolderPlace, "store", store_later)
-    async with copied_session(tmp_path, team_database, place=str(place)) as session:
-        block = os.urandom(1 << 20)
-        written = session.workspace.root.write_chunks("downloads/large.bin", [block] * 6)
-        session.save("downloads/small.txt", b"small")
-        session.publish(
-            ev.ArtifactSaved(
-                path="downloads/large.bin",
-                kind="x",
-                size=written.size,
-                sha256=written.sha256,
-                observer="test",
-            )
-        )
-        session.publish(ev.QueryReceived(query_id="q1", text="go"))
-        # Lines do not wait for files.
-        await until_in_thread(lambda: len(stored_lines(team_database)) == 4)
-        may_store.set()
+    monkeypatch.setattr(SessionReplica, "_read_piece", read_later)
+    async with AsyncExitStack() as stack:
+        address = Address.parse(team_database.url)
+        if is_shared:
+            address = await stack.enter_async_context(sharing(address, 1))
+        session = await stack.enter_async_context(copied_session(tmp_path, address))
         assert await session.replica.flush(PATIENCE)
-    assert team_database.execute("SELECT path, size, place IS NULL FROM artifact ORDER BY path") == [
-        ("downloads/large.bin", 6 << 20, False),
-        ("downloads/small.txt", 5, True),
-    ]
-    assert team_database.execute("SELECT count(*) FROM blob") == [(1,)]
-    stored = place / written.sha256[:2] / written.sha256
-    with stored.open("rb") as file:
-        assert hashlib.file_digest(file, "sha256").hexdigest() == written.sha256
-
-
-async def test_small_files_do_not_wait_for_a_place_that_fails(
-    tmp_path: Path, team_database: Database, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:1")
-    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "key")
-    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "a-secret-of-the-bucket")
-    monkeypatch.setattr("ua_tui.core.team.large_files._RETRIES", 0)
-    async with copied_session(tmp_path, team_database, place="s3://bucket") as session:
-        session.save("downloads/large.bin", bytes(6 << 20))
-        session.save("downloads/small.txt", b"small")
-        await until_in_thread(
-            lambda: team_database.execute("SELECT path FROM artifact") == [("downloads/small.txt",)]
-        )
-        await until_in_thread(lambda: session.failures)
-        session.save("downloads/more.txt", b"more")
-        await until_in_thread(lambda: team_database.execute("SELECT count(*) FROM artifact") == [(2,)])
+        found = []
+        for name, size in (("larger.bin", 8), ("large.bin", 6)):
+            path = f"downloads/{name}"
+            written = session.workspace.root.write_chunks(path, [os.urandom(1 << 20)] * size)
+            found.append((path, written.size))
+            session.publish(
+                ev.ArtifactSaved(
+                    path=path, kind="x", size=written.size, sha256=written.sha256, observer="test"
+                )
+            )
+        await until(lambda: session.replica._file is not None and session.replica._file.size == 6 << 20)
         session.publish(ev.QueryReceived(query_id="q1", text="go"))
-        await until_in_thread(lambda: len(stored_lines(team_database)) == 5)
-        assert len(session.failures) == 1
-        assert "s3://bucket" in session.failures[0]
-        assert "a-secret-of" not in session.failures[0]
-        assert await session.replica.drain(1) == "1 file"
+        may_read.set()
+        # Lines do not wait for files.
+        pieces = "SELECT count(*) FROM piece WHERE path LIKE '.files/%'"
+        await until_in_thread(lambda: len(stored_lines(team_database)) == 4)
+        assert team_database.execute(pieces)[0][0] <= 2
+        assert await session.replica.flush(PATIENCE)
+    assert sorted(team_database.execute("SELECT path, size FROM artifact")) == sorted(found)
+    assert team_database.execute(pieces) == [(6,)]
+    data = "SELECT encode(sha256(string_agg(data, '' ORDER BY start)), 'hex') FROM piece WHERE path = %s"
+    assert team_database.execute(data, f".files/{written.sha256}") == [(written.sha256,)]
 
 
 async def test_no_records_or_paths_outside_are_copied(tmp_path: Path, team_database: Database) -> None:

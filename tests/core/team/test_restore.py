@@ -183,9 +183,9 @@ async def test_hostile_rows_write_nothing_outside_and_no_records(
         pytest.raises(psycopg.errors.InsufficientPrivilege),
     ):
         db.execute("INSERT INTO ua_tui.piece VALUES ('s1', '.conversation/conversation-1.jsonl', 9, '')")
-    restored = await restore(team_database, tmp_path / "b", artifacts=str(tmp_path / "large"))
+    restored = await restore(team_database, tmp_path / "b")
     assert files_of(restored) == before
-    assert sorted(os.listdir(tmp_path)) == ["a", "b", "large", "secret"]
+    assert sorted(os.listdir(tmp_path)) == ["a", "b", "secret"]
     assert not os.path.lexists("/tmp/ua-hostile")  # noqa: ASYNC240
 
 
@@ -209,10 +209,9 @@ async def test_copies_belong_to_job_owners(tmp_path: Path, cluster: Cluster, tea
             assert db.execute(f"SELECT count(*) FROM ua_tui.{table}".encode()).fetchone() == (0,)
 
 
-async def test_a_large_file_is_restored_from_its_place(tmp_path: Path, team_database: Database) -> None:
-    place = str(tmp_path / "large")
-    async with copied_session(tmp_path / "a", team_database, place=place) as session:
-        written = session.workspace.root.write_chunks("downloads/large.bin", [os.urandom(1 << 20)] * 6)
+async def test_a_large_file_is_restored_from_its_pieces(tmp_path: Path, team_database: Database) -> None:
+    async with copied_session(tmp_path / "a", team_database) as session:
+        written = session.workspace.root.write_chunks("downloads/large.bin", [os.urandom(1 << 20)] * 22)
         session.publish(
             ArtifactSaved(
                 path="downloads/large.bin", kind="x", size=written.size, sha256=written.sha256, observer="x"
@@ -220,9 +219,10 @@ async def test_a_large_file_is_restored_from_its_place(tmp_path: Path, team_data
         )
         assert await session.replica.flush(PATIENCE)
     address = Address.parse(team_database.url)
-    restored = await restore_session(address, "s1", tmp_path / "b", artifacts=place)
+    restored = await restore_session(address, "s1", tmp_path / "b")
     with (restored / "downloads/large.bin").open("rb") as file:
         assert hashlib.file_digest(file, "sha256").hexdigest() == written.sha256
+    team_database.execute("UPDATE piece SET data = 'x' WHERE path LIKE '.files/%' AND start = 0")
     without = await restore_session(address, "s1", tmp_path / "c")
     assert not (without / "downloads/large.bin").exists()
 

@@ -44,7 +44,7 @@ WHILE_STARTING = (
 MOST_DATACLASSES = 30
 """Of the program itself; each takes 0.4 ms to create, a `msgspec.Struct` 0.01 ms."""
 TEAM = (
-    "psycopg", "psycopg_pool", "obstore", "ua_tui.core.team", "ua_tui.core.postgres.connection",
+    "psycopg", "psycopg_pool", "ua_tui.core.team", "ua_tui.core.postgres.connection",
     "ua_tui.tui.team",
 )  # fmt: skip
 """What only a command of a team, or the setting that names its database, may import."""

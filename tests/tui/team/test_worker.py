@@ -103,7 +103,7 @@ def test_without_the_extra_there_is_one_clear_line(
 
 
 def test_a_batch_of_this_machine_needs_no_extra(tmp_path: Path) -> None:
-    done = run_without(tmp_path, ("psycopg", "obstore"), "batch", "queries.txt")
+    done = run_without(tmp_path, ("psycopg",), "batch", "queries.txt")
     assert (done.returncode, done.stderr.splitlines()[0]) == (1, "1 job: 1 new")
     assert "no API key, token, login or server is configured" in done.stderr
     # Without a database there is nothing for a worker.

@@ -104,7 +104,7 @@ async def _restored(settings: Settings, job: str, base: Path, missing: str) -> P
         session = await find_session(address, job=job)
     except TeamError as error:
         raise TeamError(f"{missing}, and could not be read from the team's database: {error}") from error
-    return await restore_session(address, session.session, base, artifacts=settings.team_artifacts)
+    return await restore_session(address, session.session, base)
 
 
 def _row(file: str, number: int) -> _Row:

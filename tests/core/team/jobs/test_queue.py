@@ -452,17 +452,15 @@ async def test_a_worker_without_a_model_runs_the_demo_and_leaves_the_rest(team_d
     ]
 
 
-async def test_later_jobs_are_left_alone_and_reported_once(team_database: Database) -> None:
+async def test_later_jobs_are_left_alone(team_database: Database) -> None:
     later, *jobs = jobs_of(3)
     async with open_jobs(team_database) as store:
         await store.submit(batch_with([later]), [later])
         team_database.execute("UPDATE job SET format = 2")
-        async with working(address_of(team_database), answer, parallel=1) as (_, lines):
-            await until(lambda: any("later version" in line for line in lines))
+        async with working(address_of(team_database), answer, parallel=1):
             batch = batch_with(jobs)
             await store.submit(batch, jobs)
             await until_over(team_database, batch)
-    assert sum("later version" in line for line in lines) == 1
     assert team_database.execute("SELECT id FROM job WHERE state = 'waiting'") == [(later.id,)]
 
 
