@@ -33,6 +33,8 @@ DOUBTFUL: frozenset[State] = frozenset({*RED, "not found"})
 """The states that a person should look at."""
 RISK: tuple[State, ...] = ("differs", "never seen", "not found", "calculated", "found", "not looked at")
 """The states from the riskiest to the safest, as tables sort them."""
+NO_TEXT = "The report has no text that can be read."
+"""The notice of a check of nothing."""
 _ORDER: tuple[State, ...] = ("found", "calculated", "not found", "differs", "never seen", "not looked at")
 
 

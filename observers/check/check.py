@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from ua_tui.core.claims.records import Check, Source
+from ua_tui.core.claims.records import NO_TEXT, Check, Source
 from ua_tui.core.concurrency.cancellation import NEVER, Stop
 from ua_tui.observers.check.blocks import Document, Places
 from ua_tui.observers.check.figure_claims import check_figures
@@ -40,7 +40,7 @@ def check_document(
     if corpus.is_cut:
         document.notices.append("The sources are so long that only the first ones were read.")
     if not document.blocks:
-        document.notices.append("The report has no text that can be read.")
+        document.notices.append(NO_TEXT)
     if not corpus.passages:
         document.notices.append("No source has a text to compare with.")
     found.sort(key=lambda each: each[0])

@@ -104,7 +104,8 @@ def check_in_session(
     else:
         local = {url: path for url in urls if (path := _local_path(url, report, root, journal)) is not None}
         files |= set(map(address_key, local))
-        add_session(found, root, journal, redactor, stop, local.values())
+        if not add_session(found, root, journal, redactor, stop, local.values()):
+            found.notices.append(_NONE)
     if knowledge is not None:
         read = set(map(address_key, found.addresses()))
         wanted = [url for url in urls if repaired_url(url) and address_key(url) not in read]
@@ -137,7 +138,8 @@ def check_against(
             )
         for path in paths[:_MOST_GIVEN]:
             if path.is_dir():
-                add_session(found, Root(path), read_journal(path, stop), redactor, stop)
+                was_read = add_session(found, Root(path), read_journal(path, stop), redactor, stop)
+                unread += [] if was_read else [path.name]
                 continue
             try:
                 texts = list(_of_file(path, redactor))
@@ -222,8 +224,11 @@ def add_session(
     redactor: Redactor,
     stop: Stop,
     also: Iterable[str] = (),
-) -> None:
-    """Add what a session has read, and `also` files that a report cites, without what the agent itself wrote."""
+) -> bool:
+    """Add what a session has read, and `also` files that a report cites, without what the agent itself wrote.
+
+    Gives whether there is any text.
+    """
     texts = SessionTexts(root, journal, redactor, stop)
     first = len(found.texts)
     found.add_all(texts.artifacts())
@@ -231,8 +236,7 @@ def add_session(
     found.add_all(gone)
     found.add_all(texts.results())
     found.add_all(texts.files(also))
-    if len(found.texts) == first:
-        found.notices.append(_NONE)
+    was_read = len(found.texts) > first
     found.add_all(texts.addresses())
     if journal.problem:
         found.notices.append(f"The journal of the session could not be read: {journal.problem}.")
@@ -243,6 +247,7 @@ def add_session(
     ):
         if paths:
             found.notices.append(f"Not compared, {why}: {_list(paths)}.")
+    return was_read
 
 
 def _local_path(url: str, report: str, root: Root, journal: SessionJournal) -> str | None:

@@ -103,6 +103,15 @@ def test_the_folder_of_a_session_is_what_it_read(tmp_path: Path) -> None:
     assert [each.kind for each in found.sources] == ["article", "result"]
 
 
+def test_sessions_that_read_nothing_are_named_once(tmp_path: Path) -> None:
+    for number in range(5):
+        ReadSession(tmp_path, f"session_20260310_12000{number}").write("notes.md", "Nothing.")
+    found = against(tmp_path, written(tmp_path / "a.txt", TEXT))
+    first = ", ".join(f"session_20260310_12000{number}" for number in range(3))
+    assert f"Not compared, as no text can be read from them: {first} and 2 more." in found.check.notices
+    assert not any("has read no sources" in each for each in found.check.notices)
+
+
 @pytest.mark.parametrize(
     ("name", "content"),
     [("missing.md", None), ("a.png", b"\0\0"), ("a.pdf", b"%PDF-1.7 damaged"), ("empty", "")],

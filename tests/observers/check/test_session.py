@@ -51,6 +51,10 @@ def sources(session: ReadSession) -> Sources:
     return found
 
 
+def notices(session: ReadSession) -> list[str]:
+    return [*check_in_session(b"<p>9 otters</p>", REPORT, session.folder, REDACTOR).check.notices]
+
+
 def native(session: ReadSession, tool: str, given: dict[str, str], text: str) -> None:
     """Record a call of a tool of the agent's own."""
     session.call(tool, given, text, kind=NativeObservation)
@@ -109,10 +113,8 @@ def test_a_session_of_the_program_is_read(tmp_path: Path) -> None:
 
 
 def test_nothing_read_is_a_notice(session: ReadSession) -> None:
-    found = sources(session)
-    assert found.notices == [NONE]
-    assert not any(each.text for each in found.texts)
-    assert "No source has a text to compare with." in checked(session.folder, "<p>9 otters</p>").check.notices
+    assert not any(each.text for each in sources(session).texts)
+    assert notices(session) == ["No source has a text to compare with.", NONE]
 
 
 def test_what_the_agent_wrote_is_no_source(session: ReadSession) -> None:
@@ -450,7 +452,7 @@ def test_reading_stops(session: ReadSession) -> None:
 def test_a_call_without_its_beginning_is_read(session: ReadSession) -> None:
     session.add(ev.ToolCallStarted(query_id="q1", tool_use_id="t", name="x", input={"a": [1, {"b": None}]}))
     session.add(ev.ToolCallFinished(tool_use_id="unknown", status="success"))
-    assert sources(session).notices == [NONE]
+    assert notices(session)[1:] == [NONE]
 
 
 @pytest.fixture

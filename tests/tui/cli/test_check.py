@@ -19,6 +19,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.observers.knowledge.recorded import Recorded
+from tests.pdf_files import pdf_file
 from tests.tui.fixture_types import Output, Patch
 from ua_tui.core.claims.checked_report import CheckedReport, check_schema
 from ua_tui.core.claims.files import ReportCheck
@@ -215,7 +216,7 @@ def test_standard_input(session: Recorded, monkeypatch: Patch, capsys: Output) -
     for text, name in (
         (b"<!DOCTYPE html><p>Cats smile.</p>", "html"),
         (b"Cats smile.", "md"),
-        (b"%PDF-1", "pdf"),
+        (pdf_file(["Cats smile."]), "pdf"),
     ):
         give(monkeypatch, text)
         assert main(["check", "-", "--session", "latest", "--json"]) == 0
@@ -235,6 +236,8 @@ def test_standard_input(session: Recorded, monkeypatch: Patch, capsys: Output) -
     (["broken.md.zst", "--session", "latest"], "broken.md.zst cannot be read"),
     (["large.md", "--session", "latest"], "large.md is too large: at most 64 MB are read"),
     (["large.md.gz", "--session", "latest"], "large.md.gz"),
+    (["broken.pdf", "--session", "latest"], "broken.pdf cannot be checked: The PDF file could not be read: "),
+    (["empty.md", "--session", "latest"], "empty.md cannot be checked: The report has no text that can be read."),
     (["a\x1b[31m.md"], "a\ufffd[31m.md cannot be read"),
     (["draft.md", "--sources", "nosuch"], "nosuch"),
     (["draft.md", "--sources", "notes"], "nothing to compare with in notes"),
@@ -249,6 +252,8 @@ def test_what_cannot_be_checked_is_one_line(
         (tmp_path / name).write_text("Cats smile.")
     with open(tmp_path / "large.md", "wb") as large:
         large.truncate((64 << 20) + 1)
+    (tmp_path / "broken.pdf").write_bytes(b"%PDF-1.7 broken")
+    (tmp_path / "empty.md").write_bytes(b" \n")
     (tmp_path / "binary.md").write_bytes(b"70 percent\0\xff")
     (tmp_path / "large.md.gz").write_bytes(gzip.compress(bytes((64 << 20) + 1), 1))
     assert main(["check", *given]) == 2

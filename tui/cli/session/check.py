@@ -17,6 +17,7 @@ from ua_tui.core.claims.checked_report import CheckedReport
 from ua_tui.core.claims.description import Description, describe_claim
 from ua_tui.core.claims.files import FORMATS, LARGEST_REPORT, ReportCheck, report_format
 from ua_tui.core.claims.ledger import Ledger, ListedClaim
+from ua_tui.core.claims.records import NO_TEXT
 from ua_tui.core.errors import SettingsError, UniversalAgentError
 from ua_tui.core.history.lookup import find_session
 from ua_tui.core.history.versions import TextOrigin, find_origin
@@ -214,6 +215,9 @@ def _check(file: str, args: argparse.Namespace, settings: Settings) -> tuple[Che
         made = check_against(data, report, [Path(each) for each in args.sources], redactor)
     else:
         made = check_in_session(data, report, session, redactor, place_of(settings))
+    if NO_TEXT in (notices := made.check.notices):
+        why = " ".join(notices[: notices.index(NO_TEXT) + 1])
+        raise SettingsError(f"{clean_line(file, 300)} cannot be checked: {why}")
     # What is printed, and what a model is asked, has no secrets.
     made = msgspec.json.decode(seal_json(msgspec.json.encode(made).decode(), redactor), type=ReportCheck)
     found = CheckedReport.of(
