@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
+
+from ua_tui.core.errors import UniversalAgentError
 
 if TYPE_CHECKING:
     from ua_tui.core.session.session import Session
@@ -27,3 +31,12 @@ def controls_or_notify(app: UaTuiApp) -> Session | None:
     if app.controls is None:
         app.notify("The session has not started yet." if app.session is None else app.source.refusal)
     return app.controls
+
+
+@contextmanager
+def refusals_notified(app: UaTuiApp) -> Iterator[None]:
+    """Notify the person of an error that ends what is done inside."""
+    try:
+        yield
+    except UniversalAgentError as error:
+        app.notify(error.advice.sentence, severity="warning")

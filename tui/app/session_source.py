@@ -152,7 +152,7 @@ class LiveSource(SessionSource):
         assert running is not None, "this program runs the session"
         prompt = host.frame.prompt
         prompt.offer_files(running.places)
-        prompt.of_agent = lambda: running.commands
+        prompt.use_commands_of_agent(lambda: running.commands)
         prompt.attach_file = running.attach
         prompt.prepare = running.prepare
         prompt.offer_references(running.references)

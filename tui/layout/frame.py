@@ -23,6 +23,7 @@ from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.geometry import Size
 from textual.message import Message
+from textual.style import Style
 from textual.widget import Widget
 
 from ua_tui.core.errors import UniversalAgentError
@@ -60,6 +61,7 @@ LEAST_FRAMED = 10
 CELLS_A_STEP = 4
 LINES_A_STEP = 2
 NOTE_SECONDS = 3.0
+_CHOSEN = "bold underline $accent"
 
 
 class ShownSource(Protocol):
@@ -623,16 +625,11 @@ class PaneTabs(Widget):
             self.refresh()
 
     def render(self) -> Content:
-        """Draw the names as far as there is room."""
-        tabs, gap = self._laid_out()
-        return Content(" " * gap).join(tabs)
-
-    def _laid_out(self) -> tuple[list[Content], int]:
-        """The tabs in the widest form that fits, and how many cells stand between two of them."""
+        """Draw the names in the widest form that fits."""
         for tabs, gap in self._forms():
             if sum(tab.cell_length for tab in tabs) + gap * (len(tabs) - 1) <= self.content_size.width:
                 break
-        return tabs, gap
+        return Content(" " * gap).join(tabs)
 
     def _forms(self) -> Iterator[tuple[list[Content], int]]:
         """Every form of the tabs, the widest first."""
@@ -646,29 +643,19 @@ class PaneTabs(Widget):
 
     def _tabs(self, named: set[str], edge: str = "") -> list[Content]:
         """The tabs with the titles of those that are `named`, each between two edges."""
-        return [
-            self._tab(
-                pane.number or 0, pane.title if pane.name in named else "", pane.name == self._active, edge
-            )
-            for pane in self._panes
-        ]
-
-    def _tab(self, number: int, title: str, active: bool, edge: str) -> Content:
-        if not active:
-            return Content.styled(f"{edge}{number}{' ' if title else ''}{title}{edge}", "$text-muted")
-        if not title:
-            return Content.assemble(edge, (str(number), "bold underline $accent"), edge)
-        return Content.assemble((f"{edge}{number} ", "$accent"), (title, "bold underline $accent"), edge)
+        tabs = []
+        for pane in self._panes:
+            title, is_active = pane.title if pane.name in named else "", pane.name == self._active
+            if not is_active:
+                tab = Content.styled(f"{edge}{pane.number}{' ' if title else ''}{title}{edge}", "$text-muted")
+            elif title:
+                tab = Content.assemble((f"{edge}{pane.number} ", "$accent"), (title, _CHOSEN))
+            else:
+                tab = Content.styled(str(pane.number), _CHOSEN)
+            tabs.append(tab.stylize(Style.from_meta({"pane": pane.name})) + (edge if is_active else ""))
+        return tabs
 
     def on_click(self, event: events.Click) -> None:
         """Choose the tab under the pointer."""
-        offset = event.get_content_offset(self)
-        if offset is None:
-            return
-        tabs, gap = self._laid_out()
-        end = 0
-        for pane, tab in zip(self._panes, tabs, strict=True):
-            end += tab.cell_length + gap
-            if offset.x < end:
-                self.post_message(self.Chosen(pane.name))
-                return
+        if pane := event.style.meta.get("pane"):
+            self.post_message(self.Chosen(pane))

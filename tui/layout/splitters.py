@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain, pairwise
@@ -30,9 +29,6 @@ from ua_tui.tui.workers import start_job
 if TYPE_CHECKING:
     from ua_tui.tui.layout.frame import Frame
 
-REDRAW_SECONDS = 1 / 30
-"""The least time between two new sizes: each one wraps and paints the whole screen, and a pointer moves more often than
-that."""
 KEEP_SECONDS = 0.5
 
 
@@ -54,8 +50,7 @@ class _Border:
 class _Drag:
     border: _Border
     began: Offset
-    pointer: Offset
-    drawn: Offset
+    has_moved: bool = False
 
 
 class Splitters:
@@ -65,7 +60,6 @@ class Splitters:
         self._frame = frame
         self._kept = kept
         self._drag: _Drag | None = None
-        self._painting = False
         self._store_timer: Timer | None = None
         self._ignores_click = False
         self._last = kept.read() if kept is not None else Layout()
@@ -141,52 +135,32 @@ class Splitters:
                 self._ignores_click = False
                 border = self._border_under(event.screen_offset)
                 if border is not None:
-                    at = event.screen_offset
-                    self._drag = _Drag(border, at, at, at)
+                    self._drag = _Drag(border, event.screen_offset)
                 return border is not None
             case events.MouseMove() if self._drag is not None:
                 if not event.button:
                     # The button was released outside the terminal.
-                    self._end()
+                    self._drag = None
                     return False
-                self._drag.pointer = event.screen_offset
-                if not self._painting:
-                    self._follow()
+                self._drag_to(self._drag, event.screen_offset)
                 return True
             case events.MouseUp() if self._drag is not None:
-                drag = self._drag
-                drag.pointer = event.screen_offset
-                if drag.pointer == drag.began == drag.drawn:
+                drag, self._drag = self._drag, None
+                self._drag_to(drag, event.screen_offset)
+                # The click that the terminal reports after a drag is not one on the widget under the pointer.
+                self._ignores_click = drag.has_moved
+                if not drag.has_moved:
                     self._focus(drag.began)
-                else:
-                    # The click that the terminal reports is not one on the widget under the pointer.
-                    self._ignores_click = True
-                self._end()
                 return True
             case _:
                 return False
 
-    def _follow(self) -> None:
-        """Move the border to the pointer, and check again when that is painted and other tasks had their turn."""
-        drag = self._drag
-        self._painting = drag is not None and drag.pointer != drag.drawn
-        if drag is not None and self._painting:
-            self._move_to_pointer(drag)
-            self._frame.call_after_refresh(self._pause, time.monotonic())
-
-    def _pause(self, began: float) -> None:
-        took = time.monotonic() - began
-        self._frame.set_timer(max(REDRAW_SECONDS, took), self._follow)
-
-    def _move_to_pointer(self, drag: _Drag) -> None:
-        drag.drawn = drag.pointer
-        way = drag.pointer - drag.began
-        self._move(drag.border, drag.border.sign * (way.x if drag.border.along_x else way.y))
-
-    def _end(self) -> None:
-        if self._drag is not None and self._drag.pointer != self._drag.drawn:
-            self._move_to_pointer(self._drag)
-        self._drag = None
+    def _drag_to(self, drag: _Drag, pointer: Offset) -> None:
+        """Move the border with the pointer; Textual lays out and paints what several events moved only once."""
+        way = pointer - drag.began
+        if way or drag.has_moved:
+            drag.has_moved = True
+            self._move(drag.border, drag.border.sign * (way.x if drag.border.along_x else way.y))
 
     def _focus(self, at: Offset) -> None:
         screen = self._frame.screen

@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Final
 
 from textual.cache import LRUCache
-from textual.css._style_properties import ColorProperty
 from textual.css.match import _check_selectors
 from textual.css.model import RuleSet
-from textual.css.styles import RulesMap, StylesBase
+from textual.css.styles import RulesMap
 from textual.css.stylesheet import Stylesheet
 from textual.css.types import Specificity3
 from textual.dom import DOMNode
-from textual.widget import Widget
 
 MOST_THEMES = 6
-COLOURS: Final = frozenset(name for name, rule in vars(StylesBase).items() if isinstance(rule, ColorProperty))
-"""The rules that change only a colour."""
 
 
 class CachedStylesheet(Stylesheet):
@@ -105,25 +100,3 @@ class CachedStylesheet(Stylesheet):
     def _process_component_classes(self, node: DOMNode) -> None:
         if not self._keeps_components:
             super()._process_component_classes(node)
-
-    @classmethod
-    def replace_rules(cls, node: DOMNode, rules: RulesMap, animate: bool = False) -> None:
-        """Set the rules of a node; refreshes it once, however many colours change."""
-        base = node.styles.base
-        old = base._rules
-        colours = {name for name in COLOURS & (old.keys() | rules.keys()) if old.get(name) != rules.get(name)}
-        if animate or not colours:
-            super().replace_rules(node, rules, animate)
-            return
-        changed: RulesMap = {name: rules[name] for name in colours if rules.get(name) is not None}  # type: ignore[assignment,literal-required]
-        for name in colours:
-            old.pop(name, None)  # type: ignore[misc]
-        old.update(changed)
-        base._updates += 1
-        base.refresh(children=True)
-        if isinstance(node, Widget):
-            if node.show_horizontal_scrollbar:
-                node.horizontal_scrollbar.refresh()
-            if node.show_vertical_scrollbar:
-                node.vertical_scrollbar.refresh()
-        super().replace_rules(node, rules, animate)

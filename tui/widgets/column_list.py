@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
 from rich.cells import set_cell_size
 from rich.segment import Segment
 from rich.style import Style
-from textual import events
-from textual.geometry import Region, Size
 from textual.message import Message
-from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from ua_tui.tui.keys.bindings import bindings
 from ua_tui.tui.render.format import tail_cut
-
-HEADER = 1
+from ua_tui.tui.render.layout import Line, cut_line
+from ua_tui.tui.virtual_list.source import EntryList, Rendered
+from ua_tui.tui.virtual_list.virtual_list import VirtualList
 
 Row = TypeVar("Row")
 
@@ -50,15 +48,23 @@ def titles(columns: Iterable[Column[Row]]) -> str:
     return "".join(column.cell(column.title) for column in columns)
 
 
-class ColumnList(ScrollView, Generic[Row], can_focus=True):
+class Listed(NamedTuple, Generic[Row]):
+    """A row and what identifies it. When a row changes, all of them are drawn again."""
+
+    key: str
+    row: Row
+    revision: int = 0
+
+
+class ColumnList(VirtualList[Listed[Row]], Generic[Row], inherit_bindings=False):
     """Shows rows in columns under a header; the cursor stays on its row when others are added above it.
 
     A subclass says what identifies a row, has the columns and the mark of a row, and a key that opens one.
-
-    Attributes:
-        rows: the listed rows.
     """
 
+    ALLOW_SELECT = False
+    FOLLOWS_END = False
+    single_lines = True
     BINDINGS = bindings("ColumnList")
     COMPONENT_CLASSES: ClassVar[set[str]] = {
         "column-list--header",
@@ -71,11 +77,6 @@ class ColumnList(ScrollView, Generic[Row], can_focus=True):
 
     class Opened(Message):
         """A row is opened."""
-
-    def __init__(self, *, id: str | None = None) -> None:
-        super().__init__(id=id)
-        self.rows: Sequence[Row] = ()
-        self._at = 0
 
     @abstractmethod
     def name_of(self, row: Row) -> str:
@@ -95,90 +96,71 @@ class ColumnList(ScrollView, Generic[Row], can_focus=True):
         return self.get_component_rich_style("column-list--muted")
 
     @property
+    def listed(self) -> Sequence[Row]:
+        """The rows."""
+        return [entry.row for entry in self.entries]
+
+    @property
     def chosen(self) -> Row | None:
         """The row under the cursor."""
-        return self.rows[self._at] if self._at < len(self.rows) else None
+        return self.cursor.row if self.cursor is not None else None
 
     def show(self, rows: Sequence[Row], at: str | None = None) -> None:
         """Show these rows; the cursor moves to the one that `at` names, or stays on its row or at its position."""
-        before = self.chosen
-        wanted = at if at is not None else self.name_of(before) if before is not None else None
-        below = self._at - int(self.scroll_offset.y)
-        self.rows = rows
-        place = next((place for place, row in enumerate(rows) if self.name_of(row) == wanted), None)
-        moved = place is not None and place != self._at
-        self._at = min(self._at, max(0, len(rows) - 1)) if place is None else place
-        self.virtual_size = Size(0, len(rows) + HEADER)
-        if moved and before is not None and wanted == self.name_of(before) and self.scroll_offset.y:
+        before, line, top = self.cursor, max(0, self.cursor_index), self.bookmark.top[0]
+        self.replace_all(EntryList([Listed(self.name_of(row), row) for row in rows], [1] * len(rows)))
+        place = self.index_of(at) if at is not None else None if before is None else self.index_of(before.key)
+        if place is None:
+            place = min(line, max(0, len(rows) - 1))
+        elif top and at is None:
             # Rows that are added above do not move the cursor's row on the screen, unless it is at the top.
-            self.scroll_to(y=max(0, self._at - below), animate=False, immediate=True)
-        self._reveal()
-        self.refresh()
+            top = max(0, top + place - line)
+        self.set_cursor(self.entries[place].key if rows else None)
+        self.touch_all()
+        self.place_at(top, 0)
+        if rows and not any(shown.position == place for shown in self.lines):
+            self.show_entry(self.entries[place].key)
+
+    def redraw(self) -> None:
+        """Draw all rows again."""
+        self.touch_all()
+        self.update_rows()
+
+    def set_cursor(self, key: Hashable | None) -> None:
+        """Move the cursor, and report it."""
+        super().set_cursor(key)
         self.post_message(self.Highlighted())
 
-    def action_move(self, by: int) -> None:
-        """Move the cursor."""
-        self._go(self._at + by)
-
-    def action_page(self, by: int) -> None:
-        """Move the cursor by a screen."""
-        self._go(self._at + by * max(1, self.scrollable_content_region.height - HEADER - 1))
-
-    def action_go(self, to: int) -> None:
-        """Move the cursor to the first or the last row."""
-        self._go(to if to >= 0 else len(self.rows) - 1)
-
-    def action_open(self) -> None:
-        """Open the row under the cursor."""
-        if self.chosen is not None:
-            self.post_message(self.Opened())
-
-    def on_click(self, event: events.Click) -> None:
-        """Move the cursor; a double click opens."""
-        event.prevent_default()
-        offset = event.get_content_offset(self)
-        if offset is None or offset.y < HEADER:
-            return
-        place = offset.y - HEADER + int(self.scroll_offset.y)
-        if place < len(self.rows):
-            self._go(place)
-            if event.chain == 2:
-                self.action_open()
+    def open_entry(self, entry: Listed[Row]) -> None:
+        """Open a row."""
+        self.post_message(self.Opened())
 
     def on_resize(self) -> None:
         """Keep the cursor visible."""
-        self.virtual_size = Size(0, len(self.rows) + HEADER)
-        self._reveal()
+        if self._cursor is not None:
+            self.show_entry(self._cursor)
 
-    def _go(self, to: int) -> None:
-        if self.rows:
-            self._at = max(0, min(to, len(self.rows) - 1))
-            self._reveal()
-            self.refresh()
-            self.post_message(self.Highlighted())
+    @property
+    def entry_width(self) -> int:
+        """All cells: the scroll bar has a column of its own."""
+        return max(1, self.scrollable_content_region.width)
 
-    def _reveal(self) -> None:
-        # The header covers the first line: a row is visible if it is below that.
-        region = Region(0, self._at, 1, HEADER + 1)
-        self.scroll_to_region(region, animate=False, immediate=True, force=True)
+    def render_head(self, width: int, height: int) -> Sequence[Line]:
+        """Name the columns."""
+        return [[Segment("  " + titles(self.columns(self.entry_width)), self.palette["column-list--header"])]]
 
-    def render_line(self, y: int) -> Strip:
-        """Draw the header, or a row."""
-        width = self.scrollable_content_region.width
-        if y < HEADER:
-            style = self.get_component_rich_style("column-list--header")
-            text = "  " + titles(self.columns(width))
-            return Strip([Segment(text, style)]).adjust_cell_length(width, style)
-        place = y - HEADER + int(self.scroll_offset.y)
-        if place >= len(self.rows):
-            return Strip.blank(width, self.rich_style)
-        row, base = self.rows[place], self.rich_style
-        glyph, style = self.mark(row)
-        parts = [(f"{glyph} ", style)]
+    def render_entry(self, entry: Listed[Row], width: int) -> Sequence[Line]:
+        """Draw a row."""
+        glyph, style = self.mark(entry.row)
+        line = [Segment(f"{glyph} ", style)]
         for column in self.columns(width):
-            style = column.style(row) if callable(column.style) else column.style
-            parts.append((column.cell(column.text(row)), style))
-        if place == self._at:
-            base = self.get_component_rich_style("column-list--cursor")
-            parts = [(text, base) for text, _ in parts]
-        return Strip([Segment(text, style) for text, style in parts]).adjust_cell_length(width, base)
+            style = column.style(entry.row) if callable(column.style) else column.style
+            line.append(Segment(column.cell(column.text(entry.row)), style or None))
+        return [cut_line(line, width)]
+
+    def highlight(self, entry: Listed[Row], rendered: Rendered, line: int, strip: Strip) -> Strip:
+        """Draw the row of the cursor in one colour."""
+        if entry.key != self._cursor:
+            return strip
+        style = self.get_component_rich_style("column-list--cursor")
+        return Strip([Segment(strip.text, style)], strip.cell_length)

@@ -56,7 +56,7 @@ class Hand:
 
 def _is_at_prompt(app: UaTuiApp) -> bool:
     prompt = app.frame.prompt
-    return len(app.screen_stack) == 1 and prompt.has_focus and not prompt._completer.is_open
+    return len(app.screen_stack) == 1 and prompt.has_focus and not prompt._completer.list.is_open
 
 
 @pytest.mark.parametrize("place", PLACES)

@@ -19,7 +19,7 @@ from ua_tui.core.agent.definitions.commands import CustomCommand
 from ua_tui.core.storage.folders import SAVED_REPORTS, WORKSPACES
 from ua_tui.tui.app.commands import commands_of
 from ua_tui.tui.panes.prompt.completion import CompletionList, sought_at
-from ua_tui.tui.panes.prompt.file_index import FileIndex, FileList, FoundFile, search, search_files
+from ua_tui.tui.panes.prompt.file_index import FileIndex, FoundFile, search, search_files
 from ua_tui.tui.screens.application.help import HelpScreen
 from ua_tui.tui.screens.services.connections import ConnectionsScreen
 from ua_tui.tui.screens.session.mode import ModeScreen
@@ -65,7 +65,7 @@ async def offered(app: PromptApp, pilot: Pilot[None]) -> list[str]:
 
 
 def listed(index: FileIndex, typed: str = "") -> list[FoundFile]:
-    return [file for each in index.refresh(typed) for file in each.files]
+    return [file for each in index.refresh(typed) for file in each]
 
 
 def found(*paths: str) -> list[FoundFile]:
@@ -196,9 +196,9 @@ def test_nothing_typed_offers_the_start_folder_then_the_session(tmp_path: Path) 
 def test_the_exact_name_is_found_among_more_files_than_can_be_ranked() -> None:
     files = found(*(f"data_{number:05}.txt" for number in range(25_000)), "zdata", "data.csv", "d/a/t/a")
     files.sort(key=lambda each: each.folded)
-    offered = [each.shown for each in search_files("data", [FileList(files)], 50)]
+    offered = [each.shown for each in search_files("data", [files], 50)]
     assert (offered[0], len(offered)) == ("data.csv", 50)
-    assert [each.shown for each in search_files("zda", [FileList(files)], 50)] == ["zdata"]
+    assert [each.shown for each in search_files("zda", [files], 50)] == ["zdata"]
 
 
 async def test_a_chosen_folder_continues_inside_it(tmp_path: Path) -> None:
@@ -386,7 +386,7 @@ async def test_the_exact_name_of_a_command_runs_it(tmp_path: Path) -> None:
             for name in command.names:
                 prompt.put("")
                 prompt.insert(f"/{name}")
-                offer = prompt._completer.offer
+                offer = prompt._completer.list.offer
                 assert offer is not None
                 assert (offer.command is not None and offer.command.name) == command.name, name
         # What was pointed at while less was typed does not count, and a command of the agent is sent.

@@ -218,7 +218,7 @@ class StatusStage:
 
     @property
     def rows(self) -> list[str]:
-        line = lay_out(self.pane.cells(self.state, 0, self.width), [["F1 keys"]], self.width).content
+        line = lay_out(self.pane.cells(self.state, 0, self.width), [["F1 keys"]], self.width)
         assert line.cell_length <= self.width
         return [line.plain]
 

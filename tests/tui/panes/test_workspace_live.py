@@ -211,9 +211,8 @@ def test_what_a_folder_does_not_list_is_reported_on_a_row_that_no_file_can_be() 
 
 def test_unseen_files_are_counted_for_the_folders_above_them() -> None:
     unseen = Unseen()
-    for path in ("/s/a/x", "/s/a/b/y", "/s/z"):
-        unseen.add(path)
-        unseen.add(path)
+    for folder, name in (("/s/a", "x"), ("/s/a/b", "y"), ("/s", "z"), ("/s", "z")):
+        unseen.add(folder, (name,))
     assert [unseen.beneath(folder) for folder in ("/s", "/s/a", "/s/a/b", "/t")] == [3, 2, 1, 0]
     unseen.keep("/s/a", lambda name, as_folder: (name, as_folder) == ("b", True))
     assert set(unseen) == {"/s/a/b/y", "/s/z"}

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 import time
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from ua_tui.tui.panes.workspace import scan as folder_scan
 from ua_tui.tui.panes.workspace.folder_tree import FolderTree
-from ua_tui.tui.panes.workspace.scan import Request, file_time_ns, list_folder, list_folders
+from ua_tui.tui.panes.workspace.scan import file_time_ns, list_folder, list_folders
 
 AGES_NS = ("_SETTLED_NS", "_WRITTEN_NS")
 """The ages from which on a folder and a file can be told from what comes later."""
@@ -85,75 +84,6 @@ def test_an_unchanged_folder_is_not_read_and_a_changed_one_is(
     assert [entry.name for entry in taken[0]] == ["b.json"]
 
 
-def test_entries_are_not_looked_at_again_when_a_folder_is_only_older(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for number in range(20):
-        (tmp_path / f"{number}.json").write_text("{}")
-    make_old(tmp_path)
-    path = str(tmp_path)
-    tree = FolderTree(path)
-    tree.update(list_folder(path, 100))
-    looked_at: list[str] = []
-    look = os.lstat
-
-    def noting(path: str) -> os.stat_result:
-        looked_at.append(path)
-        return look(path)
-
-    monkeypatch.setattr(os, "lstat", noting)
-    settle(monkeypatch)
-    tree.doubted.add(path)
-    (older,) = list_folders([tree.request(path)])
-    assert older.stamp
-    assert looked_at == [path]
-    assert tree.update(older) is None
-    # Of a folder that was not known well enough, even its age says nothing: its names do.
-    touched = os.stat(path).st_mtime_ns
-    tree.folders[path].listing = replace(older, stamp=0)
-    (tmp_path / "20.json").write_text("{}")
-    os.utime(path, ns=(touched, touched))
-    (listing,) = list_folders([tree.request(path)])
-    taken = tree.update(listing)
-    assert taken is not None
-    assert [entry.name for entry in taken[0]] == ["20.json"]
-    # A file put in the place of another changes no name, but the folder's time.
-    (tmp_path / "new.tmp").write_text("longer")
-    tree.folders[path].listing = replace(listing, stamp=0)
-    (tmp_path / "new.tmp").replace(tmp_path / "20.json")
-    (listing,) = list_folders([tree.request(path)])
-    assert {entry.name: entry.size for entry in listing.entries}["20.json"] == len("longer")
-
-
-@pytest.mark.parametrize("change", ["gone", "came", "a folder now", "not listed"])
-def test_a_change_in_the_tick_of_a_listing_is_found_once_the_folder_is_older(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: str
-) -> None:
-    for name in ("a.json", "b.json", "passed-over"):
-        (tmp_path / name).write_text("{}")
-    path = str(tmp_path)
-    before = list_folders([Request(path, 100, only=_not_passed_over)])[0]
-    touched = os.stat(path).st_mtime_ns
-    match change:
-        case "gone":
-            (tmp_path / "a.json").unlink()
-        case "came":
-            (tmp_path / "c.json").write_text("{}")
-        case "a folder now":
-            (tmp_path / "a.json").unlink()
-            (tmp_path / "a.json").mkdir()
-        case _:
-            (tmp_path / "passed-over").unlink()
-            (tmp_path / "passed-over.too").write_text("{}")
-    os.utime(path, ns=(touched, touched))
-    settle(monkeypatch)
-    (listing,) = list_folders([Request(path, 100, only=_not_passed_over, before=before)])
-    assert listing.stamp
-    assert (listing.entries is before.entries) is (change == "not listed")
-    now = {(each.name, each.is_dir()) for each in tmp_path.iterdir() if _not_passed_over(each.name, False)}
-    assert {(entry.name, entry.is_folder) for entry in listing.entries} == now
-
-
 def test_a_file_that_was_still_being_written_is_looked_at_again_once_the_folder_is_older(
     tmp_path: Path,
 ) -> None:
@@ -170,13 +100,7 @@ def test_a_file_that_was_still_being_written_is_looked_at_again_once_the_folder_
     assert listing.stamp == 0
 
 
-def _not_passed_over(name: str, _is_folder: bool) -> bool:
-    return not name.startswith("passed-over")
-
-
-def test_a_folder_of_which_it_is_too_early_to_know_is_read_at_the_next_check(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_folder_of_which_it_is_too_early_to_know_is_read_at_the_next_check(tmp_path: Path) -> None:
     (tmp_path / "a.json").write_text("{}")
     path = str(tmp_path)
     tree = FolderTree(path)
@@ -186,8 +110,6 @@ def test_a_folder_of_which_it_is_too_early_to_know_is_read_at_the_next_check(
     (tmp_path / "b.json").write_text("{}")
     os.utime(path, ns=(touched, touched))
     tree.doubted.add(path)
-    assert list_folders([tree.request(path)]) == []
-    settle(monkeypatch)
     (listing,) = list_folders([tree.request(path)])
     taken = tree.update(listing)
     assert taken is not None

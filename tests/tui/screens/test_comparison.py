@@ -45,7 +45,7 @@ async def test_the_one_under_the_cursor_is_compared_with_the_one_that_is_open(tm
         SessionIndex(tmp_path, tmp_path / "cache"), lambda _: None, lambda _: None, current=shown
     )
     async with hosted(screen=screen) as (app, pilot):
-        await until(lambda: len(screen._list.rows) == 2)
+        await until(lambda: len(screen._list.listed) == 2)
         await pilot.press("c")
         await until(lambda: isinstance(app.screen, ComparisonScreen) and "Queries" in screen_text(app))
         assert app.screen._folders == (shown, shown.with_name(B))  # type: ignore[attr-defined]

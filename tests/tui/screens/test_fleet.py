@@ -102,7 +102,7 @@ async def play(screen: FleetScreen, source: PlayedSource, shown: Fleet) -> None:
 
 
 def listed(screen: FleetScreen) -> list[str]:
-    return [row.id for row in screen.query_one(FleetList).rows]
+    return [row.id for row in screen.query_one(FleetList).listed]
 
 
 def chosen(screen: FleetScreen) -> str:
@@ -177,7 +177,7 @@ async def test_the_list_is_filtered_while_one_types(tmp_path: Path) -> None:
         assert listed(screen) == ["team:5", "team:4", "waiting"]
         assert "filter: owner ada · Esc clears" in screen_text(app)
         await pilot.press("b")
-        assert [row.id for row in screen._list.rows] == ["c"]
+        assert [row.id for row in screen._list.listed] == ["c"]
         await pilot.press("b", "o")
         assert len(listed(screen)) == 8
         await pilot.press("question_mark")
@@ -361,7 +361,7 @@ async def test_what_is_paused_or_cancelled_is_called_so(tmp_path: Path) -> None:
         for wrong in ("waits", "waiting:", "left", "for a worker", "32 waiting"):
             assert wrong not in shown, wrong
         await pilot.press("b", "down")
-        assert [screen._list.state_of(each) for each in screen._list.rows] == ["held", "cancelled"]
+        assert [screen._list.state_of(each) for each in screen._list.listed] == ["held", "cancelled"]
         stopped = FleetRow(id="s", state="cancelled", batch="x", started=NOW - 60, finished=NOW - 1)
         await pilot.press("b")
         await play(screen, source, Fleet(rows=(stopped,), batches=(cancelled,)))

@@ -100,7 +100,7 @@ async def read(app: App[Any], pilot: Pilot[Any]) -> SessionsScreen:
 
 
 def listed(screen: SessionsScreen) -> list[int]:
-    return [int(row.name[-6:]) - 140000 for row in rows(screen).rows]
+    return [int(row.name[-6:]) - 140000 for row in rows(screen).listed]
 
 
 def rows(screen: SessionsScreen) -> SessionList:
@@ -324,18 +324,18 @@ async def test_the_search_reports_a_knowledge_base_that_cannot_be_read(tmp_path:
 async def test_a_thousand_sessions_are_listed_and_searched_as_one_types(tmp_path: Path) -> None:
     lay_sessions(tmp_path, COUNT)
     async with sessions(tmp_path) as (app, screen, pilot):
-        assert len(rows(screen).rows) == COUNT
+        assert len(rows(screen).listed) == COUNT
         assert f"{COUNT:,} sessions" in screen_text(app)
-        assert [row.state for row in rows(screen).rows].count("crashed") == COUNT // 50
+        assert [row.state for row in rows(screen).listed].count("crashed") == COUNT // 50
         await pilot.press("slash", *WORD)
-        await until(lambda: len(rows(screen).rows) == COUNT // 100)
+        await until(lambda: len(rows(screen).listed) == COUNT // 100)
         await until(lambda: not screen._activity)
-        assert len(rows(screen).rows) == COUNT // 100
+        assert len(rows(screen).listed) == COUNT // 100
         assert screen.query_one(Input).value == WORD
         await pilot.press("escape")
-        await until(lambda: len(rows(screen).rows) == COUNT)
+        await until(lambda: len(rows(screen).listed) == COUNT)
         # Ten thousand are moved through.
-        one = rows(screen).rows[0]
+        one = rows(screen).listed[0]
         many = [replace(one, name=name(number), query=f"Question {number}") for number in range(10_000)]
         rows(screen).show(many)
         await pilot.press("end")
@@ -355,7 +355,7 @@ async def test_the_list_moves_on_with_what_other_programs_do(tmp_path: Path, mon
     async with sessions(tmp_path) as (app, screen, pilot):
 
         def row(number: int) -> Summary:
-            return next(each for each in rows(screen).rows if each.name == name(number))
+            return next(each for each in rows(screen).listed if each.name == name(number))
 
         # Another program begins a session, works, and ends.
         folder = lay(tmp_path, 5, ended=False)
@@ -440,7 +440,7 @@ async def open_sessions(app: UaTuiApp, pilot: Pilot[Any]) -> None:
     await pilot.pause()
     await pilot.press("enter")
     screen = await read(app, pilot)
-    await until(lambda: len(rows(screen).rows) == 6)
+    await until(lambda: len(rows(screen).listed) == 6)
 
 
 async def test_the_session_one_is_in_stays_as_it_is(tmp_path: Path) -> None:
@@ -451,7 +451,7 @@ async def test_the_session_one_is_in_stays_as_it_is(tmp_path: Path) -> None:
             SessionIndex(tmp_path, tmp_path / "cache"), lambda _: None, lambda _: None, current=folder
         )
         app.push_screen(screen)
-        await until(lambda: screen.is_mounted and len(rows(screen).rows) == 1)
+        await until(lambda: screen.is_mounted and len(rows(screen).listed) == 1)
         await pilot.press("r")
         await until(lambda: "the current session" in notices(app))
         await pilot.press("d")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from ua_tui.core.errors import UniversalAgentError
 from ua_tui.core.text import clean_line
 from ua_tui.tui.app.open_session import open_fleet_row, open_read_only
-from ua_tui.tui.app.port import ToAskAgain, ToResume
+from ua_tui.tui.app.port import ToAskAgain, ToResume, refusals_notified
 
 if TYPE_CHECKING:
     from ua_tui.core.postgres.address import Address
@@ -78,15 +78,14 @@ class Navigation:
 
     async def ask_again(self, report: Path) -> None:
         """Ask the query of a report again after a confirmation: end this session, and begin a new one."""
-        from ua_tui.core.errors import UniversalAgentError
         from ua_tui.core.events.units import duration, money
         from ua_tui.core.history.report_query import PAGE_AGE, find_query
         from ua_tui.tui.screens.session.confirm import ConfirmScreen
 
-        try:
+        query = None
+        with refusals_notified(self._app):
             query = await asyncio.to_thread(find_query, report)
-        except UniversalAgentError as error:
-            self._app.notify(error.advice.sentence, severity="warning")
+        if query is None:
             return
         took = ""
         if (end := query.end) is not None:
@@ -133,26 +132,20 @@ class Navigation:
             why = "There is no session to replay yet." if session is None else "This is a replay."
             self._app.notify(why)
             return
-        try:
+        with refusals_notified(self._app):
             open_read_only(self._app, session.workspace.path, "replay")
-        except UniversalAgentError as error:
-            self._app.notify(error.advice.sentence, severity="warning")
 
     def open_fleet(self) -> None:
         """Show the sessions of this machine and of the team."""
-        from ua_tui.core.errors import SettingsError
         from ua_tui.core.history.index import SessionIndex
         from ua_tui.core.team.fleet.source import FleetSource
         from ua_tui.tui.screens.team.fleet import FleetScreen
 
         settings = self._app.settings
         index = SessionIndex(settings.workspace_base)
-        try:
+        with refusals_notified(self._app):
             source = FleetSource(index, team_of(settings))
-        except SettingsError as error:
-            self._app.notify(error.advice.sentence, severity="warning")
-            return
-        self._app.push_screen(FleetScreen(source, lambda row: open_fleet_row(self._app, row, source)))
+            self._app.push_screen(FleetScreen(source, lambda row: open_fleet_row(self._app, row, source)))
 
     def fork_session(self, query_id: str, text: str) -> None:
         """Fork the session before a query, after a confirmation; then end this session, and resume the fork."""
@@ -180,7 +173,6 @@ class Navigation:
         self._app.push_screen(dialog, answered)
 
     async def _fork(self, folder: Path, query_id: str) -> None:
-        from ua_tui.core.errors import UniversalAgentError
         from ua_tui.core.session.fork import fork_with
 
         try:

@@ -6,12 +6,11 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, cast
 
-from ua_tui.core.errors import SettingsError
 from ua_tui.core.events.types import BudgetRaised, BudgetReached, Event
 from ua_tui.core.events.units import spent_of
 from ua_tui.core.settings.model import PermissionMode, refuse_skip_as_root
 from ua_tui.core.view.session import SessionView
-from ua_tui.tui.app.port import controls_or_notify
+from ua_tui.tui.app.port import controls_or_notify, refusals_notified
 
 if TYPE_CHECKING:
     from ua_tui.core.provider.models import ModelChoice
@@ -74,11 +73,8 @@ class Budget:
         """Let the session cost up to `limit` US dollars; None leaves the limit as it is."""
         if limit is None or (controls := controls_or_notify(self._app)) is None:
             return
-        try:
+        with refusals_notified(self._app):
             controls.raise_budget(limit)
-        except SettingsError as error:
-            self._app.notify(error.advice.sentence, severity="warning")
-        else:
             # The session is resumed with these settings after another setup.
             self._app.settings = replace(self._app.settings, max_cost_usd=limit)
             if not self._app.frame.shows("conversation"):
@@ -108,22 +104,18 @@ class ModelSelection:
 
     def _choose(self, choice: ModelChoice) -> bool:
         """Use another model; False if that is not possible, and the user was notified."""
-        controls = controls_or_notify(self._app)
-        if controls is None:
-            return False
-        try:
-            controls.models.choose(choice)
-        except SettingsError as error:
-            self._app.notify(error.advice.sentence, severity="warning")
-            return False
-        # The session is resumed with these settings after another setup.
-        self._app.settings = replace(
-            self._app.settings,
-            model=choice.model,
-            fallback_model=choice.fallback,
-            effort=choice.effort,
-        )
-        return True
+        if (controls := controls_or_notify(self._app)) is not None:
+            with refusals_notified(self._app):
+                controls.models.choose(choice)
+                # The session is resumed with these settings after another setup.
+                self._app.settings = replace(
+                    self._app.settings,
+                    model=choice.model,
+                    fallback_model=choice.fallback,
+                    effort=choice.effort,
+                )
+                return True
+        return False
 
 
 _SKIP = "bypassPermissions"
@@ -161,11 +153,8 @@ class PermissionModeSelection:
         if mode != _SKIP:
             self.change(mode)
             return
-        try:
+        with refusals_notified(self._app):
             refuse_skip_as_root("The mode that skips every permission check")
-        except SettingsError as error:
-            self._app.notify(error.advice.sentence, severity="warning")
-        else:
             self._app.push_screen(confirm_skip(), lambda confirmed: self.change(_SKIP) if confirmed else None)
 
     def change(self, mode: str) -> None:
@@ -173,16 +162,12 @@ class PermissionModeSelection:
         self._app.spawn(partial(self._change, cast("PermissionMode", mode)), "permission mode", "agent")
 
     async def _change(self, mode: PermissionMode) -> None:
-        controls = self._app.controls
-        if controls is None:
+        if (controls := self._app.controls) is None:
             return
-        try:
+        with refusals_notified(self._app):
             await controls.set_permission_mode(mode)
-        except SettingsError as error:
-            self._app.notify(error.advice.sentence, severity="warning")
-            return
-        if mode != _SKIP:
-            # The session is resumed with these settings after another setup.
-            self._app.settings = replace(
-                self._app.settings, permission_mode=mode, dangerously_skip_permissions=False
-            )
+            if mode != _SKIP:
+                # The session is resumed with these settings after another setup.
+                self._app.settings = replace(
+                    self._app.settings, permission_mode=mode, dangerously_skip_permissions=False
+                )

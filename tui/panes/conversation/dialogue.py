@@ -82,7 +82,6 @@ class Dialogue:
         self._numbers: Iterator[int] = itertools.count()
         self.folds = Folds(page, self._numbers)
         self._turns: dict[str, _Turn] = {}
-        self._steered = 0
         self._streams: dict[str, MessageStream] = {}
         self._topics: dict[Hashable, Notice] = {}
         self._servers: dict[str, str] = {}
@@ -110,8 +109,18 @@ class Dialogue:
             if not self._running:
                 self.show_results()
         match event:
-            case TextDelta() | ThinkingDelta() | MessageFinished() if event.parent_tool_use_id is not None:
-                self.on_subagent_message(event, view)
+            case TextDelta() | MessageFinished() if event.parent_tool_use_id is not None:
+                self.folds.add_subagent_text(event, view)
+            case (
+                ThinkingDelta(parent_tool_use_id=str())
+                | ObserverStarted()
+                | ObserverFinished()
+                | ArtifactSaved()
+                | TokensSpent()
+                | ToolCallProgress()
+            ):
+                # Most events are of these kinds, and others show them.
+                pass
             case TextDelta():
                 self.on_text(event)
             case ThinkingDelta():
@@ -121,11 +130,14 @@ class Dialogue:
             case QueryReceived():
                 self.on_query_received(event)
             case QuerySteered():
-                self.on_query_steered(event)
+                facts = f"steered · {clock(event.at, self._zone)}"
+                self._add_said(("steered", next(self._numbers)), "You", facts, event.text)
             case QueryClassified():
                 self._set_path(event.query_id, event.at, event.decision)
             case ToolCallStarted():
-                self.on_call_started(event)
+                turn = self._turn(event.query_id, event.at)
+                turn.calls += 1
+                self._show_facts(turn)
             case SubagentStarted():
                 about = clean_line(event.description, 80)
                 self.folds.of_subagent(event.tool_use_id, event.at, view, about, event.name)
@@ -134,11 +146,6 @@ class Dialogue:
                 self.folds.end_subagent(event.tool_use_id, status, event.at.timestamp(), view)
             case McpStatus():
                 self.on_servers(event)
-            case (
-                ObserverStarted() | ObserverFinished() | ArtifactSaved() | TokensSpent() | ToolCallProgress()
-            ):
-                # Most events are of these kinds, and others show them.
-                pass
             case _:
                 self.on_other(event, view)
 
@@ -157,8 +164,7 @@ class Dialogue:
         at = clock(event.at, self._zone)
         own = is_own(event.text)
         speaker, facts = (PROGRAM, f"automatic message · {at}") if own else ("You", at)
-        self.page.add(Heading(key=(*group, "heading"), group=group, speaker=speaker, facts=facts))
-        self.page.add(Verbatim(key=(*group, "text"), group=group, text=clean(event.text).strip(), quiet=own))
+        self._add_said(group, speaker, facts, event.text, quiet=own)
         if event.prompt:
             self.folds.add_sent("/".join(group), event.prompt)
 
@@ -180,13 +186,12 @@ class Dialogue:
                 turn.path = UNDONE
                 self._show_facts(turn)
 
-    def on_query_steered(self, event: QuerySteered) -> None:
-        """Add what was sent to the running query."""
-        self._steered += 1
-        group = ("steered", str(self._steered))
-        facts = f"steered · {clock(event.at, self._zone)}"
-        self.page.add(Heading(key=(*group, "heading"), group=group, speaker="You", facts=facts))
-        self.page.add(Verbatim(key=(*group, "text"), group=group, text=clean(event.text).strip()))
+    def _add_said(
+        self, group: tuple[object, ...], speaker: str, facts: str, text: str, *, quiet: bool = False
+    ) -> None:
+        """Add what was said to the agent, with who said it."""
+        self.page.add(Heading(key=(*group, "heading"), group=group, speaker=speaker, facts=facts))
+        self.page.add(Verbatim(key=(*group, "text"), group=group, text=clean(text).strip(), quiet=quiet))
 
     def _turn(self, query_id: str, at: datetime) -> _Turn:
         turn = self._turns.get(query_id)
@@ -208,12 +213,6 @@ class Dialogue:
     def _set_path(self, query_id: str, at: datetime, decision: str) -> None:
         turn = self._turn(query_id, at)
         turn.path = PATHS.get(decision, "")
-        self._show_facts(turn)
-
-    def on_call_started(self, event: ToolCallStarted) -> None:
-        """Count a tool call in the heading of the answer."""
-        turn = self._turn(event.query_id, event.at)
-        turn.calls += 1
         self._show_facts(turn)
 
     def on_query_finished(self, event: QueryFinished, view: SessionView) -> None:
@@ -251,8 +250,7 @@ class Dialogue:
         """Note in a few words that the request was repeated: what comes next is the answer, or why there is none."""
         notice = self._topics.pop("retry", None)
         if notice is not None:
-            notice.mark, notice.tone, notice.text, notice.details = "·", Tone.QUIET, RETRIED, ()
-            self.page.change(notice)
+            self._reword(notice, "·", Tone.QUIET, RETRIED)
 
     # -- finished work ----------------------------------------------------------------------------
 
@@ -330,13 +328,6 @@ class Dialogue:
             self._turn(event.query_id, event.at)
         self.folds.add_thinking(event)
 
-    def on_subagent_message(
-        self, event: TextDelta | ThinkingDelta | MessageFinished, view: SessionView
-    ) -> None:
-        """Add to the text of a sub-agent."""
-        if not isinstance(event, ThinkingDelta):
-            self.folds.add_subagent_text(event, view)
-
     def _stream(self, query_id: str, message_id: str, at: datetime) -> MessageStream:
         stream = self._streams.get(message_id)
         if stream is None:
@@ -376,38 +367,35 @@ class Dialogue:
             if message is not None:
                 self.add_message(message)
 
+    def _reword(
+        self, notice: Notice, mark: str, tone: Tone, text: str, details: tuple[str, ...] = ()
+    ) -> None:
+        notice.mark, notice.tone, notice.text, notice.details = mark, tone, text, details
+        self.page.change(notice)
+
     def add_message(self, message: AppMessage) -> None:
         """Show a message of the application, in the place of an earlier one about the same topic."""
-        blocks = self.page.view.entries
+        blocks, topic, details = self.page.view.entries, message.topic, message.details
         last = blocks[-1] if blocks else None
-        notice = self._topics.get(message.topic) if message.topic is not None else None
+        notice = self._topics.get(topic) if topic is not None else None
         if message.before:
-            self._topics.pop(message.topic, None)
+            self._topics.pop(topic, None)
             if notice is not None and last is not None and last is not notice:
-                notice.mark, notice.tone, notice.text, notice.details = "·", Tone.QUIET, message.before, ()
-                self.page.change(notice)
+                self._reword(notice, "·", Tone.QUIET, message.before)
                 notice = None
         if message.instead_of and notice is None:
             trailing = itertools.takewhile(lambda block: isinstance(block, Notice), reversed(blocks))
-            same = (
-                block for block in trailing if isinstance(block, Notice) and block.text == message.instead_of
-            )
-            if (found := next(same, None)) is not None:
-                found.mark, found.tone, found.text = message.mark, message.tone, message.text
-                self.page.change(found)
-                if message.topic is not None and not message.before:
-                    self._topics[message.topic] = found
-                return
+            same = (each for each in trailing if isinstance(each, Notice) and each.text == message.instead_of)
+            if (notice := next(same, None)) is not None:
+                details = notice.details
         if notice is not None:
-            notice.mark, notice.tone, notice.text = message.mark, message.tone, message.text
-            notice.details = message.details
-            self.page.change(notice)
-            return
-        key = ("app", next(self._numbers))
-        notice = Notice(key=key, group=key, mark=message.mark, tone=message.tone, text=message.text)
-        notice.details = message.details
-        # What is good to know, but calls for nothing, comes below the queries to try.
-        place = self.page.deferred.append if message.tone is Tone.QUIET and not blocks else self.page.add
-        place(notice)
-        if message.topic is not None and not message.before:
-            self._topics[message.topic] = notice
+            self._reword(notice, message.mark, message.tone, message.text, details)
+        else:
+            key = ("app", next(self._numbers))
+            notice = Notice(key=key, group=key, mark=message.mark, tone=message.tone, text=message.text)
+            notice.details = details
+            # What is good to know, but calls for nothing, comes below the queries to try.
+            is_deferred = message.tone is Tone.QUIET and not blocks
+            (self.page.deferred.append if is_deferred else self.page.add)(notice)
+        if topic is not None and not message.before:
+            self._topics[topic] = notice

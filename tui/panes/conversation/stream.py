@@ -24,11 +24,6 @@ def pieces_of(text: str, group: Hashable, numbers: Iterator[int], *, indent: int
     return pieces
 
 
-def _own(piece: Prose) -> str:
-    """Return the part of a message that a piece shows."""
-    return piece.source[piece.opener :]
-
-
 class MessageStream:
     """A message on its page; `numbers` gives each piece a key of its own."""
 
@@ -98,30 +93,15 @@ class MessageStream:
         self.end()
 
     def _correct(self, text: str) -> None:
-        """Replace the pieces that differ from the full text; the others stay, and so does the place of a reader."""
-        pieces = self._pieces
-        if "".join(_own(piece) for piece in pieces) == text:
+        """Replace the pieces if the full text is another one; a reader stays as many lines into it."""
+        if "".join(piece.source[piece.opener :] for piece in self._pieces) == text:
             return
-        first, start = 0, 0
-        while first < len(pieces) - 1 and text.startswith(_own(pieces[first]), start):
-            start += len(_own(pieces[first]))
-            first += 1
-        last, end = len(pieces), len(text)
-        while last - 1 > first and text.endswith(_own(pieces[last - 1]), start, end):
-            last -= 1
-            end -= len(_own(pieces[last]))
-        old = pieces[first]
-        source = old.source[: old.opener] + text[start:end]
-        if last - first == 1:
-            old.source = source
-            self._page.change(old)
-            return
-        new = pieces_of(source, self._group, self._numbers)
-        new[0].gap, new[0].opener, new[0].first = old.gap, old.opener, old.first
-        index = self._page.view.index_of(old.key)
+        index = self._page.view.index_of(self._pieces[0].key)
         assert index is not None
-        self._page.view.splice(index, last - first, new)
-        pieces[first:last] = new
+        new = pieces_of(text, self._group, self._numbers)
+        new[0].gap = self._pieces[0].gap
+        self._page.view.splice(index, len(self._pieces), new)
+        self._pieces = new
 
     def remove(self) -> None:
         """Remove the message: it broke off, and another one is the answer."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
@@ -95,6 +95,7 @@ class Run:
     red: int = 0
     doubtful: int = 0
     doubts: str = ""
+    rule: tuple[str, str] | None = None
     revision: int = 0
 
     @property
@@ -256,17 +257,6 @@ def _mark_style(mark: Mark, theme: ObserversTheme) -> Style:
             return theme.warning
 
 
-@dataclass(slots=True)
-class _Known:
-    """What is known from the events so far, beside the rows that show it."""
-
-    runs: dict[str, Run] = field(default_factory=dict)
-    rows: list[Run] = field(default_factory=list)
-    latest: dict[tuple[str, str | None], Run] = field(default_factory=dict)
-    copied: set[str] = field(default_factory=set)
-    rules: dict[tuple[str, str], Run] = field(default_factory=dict)
-
-
 def render_table(
     metrics: Mapping[str, ObserverRuns], width: int, height: int, styles: TableStyles
 ) -> list[Line]:
@@ -335,7 +325,8 @@ class ObserversPane(VirtualList[Run]):
         self._with_table = False
         self._theme = ObserversTheme()
         self._muted = PLAIN
-        self._known = _Known()
+        self._runs: dict[str, Run] = {}
+        """All rows by their keys, in order."""
         self._files = 0
         self._is_changed = False
         self.show_counts()
@@ -371,15 +362,16 @@ class ObserversPane(VirtualList[Run]):
             case ObserverStarted():
                 self._run(event, view)
             case ObserverFinished():
-                run = self._run(event, view)
-                call = view.call(event.tool_use_id)
+                run, call = self._run(event, view), view.call(event.tool_use_id)
                 run.finish(event, clean_line(call.argument) if call is not None else "")
+                saved = (view.artifacts.get(path) for path in run.artifacts)
+                run.copied |= any(each is not None and each.copies for each in saved)
                 self._show(run)
-                self._change(run, copied=any(path in self._known.copied for path in run.artifacts))
-            case ArtifactSaved():
-                self._on_artifact_saved(event)
+                self._change(run)
+            case ArtifactSaved(copied_to=copied_to) if copied_to:
+                self._note(event.path, copied=True)
             case ArtifactChanged():
-                self._on_artifact_changed(event)
+                self._note(event.path, changed=True)
             case ReportChecked():
                 self._on_report_checked(event)
             case ComplianceFailed() | ComplianceEnforced():
@@ -396,20 +388,21 @@ class ObserversPane(VirtualList[Run]):
             self.show_counts()
             self.update_rows()
 
-    def _on_artifact_saved(self, event: ArtifactSaved) -> None:
-        if event.copied_to:
-            self._known.copied.add(event.path)
-            run = self._known.latest.get((event.observer, event.tool_use_id))
-            if run is not None and event.path in run.artifacts:
-                self._change(run, copied=True)
+    def _note(self, path: str, *, copied: bool = False, changed: bool = False) -> None:
+        """Note what became of a file in the row of the run that saved it."""
+        if (run := self._find(lambda run: path in run.artifacts)) is not None:
+            run.copied |= copied
+            run.changed |= changed
+            self._change(run)
 
-    def _on_artifact_changed(self, event: ArtifactChanged) -> None:
-        runs = (run for run in reversed(self._known.runs.values()) if event.path in run.artifacts)
-        if (run := next(runs, None)) is not None:
-            self._change(run, changed=True)
+    def _find(self, is_wanted: Callable[[Run], bool]) -> Run | None:
+        """The newest row like this."""
+        return next(filter(is_wanted, reversed(self._runs.values())), None)
 
     def _on_report_checked(self, event: ReportChecked) -> None:
-        run = self._known.latest.get((REPORT_CHECK, event.tool_use_id))
+        run = self._find(
+            lambda run: (run.observer, run.tool_use_id) == (REPORT_CHECK, event.tool_use_id or "")
+        )
         if run is not None:
             run.report, run.found = event.report, clean_line(event.summary, 500)
             counts = {state: sum(each.get(state, 0) for each in event.counts.values()) for state in RED}
@@ -418,27 +411,26 @@ class ObserversPane(VirtualList[Run]):
             self._change(run)
 
     def _run(self, event: ObserverStarted | ObserverFinished, view: SessionView) -> Run:
-        run = self._known.runs.get(event.run_id)
+        run = self._runs.get(key := f"run/{event.run_id}")
         if run is None:
-            run = Run(
-                key=f"run/{event.run_id}", observer=clean_line(event.observer), tool_use_id=event.tool_use_id
-            )
             call = view.call(event.tool_use_id)
-            run.call = call.label if call is not None else ""
-            self._known.runs[event.run_id] = run
-            self._known.latest[event.observer, event.tool_use_id] = run
+            run = Run(
+                key,
+                clean_line(event.observer),
+                event.tool_use_id,
+                call=call.label if call is not None else "",
+            )
             self._add(run)
         return run
 
     def _on_compliance(self, event: ComplianceFailed | ComplianceEnforced) -> None:
-        topic = (event.subagent, event.rule)
-        run = self._known.rules.get(topic)
+        rule, agent = clean_line(event.rule).replace("_", " "), clean_line(event.subagent)
+        run = self._find(lambda run: run.rule == (event.subagent, event.rule))
         if run is None or (isinstance(event, ComplianceFailed) and run.mark is Mark.RETRY):
-            run = Run(key=f"rule/{len(self._known.rows)}", observer="compliance", mark=Mark.DENIED)
-            self._known.rules[topic] = run
+            run = Run(f"rule/{len(self._runs)}", "compliance", mark=Mark.DENIED)
+            run.rule = event.subagent, event.rule
             self._add(run)
-        rule = clean_line(event.rule).replace("_", " ")
-        run.cause = f"{clean_line(event.subagent)}: {clean(event.message[:4_000]).strip()}"
+        run.cause = f"{agent}: {clean(event.message[:4_000]).strip()}"
         run.what = rule
         if isinstance(event, ComplianceEnforced):
             run.mark = Mark.RETRY
@@ -451,7 +443,7 @@ class ObserversPane(VirtualList[Run]):
             self._names = width_of(run.observer)
             for row in self.entries:
                 self._change(row)
-        self._known.rows.append(run)
+        self._runs[run.key] = run
         self._show(run)
 
     def _show(self, run: Run) -> None:
@@ -460,7 +452,7 @@ class ObserversPane(VirtualList[Run]):
 
     def _show_rows(self) -> None:
         """Show the rows that are wanted now."""
-        shown = [run for run in self._known.rows if self._with_table or not run.is_internal]
+        shown = [run for run in self._runs.values() if self._with_table or not run.is_internal]
         for run in shown:
             run.revision += 1
         self.splice(0, len(self.entries), shown)
@@ -474,26 +466,24 @@ class ObserversPane(VirtualList[Run]):
 
     def adopt(self, longer: Self) -> None:
         """Show a longer feed, which is given up for that; a cause that is shown stays so."""
-        for key, run in self._known.runs.items():
-            if run.open and (theirs := longer._known.runs.get(key)) is not None:
+        for key, run in self._runs.items():
+            if run.open and (theirs := longer._runs.get(key)) is not None:
                 theirs.open = True
         super().adopt(longer)
-        self._known, self._files = longer._known, longer._files
+        self._runs, self._files = longer._runs, longer._files
         self._names, self._metrics = longer._names, longer._metrics
         self.show_counts()
         self._show_rows()
 
     def end(self) -> None:
         """Let no run look as if it continued."""
-        for run in self._known.runs.values():
+        for run in self._runs.values():
             if run.milliseconds is None and run.what == AT_WORK:
                 run.what, run.quiet = UNFINISHED, True
                 self._change(run)
         self.update_rows()
 
-    def _change(self, run: Run, *, copied: bool = False, changed: bool = False) -> None:
-        run.copied = run.copied or copied
-        run.changed = run.changed or changed
+    def _change(self, run: Run) -> None:
         run.revision += 1
         self.touch(run.key)
 

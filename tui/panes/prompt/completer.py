@@ -9,7 +9,6 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from textual.timer import Timer
-from textual.widget import Widget
 from textual.widgets import TextArea
 
 from ua_tui.core.agent.attachments.mentions import mention_of
@@ -31,7 +30,7 @@ from ua_tui.tui.workers import start_job
 if TYPE_CHECKING:
     from ua_tui.core.agent.mcp.client import Contents
     from ua_tui.core.agent.mcp.references import ServerReferences
-    from ua_tui.tui.panes.prompt.file_index import FileIndex, FileList
+    from ua_tui.tui.panes.prompt.file_index import FileIndex, FoundFile
     from ua_tui.tui.widgets.command import Command
 
 _FRESH_SECONDS = 1.0
@@ -44,6 +43,7 @@ class Completer:
     closed until another name is begun. `choose` is called with the offer that was clicked.
 
     Attributes:
+        list: shows what is offered; Tab, Enter, Esc and the arrows belong to it while it is open.
         is_searching: whether the files to offer are still being listed.
         commands: those that are offered.
         references: the resources and prompts of MCP servers, which are listed when a server is named.
@@ -52,14 +52,13 @@ class Completer:
 
     def __init__(self, area: TextArea, choose: Callable[[Offer], None]) -> None:
         self._area = area
-        self._choose = choose
-        self._list: CompletionList | None = None
+        self.list = CompletionList(choose)
         self.commands: Sequence[Command] = ()
         self.references: ServerReferences | None = None
         self.of_agent: Callable[[], Collection[str]] = tuple
         self._failed: dict[str, str] = {}
         self._index: FileIndex | None = None
-        self._files: Sequence[FileList] | None = None
+        self._files: Sequence[Sequence[FoundFile]] | None = None
         self._listed: tuple[str, bool] | None = None
         self.is_searching = False
         self._scanning = False
@@ -77,21 +76,6 @@ class Completer:
         self.update()
 
     # -- while a person types ---------------------------------------------------------------------
-
-    @property
-    def is_open(self) -> bool:
-        """Whether something is offered, so that Tab, Enter, Esc and the arrows belong to the offers."""
-        return self._list is not None and self._list.is_open
-
-    @property
-    def has_offers(self) -> bool:
-        """Whether there is an offer to move to."""
-        return self._list is not None and self._list.is_open and self._list.has_offers
-
-    @property
-    def offer(self) -> Offer | None:
-        """The offer that Tab or Enter would insert."""
-        return self._list.offer if self._list is not None and self.is_open else None
 
     def update(self) -> None:
         """Offer what the text before the cursor may become."""
@@ -116,7 +100,7 @@ class Completer:
 
     def update_if_open(self) -> None:
         """Update the offers if there are any."""
-        if self.is_open:
+        if self.list.is_open:
             self.update()
 
     def close(self) -> None:
@@ -134,11 +118,6 @@ class Completer:
         """Show what the prompt is waiting for, until `hide`."""
         self._hide()
         self._open("Sending", (), note)
-
-    def move(self, by: int) -> None:
-        """Move among what is offered."""
-        if self._list is not None:
-            self._list.move(by)
 
     def write(self, offer: Offer) -> None:
         """Replace what was typed by an offer."""
@@ -179,9 +158,9 @@ class Completer:
             Offer(f"/{each.name}", f"{each.title} · {each.help}", f"/{each.name}", each) for each in found
         ]
         is_ours = any(typed.casefold() in each.names for each in found)
-        if is_ours and self._list is not None:
+        if is_ours:
             # What was pointed at before does not count: Enter runs what is named.
-            self._list.close()
+            self.list.close()
         self._open("Commands", [*offers, *servers], first=is_ours or typed not in self.of_agent())
 
     def _show_choices(self, sought: Sought) -> None:
@@ -273,12 +252,7 @@ class Completer:
         self._open("Files", offers, "No matching file." if typed else "No files yet.")
 
     def _open(self, title: str, offers: Sequence[Offer], note: str = "", *, first: bool = True) -> None:
-        if self._list is None:
-            parent = self._area.parent
-            assert isinstance(parent, Widget)
-            self._list = CompletionList(self._choose)
-            parent.mount(self._list, before=self._area)
-        self._list.show(title, offers, note, first=first)
+        self.list.show(title, offers, note, first=first)
         self.is_searching = False
 
     def _hide(self) -> None:
@@ -287,8 +261,7 @@ class Completer:
         if self._timer is not None:
             self._timer.stop()
             self._timer = None
-        if self._list is not None and self._list.is_open:
-            self._list.close()
+        self.list.close()
 
     def _scan_soon(self) -> None:
         sought = self._sought

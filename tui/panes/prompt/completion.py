@@ -123,7 +123,7 @@ def argument_note(prompt: ServerPrompt) -> str:
 class CompletionList(Widget):
     """A few offers above the prompt, over other panes; the prompt keeps the focus and moves the cursor.
 
-    `choose` is called with the offer that was clicked.
+    `choose` is called with the offer that was clicked. `offers` are empty if there is only a note.
     """
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {"completion--cursor"}
@@ -132,7 +132,7 @@ class CompletionList(Widget):
         super().__init__()
         self._choose = choose
         self.display = False
-        self._offers: Sequence[Offer] = ()
+        self.offers: Sequence[Offer] = ()
         self._note = ""
         self._cursor = 0
         self._top = 0
@@ -140,12 +140,7 @@ class CompletionList(Widget):
     @property
     def offer(self) -> Offer | None:
         """The offer the cursor is on; None before it was moved to one."""
-        return self._offers[self._cursor] if self._offers and self._cursor >= 0 else None
-
-    @property
-    def has_offers(self) -> bool:
-        """Whether anything is offered, and not only a note."""
-        return bool(self._offers)
+        return self.offers[self._cursor] if self.offers and self._cursor >= 0 else None
 
     @property
     def is_open(self) -> bool:
@@ -157,11 +152,11 @@ class CompletionList(Widget):
 
         The cursor stays on what it was on, else it is on the first one, or on none if not `first`.
         """
-        is_shown = (title, list(offers), note) == (self.border_title, list(self._offers), self._note)
+        is_shown = (title, list(offers), note) == (self.border_title, list(self.offers), self._note)
         if self.is_open and is_shown and first and self._cursor >= 0:
             return
         was = self.offer if self.is_open and self._cursor else None
-        self._offers, self._note = offers, note
+        self.offers, self._note = offers, note
         self._cursor = next((at for at, each in enumerate(offers) if each == was), 0 if first else -1)
         self._top = 0
         self._follow()
@@ -175,29 +170,29 @@ class CompletionList(Widget):
     def close(self) -> None:
         """Show nothing."""
         self.display = False
-        self._offers, self._cursor = (), 0
+        self.offers, self._cursor = (), 0
 
     def move(self, by: int) -> None:
         """Move the cursor, from the last offer to the first and back."""
-        if self._offers:
-            self._cursor = (max(self._cursor, 0 if by < 0 else -1) + by) % len(self._offers)
+        if self.offers:
+            self._cursor = (max(self._cursor, 0 if by < 0 else -1) + by) % len(self.offers)
             self._follow()
             self.refresh()
 
     def _follow(self) -> None:
         """Keep the cursor among the rows shown, and its number in the border."""
         self._top = max(0, min(max(self._top, self._cursor - ROWS + 1), self._cursor))
-        count = len(self._offers)
+        count = len(self.offers)
         place = f"{self._cursor + 1}/{count} · " if count > ROWS else ""
         self.border_subtitle = Content(f"{place}Tab inserts · Esc closes" if count else "Esc closes")
 
     def render(self) -> Content:
         """Draw the offers on screen: names cut in the middle, details at the right."""
         width = self.content_size.width
-        if not self._offers:
+        if not self.offers:
             return Content.styled(tail_cut(self._note, width), "$foreground-muted")
         lines = []
-        for at, offer in enumerate(self._offers[self._top : self._top + ROWS], self._top):
+        for at, offer in enumerate(self.offers[self._top : self._top + ROWS], self._top):
             room = max(width // 2, width - len(offer.shown) - 3)
             detail = tail_cut(offer.detail, room)
             shown = middle_cut(offer.shown, width - (len(detail) + 2 if detail else 0))
@@ -218,5 +213,5 @@ class CompletionList(Widget):
         """Choose the offer under the pointer."""
         event.stop()
         at = self._top + event.y - 1
-        if 0 <= event.y - 1 < ROWS and at < len(self._offers):
-            self._choose(self._offers[at])
+        if 0 <= event.y - 1 < ROWS and at < len(self.offers):
+            self._choose(self.offers[at])

@@ -6,10 +6,9 @@ import heapq
 import os
 import re
 import time
-from bisect import bisect_right
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import accumulate, islice
+from itertools import chain, islice
 from operator import attrgetter
 from pathlib import Path
 from typing import NamedTuple, Protocol, TypeVar
@@ -24,7 +23,7 @@ from ua_tui.tui.panes.prompt.completion import Offer, folder_of
 _MOST_FILES = 20_000
 _MOST_FOLDERS = 2_000
 _MOST_SECONDS = 0.2
-_MOST_ENTRIES = 200_000
+_MOST_ENTRIES = 50_000
 _SHOWN = 400
 _SETTLED_NS = 2_000_000_000
 _SKIPPED = frozenset({"node_modules", "__pycache__"})
@@ -51,27 +50,6 @@ class FoundFile(NamedTuple):
         return places.mention(path, is_folder=self.is_folder)
 
 
-class FileList:
-    """Files in an order, and their names as one text, in which those with a part are found while a key is handled."""
-
-    def __init__(self, files: Sequence[FoundFile] = (), changed_ns: int = -1) -> None:
-        self.files = files
-        self.changed_ns = changed_ns
-        self._text = "\n" + "".join([f"{each.folded}\n" for each in files])
-        self._ends = list(accumulate(len(each.folded) + 1 for each in files))
-
-    def having(self, part: str, limit: int) -> Iterator[FoundFile]:
-        """The first files whose names have a part; a line feed in it is the beginning or the end of a name."""
-        at = self._text.find(part)
-        while at >= 0 and limit > 0:
-            place = bisect_right(self._ends, at)
-            if place == len(self.files):
-                return
-            yield self.files[place]
-            limit -= 1
-            at = self._text.find(part, self._ends[place])
-
-
 class FileIndex:
     """The files that names can lead to; `refresh` belongs in a thread.
 
@@ -81,9 +59,9 @@ class FileIndex:
     def __init__(self, places: AttachmentPlaces, reports: Path | None = None) -> None:
         self.places = places
         self._reports = reports
-        self._listed: dict[tuple[str, str, bool], FileList] = {}
+        self._listed: dict[tuple[str, str, bool], tuple[int, Sequence[FoundFile]]] = {}
 
-    def refresh(self, typed: str = "") -> Sequence[FileList]:
+    def refresh(self, typed: str = "") -> Sequence[Sequence[FoundFile]]:
         """List the folder that a name begins with, or all files if it begins with none.
 
         Those are the entries of the start folder, then the files of the session (the newest first), the saved reports,
@@ -94,12 +72,12 @@ class FileIndex:
         if folder:
             return [self._list(str(root), folder, hidden) for root in self.places.candidates(folder)]
         start, session = self.places.start, self.places.session
-        first = self._list(str(start), "", hidden) if start is not None else FileList()
+        first = self._list(str(start), "", hidden) if start is not None else ()
         own = [each for each in self._below([(str(session), "")]) if not (each.is_link or each.is_folder)]
         own.sort(key=lambda each: (-_changed_ns(each.path), each.shown))
         reports = [(str(self._reports), f"{SAVED_REPORTS}/")] if self._reports is not None else []
-        rest = [*own, *self._below(reports), *self._below(_folders(first.files))]
-        return [first, FileList(sorted(rest, key=lambda each: each.name in RECORDS))]
+        rest = [*own, *self._below(reports), *self._below(_folders(first))]
+        return [first, sorted(rest, key=lambda each: each.name in RECORDS)]
 
     def _below(self, folders: Iterable[tuple[str, str]]) -> Iterator[FoundFile]:
         """What is in folders and below them, the nearest first, up to a limit; not through links.
@@ -109,19 +87,20 @@ class FileIndex:
         waiting, until = deque(folders), time.monotonic() + _MOST_SECONDS
         count = files = 0
         while waiting and count < _MOST_FOLDERS and files < _MOST_FILES and time.monotonic() < until:
-            found = self._list(*waiting.popleft(), hidden=False).files
+            found = self._list(*waiting.popleft(), hidden=False)
             count += 1
             files += len(found)
             waiting += _folders(found)
             yield from found[:_MOST_FILES]
 
-    def _list(self, path: str, prefix: str, hidden: bool) -> FileList:
+    def _list(self, path: str, prefix: str, hidden: bool) -> Sequence[FoundFile]:
         """The entries of a folder by name, shown with a prefix."""
         place = (path, prefix, hidden)
         try:
             changed = os.stat(path).st_mtime_ns
-            if place in self._listed and self._listed[place].changed_ns == changed:
-                return self._listed[place]
+            known = self._listed.get(place)
+            if known is not None and known[0] == changed:
+                return known[1]
             # What comes in the same tick of the clock does not change the folder's time again.
             settled = changed if time.time_ns() - changed > _SETTLED_NS else -1
             with os.scandir(path) as entries:
@@ -131,10 +110,10 @@ class FileIndex:
                     if (hidden or not each.name.startswith(".")) and each.name != WORKSPACES
                 ]
         except (OSError, ValueError):
-            return FileList()
+            return ()
         found.sort(key=attrgetter("folded"))
-        self._listed[place] = FileList(found, settled)
-        return self._listed[place]
+        self._listed[place] = (settled, found)
+        return found
 
 
 def _folders(files: Iterable[FoundFile]) -> list[tuple[str, str]]:
@@ -158,20 +137,15 @@ def _changed_ns(path: str) -> int:
         return 0
 
 
-def search_files(typed: str, lists: Sequence[FileList], limit: int) -> list[FoundFile]:
+def search_files(typed: str, lists: Sequence[Sequence[FoundFile]], limit: int) -> list[FoundFile]:
     """The best `limit` files of lists for a name being written, those of the first list first among equals."""
     folder = folder_of(typed)[0]
-    letters, before = typed.removeprefix(folder).casefold(), folder.casefold()
+    letters = typed.removeprefix(folder)
+    # An empty name offers some of each list.
+    most = None if letters else limit if folder else limit * 3 // 5
     found: dict[str, FoundFile] = {}
-    for each in lists:
-        begun = f"\n{before}{letters}"
-        # An empty name offers some of each list.
-        parts = (f"{begun}.", f"{begun}/", f"{begun}\n", begun, f"/{letters}", letters) if letters else ("",)
-        most = limit if letters or folder else limit * 3 // 5
-        some = [file for part in parts for file in each.having(part, most)]
-        # More files than can be ranked while a key is handled must have the letters together.
-        for file in (*some, *(each.files if letters and len(each.files) <= _MOST_FILES else ())):
-            found.setdefault(file.path, file)
+    for file in chain.from_iterable(files[:most] for files in lists):
+        found.setdefault(file.path, file)
     return search(letters, list(found.values()), limit, after=folder)
 
 

@@ -59,7 +59,6 @@ class Prompt(TextArea):
     A paste that is too long to edit by hand is one short mark in the text and is sent in full.
 
     Attributes:
-        of_agent: returns the names of the agent's own commands, which are sent like queries.
         attach_file: adds a file of this machine to the session, and returns what names it; None before there is one.
         prepare: reads the resources and the prompt of servers that a text names, before it is sent.
         suggestions: queries to try, of which the empty prompt chooses and sends one.
@@ -113,22 +112,25 @@ class Prompt(TextArea):
         self._pastes: dict[int, str] = {}
         self._queue: tuple[str, ...] = ()
         self._paused = False
-        self._bar: QueueBar | None = None
+        self._bar = QueueBar(self.action_open_queue)
+        self._files = AttachmentBar(self.remove_file, self._on_files_known)
         self._completer = Completer(self, self._choose)
-        self._files: AttachmentBar | None = None
         self._places: AttachmentPlaces | None = None
         self._dropping = 0
         self._send_later: bool | None = None
         self._refused = ""
         self._missing: set[str] = set()
-        self.of_agent: Callable[[], Collection[str]] = tuple
-        self._completer.of_agent = lambda: self.of_agent()  # noqa: PLW0108  # it is set later
         self.attach_file: Callable[[Path], Awaitable[str]] | None = None
         self.prepare: Callable[[str], Awaitable[None]] | None = None
         self.suggestions = Suggestions()
         self.agent_runs = False
-        self._references: ServerReferences | None = None
         self._preparing = ""
+
+    def on_mount(self) -> None:
+        """Put above the prompt what waits, what is attached and what is offered."""
+        parent = self.parent
+        assert isinstance(parent, Widget)
+        parent.mount(self._bar, self._files, self._completer.list, before=self)
 
     @property
     def value(self) -> str:
@@ -140,6 +142,10 @@ class Prompt(TextArea):
         for text in self._history.entries:
             history.add(text)
         self._history = history
+
+    def use_commands_of_agent(self, names: Callable[[], Collection[str]]) -> None:
+        """Send the agent's own commands, of which `names` returns the names, like queries."""
+        self._completer.of_agent = names
 
     def offer_commands(self, commands: Sequence[Command]) -> None:
         """Offer these commands after a slash at the beginning, also after one that was typed before."""
@@ -159,7 +165,7 @@ class Prompt(TextArea):
 
     def offer_references(self, references: ServerReferences | None) -> None:
         """Offer what MCP servers have when a person names a server."""
-        self._references = self._completer.references = references
+        self._completer.references = references
         self._show_files()
 
     def show_queue(self, texts: Sequence[str], *, paused: bool = False) -> None:
@@ -173,11 +179,6 @@ class Prompt(TextArea):
         word = "paused" if paused else "queued"
         every = keys.shown("prompt.queue")
         self.border_subtitle = f"{count} {word} · {send}↑ edits the last · {every} all" if count else ""
-        if self._bar is None:
-            parent = self.parent
-            assert isinstance(parent, Widget)
-            self._bar = QueueBar(self.action_open_queue)
-            parent.mount(self._bar, before=self)
         self._bar.show(texts, paused=paused)
 
     def put(self, text: str) -> None:
@@ -217,7 +218,8 @@ class Prompt(TextArea):
             elif self.suggestions.query and not steer:
                 self._send(self.suggestions.query, steer=False)
             return
-        names_any = self._references is not None and self._references.names_any(text)
+        references = self._completer.references
+        names_any = references is not None and references.names_any(text)
         if text.startswith("/") and not names_any:
             from ua_tui.tui.widgets.command import command_problem, typed_command
 
@@ -226,7 +228,7 @@ class Prompt(TextArea):
                 self._run_command(command)
                 return
             again = f"{keys_of(self.app).shown('prompt.send')} again sends it as text"
-            problem = command_problem(text, commands, self.of_agent(), sent_by=again)
+            problem = command_problem(text, commands, self._completer.of_agent(), sent_by=again)
             if problem and self.value.startswith("/") and self.value != self._refused:
                 if not commands:
                     # They are still being read.
@@ -236,7 +238,7 @@ class Prompt(TextArea):
                 self.notify(as_sentence(problem), severity="warning")
                 return
         self._show_files()
-        if self._files is not None and self._files.is_reading:
+        if self._files.is_reading:
             self._send_later = steer
             return
         if problem := self._file_problem():
@@ -363,10 +365,11 @@ class Prompt(TextArea):
 
     def _handle_offer_key(self, key: str) -> bool:
         """Handle a key for what is offered; False when it is no such key."""
-        offer = self._completer.offer
+        offers = self._completer.list
+        offer = offers.offer
         match key:
-            case "up" | "down" if self._completer.has_offers:
-                self._completer.move(-1 if key == "up" else 1)
+            case "up" | "down" if offers.offers:
+                offers.move(-1 if key == "up" else 1)
             case "enter" if offer is not None:
                 self._choose(offer)
             case "enter" if self._completer.is_searching:
@@ -377,7 +380,7 @@ class Prompt(TextArea):
                 if offer is not None:
                     self._completer.write(offer)
                 else:
-                    self._completer.move(1)
+                    offers.move(1)
             case "escape":
                 self._completer.close()
             case _:
@@ -390,7 +393,7 @@ class Prompt(TextArea):
         return next((each.action for each in bindings if key in keys.of(each.id or "")), None)
 
     async def _on_key(self, event: events.Key) -> None:
-        if self._completer.is_open and self._handle_offer_key(event.key):
+        if self._completer.list.is_open and self._handle_offer_key(event.key):
             event.stop()
             event.prevent_default()
         elif (action := self._action_of(event.key)) is not None:
@@ -445,17 +448,11 @@ class Prompt(TextArea):
 
     def _show_files(self) -> None:
         text = self.text
-        if self._files is None:
-            if "@" not in text:
-                return
-            parent = self.parent
-            assert isinstance(parent, Widget)
-            self._files = AttachmentBar(self.remove_file, self._on_files_known)
-            parent.mount(self._files, before=self)
         written = [
             each.path for each in mentions_in(text) if location_of(text, each.end) == self.cursor_location
         ]
-        self._files.show_files_of(text, self._places, self._references, next(iter(written), ""))
+        references = self._completer.references
+        self._files.show_files_of(text, self._places, references, next(iter(written), ""))
         self._mark_missing()
 
     def _on_files_known(self) -> None:
@@ -464,8 +461,7 @@ class Prompt(TextArea):
 
     def _mark_missing(self) -> None:
         """Mark the names in the text that are shown as missing."""
-        files = self._files.files if self._files is not None else ()
-        missing = {each.path for each in files if each.problem and each.is_open}
+        missing = {each.path for each in self._files.files if each.problem and each.is_open}
         if missing != self._missing:
             self._missing = missing
             self.notify_style_update()
@@ -483,8 +479,7 @@ class Prompt(TextArea):
     def _file_problem(self) -> str:
         """What is wrong with the files that the text names; empty if it can be sent, or was to be sent before."""
         # A resource is read again when the query is sent.
-        found = self._files.found if self._files is not None else ()
-        problems = [each for each in found if each.problem and not each.is_resource]
+        problems = [each for each in self._files.found if each.problem and not each.is_resource]
         problems.sort(key=lambda each: each.is_open)
         if not problems or (problems[0].is_open and self.value == self._refused):
             return ""
@@ -505,11 +500,7 @@ class Prompt(TextArea):
 
     def action_delete_left(self) -> None:
         """Delete the character before the cursor, or the complete name of an added file that ends there."""
-        shown = (
-            {each.path for each in self._files.files if not each.is_open}
-            if self._files is not None
-            else set()
-        )
+        shown = {each.path for each in self._files.files if not each.is_open}
         if self.selection.is_empty and shown:
             for mention in mentions_in(self.text):
                 ends_here = location_of(self.text, mention.end) == self.cursor_location

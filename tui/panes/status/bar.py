@@ -21,7 +21,7 @@ from ua_tui.core.telemetry.environment import Exports
 from ua_tui.core.view.session import SessionView
 from ua_tui.tui.keys.keymap import Hint, keys_of
 from ua_tui.tui.panes.status.facts import BUSY, StatusFacts
-from ua_tui.tui.panes.status.layout import Cell, Line, lay_out
+from ua_tui.tui.panes.status.layout import Cell, lay_out, part_at
 from ua_tui.tui.widgets.modal import unscrolled_size
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ class StatusLine(Widget):
         self._frame = 0
         self._drawn = False
         self._read_state: Callable[[], str] | None = None
-        self._line = Line(Content(""), ())
+        self._line = Content("")
 
     def follow(self, read_state: Callable[[], str]) -> None:
         """Read the session's state with `read_state`, now and on every tick."""
@@ -155,7 +155,7 @@ class StatusLine(Widget):
         width = self.content_size.width
         cells = self._source.cells(self.state, self._frame, width)
         self._line = lay_out(cells, hints, width, [] if hint or self._is_covered else self._more_keys())
-        return self._line.content
+        return self._line
 
     def _keys(self) -> list[list[str]]:
         """The keys at the right: all that are useful, or fewer where there is less room."""
@@ -216,7 +216,7 @@ class StatusLine(Widget):
     async def on_click(self, event: Click) -> None:
         """Do what the key under the pointer does, or open what the cell there belongs to."""
         offset = event.get_content_offset(self)
-        name = self._line.at(offset.x) if offset is not None else ""
+        name = part_at(self._line, offset.x, event.style.meta) if offset is not None else ""
         shown = keys_of(self.app).shown
         keys = (ALWAYS, self.quits)
         actions = {self._label(shown(name), word): ACTIONS[name] for name, word in keys}

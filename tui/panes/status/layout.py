@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from textual.content import Content
+from textual.style import Style
 
 from ua_tui.tui.terminal.output_filter import strip_controls
 
@@ -13,6 +16,7 @@ KEPT = 97
 """Forms of this rank or above are never left out."""
 GAP = "  "
 MUTED = "$text-muted"
+_WORDS = re.compile(r"\S+(?: \S+)*")
 
 
 def short_time(seconds: float) -> str:
@@ -72,37 +76,16 @@ def cell(content: Content | str, rank: int, name: str = "", *narrower: tuple[Con
     return Cell(shown, rank, name, narrower)
 
 
-@dataclass(frozen=True)
-class Spot:
-    """The place of a part in the line, from `start` up to `end`, in cells of the terminal."""
-
-    name: str
-    start: int
-    end: int
-
-
-@dataclass(frozen=True)
-class Line:
-    """The line as it is shown, and the place of each part in it: cells by name, keys by label."""
-
-    content: Content
-    spots: tuple[Spot, ...]
-
-    def at(self, x: int) -> str:
-        """The name of the part at a column; empty between parts."""
-        return next((spot.name for spot in self.spots if spot.start <= x < spot.end), "")
-
-
 def lay_out(
     cells: Sequence[Cell],
     hints: Sequence[Sequence[str]],
     width: int,
     more: Sequence[tuple[str, int]] = (),
-) -> Line:
+) -> Content:
     """Lay out what fits into `width`, with the keys of the first of `hints` that has room at the right.
 
     Before those there are as many of the keys `more` as fit, from the first on; each has a rank, as cells have.
-    The last of `hints`, the shortest one, is for a line without any of them.
+    The last of `hints`, the shortest one, is for a line without any of them. `part_at` finds what is where.
     """
     forms = [0] * len(cells)
     left = list(range(len(cells)))
@@ -128,16 +111,15 @@ def lay_out(
             left.remove(weakest)
 
 
-def _line(names: Sequence[str], shown: Sequence[Content], room: int, keys: Sequence[str]) -> Line:
-    spots, x = [], 0
-    for name, part in zip(names, shown, strict=True):
-        spots.append(Spot(name, x, x + part.cell_length))
-        x += part.cell_length + len(GAP)
-    x = max(0, x - len(GAP)) + room
-    for key in keys:
-        spots.append(Spot(key, x, x + len(key)))
-        x += len(key) + len(GAP)
-    line = Content(GAP).join(shown)
-    if keys:
-        line = Content.assemble(line, " " * room, Content.styled(GAP.join(keys), MUTED))
-    return Line(line, tuple(spots))
+def _line(names: Sequence[str], shown: Sequence[Content], room: int, keys: Sequence[str]) -> Content:
+    parts = [part.stylize(Style.from_meta({"part": name})) for name, part in zip(names, shown, strict=True)]
+    line = Content(GAP).join(parts)
+    return Content.assemble(line, " " * room, (GAP.join(keys), MUTED)) if keys else line
+
+
+def part_at(line: Content, x: int, meta: Mapping[str, Any]) -> str:
+    """The name of the cell, or the label of the key, at a column of the line; `meta` is that of the style there."""
+    # Wide characters are only in cells, which keys are to the right of.
+    at = len(line.plain) - line.cell_length + x
+    keys = (found[0] for found in _WORDS.finditer(line.plain) if found.start() <= at < found.end())
+    return str(meta.get("part") or next(keys, ""))

@@ -40,6 +40,7 @@ class CallNode:
         cut: why it has no end, if it will get none; `cut_after` is how many seconds it ran, where that is known.
         matched: while a filter is on, whether the row itself matches.
         hits: while a filter is on, how many rows match in the subtree that begins here.
+        unfolded: whether it is open only because a row under it matches.
     """
 
     key: str
@@ -57,6 +58,7 @@ class CallNode:
     cut_after: float | None = None
     matched: bool = False
     hits: int = 0
+    unfolded: bool = False
 
     # -- what it shows ----------------------------------------------------------------------------
 
@@ -253,11 +255,6 @@ class CallNode:
         return (self.place,) if self.parent is None else (*self.parent.path, self.place)
 
     @property
-    def visible(self) -> bool:
-        """Whether every row that it is under is unfolded."""
-        return self.parent is None or (self.parent.open and self.parent.visible)
-
-    @property
     def foldable(self) -> bool:
         """Whether there is something to fold away."""
         return bool(self.children) or isinstance(self.record, Message)
@@ -269,28 +266,17 @@ class CallNode:
         self.children.append(child)
 
     def shown(self, *, filtered: bool = False) -> Iterator[CallNode]:
-        """Yield the rows under this one that are unfolded, in order; with `filtered` only those with hits."""
-        if self.open:
-            for child in self.children:
-                if child.hits or not filtered:
-                    yield child
-                    yield from child.shown(filtered=filtered)
+        """Yield the row, and the rows under it that are unfolded, in order; with `filtered` only those with hits."""
+        if self.hits or not filtered:
+            yield self
+            for child in self.children if self.open else ():
+                yield from child.shown(filtered=filtered)
 
     def walk(self) -> Iterator[CallNode]:
-        """Yield all rows under this one."""
+        """Yield the row, and all rows under it."""
+        yield self
         for child in self.children:
-            yield child
             yield from child.walk()
-
-    def last_shown(self, *, filtered: bool = False) -> CallNode:
-        """Return the lowest unfolded row under this one, or itself; with `filtered` only of those with hits."""
-        node = self
-        while node.open:
-            below = (child for child in reversed(node.children) if child.hits or not filtered)
-            if (last := next(below, None)) is None:
-                break
-            node = last
-        return node
 
 
 def _own_message(error: str) -> str:

@@ -74,7 +74,7 @@ class TracePane(VirtualList[CallNode]):
         self.calls = CallTree(self.tree_rows, clock)
         self._timer: Timer | None = None
         self._scales: list[float] = []
-        self._counts = 0, 0
+        self._counts = 0, 0, 0
         self.show_counts()
 
     def on_mount(self) -> None:
@@ -102,7 +102,10 @@ class TracePane(VirtualList[CallNode]):
         self._show_rows()
 
     def _show_rows(self) -> None:
-        counts = self.calls.count, len(self.calls.failures)
+        if self.off_screen:
+            return
+        self.tree_rows.refresh(as_new=True)
+        counts = self.calls.count, len(self.calls.failures), self.tree_rows.matched
         if counts != self._counts:
             self._counts = counts
             self.show_counts()
@@ -149,9 +152,10 @@ class TracePane(VirtualList[CallNode]):
         longer.gather_for(self)
         mine, theirs = self.tree_rows, longer.tree_rows
         for key, node in self.calls.by_key.items():
-            other = longer.calls.by_key.get(key)
-            if other is not None and not mine.unfold_in(theirs, node, other) and other.open != node.open:
+            if (other := longer.calls.by_key.get(key)) is not None:
                 theirs.set_open(other, open_=node.open)
+                other.unfolded = node.unfolded
+        theirs.refresh()
         super().adopt(longer)
         mine.adopt(theirs)
         self.calls.adopt(longer.calls)
@@ -205,15 +209,15 @@ class TracePane(VirtualList[CallNode]):
         """Show on the border how many calls there are, how many failed, and what the filter shows of them."""
         if self.off_screen:
             return
-        count, failures, matched = self.calls.count, len(self.calls.failures), self.tree_rows.matched
+        count, failures, rows = self.calls.count, len(self.calls.failures), self.tree_rows
         calls: list[str | Content | tuple[str, str]] = ["Trace"]
         failed: list[str | tuple[str, str]] = []
         if count:
-            part = "" if matched is None else f"{matched:,} of "
+            part = f"{rows.matched:,} of " if rows.is_filtered else ""
             calls.append(f" · {part}{quantity(count, 'call')}")
             text = f"{failures} failed"
             failed = [" · ", (text, "bold $text-error") if failures else text]
-        query = self.tree_rows.query
+        query = rows.query
         typed = [(f"  f {query.shown}", "$accent")] if query.active else []
         title = Content.assemble(*calls, *failed, *typed)
         # What is typed must be seen while it is typed: a narrow border has no room for both.
@@ -244,11 +248,23 @@ class TracePane(VirtualList[CallNode]):
 
     def action_fold(self) -> None:
         """Fold the row under the cursor, or go to the one that it is under."""
-        self.tree_rows.fold()
+        node = self.cursor
+        if node is not None and node.foldable and node.open:
+            self.tree_rows.toggle(node)
+        elif node is not None and node.parent is not None:
+            self.tree_rows.go_to(node.parent)
 
     def action_unfold(self) -> None:
         """Unfold the row under the cursor, or go to the first one under it."""
-        self.tree_rows.unfold()
+        node = self.cursor
+        if node is None or not node.foldable:
+            return
+        if not node.open:
+            self.tree_rows.toggle(node)
+        else:
+            for below in self.entries[self.cursor_index + 1 :][:1]:
+                if below.parent is node:
+                    self.tree_rows.go_to(below)
 
     def action_failure(self, direction: int) -> None:
         """Go to the next or the previous failed call, around the ends."""
@@ -287,7 +303,10 @@ class TracePane(VirtualList[CallNode]):
 
     def action_match(self, step: int) -> None:
         """Go to the next match, or to the previous one, around the ends."""
-        self.tree_rows.go_to_match(step)
+        here, count = self.cursor_index, len(self.entries)
+        nodes = (self.entries[(here + step * distance) % count] for distance in range(1, count + 1))
+        if (found := next((node for node in nodes if node.matched), None)) is not None:
+            self.tree_rows.go_to(found)
 
     def on_blur(self) -> None:
         """Keep the filter as it is typed when the person goes elsewhere."""

@@ -286,7 +286,7 @@ def totals_of(roots: Sequence[CallNode]) -> tuple[dict[str, Total], Total]:
     everything = Total()
     for query in roots:
         everything.spend(query.tokens, query.cost)
-        for node in (query, *query.walk()):
+        for node in query.walk():
             if node.kind == "agent" or node is query:
                 # What works for a sub-agent counts by itself.
                 below = list(_agents_below(node))

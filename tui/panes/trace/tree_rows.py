@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 
 from ua_tui.core.view.records import Call
 from ua_tui.tui.panes.trace.calls import CallNode
 from ua_tui.tui.panes.trace.rows import SLOW
 from ua_tui.tui.render.format import Mark
-from ua_tui.tui.virtual_list.source import EntryList
 from ua_tui.tui.virtual_list.typed_query import TypedQuery
 from ua_tui.tui.virtual_list.virtual_list import VirtualList
 
@@ -78,12 +78,13 @@ class TreeRows:
 
     Args:
         view: the list.
-        changed: is called when the number of rows that the filter shows changed.
+        changed: is called when the filter was changed.
 
     Attributes:
         roots: the topmost rows, in order.
         query: the filter as a person types it.
         wanted: what rows must match; None without a filter.
+        matched: how many rows match.
     """
 
     def __init__(self, view: VirtualList[CallNode], changed: Callable[[], None]) -> None:
@@ -92,10 +93,11 @@ class TreeRows:
             "filter", changed=self._seek, accepted=changed, cleared=lambda _: self.query.edit("")
         )
         self.wanted: CallFilter | None = None
+        self.matched = 0
         self._view = view
         self._changed = changed
-        self._matched = 0
-        self._unfolded: list[CallNode] = []
+        self._stale_from: int | None = None
+        """The place of the first topmost row that is not in the list as it is now."""
         self._before: tuple[Hashable | None, bool] = (None, True)
 
     @property
@@ -103,28 +105,19 @@ class TreeRows:
         """Whether rows are filtered."""
         return self.wanted is not None
 
-    @property
-    def matched(self) -> int | None:
-        """How many rows match; None without a filter."""
-        return self._matched if self.is_filtered else None
-
     # -- the tree ---------------------------------------------------------------------------------
 
     def add_root(self, node: CallNode) -> None:
         """Add a row at the top of the tree, as the last."""
         node.place = len(self.roots)
         self.roots.append(node)
-        node.hits = 0
-        if not self.is_filtered:
-            self._view.append(node)
+        self._outdate(node)
 
     def add_below(self, parent: CallNode, node: CallNode) -> None:
         """Add a row under another, as the last."""
         parent.add(node)
-        if self.is_filtered:
-            self._match(node)
-        elif parent.visible and parent.open:
-            self.insert(node)
+        self._match(node)
+        self._outdate(node)
         if len(parent.children) == 1:
             # It can be folded now.
             self.changed(parent)
@@ -132,86 +125,73 @@ class TreeRows:
     def changed(self, node: CallNode) -> None:
         """Note that a row looks different, and that it may match the filter now, or no longer."""
         node.revision += 1
-        if self.is_filtered and isinstance(node.record, Call):
-            self._match(node)
+        self._match(node)
         self._view.touch(node.key)
+
+    def adopt(self, longer: TreeRows) -> None:
+        """Continue with the rows of a longer trace, which has the same filter."""
+        self.roots, self.wanted, self.matched = longer.roots, longer.wanted, longer.matched
 
     # -- what is in the list ----------------------------------------------------------------------
 
-    def _is_hidden(self, node: CallNode) -> bool:
-        return self.is_filtered and not node.hits
+    def _outdate(self, node: CallNode) -> None:
+        *_, root = node.lineage
+        self._stale_from = root.place if self._stale_from is None else min(root.place, self._stale_from)
 
-    def visible_from(self, node: CallNode) -> list[CallNode]:
-        """Return the row itself and all visible rows under it, in order."""
-        return [] if self._is_hidden(node) else [node, *node.shown(filtered=self.is_filtered)]
+    def refresh(self, *, as_new: bool = False) -> None:
+        """Bring the list in line with the tree: what is above the first change and below the last one stays.
 
-    def insert(self, node: CallNode) -> None:
-        """Insert a row, with the visible rows under it, where it belongs in the list."""
-        siblings = self.roots if node.parent is None else node.parent.children
-        above = node.parent
-        for place in range(node.place - 1, -1, -1):
-            if not self._is_hidden(siblings[place]):
-                above = siblings[place].last_shown(filtered=self.is_filtered)
-                break
-        view = self._view
-        index = -1 if above is None else view.index_of(above.key)
-        assert index is not None
-        rows = self.visible_from(node)
-        if index == len(view.entries) - 1:
-            view.append(*rows)
-        else:
-            view.splice(index + 1, 0, rows)
+        With `as_new`, rows at its end count as new.
+        """
+        if self._stale_from is None:
+            return
+        view, roots, start = self._view, self.roots, 0
+        if not self.is_filtered and self._stale_from:
+            roots = roots[self._stale_from :]
+            index = view.index_of(roots[0].key)
+            start = len(view.entries) if index is None else index
+        self._stale_from = None
+        old = view.entries[start:]
+        new = [row for root in roots for row in root.shown(filtered=self.is_filtered)]
+        above = _count_same(old, new)
+        below = _count_same(reversed(old[above:]), reversed(new[above:]))
+        added, removed = new[above : len(new) - below], len(old) - above - below
+        if as_new and above == len(old):
+            view.append(*added)
+        elif added or removed:
+            view.splice(start + above, removed, added)
 
     # -- folds ------------------------------------------------------------------------------------
 
     def set_open(self, node: CallNode, *, open_: bool) -> None:
         """Fold or unfold a row."""
-        view, filtered = self._view, self.is_filtered
-        index = view.index_of(node.key)
-        if index is None or node.open == open_:
+        self._set_open(node, open_)
+        self.refresh()
+
+    def _set_open(self, node: CallNode, open_: bool) -> None:
+        if node.open != open_:
             node.open = open_
-            return
-        below = list(node.shown(filtered=filtered)) if not open_ else []
-        node.open = open_
-        view.splice(index + 1, len(below), list(node.shown(filtered=filtered)))
-        node.revision += 1
-        view.touch(node.key)
+            node.revision += 1
+            self._view.touch(node.key)
+            self._outdate(node)
 
     def toggle(self, node: CallNode) -> None:
         """Fold or unfold a row, and put the cursor on it."""
         self.set_open(node, open_=not node.open)
-        self._go_to(node)
-
-    def fold(self) -> None:
-        """Fold the row under the cursor, or go to the one that it is under."""
-        node = self._view.cursor
-        if node is None:
-            return
-        if node.foldable and node.open:
-            self.toggle(node)
-        elif node.parent is not None:
-            self._go_to(node.parent)
-
-    def unfold(self) -> None:
-        """Unfold the row under the cursor, or go to the first one under it."""
-        node = self._view.cursor
-        if node is None or not node.foldable:
-            return
-        if not node.open:
-            self.toggle(node)
-        elif (below := next(node.shown(filtered=self.is_filtered), None)) is not None:
-            self._go_to(below)
+        self.go_to(node)
 
     def reveal(self, node: CallNode) -> None:
         """Unfold what hides a row, clear a filter that does, and put the cursor on the row."""
-        if self._is_hidden(node):
+        self.refresh()
+        if self.is_filtered and not node.hits:
             self.show_only("")
-        for above in reversed([*node.lineage][1:]):
-            if not above.open:
-                self.set_open(above, open_=True)
-        self._go_to(node)
+        for above in [*node.lineage][1:]:
+            self._set_open(above, True)
+        self.refresh()
+        self.go_to(node)
 
-    def _go_to(self, node: CallNode) -> None:
+    def go_to(self, node: CallNode) -> None:
+        """Put the cursor on a row."""
         self._view.show_entry(node.key)
         self._view.update_rows()
 
@@ -223,52 +203,17 @@ class TreeRows:
         self._seek(typed)
 
     def _match(self, node: CallNode) -> None:
-        """Match a row again, and add or remove the rows for which that makes a difference."""
-        assert self.wanted is not None
-        change = int(self.wanted.matches(node)) - int(node.matched)
-        if not change:
+        """Match a row again, and unfold the rows that hide the first match under them: none may be hidden."""
+        if self.wanted is None or node.matched == self.wanted.matches(node):
             return
-        self._matched += change
-        node.matched = change > 0
-        if change > 0:
-            self._add(node)
-        else:
-            self._remove(node)
-        self._changed()
-
-    def _add(self, node: CallNode) -> None:
-        highest: CallNode | None = None
+        node.matched = not node.matched
+        change = 1 if node.matched else -1
+        self.matched += change
         for above in node.lineage:
-            if not above.hits:
-                highest = above
-                if above is not node and not above.open:
-                    above.open = True
-                    self._unfolded.append(above)
-            above.hits += 1
-        if highest is not None and highest.visible:
-            self.insert(highest)
-
-    def _remove(self, node: CallNode) -> None:
-        # The highest row that goes takes all rows under it along.
-        highest = node
-        while highest.parent is not None and highest.parent.hits == 1:
-            highest = highest.parent
-        if highest.hits == 1 and (index := self._view.index_of(highest.key)) is not None:
-            self._view.splice(index, len(self.visible_from(highest)), ())
-        for above in node.lineage:
-            above.hits -= 1
-
-    def adopt(self, longer: TreeRows) -> None:
-        """Continue with the rows of a longer trace, which has the same filter."""
-        self.roots = longer.roots
-        self.wanted, self._matched, self._unfolded = longer.wanted, longer._matched, longer._unfolded
-
-    def unfold_in(self, longer: TreeRows, mine: CallNode, theirs: CallNode) -> bool:
-        """Note that a row of a longer trace is open only because of the filter, where it is so here."""
-        if mine not in self._unfolded:
-            return False
-        longer._unfolded.append(theirs)
-        return True
+            above.hits += change
+            if change == above.hits == 1 and above is not node and not above.open:
+                above.open = above.unfolded = True
+        self._outdate(node)
 
     def _seek(self, typed: str) -> None:
         wanted = read_filter(typed)
@@ -281,27 +226,16 @@ class TreeRows:
         cursor = view.cursor.key if view.cursor is not None else None
         if self.wanted is None:
             self._before = (view.bookmark.cursor, view.following)
-        self.wanted = wanted
-        for node in self._unfolded:
-            node.open = False
-        self._unfolded = []
-        if wanted is not None:
-            self._matched = sum(self._count(root, wanted) for root in self.roots)
-        rows = [row for root in self.roots for row in self.visible_from(root)]
-        width = view.entry_width
-        view.replace_all(EntryList(rows, [view.estimate(row, width) for row in rows]))
+        self.wanted, self.matched, self._stale_from = wanted, 0, 0
+        nodes = [node for root in self.roots for node in root.walk()]
+        for node in nodes:
+            node.open, node.unfolded = node.open and not node.unfolded, False
+            node.matched, node.hits = False, 0
+        for node in nodes:
+            self._match(node)
+        self.refresh()
         self._place_cursor(cursor)
         view.update_rows()
-
-    def _count(self, node: CallNode, wanted: CallFilter) -> int:
-        """Count the matches of a row and below it, and unfold it if there are any: none may be hidden."""
-        below = sum(self._count(child, wanted) for child in node.children)
-        if below and not node.open:
-            node.open = True
-            self._unfolded.append(node)
-        node.matched = wanted.matches(node)
-        node.hits = below + node.matched
-        return node.hits
 
     def _place_cursor(self, cursor: Hashable | None) -> None:
         view = self._view
@@ -319,14 +253,7 @@ class TreeRows:
         else:
             view.show_entry(next((row.key for row in view.entries if row.matched), None))
 
-    def go_to_match(self, step: int) -> None:
-        """Go to the next match, or to the previous one, around the ends."""
-        if not self.is_filtered or not self._matched:
-            return
-        entries, here = self._view.entries, self._view.cursor_index
-        for distance in range(1, len(entries) + 1):
-            node = entries[(here + step * distance) % len(entries)]
-            if node.matched:
-                self._view.show_entry(node.key)
-                self._view.update_rows()
-                return
+
+def _count_same(old: Iterable[CallNode], new: Iterable[CallNode]) -> int:
+    """How many rows at the beginning are the same."""
+    return len([*takewhile(lambda pair: pair[0] is pair[1], zip(old, new, strict=False))])

@@ -115,17 +115,14 @@ class FolderTree:
 
     def request(self, path: str) -> Request:
         """How to list a folder."""
-        folder = self.folders[path]
-        doubted = folder.listing if path in self.doubted else None
-        is_base = path == self.base
+        folder, is_base = self.folders[path], path == self.base
         return Request(
             path,
             folder.limit,
-            doubted.stamp if doubted is not None else 0,
+            folder.listing.stamp if folder.listing is not None and path in self.doubted else 0,
             self.order,
             self.newest_first and is_base,
             self._only if is_base else None,
-            doubted if doubted is not None and doubted.order is self.order else None,
             title_of,
         )
 

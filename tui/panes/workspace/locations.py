@@ -7,15 +7,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
 
 from textual import events
 from textual.content import Content
-from textual.widget import Widget
+from textual.style import Style
+from textual.widgets import Static
 
 from ua_tui.core.storage.folders import WORKSPACES
 from ua_tui.tui.panes.workspace.folder_tree import FolderTree
 from ua_tui.tui.panes.workspace.scan import file_time_ns
+from ua_tui.tui.panes.workspace.watch import Unseen
 
 _SESSION_HINT = "What the agent finds and writes appears here."
 _REPORTS_HINT = "Finished reports are copied here and outlive their session."
@@ -69,43 +70,26 @@ def _is_other(own: str, name: str, is_folder: bool) -> bool:
     return is_folder and name.startswith(_SESSIONS) and name != own
 
 
-class Tab(NamedTuple):
-    """The title of a place, and whether it has new files."""
-
-    name: str
-    title: str
-    fresh: bool
-
-
-class PlaceTabs(Widget):
+class PlaceTabs(Static):
     """One line of titles: the active one by weight and underline, one with new files by a mark. A click chooses."""
 
     def __init__(self, choose: Callable[[str], None]) -> None:
         super().__init__()
         self._choose = choose
-        self._tabs: Sequence[Tab] = ()
-        self._active = ""
 
-    def offer(self, tabs: Sequence[Tab], active: str) -> None:
-        """Offer `tabs`, and mark the one whose name is `active`."""
-        if (tabs, active) != (self._tabs, self._active):
-            self._tabs, self._active = tabs, active
-            self.refresh()
-
-    def render(self) -> Content:
-        """Draw the titles."""
-        return Content(" ").join([self._draw(tab) for tab in self._tabs])
-
-    def _draw(self, tab: Tab) -> Content:
-        style = "bold underline $accent" if tab.name == self._active else "$text-muted"
-        mark = (f" {NEW}", "$accent") if tab.fresh else ""
-        return Content.assemble(" ", (tab.title, style), mark, " ")
+    def offer(self, places: Sequence[Place], active: Place | None, unseen: Unseen) -> None:
+        """Offer places, and mark the one that is active."""
+        tabs = []
+        for place in places:
+            is_fresh = place.marks and place is not active and unseen.beneath(place.model.base) > 0
+            style = "bold underline $accent" if place is active else "$text-muted"
+            tab = Content.assemble((place.title, style), (f" {NEW}" if is_fresh else "", "$accent"))
+            tabs.append(Content.assemble(" ", tab.stylize(Style.from_meta({"place": place.name})), " "))
+        line = Content(" ").join(tabs)
+        if line != self.content:
+            self.update(line, layout=False)
 
     def on_click(self, event: events.Click) -> None:
         """Choose the title under the pointer."""
-        end = 0
-        for tab in self._tabs:
-            end += self._draw(tab).cell_length + 1
-            if event.x < end:
-                self._choose(tab.name)
-                return
+        if name := event.style.meta.get("place"):
+            self._choose(name)

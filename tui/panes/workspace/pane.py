@@ -34,7 +34,7 @@ from ua_tui.tui.keys.bindings import bindings
 from ua_tui.tui.panes.requests import CompareFile, OpenFile, ShowCall
 from ua_tui.tui.panes.workspace.file_actions import FileAction, delete, why_kept, why_not_deleted
 from ua_tui.tui.panes.workspace.folder_tree import Row
-from ua_tui.tui.panes.workspace.locations import Place, PlaceTabs, Tab, place_of, places_of
+from ua_tui.tui.panes.workspace.locations import Place, PlaceTabs, place_of, places_of
 from ua_tui.tui.panes.workspace.provenance import Origins
 from ua_tui.tui.panes.workspace.tree import WorkspaceTree
 from ua_tui.tui.terminal.copy import copy_text
@@ -238,7 +238,8 @@ class WorkspacePane(Vertical):
         # What is on screen is found by a scan, which also knows when it was listed before.
         place = place_of(self._places, path)
         if place is not None and place.marks and place is not self.place:
-            self.tree_view.unseen.add(path)
+            folder, name = os.path.split(path)
+            self.tree_view.unseen.add(folder, (name,))
             self._show_counts()
 
     # -- places -----------------------------------------------------------------------------------
@@ -504,17 +505,7 @@ class WorkspacePane(Vertical):
             parts += [" · ", (f"{len(unseen):,} new", "bold $accent")]
         self.border_title = Content.assemble(*parts)
         place = self.place
-        self._tabs.offer(
-            [
-                Tab(
-                    each.name,
-                    each.title,
-                    each.marks and each is not place and unseen.beneath(each.model.base) > 0,
-                )
-                for each in self._places
-            ],
-            place.name if place is not None else "",
-        )
+        self._tabs.offer(self._places, place, unseen)
         if place is None:
             self.border_subtitle = Content(self._note)
             return

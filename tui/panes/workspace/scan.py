@@ -7,7 +7,7 @@ import os
 import stat
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any
@@ -83,8 +83,8 @@ class Order(Enum):
 class Listing:
     """A folder's entries in order, how many more there are, and why it could not be read if it could not.
 
-    `touched` is the folder's own time of change. So is `stamp`, which is 0 when that time, or the time of a file in
-    it, was too recent to detect a later change by it. `listed_at` is when the folder was listed.
+    `stamp` is the folder's own time of change; 0 when that, or the time of a file in it, was too recent to detect a
+    later change by it.
     """
 
     path: str
@@ -94,8 +94,6 @@ class Listing:
     error: str | None = None
     stamp: int = 0
     order: Order = Order.NAME
-    touched: int = field(default=0, compare=False)
-    listed_at: int = field(default=0, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,10 +101,7 @@ class Request:
     """A folder to list and how.
 
     At most `limit` entries are listed, the first in `order`, and only those that `only` lets through. A folder whose
-    stamp is `unless` is not listed again. `before` is a listing that was too early for a stamp: as long as it still
-    is, a folder of the same time is not listed again either; after that it is not read entry by entry if it has the
-    same names, and the files that were just written are unchanged. `title_of` finds the title of a file by its folder,
-    name and time of change.
+    stamp is `unless` is not listed again. `title_of` finds the title of a file by its folder, name and time of change.
     """
 
     path: str
@@ -115,7 +110,6 @@ class Request:
     order: Order = Order.NAME
     newest_first: bool = False
     only: Callable[[str, bool], bool] | None = None
-    before: Listing | None = None
     title_of: Callable[[str, str, int], str] | None = None
 
 
@@ -135,31 +129,27 @@ def list_folder(path: str, limit: int) -> Listing:
 
 
 def list_folders(requests: Sequence[Request], *, hidden: bool = False) -> list[Listing]:
-    """List several folders, in order, without those that are unchanged, or for which it is too early to know."""
-    return [_list(request, hidden) for request in requests if not _can_wait(request)]
+    """List several folders, in order, without those that are unchanged."""
+    return [
+        _list(request, hidden)
+        for request in requests
+        if not request.unless or _stamp(request.path) != request.unless
+    ]
 
 
 def _list(request: Request, hidden: bool) -> Listing:
     path, order, newest = request.path, request.order, request.newest_first
-    touched = _touched(path)
-    stamp, looked = _stable(touched), time.time_ns()
+    stamp, looked = _stamp(path), time.time_ns()
     try:
         if stat.S_ISLNK(os.lstat(path).st_mode):
             return Listing(path, error="it is a link now")
-        before = request.before
-        if (
-            stamp
-            and before is not None
-            and before.touched == touched
-            and _is_unchanged(before, request, hidden)
-        ):
-            stamp = 0 if _written_at(before.entries, looked) else stamp
-            return replace(before, stamp=stamp, listed_at=looked)
         with os.scandir(path) as found:
             named = [
                 FileEntry(entry.name, entry.is_dir(follow_symlinks=False))
-                for entry in _seen(found, hidden)
-                if request.only is None or request.only(entry.name, entry.is_dir(follow_symlinks=False))
+                for entry in found
+                if not entry.name.endswith(_TEMPORARY)
+                and (hidden or not entry.name.startswith("."))
+                and (request.only is None or request.only(entry.name, entry.is_dir(follow_symlinks=False)))
             ]
     except FileNotFoundError:
         return Listing(path, missing=True)
@@ -170,9 +160,10 @@ def _list(request: Request, hidden: bool) -> Listing:
         named = list(order.first(named, request.limit, newest_first=newest))
     found_entries = [_entry(path, entry.name, is_folder=entry.is_folder) for entry in named]
     entries = order.first(_titled(found_entries, request), request.limit, newest_first=newest)
-    if stamp and _written_at(entries, looked):
+    # A file changes without its folder, and while it is new the kernel may not report that either.
+    if any(entry.changed_ns > looked - _WRITTEN_NS and not entry.is_folder for entry in entries):
         stamp = 0
-    return Listing(path, entries, more, stamp=stamp, order=order, touched=touched, listed_at=looked)
+    return Listing(path, entries, more, stamp=stamp, order=order)
 
 
 def _titled(entries: list[FileEntry], request: Request) -> list[FileEntry]:
@@ -189,54 +180,13 @@ def _titled(entries: list[FileEntry], request: Request) -> list[FileEntry]:
     ]
 
 
-def _is_unchanged(before: Listing, request: Request, hidden: bool) -> bool:
-    """Whether a folder is unchanged; two changes in one tick of its clock still differ in names.
-
-    This is checked for thousands of files while nothing happens: only a table of names is made of them.
-    """
-    if before.more:
-        return False
-    only, left = request.only, {entry.name: entry.is_folder for entry in before.entries}
-    with os.scandir(request.path) as found:
-        for entry in _seen(found, hidden):
-            is_folder = entry.is_dir(follow_symlinks=False)
-            known = left.pop(entry.name, None)
-            if known is not is_folder and (known is not None or only is None or only(entry.name, is_folder)):
-                return False
-    # A file changes without its folder, and while it is new the kernel may not report that either.
-    written = _written_at(before.entries, before.listed_at)
-    return not left and all(_entry(request.path, each.name, is_folder=False) == each for each in written)
-
-
-def _written_at(entries: Sequence[FileEntry], looked: int) -> list[FileEntry]:
-    """The files that may still have been written when they were listed."""
-    recent = looked - _WRITTEN_NS
-    return [entry for entry in entries if entry.changed_ns > recent and not entry.is_folder]
-
-
-def _can_wait(request: Request) -> bool:
-    touched, before = _touched(request.path), request.before
-    if request.unless:
-        return _stable(touched) == request.unless
-    # What came in the same tick as the listing is found by the next check, once its time shows a change.
-    return before is not None and before.touched == touched and not _stable(touched)
-
-
-def _touched(path: str) -> int:
+def _stamp(path: str) -> int:
+    """The time of a folder, if a later change can be told by it."""
     try:
-        return os.stat(path, follow_symlinks=False).st_mtime_ns
+        touched = os.stat(path, follow_symlinks=False).st_mtime_ns
     except OSError:
         return 0
-
-
-def _stable(touched: int) -> int:
     return touched if time.time_ns() - touched > _SETTLED_NS else 0
-
-
-def _seen(found: Iterator[os.DirEntry[str]], hidden: bool) -> Iterator[os.DirEntry[str]]:
-    for entry in found:
-        if not entry.name.endswith(_TEMPORARY) and (hidden or not entry.name.startswith(".")):
-            yield entry
 
 
 def _entry(folder: str, name: str, *, is_folder: bool) -> FileEntry:

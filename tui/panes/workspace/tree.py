@@ -369,7 +369,7 @@ class WorkspaceTree(VirtualList[Row]):
         for folder, names in added.items():
             inside = folder[len(model.base) + 1 :].split(os.sep)
             if folder not in model.folders and not any(map(_is_skipped, inside)):
-                self.unseen.add_all(folder, (name for name in names if "." in name and not _is_skipped(name)))
+                self.unseen.add(folder, (name for name in names if "." in name and not _is_skipped(name)))
         return len(self.unseen) != noted
 
     def _mark_new(self, place: Place, folder: Folder, came: Sequence[FileEntry], first: bool) -> None:
@@ -377,7 +377,7 @@ class WorkspaceTree(VirtualList[Row]):
         top = folder.path == place.model.base
         # What a later scan finds is new, even if a remote file system keeps another time.
         since = place.since_ns - (1 if first else _CLOCK_ERROR_NS)
-        self.unseen.add_all(
+        self.unseen.add(
             folder.path,
             (
                 entry.name

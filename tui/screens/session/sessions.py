@@ -78,7 +78,7 @@ class SessionList(ColumnList[Summary]):
         """Mark a session, or no longer; a third mark removes the first."""
         others = tuple(each for each in self.marked if each != name)
         self.marked = others if len(others) < len(self.marked) else (*others, name)[-2:]
-        self.refresh()
+        self.redraw()
 
     def name_of(self, row: Summary) -> str:
         """The name of the session."""
@@ -308,7 +308,7 @@ class SessionsScreen(Modal[Path | None]):
         self._show_title()
 
     def _show_title(self) -> None:
-        count, shown = len(self._all), len(self._list.rows)
+        count, shown = len(self._all), len(self._list.listed)
         counted = quantity(count, "session")
         if self._found is not None:
             counted = f"{shown:,} of {counted}"

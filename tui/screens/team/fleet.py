@@ -137,7 +137,7 @@ class FleetScreen(Modal[None]):
     def _tick(self) -> None:
         """Let the times of what runs and waits go on."""
         if self.is_current and self._fleet is not None and any(not row.is_over for row in self._fleet.rows):
-            self._list.refresh()
+            self._list.redraw()
             self._show_title()
 
     def _show_list(self, kind: Kind) -> None:
@@ -154,8 +154,8 @@ class FleetScreen(Modal[None]):
 
     def _keys(self) -> Iterator[tuple[str, str, str]]:
         """The keys of the list that is shown; without rows only those that do something."""
-        has_jobs = bool(self._list.rows) and self._shown != "workers"
-        can_change = any(map(_is_of_team, self._list.rows))
+        has_jobs = bool(self._list.listed) and self._shown != "workers"
+        can_change = any(map(_is_of_team, self._list.listed))
         if has_jobs:
             yield "Enter", "follow" if self._shown == "sessions" else "sessions", "focused.open"
         yield "?", "keys", "app.keys_here"
@@ -166,11 +166,11 @@ class FleetScreen(Modal[None]):
             yield "p", "pause", "screen.ask('pause')"
             yield "Space", "mark", "screen.mark"
             yield "r", "again", "screen.ask('retry')"
-        if self._list.rows or self._query:
+        if self._list.listed or self._query:
             yield "/", "filter", "screen.search"
         if has_jobs and self._shown == "sessions":
             yield "w", "waiting", "screen.waiting"
-        if self._owner or any(getattr(each, "owner", "") for each in self._list.rows):
+        if self._owner or any(getattr(each, "owner", "") for each in self._list.listed):
             yield "o", "owner", "screen.owner"
         yield "Esc", "back", "screen.leave"
 
@@ -366,13 +366,13 @@ class FleetScreen(Modal[None]):
         row, marked = self._list.chosen, self._list.marked
         if row is not None and self._shown != "workers":
             marked ^= {self._list.name_of(row)}
-            self._list.action_move(1)
+            self._list.action_cursor_down()
             self._show_title()
 
     def action_ask(self, operation: Operation) -> None:
         """Ask whether to change the marked rows, or the one under the cursor, and do it."""
         listed = self._list
-        rows = [each for each in listed.rows if listed.name_of(each) in listed.marked]
+        rows = [each for each in listed.listed if listed.name_of(each) in listed.marked]
         rows = rows or ([listed.chosen] if listed.chosen is not None else [])
         if operation == "pause" and rows and all(listed.state_of(each) == "held" for each in rows):
             operation = "resume"

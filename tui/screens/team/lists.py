@@ -78,7 +78,7 @@ class FleetList(ColumnList[Any]):
         of_kind = {"sessions": self._of_sessions, "batches": self._of_batches, "workers": self._of_workers}
         name, *others = of_kind[self.kind](width)
         room = width - 2 - state.width - name.gap - sum(each.gap + each.width for each in others)
-        widest = max([len(name.title), *(len(name.text(row)) for row in self.rows)])
+        widest = max([len(name.title), *(len(name.text(row)) for row in self.listed)])
         if self.kind == "sessions":
             wide = room if width < 96 else min(widest, room * 3 // 5)
             if wide < room:
@@ -101,7 +101,7 @@ class FleetList(ColumnList[Any]):
 
     def _of_sessions(self, width: int) -> list[Column[Any]]:
         muted, plain = self.muted, self.rich_style
-        has_team = any(row.where or row.owner for row in self.rows)
+        has_team = any(row.where or row.owner for row in self.listed)
         columns = [
             Column[Any](
                 "title or first query",
@@ -110,7 +110,7 @@ class FleetList(ColumnList[Any]):
                 lambda row: muted if row.is_over else plain,
             )
         ]
-        if width >= 110 and len({row.batch for row in self.rows if row.batch}) > 1:
+        if width >= 110 and len({row.batch for row in self.listed if row.batch}) > 1:
             columns.append(Column("batch", 14, lambda row: row.batch_name, muted))
         if has_team and width >= 64:
             columns.append(Column("owner", 8, lambda row: row.owner, muted))
