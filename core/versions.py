@@ -603,7 +603,7 @@ class Return:
         root.remove(path)
         for folder in _folders_above(path):
             try:
-                root.remove_folder(folder)
+                root.remove(folder, is_folder=True)
             except WorkspaceError:
                 # It has other files.
                 break

@@ -102,7 +102,7 @@ def forget(
             without=without,
             filters=[*filters, *conditions(session=session, source=source and canonical_url(source))],
         )
-        found = [_Chosen(*row) for row in database.matching(ask)]
+        found = [_Chosen(*row) for row in database.rows("matching", database.filters(ask, "having"))]
         named = _titled(database, found, all_of)
         ((passages,),) = database.rows("count_passages", ids=[each.id for each in found])
         known = bool(database.rows("knows", folder=session))

@@ -125,7 +125,7 @@ class Tombstones(ABC):
         # Lists of earlier versions have the title itself.
         return title_tombstone(folder) in self._known or _hash("title", title) in self._known
 
-    def has_document(self, folder: str, path: str, part: int, url: str, digest: bytes) -> bool:
+    def has_document(self, folder: str, path: str, part: int, url: str, digest: str) -> bool:
         """Whether a document is forgotten, by its session, its place in it, or its address.
 
         Lists of earlier versions also have the hashes of texts, of which `digest` is one.
@@ -135,7 +135,7 @@ class Tombstones(ABC):
             document_tombstone(folder, path, part) in self._known
             or self.has_session(folder)
             or self.has_source(url)
-            or digest.hex() in self._known
+            or digest in self._known
         )
 
 

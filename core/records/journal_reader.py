@@ -81,7 +81,7 @@ class PastJournal:
 
     def first(self) -> Event | None:
         """The event of the first line, None if it is not an event."""
-        return _decoded(self.head(min(BLOCK, self.size)).partition(b"\n")[0])
+        return _decoded(self._line_at(0))
 
     def last(self) -> Event | None:
         """The event of the last line, None if it is not an event or is long."""
@@ -97,19 +97,8 @@ class PastJournal:
 
     def tail_place(self, length: int) -> int:
         """Where the first complete line of the last `length` bytes begins; 0 if the journal is not longer."""
-        start = max(0, self.size - length)
-        if not start:
-            return 0
-        at = start - 1
-        while at < self.size:
-            block = self._read(at, min(_USUAL_LINE if at < start else BLOCK, self.size - at))
-            end = block.find(b"\n")
-            if end >= 0:
-                return at + end + 1
-            if not block:
-                break
-            at += len(block)
-        return self.size
+        start = self.size - length
+        return start - 1 + len(self._line_at(start - 1)) if start > 0 else 0
 
     def batches(self, start: int) -> Iterator[tuple[int, list[Event]]]:
         """Yield the events from the line at `start` on, some hundred at a time, each time with the bytes read so far.
@@ -181,16 +170,22 @@ class PastJournal:
         Raises:
             JournalError: it is no longer there.
         """
-        line = b""
-        while b"\n" not in line and len(line) <= LONGEST_LINE and place + len(line) < self.size:
-            block = self._read(place + len(line), min(BLOCK, self.size - place - len(line)))
-            if not block:
-                break
-            line += block
-        event = _decoded(line.partition(b"\n")[0])
+        event = _decoded(self._line_at(place))
         if event is None:
             raise JournalError(f"the journal {self.path} was changed: the line is gone.")
         return event
+
+    def _line_at(self, place: int) -> bytes:
+        """The line that begins at a place, with its break; of one that is too long only the beginning."""
+        data, end = b"", 0
+        while not end and len(data) <= LONGEST_LINE and place + len(data) < self.size:
+            length = BLOCK if data else _USUAL_LINE
+            block = self._read(place + len(data), min(length, self.size - place - len(data)))
+            if not block:
+                break
+            data += block
+            end = data.find(b"\n") + 1
+        return data[: end or len(data)]
 
     def line_before(self, place: int) -> bytes:
         """Return the line that ends at `place`, without its break; empty if no line ends there.

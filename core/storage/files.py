@@ -179,26 +179,17 @@ class Root:
                 _check_kind(os.fstat(descriptor).st_mode, relative)
                 yield file
 
-    def remove(self, relative: str) -> bool:
-        """Remove a regular file; returns whether there was one. A link or a folder in its place is refused."""
+    def remove(self, relative: str, *, is_folder: bool = False) -> bool:
+        """Remove a regular file, or an empty folder; returns whether there was one. Anything else is refused."""
         parts = split_path(relative)
         with self._reporting("remove", relative):
             try:
                 with self._folder(parts[:-1]) as folder:
-                    _check_target(folder, parts[-1], relative)
-                    os.unlink(parts[-1], dir_fd=folder)
-                    _sync_folder(folder)
-            except FileNotFoundError:
-                return False
-        return True
-
-    def remove_folder(self, relative: str) -> bool:
-        """Remove an empty folder; returns whether there was one. Anything else in its place is refused."""
-        parts = split_path(relative)
-        with self._reporting("remove", relative):
-            try:
-                with self._folder(parts[:-1]) as folder:
-                    os.rmdir(parts[-1], dir_fd=folder)
+                    if is_folder:
+                        os.rmdir(parts[-1], dir_fd=folder)
+                    else:
+                        _check_target(folder, parts[-1], relative)
+                        os.unlink(parts[-1], dir_fd=folder)
                     _sync_folder(folder)
             except FileNotFoundError:
                 return False

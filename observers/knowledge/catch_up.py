@@ -48,7 +48,7 @@ def index_piece(store: KnowledgeStore, folder: Path, redactor: Redactor) -> bool
             if batch is None:
                 store.remove_session(key)
                 return True
-            found = with_searches(batch.documents, lambda: store.found_pages(key))
+            found = with_searches(batch.documents, lambda: store.rows("found_pages", folder=key))
             batch = msgspec.structs.replace(batch, documents=found)
             if batch.after != before and not store.apply(key, before, batch):
                 raise Overtaken
@@ -147,7 +147,7 @@ def update(
         emptied(place)
     with open_store(place) as store:
         if again:
-            store.begin_rebuild()
+            store.rows("begin_rebuild")
         for key in store.cursors() if again else ():
             folder = folder_path(place, key)
             if isinstance(place, Address):
@@ -165,7 +165,7 @@ def update(
         if again:
             # The parts of the index that were merged meanwhile have left free space, which does no harm.
             with suppress(KnowledgeError):
-                store.compact()
+                store.scrub()
     return problems
 
 

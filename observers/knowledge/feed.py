@@ -296,7 +296,7 @@ class VectorFeed(_Feed):
             return self._pace.check
         model = self._embedder.model
         with access.open_store(self._database) as store:
-            while missing := store.passages_without(model, limit=_MOST):
+            while missing := store.rows("passages_without", model=model, limit=_MOST):
                 for at in range(0, len(missing), _BATCH):
                     if self._schedule.is_stopped:
                         return 0.0

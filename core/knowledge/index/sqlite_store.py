@@ -6,7 +6,7 @@ import heapq
 import sqlite3
 import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -70,8 +70,10 @@ class SqliteStore(KnowledgeStore):
             name: msgspec.json.encode(value).decode() if isinstance(value, (list, tuple)) else value
             for name, value in values.items()
         }
-        cursor = self._db.execute(statement, given)
-        return [column[0] for column in cursor.description or ()], cursor.fetchall()
+        # The errors of a transaction are reported once it is undone.
+        with nullcontext() if self._db.in_transaction else self._reporting("read"):
+            cursor = self._db.execute(statement, given)
+            return [column[0] for column in cursor.description or ()], cursor.fetchall()
 
     def close(self) -> None:
         """Close the file."""
@@ -202,7 +204,7 @@ class SqliteStore(KnowledgeStore):
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
-        with transaction(self._db):
+        with self._reporting("written"), transaction(self._db):
             if identity(self.path) != self._identity:
                 raise KnowledgeError(
                     f"the knowledge base {self.path} was replaced by another program: try again"
@@ -227,7 +229,7 @@ class SqliteStore(KnowledgeStore):
             raise Overtaken from error
         self.rows("index_chunks", last=last)
 
-    def _scrub(self) -> bool:
+    def scrub(self) -> bool:
         """Remove what is left of removed texts from the file and its log.
 
         Other programs wait while the file is written again, which takes about a second for a hundred megabytes.
@@ -238,14 +240,15 @@ class SqliteStore(KnowledgeStore):
         # The index keeps the words of removed texts until its parts are merged.
         pages = -_PAGES
         while True:
-            with transaction(self._db):
+            with self._transaction():
                 before = self._db.total_changes
-                self._db.execute("INSERT INTO chunk_fts(chunk_fts, rank) VALUES ('merge', ?)", (pages,))
+                self.rows("merge", pages=pages)
                 if self._db.total_changes - before < 2:
                     break
             pages = _PAGES
             time.sleep(PAUSE_SECONDS)
-        # `secure_delete` leaves copies in pages whose content was moved to others.
-        self._db.execute("VACUUM")
-        (is_busy, _, _) = self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+        with self._reporting("written"):
+            # `secure_delete` leaves copies in pages whose content was moved to others.
+            self._db.execute("VACUUM")
+            (is_busy, _, _) = self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
         return not is_busy

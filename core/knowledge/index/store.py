@@ -68,7 +68,7 @@ class KnowledgeStore(ABC):
     `ua_tui.core.knowledge.postgres.store` to the database of a team: they have what differs.
 
     What is on the list of what was forgotten is not stored. One that is `read_only` is opened when it is first read.
-    What the search asks is asked within `reading`.
+    What the search asks is asked within `reading`. Other statements of one row or another are run with `rows`.
 
     Every method raises `KnowledgeError` if the knowledge base cannot be read or written. If it is `KnowledgeEmptied`,
     the file was set aside: close the store, and open it again, which makes a new file.
@@ -91,8 +91,7 @@ class KnowledgeStore(ABC):
         if read_only:
             return
         try:
-            with self._reporting("read"):
-                self._forgotten_of().refresh()
+            self._forgotten_of().refresh()
         except BaseException:
             self.close()
             raise
@@ -144,11 +143,7 @@ class KnowledgeStore(ABC):
     def close(self) -> None:
         """Close it; the next call opens it again."""
 
-    # -- and to write; all but the first two are called within `_reporting`
-
-    @abstractmethod
-    def _reporting(self, action: str) -> AbstractContextManager[None]:
-        """Raise a `KnowledgeError` for every error of the database in the block; `action` as in "cannot be read"."""
+    # -- and to write
 
     @abstractmethod
     def _forgotten_of(self, folder: str = "") -> Tombstones:
@@ -156,7 +151,11 @@ class KnowledgeStore(ABC):
 
     @abstractmethod
     def _transaction(self) -> AbstractContextManager[None]:
-        """Run the block in one transaction that may write; an exception undoes it."""
+        """Run the block in one transaction that may write; an exception undoes it.
+
+        Raises:
+            KnowledgeError: there was an error of the database in the block.
+        """
 
     @abstractmethod
     def _session(self, folder: str, before: Cursor, *, is_new: bool) -> int:
@@ -177,8 +176,11 @@ class KnowledgeStore(ABC):
         """
 
     @abstractmethod
-    def _scrub(self) -> bool:
-        """Remove what is left of removed texts; returns False if it has to be tried again later."""
+    def scrub(self) -> bool:
+        """Remove what is left of removed texts, and free space; returns False if it has to be tried again later.
+
+        Other programs wait meanwhile.
+        """
 
     # -- what the search asks
 
@@ -192,13 +194,6 @@ class KnowledgeStore(ABC):
             )
             for term in terms
         ]
-
-    def similar(self, word: str) -> list[str]:
-        """Words with the same first letter and almost the same length, the most frequent first.
-
-        All words of the index that differ in one letter should be there; none where there is no list of words.
-        """
-        return [found for (found,) in self.rows("similar", word=word)]
 
     def passages(self, chunks: Sequence[int]) -> list[Found]:
         """The passages with these numbers, in any order; a number that is not there is left out."""
@@ -214,9 +209,8 @@ class KnowledgeStore(ABC):
 
         Words that need not be there are not looked at. An empty vector is left out.
         """
-        pairs = [*self.filters(ask), *(("has", [self.expression(term)]) for term in ask.all_of)]
         last = _LARGEST
-        while batch := self.rows("vectors_of", pairs, model=model, last=last):
+        while batch := self.rows("vectors_of", self.filters(ask, "has"), model=model, last=last):
             yield batch
             last = batch[-1][0] - 1
 
@@ -236,14 +230,14 @@ class KnowledgeStore(ABC):
         """The copies of a page that sessions fetched, the newest first, at most 200; `url` is canonical."""
         return [FoundDocument(**row) for row in self._records("copies", filters, url=url)]
 
-    def matching(self, ask: Ask) -> list[Any]:
-        """Number, session, path, part and title of all documents that may be removed and have what an `Ask` wants."""
-        pairs = [*self.filters(ask), *(("having", [self.expression(term)]) for term in ask.all_of)]
-        return self.rows("matching", pairs)
+    def filters(self, ask: Ask, all_of: str = "") -> Filters:
+        """The conditions on documents, with the words that they must not have.
 
-    def filters(self, ask: Ask) -> Filters:
-        """The conditions on documents, with the words that they must not have."""
-        return [*ask.filters, *(("without", [self.expression(term)]) for term in ask.without)]
+        With the name of a condition as `all_of` it holds for each of the words that must be there.
+        """
+        wanted = [(all_of, term) for term in ask.all_of if all_of]
+        words = [*(("without", term) for term in ask.without), *wanted]
+        return [*ask.filters, *((name, [self.expression(term)]) for name, term in words)]
 
     def rows(self, name: str, where: Filters = (), **values: object) -> list[Any]:
         """Run one of the statements, with conditions."""
@@ -284,20 +278,12 @@ class KnowledgeStore(ABC):
 
     def cursors(self) -> dict[str, Cursor]:
         """The sessions by their folders, and how far the journal of each was read."""
-        with self._reporting("read"):
-            rows = self.rows("cursors")
-        return {folder: Cursor(seq, place) for folder, seq, place in rows}
+        return {folder: Cursor(seq, place) for folder, seq, place in self.rows("cursors")}
 
     def cursor(self, folder: str) -> Cursor:
         """How far the journal of a session was read."""
-        with self._reporting("read"):
-            rows = self.rows("cursor", folder=folder)
+        rows = self.rows("cursor", folder=folder)
         return Cursor(*rows[0]) if rows else Cursor()
-
-    def found_pages(self, folder: str) -> list[tuple[str, str, str]]:
-        """What searches of a session found: address, title, and the words that led to each, the first one first."""
-        with self._reporting("read"):
-            return self.rows("found_pages", folder=folder)
 
     def apply(self, folder: str, before: Cursor, batch: Batch) -> bool:
         """Store what was read from a session's journal from the cursor `before` on.
@@ -310,7 +296,7 @@ class KnowledgeStore(ABC):
             Whether it was stored; False if another program moved the cursor.
         """
         into = _Target(folder, before, self._forgotten_of(folder))
-        with self._reporting("written"), suppress(Overtaken):
+        with suppress(Overtaken):
             self._run(partial(self._start, into, batch), into)
             for group, is_last in _groups(batch.documents):
                 # With the cursor: another program that begins to read the same removes what it finds.
@@ -330,49 +316,31 @@ class KnowledgeStore(ABC):
                 self.rows("drop_session", folder=folder)
             return is_left
 
-        with self._reporting("written"):
-            self._run(remove)
+        self._run(remove)
 
     def add_forgotten(self, entry: ForgottenEntry) -> None:
         """Put something on the list of what was forgotten; `finish_forgetting` removes it."""
-        with self._reporting("written"):
-            self._forgotten_of().append(entry)
+        self._forgotten_of().append(entry)
 
     def finish_forgetting(self) -> bool:
         """Remove what was put on the list since the last time; returns whether no byte of it is left in the file."""
-        with self._reporting("written"):
-            self._forgotten_of().refresh()
-            pending = self._forgotten_of().pending
-            if pending:
-                self._remove_forgotten()
-                if not self._scrub():
-                    return False
-            for entry in pending:
-                self._forgotten_of().append(ForgottenEntry(id=entry.id, done=True))
+        self._forgotten_of().refresh()
+        pending = self._forgotten_of().pending
+        if pending:
+            self._remove_forgotten()
+            if not self.scrub():
+                return False
+        for entry in pending:
+            self._forgotten_of().append(ForgottenEntry(id=entry.id, done=True))
         return True
 
-    def begin_rebuild(self) -> None:
-        """Store more quickly, where a database can, until it is opened again to write: much is going to be stored."""
-        with self._reporting("written"):
-            self.rows("begin_rebuild")
-
-    def compact(self) -> None:
-        """Leave no free space in the file; other programs wait meanwhile, as when something is forgotten."""
-        with self._reporting("written"):
-            self._scrub()
-
     # -- vectors
-
-    def passages_without(self, model: str, *, limit: int) -> list[tuple[int, str, str]]:
-        """Number, title and text of passages without a vector of the model, those of the newest documents first."""
-        with self._reporting("read"):
-            return self.rows("passages_without", model=model, limit=limit)
 
     def put_vectors(
         self, model: str, passages: Sequence[tuple[int, str, str]], vectors: Sequence[bytes]
     ) -> None:
         """Store the vectors of passages; those that were removed or replaced meanwhile are left out."""
-        with self._reporting("written"), self._transaction():
+        with self._transaction():
             for (chunk, _, text), vector in zip(passages, vectors, strict=True):
                 self.rows("put_vector", model=model, vector=vector, chunk=chunk, text=text)
 
@@ -412,7 +380,12 @@ class KnowledgeStore(ABC):
         """
         # Of two documents in the same place the last one stays.
         last = {each.place: each for each, _ in group}
-        new = [each for each in last.values() if not each.number and not into.has_forgotten(each)]
+        new = [
+            each
+            for each in last.values()
+            if not each.number
+            and not into.forgotten.has_document(into.folder, *each.place, each.row["url"], each.row["hash"])
+        ]
         if new:
             while self._remove("documents_at", session=into.number, places=[each.place for each in new]):
                 pass
@@ -441,7 +414,11 @@ class KnowledgeStore(ABC):
     def _remove_forgotten(self) -> None:
         """Remove everything on the list."""
         known = self._forgotten_of()
-        found = [number for number, *which in self.rows("all_documents") if known.has_document(*which)]
+        found = [
+            number
+            for number, folder, path, part, url, digest in self.rows("all_documents")
+            if known.has_document(folder, path, part, url, digest.hex())
+        ]
         for at in range(0, len(found), _DOCUMENTS):
             self._run(partial(self._remove, "documents_among", ids=found[at : at + _DOCUMENTS]))
         gone = [folder for folder in self.cursors() if known.has_session(folder)]
@@ -460,12 +437,6 @@ class _Target:
     before: Cursor
     forgotten: Tombstones
     number: int = 0
-
-    def has_forgotten(self, each: Prepared) -> bool:
-        """Whether a document is on the list."""
-        return self.forgotten.has_document(
-            self.folder, *each.place, each.row["url"], bytes.fromhex(each.row["hash"])
-        )
 
 
 def _groups(

@@ -121,7 +121,7 @@ class PostgresStore(KnowledgeStore):
         if shared is None or self._db is not None:
             yield self._connected()
             return
-        with self._reporting("used"), shared.threads.connection() as db:
+        with self._reporting(), shared.threads.connection() as db:
             # Each use of a shared connection comes by here: it has the reader of the last one.
             if _readers.get(db) != self.path.reader:
                 db.execute("SELECT set_config('ua_tui.reader', %s, false)", (self.path.reader,))
@@ -136,7 +136,7 @@ class PostgresStore(KnowledgeStore):
         """The connection of this store, which is made when it is first needed, or again when it was lost."""
         if self._is_lost:
             self._disconnect()
-            with self._reporting("used"):
+            with self._reporting():
                 db = connect(self.path)
                 try:
                     row = db.execute(VERSION_QUERY.encode()).fetchone()
@@ -155,7 +155,7 @@ class PostgresStore(KnowledgeStore):
     def _read(self, work: Callable[[Connection], T]) -> T:
         """Read something; once more over a new connection if the old one was lost, as by a restart of the server."""
         was_open = self._db is not None
-        with self._reporting("read"):
+        with self._reporting():
             try:
                 with self.using() as db:
                     return work(db)
@@ -213,7 +213,7 @@ class PostgresStore(KnowledgeStore):
         }
         if ask.all_of:
             chosen[required] = 1.0
-        where = [*self.filters(ask), *(("has", [self.expression(term)]) for term in ask.all_of)]
+        where = self.filters(ask, "has")
         of_chunk = self.statements["of_chunk"] if ask.all_of else ""
         checked = self.statements["checked"].replace("{of_chunk}", of_chunk) if where else ""
         values = {
@@ -252,7 +252,7 @@ class PostgresStore(KnowledgeStore):
     # -- writing
 
     @contextmanager
-    def _reporting(self, action: str) -> Iterator[None]:
+    def _reporting(self) -> Iterator[None]:
         try:
             yield
         except psycopg.Error as error:
@@ -271,7 +271,7 @@ class PostgresStore(KnowledgeStore):
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
-        with self.using() as db:
+        with self._reporting(), self.using() as db:
             self._writing = db
             try:
                 with db.transaction():
@@ -334,9 +334,9 @@ class PostgresStore(KnowledgeStore):
             vector = " ".join([f"'{word}':{','.join(found)}" for word, found in places.items()])
             yield vector, sum(map(len, each))
 
-    def _scrub(self) -> bool:
+    def scrub(self) -> bool:
         """Have the server reuse the space of removed rows; only the owner of the tables may do that."""
-        with suppress(psycopg.errors.InsufficientPrivilege), self.using() as db:
+        with self._reporting(), suppress(psycopg.errors.InsufficientPrivilege), self.using() as db:
             if db.execute("SELECT is_worker()").fetchone() == (True,):
                 db.execute(_VACUUM)
         return True

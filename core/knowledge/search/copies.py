@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from collections import Counter
 from collections.abc import Iterable
 from datetime import datetime
 from difflib import SequenceMatcher
 from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -17,9 +19,10 @@ from ua_tui.core.knowledge.search.candidates import Found
 from ua_tui.core.knowledge.search.tokens import indexed
 from ua_tui.core.text import clean_line
 
+_WORDS = tomllib.loads(Path(__file__).with_name("figures.toml").read_text("utf-8"))
 _FIGURE = re.compile(
-    r"(?:US\$|[$€£¥]|\b(?:USD|EUR|GBP|CHF)\b)? ?(?<![\w.,])\d+(?:[.,'’]\d+)*(?: ?%|(?:[kKmM]|bn|tn)\b"
-    r"| ?(?:percent|per cent|thousand|million|billion|trillion|Prozent|Millionen|Milliarden|Mio|Mrd)\b)?"
+    rf"(?:US\$|[$€£¥]|\b(?:{'|'.join(_WORDS['currencies'])})\b)? ?(?<![\w.,])\d+(?:[.,'’]\d+)*"
+    rf"(?: ?%|(?:[kKmM]|bn|tn)\b| ?(?:{'|'.join(_WORDS['units'])})\b)?"
 )
 """A number with its currency or unit."""
 

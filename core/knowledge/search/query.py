@@ -6,9 +6,10 @@ Every text is a valid query. A filter with a value that cannot be read is left o
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from typing import Any
 
 from ua_tui.core.knowledge.index.chunks import storable
 from ua_tui.core.knowledge.records import KINDS, Kind
@@ -237,36 +238,26 @@ def _kind(value: str) -> Kind | None:
     return None
 
 
-def conditions(
-    *,
-    kinds: Sequence[Kind] = (),
-    sites: Sequence[str] = (),
-    session: str = "",
-    without_session: str = "",
-    demo: bool | None = None,
-    since: float | None = None,
-    source: str = "",
-) -> Filters:
-    """Give the conditions on documents that do not come from a query.
+def conditions(**wanted: Any) -> Filters:
+    """Give the conditions on documents that do not come from a query; of an empty value there is none.
 
     Args:
-        kinds: only these kinds.
-        sites: only these sites.
-        session: only the session with this folder.
-        without_session: all sessions but the one with this folder.
-        demo: only what sessions of the demo found, or only what others found; None for everything.
-        since: only what was found or made at this time or later, in seconds since the epoch.
-        source: only the page with this canonical address.
+        wanted: names of `[where]` in `statements.toml` with a value or a list: `kind` and `site`, `session` and
+            `without_session`, which are folders of sessions, `demo`, `since` in seconds since the epoch, and `source`,
+            a canonical address.
     """
-    return _given([
-        ("kind", kinds),
-        ("site", map(_site, sites)),
-        ("session", [storable(session)] if session else []),
-        ("without_session", [storable(without_session)] if without_session else []),
-        ("demo", [] if demo is None else [demo]),
-        ("since", [] if since is None else [since]),
-        ("source", [storable(source)] if source else []),
-    ])  # fmt: skip
+    lists = {name: value if isinstance(value, (list, tuple)) else [value] for name, value in wanted.items()}
+    return _given(
+        (
+            name,
+            [_site(each) if name == "site" else _stored(each) for each in values if each not in (None, "")],
+        )
+        for name, values in lists.items()
+    )
+
+
+def _stored(value: Any) -> Any:
+    return storable(value) if isinstance(value, str) else value
 
 
 def _given(pairs: Iterable[tuple[str, Iterable[object]]]) -> Filters:

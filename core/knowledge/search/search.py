@@ -230,12 +230,15 @@ class KnowledgeSearch:
         """The terms; for a word that no passage has, one that is spelt like it."""
         words, notices = [], []
         for term in terms:
-            other = None if term.passages else corrected(term, self._database.similar, self._tokenizer)
+            other = None if term.passages else corrected(term, self._similar, self._tokenizer)
             if other is not None:
                 typed, searched = term.typed, other.choices[0].text
                 notices.append(f"no text has “{typed}”: words with “{searched}” were searched instead.")
             words.append(term if other is None else self._database.counted([other])[1][0])
         return tuple(words), notices
+
+    def _similar(self, word: str) -> list[str]:
+        return [found for (found,) in self._database.rows("similar", word=word)]
 
     def _near(self, model: str, vector: bytes, ask: Ask, deadline: Deadline) -> tuple[list[Found], bool]:
         """The passages whose meaning is nearest, the nearest first; of the newest ones, if the time is too short."""

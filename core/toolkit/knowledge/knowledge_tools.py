@@ -62,8 +62,7 @@ async def knowledge_search(
         raise KnowledgeError(
             f"since is {clean_line(since, 60)!r}, which is not a time: write a day as 2026-11-20, or a time ago as 30d"
         )
-    sites = (site.strip(),) if site.strip() else ()
-    scope: dict[str, Any] = {"kinds": tuple(kinds or ()), "sites": sites, "since": first}
+    scope: dict[str, Any] = {"kind": kinds, "site": site.strip(), "since": first}
     found = await _asked(context, lambda base: base.search(query[:10_000], limit=limit, **scope))
     answer: dict[str, Any] = {"notice": NOTICE, "hits": [_row(hit, now) for hit in found.hits]}
     answer |= {name: True for name in ("relaxed", "partial") if getattr(found, name)}

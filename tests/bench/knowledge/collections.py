@@ -183,7 +183,7 @@ def _row_of_meaning(place: KnowledgePlace, collection: Collection) -> Row:
         return Row(what, None, "", bound, f"unknown: {SERVER} names no server of vectors")
     embedder = Embedder(url, model)
     with open_store(place) as store:
-        while missing := store.passages_without(model, limit=64):
+        while missing := store.rows("passages_without", model=model, limit=64):
             store.put_vectors(model, missing, embedder.embed([text for _, _, text in missing]))
     loses = 1 - quality(collection, ranked_by_search(place, collection, embedder))
     return Row(what, loses, "", bound, f"vectors of {model}")

@@ -180,11 +180,11 @@ def test_missing_vectors_are_filled_in_and_order_the_hits(place: KnowledgePlace)
     island = "an animal: the marsupial of the island " + "word " * 60
     fill(place, HERE, *funds, document(island, title="Marsupial", path="m"))
     with open_store(place) as store:
-        passages = store.passages_without("test", limit=100)
+        passages = store.rows("passages_without", model="test", limit=100)
         assert len(passages) == 9
         store.put_vectors("test", passages, embedder.embed([text for _, _, text in passages]))
-        assert store.passages_without("test", limit=100) == []
-        assert len(store.passages_without("other", limit=100)) == 9
+        assert store.rows("passages_without", model="test", limit=100) == []
+        assert len(store.rows("passages_without", model="other", limit=100)) == 9
     with closing(open_search(place, budget=60)) as plain:
         assert plain.search("animal").hits[0].title != "Marsupial"
     with closing(open_search(place, budget=60, embedder=embedder)) as search:
@@ -205,5 +205,5 @@ def test_the_vectors_of_the_newest_documents_come_first(place: KnowledgePlace) -
         )
         fill(place, HERE, page)
     with open_store(place) as store:
-        passages = store.passages_without("test", limit=100)
+        passages = store.rows("passages_without", model="test", limit=100)
     assert [title for _, title, _ in passages] == ["new", "middle", "old"]

@@ -332,7 +332,7 @@ def test_a_rebuild_that_was_killed_leaves_no_setting_behind(path: Path) -> None:
     """It merges the parts of the index at its end; whoever opens the file next has them merged as they are added."""
     merged = "SELECT v FROM chunk_fts_config WHERE k = 'automerge'"
     with open_store(path) as store:
-        store.begin_rebuild()
+        store.rows("begin_rebuild")
         assert store.execute(merged, {})[1] == [(0,)]
     with open_store(path) as store:
         assert store.execute(merged, {})[1] == [(4,)]

@@ -62,7 +62,7 @@ def path(tmp_path: Path) -> Path:
 def fill(path: Path, embedder: Embedder) -> int:
     """Give every passage its vector; returns how many had none."""
     with open_store(path) as store:
-        passages = store.passages_without(embedder.model, limit=1_000)
+        passages = store.rows("passages_without", model=embedder.model, limit=1_000)
         texts = [f"{title} {text}" for _, title, text in passages]
         if passages:
             store.put_vectors(embedder.model, passages, embedder.embed(texts))
@@ -212,8 +212,8 @@ def test_vectors_are_forgotten_with_their_passages(path: Path, embedder: Embedde
 
 def test_a_vector_of_a_replaced_passage_is_not_stored(path: Path, embedder: Embedder) -> None:
     with open_store(path) as vectors:
-        passages = vectors.passages_without("m", limit=3)
+        passages = vectors.rows("passages_without", model="m", limit=3)
         with open_store(path) as store:
             add(store, "session_1", document("The new text.", path="39.md"))
         vectors.put_vectors("m", passages, [b"\0" * 8] * 3)
-        assert len(vectors.passages_without("m", limit=100)) == 41 - 2
+        assert len(vectors.rows("passages_without", model="m", limit=100)) == 41 - 2

@@ -351,7 +351,7 @@ def test_filters(place: KnowledgePlace, search: KnowledgeSearch) -> None:
         found = {each: "".join(sorted(titles(search, words + each))) for each in expected}
         assert found == expected, words
     scopes: list[tuple[str, Any, str]] = [
-        ("demo", True, "C"), ("demo", False, "ABD"), ("kinds", ("report",), "C"), ("sites", ("reuters.com",), "A"),
+        ("demo", True, "C"), ("demo", False, "ABD"), ("kind", ("report",), "C"), ("site", ("reuters.com",), "A"),
         ("session", "session_1", "AB"), ("without_session", "session_1", "CD"), ("since", NOW - 2 * DAY, "ACD"),
     ]  # fmt: skip
     for name, value, found_ in scopes:

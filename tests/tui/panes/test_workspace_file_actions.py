@@ -68,12 +68,12 @@ def test_a_root_removes_only_empty_folders(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     (tmp_path / "link").symlink_to(tmp_path / "full")
     root = Root(tmp_path)
-    assert root.remove_folder("full/inner")
-    assert not root.remove_folder("full/inner")
+    assert root.remove("full/inner", is_folder=True)
+    assert not root.remove("full/inner", is_folder=True)
     (tmp_path / "full" / "x").touch()
     for name in ("full", "file", "link", "../x"):
         with pytest.raises(WorkspaceError):
-            root.remove_folder(name)
+            root.remove(name, is_folder=True)
     assert (tmp_path / "full" / "x").exists()
 
 

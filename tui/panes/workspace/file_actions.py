@@ -69,4 +69,4 @@ def delete(place: Place, path: str, *, is_folder: bool) -> bool:
         raise ProtectedFile(why)
     relative = path[len(place.model.base) + 1 :]
     root = Root(Path(place.model.base))
-    return root.remove_folder(relative) if is_folder else root.remove(relative)
+    return root.remove(relative, is_folder=is_folder)

@@ -35,7 +35,7 @@ def test_it_is_shown_when_on_and_used_by_find(tmp_path: Path, capsys: Output, mo
         assert f"on, m at {host}; 0 of " in printed
         assert server.asked == []
         with open_store(database_of(tmp_path)) as store:
-            passages = store.passages_without("m", limit=100)
+            passages = store.rows("passages_without", model="m", limit=100)
             assert f"0 of {len(passages)} passages have vectors" in printed
             store.put_vectors(
                 "m", passages, Embedder(server.url, "m").embed([text for _, _, text in passages])
