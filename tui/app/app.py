@@ -176,7 +176,6 @@ class UaTuiApp(BaseApp):
     def on_mount(self) -> None:
         """Show the first frame before anything else is done."""
         self.key_queue.pause()
-        self.graphics.start()
         self.shutdown.install_signal_handlers()
         self.app_resume_signal.subscribe(self, self.escape.note_return, immediate=True)
         self.call_after_refresh(self._after_first_frame)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from textual.app import App
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 class AppGraphics:
     """The pictures that an application shows in the graphics of its terminal, if it has any.
 
-    The application calls it when it starts, after it has drawn a screen, and when it exits.
+    The application calls it after it has drawn a screen, and when it exits.
 
     Args:
         app: its driver writes the pictures.
@@ -27,41 +28,27 @@ class AppGraphics:
     def __init__(self, app: App[str], setting: str) -> None:
         self._app = app
         self._setting = setting
-        self._store: PictureStore | None = None
 
-    @property
+    @cached_property
     def pictures(self) -> PictureStore:
         """The pictures shown in terminal graphics."""
-        if self._store is None:
-            from ua_tui.tui.graphics.store import PictureStore
+        from ua_tui.tui.graphics.store import PictureStore
 
-            self._store = PictureStore(self._app, self._setting)
-        return self._store
+        return PictureStore(self._app, self._setting)
 
-    def start(self) -> None:
-        """Remove the pictures while another program has the terminal."""
-        self._app.app_suspend_signal.subscribe(self._app, self._suspend, immediate=True)
-        self._app.app_resume_signal.subscribe(self._app, self._resume, immediate=True)
+    @property
+    def _store(self) -> PictureStore | None:
+        return self.pictures if "pictures" in vars(self) else None
 
     def paint(self, screen: Screen[object], renderable: RenderableType | None) -> Sequence[int]:
         """Send the pictures of what was drawn; return the rows of the screen that were painted over."""
         store = self._store
-        if store is None or not store.placed or renderable is None:
-            return ()
-        return store.paint(screen, renderable)
+        return () if store is None or renderable is None else store.paint(screen, renderable)
 
     def close(self) -> None:
         """Remove the pictures from the terminal."""
         if self._store is not None:
             self._store.close()
-
-    def _suspend(self, _app: object) -> None:
-        if self._store is not None:
-            self._store.suspend()
-
-    def _resume(self, _app: object) -> None:
-        if self._store is not None:
-            self._store.resume()
 
 
 def pictures_of(app: App[Any]) -> PictureStore | None:

@@ -110,6 +110,8 @@ class PictureStore:
         self._keys = count()
         self._sending = False
         self._closed = False
+        app.app_suspend_signal.subscribe(app, self.suspend, immediate=True)
+        app.app_resume_signal.subscribe(app, self.resume, immediate=True)
 
     @property
     def graphics(self) -> Graphics:
@@ -150,13 +152,13 @@ class PictureStore:
         self._delete_all()
         self._closed = True
 
-    def suspend(self) -> None:
+    def suspend(self, _app: object) -> None:
         """Delete all pictures from the terminal while another program has it."""
         self._delete_all()
         for anchor in self.placed:
             anchor.redraw_picture()
 
-    def resume(self) -> None:
+    def resume(self, _app: object) -> None:
         """Send all pictures again."""
         for placed in self.placed.values():
             if isinstance(placed.picture, KittyPicture):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from datetime import datetime, tzinfo
+from datetime import UTC, datetime, tzinfo
 from enum import Enum
 
 from rich.cells import cell_len, chop_cells
@@ -49,6 +49,15 @@ def clock(at: datetime, zone: tzinfo | None = None) -> str:
     except (OverflowError, ValueError):
         # A journal may contain the first or the last date that exists, which has no time in some zones.
         return "--:--"
+
+
+def moment(at: datetime | float, zone: tzinfo | None = None) -> str:
+    """Return a time, which may be in seconds, as `2026-11-21 14:02`, in `zone` or here; nothing if it has none."""
+    try:
+        at = at if isinstance(at, datetime) else datetime.fromtimestamp(at, UTC)
+        return f"{at.astimezone(zone):%Y-%m-%d %H:%M}"
+    except (OverflowError, ValueError, OSError):
+        return ""
 
 
 def effort_of(effort: str | None) -> str:

@@ -205,9 +205,20 @@ def decode(data: bytes) -> str:
     """
     encoding = next((name for name, bom in _BOMS if data.startswith(bom)), "utf-8")
     text = data.decode(encoding, "replace").replace("\r\n", "\n").replace("\r", "\n").replace(SOFT_HYPHEN, "")
-    # Cleaning a long text at once would block every other thread, including the event loop.
-    text = "".join(clean(text[at : at + _CLEANED_AT_ONCE]) for at in range(0, len(text), _CLEANED_AT_ONCE))
-    return text.expandtabs(4)
+    return clean_in_steps(text).expandtabs(4)
+
+
+def clean_in_steps(text: str) -> str:
+    """Clean a text; a long one at once would block every other thread, including the event loop."""
+    parts: list[str] = []
+    start = 0
+    while start < len(text):
+        end = start + _CLEANED_AT_ONCE
+        # A line break of two characters is one.
+        end += text[end - 1 : end] == "\r"
+        parts.append(clean(text[start:end]))
+        start = end
+    return "".join(parts)
 
 
 def _explain(path: Path, error: OSError) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 CHUNK_TARGET = 1_500
@@ -76,6 +77,15 @@ class _Scanner:
             self.fence = _Fence(opened.group(1), text.strip() if self.in_list else text)
         return begins
 
+    def lines(self, source: str, *, is_whole: bool = True) -> Iterator[tuple[int, str, bool]]:
+        """Read a text: give where each line starts, the line, and whether everything before it is finished.
+
+        If it is not whole, its last line may go on.
+        """
+        for found in _LINES.finditer(source):
+            line = found[0]
+            yield found.start(), line, self.begins_block(line, complete=is_whole or line.endswith("\n"))
+
     def _inside_fence(self, text: str) -> None:
         assert self.fence is not None
         bare = text.strip()
@@ -89,11 +99,7 @@ def closed(source: str) -> str:
     Code and strong text get their end, an unfinished link is shown as its text, and the head of a table is a table.
     """
     scanner = _Scanner()
-    start = position = 0
-    for line in _LINES.findall(source):
-        if scanner.begins_block(line, complete=True):
-            start = position
-        position += len(line)
+    start = max((at for at, _, begins in scanner.lines(source) if begins), default=0)
     done, tail = source[:start], source[start:]
     if scanner.fence is not None:
         return source
@@ -117,29 +123,22 @@ def split_stable(source: str) -> int:
     A block is finished if an unindented line follows a blank one; for a list, that line must not be one of its items.
     An open block at the end (a fence, a list, a paragraph) is never part of the prefix.
     """
-    scanner = _Scanner()
-    stable = position = 0
-    for line in _LINES.findall(source):
-        if scanner.begins_block(line, complete=line.endswith("\n")):
-            stable = position
-        position += len(line)
-    return stable
+    lines = _Scanner().lines(source, is_whole=False)
+    return max((at for at, _, begins in lines if begins), default=0)
 
 
 def blocks_of(source: str) -> list[Chunk]:
     """Cut finished Markdown into chunks of about 1,500 characters that render together as the full text does."""
     if len(source) <= CHUNK_TARGET:
         return [Chunk(source)] if source.strip() else []
-    scanner = _Scanner()
     chunks: list[Chunk] = []
-    start = position = 0
-    for line in _LINES.findall(source):
-        if scanner.begins_block(line, complete=True) and position - start >= CHUNK_TARGET:
-            chunks.extend(_bounded(source[start:position]))
-            start = position
-        position += len(line)
+    start = 0
+    for at, _, begins in _Scanner().lines(source):
+        if begins and at - start >= CHUNK_TARGET:
+            chunks += _bounded(source[start:at])
+            start = at
     if source[start:].strip():
-        chunks.extend(_bounded(source[start:]))
+        chunks += _bounded(source[start:])
     return chunks
 
 
@@ -167,26 +166,22 @@ def split_long(source: str, limit: int) -> tuple[str, str]:
     words. Returns the full block and an empty rest if there is no suitable place (a table is never cut).
     """
     scanner = _Scanner()
-    position = 0
     best: tuple[int, str] | None = None
     table = False
-    for found in _LINES.finditer(source):
-        if position >= limit:
+    for at, line, begins in scanner.lines(source, is_whole=False):
+        if at >= limit:
             break
-        line = found.group()
-        begins = scanner.begins_block(line, complete=line.endswith("\n"))
         row = line.lstrip().startswith("|")
-        if position == 0:
+        if at == 0:
             table = row
         elif begins or scanner.item:
-            best, table = (position, ""), row
+            best, table = (at, ""), row
         elif scanner.fence is not None and not scanner.in_list:
-            best = (position, scanner.fence.opener + "\n")
+            best = (at, scanner.fence.opener + "\n")
         elif not scanner.in_list and not table and not row:
-            best = (position, "")
-        position += len(line)
+            best = (at, "")
     if best is None:
-        if table or position < limit or len(source) <= limit:
+        if table or len(source) <= limit:
             return source, ""
         space = source.rfind(" ", 0, limit)
         best = (space + 1 if space > limit // 2 else limit, "")

@@ -25,13 +25,13 @@ from ua_tui.core.records.journal_reader import read_call
 from ua_tui.core.text import as_sentence, clean_line
 from ua_tui.core.toolkit.articles import Article
 from ua_tui.tui.keys.bindings import bindings
-from ua_tui.tui.render.format import tail_cut
+from ua_tui.tui.render.format import moment, tail_cut
 from ua_tui.tui.screens.files.article import ArticleScreen
 from ua_tui.tui.screens.files.artifact_list import missing_reason
 from ua_tui.tui.screens.files.link import follow_link
 from ua_tui.tui.screens.files.viewer import ViewerScreen
 from ua_tui.tui.screens.knowledge.hit_list import HitList
-from ua_tui.tui.screens.knowledge.hit_text import citation, kind_name, moment, title_of
+from ua_tui.tui.screens.knowledge.hit_text import citation, kind_name, title_of
 from ua_tui.tui.screens.knowledge.reader import KnowledgeReader
 from ua_tui.tui.screens.tool_call.screen import ToolCallScreen
 from ua_tui.tui.terminal.copy import copy_text

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import UTC, datetime
+from datetime import datetime
 
 from ua_tui.core.events.units import quantity
 from ua_tui.core.knowledge.records import Hit
 from ua_tui.core.knowledge.search.passages import on_one_line, plain_passage
 from ua_tui.core.text import clean, clean_line
+from ua_tui.tui.render.format import moment
 
 _KIND_NAMES = {"search_row": "search", "workbench": "sandbox"}
 DAY_CELLS = 10
@@ -79,14 +80,6 @@ def day_of(hit: Hit, now: datetime | None = None) -> str:
     shown = moment(hit.made_at)
     is_today = now is not None and shown.startswith(moment(now.timestamp())[:DAY_CELLS])
     return shown[DAY_CELLS + 1 :] if is_today else shown[:DAY_CELLS]
-
-
-def moment(seconds: float) -> str:
-    """Return a time as `2026-11-21 14:02`; nothing if it has none."""
-    try:
-        return f"{datetime.fromtimestamp(seconds, UTC).astimezone():%Y-%m-%d %H:%M}"
-    except (OverflowError, ValueError, OSError):
-        return ""
 
 
 def citation(hit: Hit) -> str:

@@ -17,6 +17,7 @@ from ua_tui.core.history.permission_log import PermissionDecision, read_decision
 from ua_tui.core.text import clean_line
 from ua_tui.tui.keys.bindings import bindings
 from ua_tui.tui.ports import SessionPort
+from ua_tui.tui.render.format import moment
 from ua_tui.tui.screens.services.row_screen import MUTED, RowScreen, field, hanging
 from ua_tui.tui.viewers.view.chrome import TitleLine
 from ua_tui.tui.widgets.column_list import Column
@@ -99,7 +100,9 @@ class PermissionsScreen(RowScreen[Rule]):
         columns: list[Column[Rule]] = [
             Column("effect", 7, lambda row: row.effect, lambda row: _EFFECTS[row.effect][1], gap=0),
             Column("from", 12, lambda row: _FROMS.get(row.origin, row.origin), MUTED),
-            Column("last used", 16, lambda row: _moment(self._used.get(row)), MUTED),
+            Column(
+                "last used", 16, lambda row: moment(self._used[row]) if row in self._used else "never", MUTED
+            ),
         ]
         room = max(16, width - 3 - sum(each.width + each.gap for each in columns))
         columns.insert(1, Column("rule", room, lambda row: clean_line(row.text, 1_000), gap=0))
@@ -133,7 +136,3 @@ class PermissionsScreen(RowScreen[Rule]):
         if not decided:
             lines.append(Content.styled("None yet.", MUTED))
         return Content("\n").join(lines)
-
-
-def _moment(moment: datetime | None) -> str:
-    return "never" if moment is None else f"{moment.astimezone():%Y-%m-%d %H:%M}"

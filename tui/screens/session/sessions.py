@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from datetime import UTC, datetime, tzinfo
+from contextlib import suppress
+from datetime import datetime, tzinfo
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, TypeVar
@@ -24,7 +25,7 @@ from ua_tui.core.knowledge.records import Hit
 from ua_tui.core.text import as_sentence, clean_line, natural_key
 from ua_tui.tui.keys.bindings import bindings
 from ua_tui.tui.keys.keymap import keys_of
-from ua_tui.tui.render.format import tail_cut
+from ua_tui.tui.render.format import moment, tail_cut
 from ua_tui.tui.screens.files.export import export_session
 from ua_tui.tui.screens.knowledge.hit_text import kind_name, line_of, pieces_of
 from ua_tui.tui.screens.knowledge.reader import KnowledgeReader
@@ -124,17 +125,14 @@ class SessionList(ColumnList[Summary]):
         return _MARKS[row.state], style
 
     def _when(self, summary: Summary) -> str:
-        try:
-            if summary.started is None:
-                # The name of the folder has it, too.
-                at = datetime.strptime(summary.name[len("session_") :][:15], "%Y%m%d_%H%M%S").replace(
-                    tzinfo=self._zone
-                )
-            else:
-                at = datetime.fromtimestamp(summary.started, UTC).astimezone(self._zone)
-        except (OverflowError, ValueError, OSError):
-            return _UNKNOWN
-        return f"{at:%Y-%m-%d %H:%M}"
+        if (at := summary.started) is not None:
+            return moment(at, self._zone) or _UNKNOWN
+        with suppress(ValueError):
+            # The name of the folder has it, too.
+            name = summary.name[len("session_") :][:15]
+            named = datetime.strptime(name, "%Y%m%d_%H%M%S").replace(tzinfo=self._zone)
+            return moment(named, self._zone) or _UNKNOWN
+        return _UNKNOWN
 
 
 def _time(row: Summary) -> str:

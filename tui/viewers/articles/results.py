@@ -17,7 +17,7 @@ from ua_tui.core.events.units import quantity
 from ua_tui.core.text import clean, clean_line
 from ua_tui.core.toolkit.articles import Article
 from ua_tui.observers.decoding.urls import host_of
-from ua_tui.tui.render.format import middle_cut, tail_cut
+from ua_tui.tui.render.format import middle_cut, moment, tail_cut
 from ua_tui.tui.render.markdown.renderer import MarkdownTheme
 from ua_tui.tui.viewers.articles.page import (
     article_in,
@@ -409,8 +409,8 @@ def articles_table(value: dict[str, Any], hits: Sequence[ResultHit], *more: tupl
     parts = [quantity(len(hits), "article")]
     if words := sum(hit.page.words for hit in hits):
         parts.append(quantity(words, "word"))
-    if moment := _moment(text_in(value, "saved_at")):
-        parts.append(f"saved {moment}")
+    if saved := _moment(text_in(value, "saved_at")):
+        parts.append(f"saved {saved}")
     notes = [(" · ".join(parts), "dim")]
     for key, what in (("failed", "could not be read"), ("missing", "not found")):
         if isinstance(lost := value.get(key), list) and lost:
@@ -429,8 +429,8 @@ def _reason(lost: object) -> str:
 
 
 def _moment(written: str) -> str:
-    with suppress(ValueError, OverflowError):
-        return datetime.fromisoformat(written).astimezone().strftime("%Y-%m-%d %H:%M")
+    with suppress(ValueError):
+        return moment(datetime.fromisoformat(written))
     return ""
 
 

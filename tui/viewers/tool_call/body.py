@@ -25,7 +25,7 @@ from ua_tui.core.observation import (
     ToolCall,
     WorkbenchObservation,
 )
-from ua_tui.core.text import clean, clean_line
+from ua_tui.core.text import clean_line
 from ua_tui.core.toolkit.articles import Article
 from ua_tui.core.view.calls import FullCall
 from ua_tui.core.view.records import Call
@@ -44,6 +44,7 @@ from ua_tui.tui.viewers.bodies.picture import PictureBody, read_header
 from ua_tui.tui.viewers.bodies.record_table import record_table
 from ua_tui.tui.viewers.bodies.text import TextBody, style_code
 from ua_tui.tui.viewers.document import Body
+from ua_tui.tui.viewers.reader import clean_in_steps
 from ua_tui.tui.viewers.tool_call.sections import Part, Section, SectionsBody
 
 _MAX_STORED = 128 << 20
@@ -137,7 +138,6 @@ _CHANGED = "changed by you"
 _MAX_TEXT = 4 * 1024 * 1024
 _MAX_TREE = 128 * 1024 * 1024
 _SHORT_PROMPT_LINES = 6
-_STEP = 256 * 1024
 _PICTURE_STEP = 6
 _UNFOLDED_ROWS = 60
 _UNFOLDED_ITEMS = 3
@@ -225,7 +225,7 @@ def result_text(observation: Observation | None) -> str:
     if observation is None:
         return ""
     blocks = observation.to_llm_content
-    return "\n".join(_cleaned(block.text) for block in blocks if isinstance(block, TextContent))
+    return "\n".join(clean_in_steps(block.text) for block in blocks if isinstance(block, TextContent))
 
 
 def _without_result(status: str) -> str:
@@ -273,7 +273,7 @@ def _arguments(arguments: dict[str, Any], *, as_text: bool) -> Iterator[Part]:
         yield Part(_json_or_text(_encode(short), as_text=as_text))
     for number, (key, value) in enumerate(long.items()):
         yield Part(_text(key, role="key"), apart=bool(short or number))
-        text = _cleaned(value).expandtabs(4).strip("\n")
+        text = clean_in_steps(value).expandtabs(4).strip("\n")
         language = "python" if "code" in key.lower() else ""
         yield Part(TextBody(text, style=style_code(text, language) if language else "", indent=_INDENT))
 
@@ -344,7 +344,7 @@ def _block(text: str, *, markdown: bool, as_text: bool) -> Body:
     if text.lstrip()[:1] in {"{", "["}:
         return _json_or_text(text, as_text=as_text, tables=True)
     if markdown and len(text) <= RENDERED_CHARACTERS:
-        return MarkdownBody(_cleaned(text))
+        return MarkdownBody(clean_in_steps(text))
     return _text(text)
 
 
@@ -400,27 +400,12 @@ def _encode(value: Any) -> str:
 
 
 def _text(text: str, *, role: str = "", indent: int = 0) -> TextBody:
-    shown = _cleaned(text[:_MAX_TEXT])
+    shown = clean_in_steps(text[:_MAX_TEXT])
     if "\t" in shown:
         shown = shown.expandtabs(4)
     if len(text) > _MAX_TEXT:
         shown += f"\n… {len(text) - _MAX_TEXT:,} more characters"
     return TextBody(shown, style=role, indent=indent)
-
-
-def _cleaned(text: str) -> str:
-    """Clean a text in steps, as the event loop is blocked during a step."""
-    if len(text) <= _STEP:
-        return clean(text)
-    parts: list[str] = []
-    start = 0
-    while start < len(text):
-        end = start + _STEP
-        if text[end - 1 : end] == "\r":
-            end += 1
-        parts.append(clean(text[start:end]))
-        start = end
-    return "".join(parts)
 
 
 _KNOWLEDGE = "mcp__local_toolkit__knowledge_"
