@@ -1,4 +1,4 @@
-"""Progress and requests of a running call that the local toolkit reports; the Claude command line passes neither on."""
+"""Progress and requests of a running call that the local toolkit reports; the Claude Code CLI passes neither on."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Checks the machine: Python, the Claude command line, the folder of the sessions, and the knowledge base."""
+"""Checks the machine: Python, the Claude Code CLI, the folder of the sessions, and the knowledge base."""
 
 from __future__ import annotations
 
@@ -63,10 +63,10 @@ async def check_agent(settings: Settings, environ: Mapping[str, str]) -> Finding
         missing = (
             f"{settings.cli_path} does not exist"
             if settings.cli_path
-            else "the Claude command line was not found"
+            else "the Claude Code CLI was not found"
         )
         return failed(missing, _REINSTALL)
-    name = "the bundled Claude command line" if path.parent.name == "_bundled" else str(path)
+    name = "the bundled Claude Code CLI" if path.parent.name == "_bundled" else str(path)
     try:
         process = await asyncio.create_subprocess_exec(
             path,

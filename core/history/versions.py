@@ -1,4 +1,4 @@
-"""The versions of a text: the file as it is, its saved reports, what the agent wrote, and what was kept at queries."""
+"""The versions of a text: the file, its saved reports, what the agent wrote, and what was kept with each query."""
 
 from __future__ import annotations
 

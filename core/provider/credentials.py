@@ -58,7 +58,7 @@ def find_login(settings: Settings, now: datetime | None = None) -> Login:
 
 
 def claude_program(settings: Settings) -> Path | None:
-    """The Claude command line that the agent uses; None when there is none."""
+    """The Claude Code CLI that the agent uses; None when there is none."""
     if settings.cli_path is not None:
         return settings.cli_path if settings.cli_path.is_file() else None
     # Found without importing the SDK, which takes a second.

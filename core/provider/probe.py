@@ -114,7 +114,7 @@ async def check_model(
 ) -> ModelVerdict:
     """Ask the model for one token, once, and report how it went; never raises for what goes wrong on the way.
 
-    A login of the Claude command line cannot be checked this way: without a key, a token and an address the verdict
+    A login of the Claude Code CLI cannot be checked this way: without a key, a token and an address the verdict
     is `nothing_set`.
 
     Args:

@@ -1,4 +1,4 @@
-"""A second opinion on the check of a report: the session's small model is priced, asked, and paid for."""
+"""A second opinion from the session's small model on the check of a report: its price, the answer, and its cost."""
 
 from __future__ import annotations
 

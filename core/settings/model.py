@@ -117,11 +117,11 @@ class Settings:
     ] = None
     """The server that speaks the Messages API; without one it is Anthropic's own."""
     bedrock: Annotated[bool, Spec(values.flag, ("CLAUDE_CODE_USE_BEDROCK",), affects="data")] = False
-    """Use the models of Amazon Bedrock, with the credentials of the AWS variables or ~/.aws."""
+    """Use the models on Amazon Bedrock, with the credentials from the AWS variables or ~/.aws."""
     vertex: Annotated[bool, Spec(values.flag, ("CLAUDE_CODE_USE_VERTEX",), affects="data")] = False
-    """Use the models of Google Vertex AI, with the credentials of the Google variables or gcloud."""
+    """Use the models on Google Vertex AI, with the credentials from the Google variables or gcloud."""
     foundry: Annotated[bool, Spec(values.flag, ("CLAUDE_CODE_USE_FOUNDRY",), affects="data")] = False
-    """Use the models of Microsoft Foundry, with the credentials of the Azure variables or az."""
+    """Use the models on Microsoft Foundry, with the credentials from the Azure variables or az."""
     custom_headers: Annotated[
         str | None, Spec(values.headers, ("ANTHROPIC_CUSTOM_HEADERS",), secret=True, affects="data")
     ] = None
@@ -130,7 +130,7 @@ class Settings:
         Path | None,
         Spec(values.path, ("CLAUDE_CONFIG_DIR",), user_only=True, unset="~/.claude", affects="data"),
     ] = None
-    """The folder in which to look for a login of the Claude command line."""
+    """The folder in which to look for a login of the Claude Code CLI."""
     workspace_base: Annotated[Path, Spec(values.path, unset="the current folder", affects="data")] = Path()
     """The folder that holds AGENT_RUN_WORKSPACES and SAVED_REPORTS; by default the current one."""
     knowledge: Annotated[
@@ -236,7 +236,7 @@ class Settings:
     trace_content: Annotated[bool, Spec(values.flag, affects="data")] = True
     """Whether traces contain inputs and outputs: queries, answers, thinking, arguments and results of tools."""
     trace_agent: Annotated[bool, Spec(values.flag, affects="data")] = False
-    """Whether exported traces also contain the spans of the Claude command line, which repeat turns and tool calls."""
+    """Whether exported traces also contain the spans of the Claude Code CLI, which repeat turns and tool calls."""
     skills: Annotated[tuple[str, ...], Spec(values.skills, user_only=True, affects="tools")] = ()
     """The skills that the agent may load: their names separated by commas, or `all` for all of your own."""
     plugins: Annotated[bool, Spec(values.flag, user_only=True, affects="tools")] = True
@@ -297,7 +297,7 @@ class Settings:
         Path | None,
         Spec(values.path, user_only=True, unset="the one that comes with the SDK", affects="tools"),
     ] = None
-    """The path of a Claude command line to use instead of the one that comes with the SDK."""
+    """The path of a Claude Code CLI to use instead of the one that comes with the SDK."""
     classifier: Annotated[
         Classifier, Spec(values.choice(*get_args(Classifier), words=True), affects="cost")
     ] = "rules+model"
@@ -345,7 +345,7 @@ class Settings:
 
     @property
     def has_login(self) -> bool:
-        """Whether there is a login of the Claude command line."""
+        """Whether there is a login of the Claude Code CLI."""
         return self.claude_config_dir is not None and (self.claude_config_dir / ".credentials.json").is_file()
 
     def has_credentials(self) -> bool:

@@ -1,4 +1,4 @@
-"""Where spans are exported, and the environment with which the spans of the Claude command line join the trace.
+"""Where spans are exported, and the environment with which the spans of the Claude Code CLI join the trace.
 
 Read from the standard `OTEL_*` variables and from the token for Logfire. Quick to import.
 """

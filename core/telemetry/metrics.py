@@ -51,26 +51,28 @@ class Instrument(msgspec.Struct, frozen=True):
 _MODELS = ("gen_ai.operation.name", "gen_ai.provider.name", "gen_ai.request.model", "gen_ai.response.model")
 INSTRUMENTS: tuple[Instrument, ...] = (
     Instrument(
-        "gen_ai.client.token.usage", "histogram", "{token}", "Tokens of a turn of the model",
+        "gen_ai.client.token.usage", "histogram", "{token}", "Tokens used in a turn of the model",
         (*_MODELS, "gen_ai.token.type"), _TOKENS,
     ),
     Instrument(
-        "gen_ai.client.operation.duration", "histogram", "s", "Time of a turn of the model, without its calls", _MODELS,
-        _SHORT_S,
+        "gen_ai.client.operation.duration", "histogram", "s", "Duration of a turn of the model, without its calls",
+        _MODELS, _SHORT_S,
     ),
     Instrument(
-        "gen_ai.invoke_agent.duration", "histogram", "s", "Time of a query, or of a sub-agent",
+        "gen_ai.invoke_agent.duration", "histogram", "s", "Duration of a query, or of a sub-agent's work",
         ("gen_ai.agent.name", "error.type"), _LONG_S,
     ),
     Instrument(
-        "gen_ai.execute_tool.duration", "histogram", "s", "Time of a tool call", ("gen_ai.tool.name", "error.type"),
+        "gen_ai.execute_tool.duration", "histogram", "s", "Duration of a tool call", ("gen_ai.tool.name", "error.type"),
         _SHORT_S,
     ),
     Instrument("ua_tui.queries", "counter", "{query}", "Queries", ("status",)),
     Instrument("ua_tui.tool_calls", "counter", "{call}", "Tool calls", ("gen_ai.tool.name", "status")),
     Instrument("ua_tui.failures", "counter", "{failure}", "What failed: a `query`, `tool_call` or `observer`", ("of",)),
     Instrument("ua_tui.cost", "counter", "USD", "Cost of queries in US dollars, where it is known"),
-    Instrument("ua_tui.observer.duration", "histogram", "s", "Time of an observer", ("observer", "status"), _SHORT_S),
+    Instrument(
+        "ua_tui.observer.duration", "histogram", "s", "Duration of an observer's run", ("observer", "status"), _SHORT_S
+    ),
 )  # fmt: skip
 """All metrics."""
 _ATTRIBUTES = {each.name: each.attributes for each in INSTRUMENTS}

@@ -1,4 +1,4 @@
-"""A receiver on loopback for the spans of the Claude command line.
+"""A receiver on loopback for the spans of the Claude Code CLI.
 
 It sends its spans here instead of to the collector. So they pass the redactor and reach every destination of our own
 spans, and it needs no header and no token.

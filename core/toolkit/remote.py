@@ -1,4 +1,4 @@
-"""The files of a session's remote sandbox, transferred by presigned addresses of Composio.
+"""The files of a session's remote sandbox, transferred through presigned URLs from Composio.
 
 The credentials are read from a private file at every use, as the session may be replaced in the meantime. No address of
 Composio is trusted: it must be https to a public host, whatever its name resolves to. Only if Composio itself is on

@@ -1,4 +1,4 @@
-"""The pages in the result of a tool call: of the crawler, of one reader, or of the readers among several tools."""
+"""The pages in the result of a call to the crawler, to another reader, or to several tools with readers among them."""
 
 from __future__ import annotations
 

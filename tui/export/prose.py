@@ -1,4 +1,4 @@
-"""Writes sanitised HTML into the page: with its claims marked, its pictures embedded, and its headings further down.
+"""Writes sanitised HTML into the page: with its claims marked, its pictures embedded, and its headings lowered a level.
 
 A report keeps every character of its text: what marks a claim is in attributes, which the style sheet shows.
 """

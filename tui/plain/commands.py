@@ -1,4 +1,4 @@
-"""The commands of a session line by line: `/mode`, `/permissions`, `/context` and `/commands`."""
+"""The commands of plain mode: `/mode`, `/permissions`, `/context` and `/commands`."""
 
 from __future__ import annotations
 

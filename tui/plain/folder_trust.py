@@ -1,4 +1,4 @@
-"""Asks at the terminal whether to trust the current folder, before a session is started line by line."""
+"""Asks at the terminal whether to trust the current folder, before a session starts in plain mode."""
 
 from __future__ import annotations
 

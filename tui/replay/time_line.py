@@ -1,4 +1,4 @@
-"""The timeline of a replay: what happened when, how far it is played, and the keys and the mouse to go elsewhere."""
+"""The timeline of a replay: what happened when, how far it has played, and how keys and the mouse move through it."""
 
 from __future__ import annotations
 

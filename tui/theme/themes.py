@@ -1,4 +1,4 @@
-"""The themes of the application: one accent for focus and news; green, amber and red only for states."""
+"""The themes of the application: one accent for focus and what is new; green, amber and red only for states."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a virtual list holds: its entries with their keys and heights, and the lines that were drawn of them."""
+"""What a virtual list holds: its entries with their keys and heights, and the lines that were drawn for them."""
 
 from __future__ import annotations
 

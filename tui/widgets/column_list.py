@@ -1,4 +1,4 @@
-"""A list that draws only visible rows, as there may be ten thousand, below a header."""
+"""A list below a header, which draws only its visible rows, as there may be ten thousand."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Small requests to the model, each a run of the Claude command line, which has the login and the prices."""
+"""Small requests to the model, each a run of the Claude Code CLI, which has the login and the prices."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The gate where the request of an MCP server waits for a person's answer, and the form that it asks to fill in."""
+"""The gate where the request of an MCP server waits for a person's answer, and the form to be filled in."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What errors of MCP servers mean and what to do, in the words of the Claude command line or our own client.
+"""What errors of MCP servers mean and what to do, in the words of the Claude Code CLI or our own client.
 
 The command line reports to nobody else why a connection failed: its own logs of the servers say it.
 """

@@ -1,4 +1,4 @@
-"""What is known of the MCP servers of a session, over all connections of its agent."""
+"""What is known of the MCP servers of a session, across all connections of its agent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Checks the raw messages of the Claude command line: whatever has the wrong type is dropped and counted."""
+"""Checks the raw messages of the Claude Code CLI: whatever has the wrong type is dropped and counted."""
 
 from __future__ import annotations
 

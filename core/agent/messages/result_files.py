@@ -1,4 +1,4 @@
-"""Results that the Claude command line stores outside the session: the agent gets files in the workspace instead.
+"""Results that the Claude Code CLI stores outside the session: the agent gets files in the workspace instead.
 
 Where a result is too large for the model, the command line writes it, unmasked, to a folder `tool-results` beside its
 transcript, where it also writes every file in a result of an MCP server. It names these paths to the model, which may

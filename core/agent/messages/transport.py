@@ -1,4 +1,4 @@
-"""The pipes of the Claude command line: each line of its output is a message, and any other line is skipped."""
+"""The pipes of the Claude Code CLI: each line of its output is a message, and any other line is skipped."""
 
 from __future__ import annotations
 

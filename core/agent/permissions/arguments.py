@@ -1,4 +1,4 @@
-"""Values in the arguments of a tool call: by name, including addresses, and where the call would send something."""
+"""Finds values in the arguments of a tool call by name, the addresses among them, and where the call sends data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Chooses how a fetched page is read by its type."""
+"""Chooses, by the type of a fetched page, how it is read."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ def checked(name: str, title: str, status: Status, found: str, advice: str = "",
 CHECKS = [
     checked("composio", "Composio", "failed", "Composio refused the key", "set a valid COMPOSIO_API_KEY"),
     checked("python", "Python", "ok", "3.11.7 on Linux", required=True),
-    checked("agent", "Agent", "ok", "the bundled Claude command line, 2.1.329", required=True),
+    checked("agent", "Agent", "ok", "the bundled Claude Code CLI, 2.1.329", required=True),
     checked("model", "Model", "warning", "m1 at http://127.0.0.1:8080 answered in 9.1 s.", "That is slow."),
     checked("logfire", "Logfire", "skipped", "there is no LOGFIRE_TOKEN", "nothing is sent"),
     checked("toolkit", "Local toolkit", "ok", "5 tools: crawl_parallel, save_corpus", required=True),

@@ -55,7 +55,7 @@ class Desk(ModelSetup):
 
 @pytest.fixture(autouse=True)
 def no_login(monkeypatch: Patch, still: None) -> None:
-    """A machine with one Claude command line, and no login."""
+    """A machine with one Claude Code CLI, and no login."""
     login = Login(False, "There is no login in /home/ann/.claude yet.")
     monkeypatch.setattr(setup_pages, "find_login", lambda _settings: login)
     monkeypatch.setattr(setup_pages, "command_to_log_in", lambda _settings: ["/opt/claude", "auth", "login"])

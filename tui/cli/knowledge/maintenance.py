@@ -1,4 +1,4 @@
-"""`ua-tui knowledge`: the state of the knowledge base; updates, rebuilds, and forgets."""
+"""`ua-tui knowledge`: shows the state of the knowledge base, updates and rebuilds it, and forgets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Searching a conversation: quickly in what was written, then exactly in the lines drawn of it.
+"""Searching a conversation: quickly in what was written, then exactly in the lines drawn for it.
 
 Matches are counted in the text as it was written, a block at a time; that includes the address of a link, which
 is not shown. When a block is drawn, its matches are found again in the lines, and the count is corrected.

@@ -1,4 +1,4 @@
-"""The files that the prompt names, above it: name, format, size, a thumbnail of each picture; and dropped paths."""
+"""Shows the files that the prompt names above it: name, format, size, a thumbnail of a picture; and dropped paths."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How the rows of the trace are drawn: tree, name and outcome at the left, numbers and a waterfall at the right."""
+"""How the rows of the trace are drawn: tree, name and outcome on the left, numbers and a waterfall on the right."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Opens the article of a row: its file in the viewer, or a page made from what the row has of it, or else its link."""
+"""Opens the article of a row: its file in the viewer, or a page made from the row, or else its link."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a person reads of a hit, on the screen or in a shell: its title, day, passage, and what else is known of it."""
+"""What a person reads about a hit, on the screen or in a shell: its title, day, passage, and what else is known."""
 
 from __future__ import annotations
 

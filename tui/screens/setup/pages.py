@@ -29,11 +29,11 @@ def command_to_log_in(settings: Settings) -> Sequence[str]:
     """Return the command that logs in.
 
     Raises:
-        NoProgram: there is no Claude command line.
+        NoProgram: there is no Claude Code CLI.
     """
     program = claude_program(settings)
     if program is None:
-        raise NoProgram("The Claude command line was not found: set cli_path to it.")
+        raise NoProgram("The Claude Code CLI was not found: set cli_path to it.")
     return login_command(program)
 
 
@@ -44,7 +44,7 @@ async def log_in(app: App[object], settings: Settings) -> int:
         NoProgram: it cannot be started, or there is no terminal.
     """
     environment = login_environment(settings, os.environ)
-    return await run_suspended(app, command_to_log_in(settings), "The Claude command line", environment)
+    return await run_suspended(app, command_to_log_in(settings), "The Claude Code CLI", environment)
 
 
 _TEXTS = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
@@ -59,7 +59,7 @@ LOGIN_TERMS = (
     "Anthropic's terms do not allow other programs to offer claude.ai logins without its approval, "
     "and ua-tui has none. An API key has no such limit."
 )
-LOGIN_HELP = "Claude's command line logs you in: it opens a browser, or shows a link and asks for a code."
+LOGIN_HELP = "The Claude Code CLI logs you in: it opens a browser, or shows a link and asks for a code."
 
 
 class MethodRow(Choice):

@@ -60,7 +60,7 @@ class SetupScreen(Dialog[SetupResult | Literal["demo", "quit"] | None]):
         requested: whether the person opened it, so that keys count at once.
         starts: describes what a session does with the settings.
         keep_secret: called with every secret before it is used.
-        login: logs in with Claude's command line on this terminal.
+        login: logs in with the Claude Code CLI on this terminal.
     """
 
     AT_ONCE = Dialog.AT_ONCE | {"choose"}
@@ -247,7 +247,7 @@ class SetupScreen(Dialog[SetupResult | Literal["demo", "quit"] | None]):
         self.focus_choice("#foot-login #use" if usable else "#foot-login #log_in")
 
     def action_log_in(self) -> None:
-        """Log in with Claude's command line."""
+        """Log in with the Claude Code CLI."""
         if self._page == "login" and self.accepts_answers:
             start_in_front(self.app, self._run_login)
 

@@ -1,4 +1,4 @@
-"""A body with the claims of a report, and the sign of each: one cell wide, and different without colour."""
+"""A body with the claims of a report, and the sign of each: one cell wide, and recognisable without colour."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is said of a check in a line, and of a claim in the panel: the report beside its sources."""
+"""What is said about a check in a line, and about a claim in the panel: the report beside its sources."""
 
 from __future__ import annotations
 
