@@ -66,6 +66,17 @@ def words_of(name: str) -> tuple[str, ...]:
     return tuple(word.lower() for word in _BETWEEN_WORDS.split(name) if word)
 
 
+def shell_words(text: str) -> list[str]:
+    """The words of a text as a shell divides it; at its blanks if its quotes are not closed."""
+    # The first frame does without it.
+    import shlex
+
+    try:
+        return shlex.split(text)
+    except ValueError:
+        return text.split()
+
+
 def is_unsafe(text: str) -> bool:
     """Whether `clean` would replace anything in `text`."""
     return _UNSAFE.search(text) is not None

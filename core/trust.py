@@ -20,7 +20,7 @@ import msgspec
 from ua_tui.core.errors import WorkspaceError
 from ua_tui.core.storage.folders import state_folder
 from ua_tui.core.storage.json_store import JsonStore
-from ua_tui.core.storage.regular_file import open_regular
+from ua_tui.core.storage.regular_file import read_regular
 
 Affects = Literal["data", "tools", "cost", "look"]
 """What a setting, or a file of a folder, decides about; the first is the most dangerous."""
@@ -116,22 +116,12 @@ def definition_fingerprints(folder: Path, *, skills: bool) -> dict[str, str]:
     found: dict[str, str] = {}
     size = 0
     for path in _files(folder, skills=skills):
-        data = read_regular(path, _MOST_BYTES - size)
-        if data is None or len(found) >= 2_000:
-            continue
-        size += len(data)
-        found[path.relative_to(folder).as_posix()] = fingerprint(data)
+        with suppress(OSError):
+            data = read_regular(path, _MOST_BYTES - size, follow=True)
+            if len(found) < 2_000:
+                size += len(data)
+                found[path.relative_to(folder).as_posix()] = fingerprint(data)
     return found
-
-
-def read_regular(path: Path, most: int) -> bytes | None:
-    """Read a regular file without blocking; None if it is none, cannot be read, or has more than `most` bytes."""
-    try:
-        with os.fdopen(open_regular(path, follow=True), "rb") as file:
-            data = file.read(most + 1)
-    except OSError:
-        return None
-    return data if len(data) <= most else None
 
 
 def files_below(folder: Path) -> Iterator[Path]:

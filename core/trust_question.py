@@ -31,6 +31,7 @@ from ua_tui.core.settings.loading import load_settings
 from ua_tui.core.settings.model import SPECS
 from ua_tui.core.settings.places import Places
 from ua_tui.core.settings.sources import SourcedValue
+from ua_tui.core.storage.regular_file import read_regular
 from ua_tui.core.text import clean, clean_line
 from ua_tui.core.trust import (
     AGENTS,
@@ -43,7 +44,6 @@ from ua_tui.core.trust import (
     TrustState,
     TrustStore,
     fingerprint,
-    read_regular,
 )
 
 _LONGEST = 300
@@ -164,12 +164,15 @@ def shown_texts(
     redactor = Redactor(())
     texts = {}
     for file, expected in files.items():
-        data = given[file].encode() if file in given else read_regular(folder / file, LARGEST)
-        if data is not None and file not in given and expected not in ("", fingerprint(data)):
-            texts[file] = CHANGED
-            continue
-        if data is None:
+        try:
+            data = (
+                given[file].encode() if file in given else read_regular(folder / file, LARGEST, follow=True)
+            )
+        except OSError:
             texts[file] = "(not shown: it is not a regular file, cannot be read, or is too large)\n"
+            continue
+        if file not in given and expected not in ("", fingerprint(data)):
+            texts[file] = CHANGED
             continue
         text = data.decode("utf-8-sig", errors="replace").replace("\r\n", "\n")
         for secret in hidden:

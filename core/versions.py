@@ -85,8 +85,8 @@ class _Moment(msgspec.Struct, omit_defaults=True):
     query: str
     when: When
     full: bool = False
-    files: Files = msgspec.field(default_factory=dict)
-    gone: list[str] = msgspec.field(default_factory=list)
+    files: Files = {}
+    gone: list[str] = []
     too_many: bool = False
 
 

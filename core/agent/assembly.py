@@ -304,7 +304,7 @@ class AgentAssembly:
                 options, session_store=cast("sdk.SessionStore", self._store), session_store_flush="eager"
             ),
             hooks=hooks,
-            gates=(self.gate, self.elicitation),
+            elicitation=self.elicitation,
             translator=translator,
             servers=self.servers,
             publish=self._publish,

@@ -115,11 +115,6 @@ class AgentHooks(msgspec.Struct, eq=False):
             "UserPromptSubmit": [HookMatcher(hooks=[self._prompt])],
         }
 
-    def effective_input(self, tool_use_id: str, default: ToolInput) -> ToolInput:
-        """The input that a call ran with, once its `PreToolUse` hook has passed."""
-        copies = self.copies.get(tool_use_id)
-        return default if copies is None or copies.effective_input is None else copies.effective_input
-
     def forget(self) -> None:
         """Forget every call, as when its agent is gone."""
         self.copies.clear()
@@ -248,7 +243,7 @@ class AgentHooks(msgspec.Struct, eq=False):
             self.results.receive, name, tool_use_id, data.get("tool_response"), copies.transcript
         )
         copies.response, copies.files = received.for_observers, received.files
-        effective = self.effective_input(tool_use_id, dict(data["tool_input"]))
+        effective = dict(data["tool_input"]) if copies.effective_input is None else copies.effective_input
         self.taint.note_read(name, effective)
         handled = self.pipelines.has_handlers("tool.after_execute", name)
         learnt = has_addresses(name, effective)
@@ -271,8 +266,7 @@ class AgentHooks(msgspec.Struct, eq=False):
         )
         if learnt:
             await asyncio.to_thread(self.taint.learn, name, effective, observation.output)
-        if not handled:
-            return _result(received.for_model, copies.note)
+        # Without a handler nothing changes.
         payload = await self.pipelines.run(
             "tool.after_execute",
             AfterTool(tool_use_id=tool_use_id, name=name, input=effective, observation=observation),
@@ -287,7 +281,7 @@ class AgentHooks(msgspec.Struct, eq=False):
             await self.recorder.finish(tool_use_id, ok=False, result=copies.error)
         if self.was_stopped(tool_use_id):
             return _added("PostToolUseFailure", STOPPED_HINT)
-        effective = self.effective_input(tool_use_id, dict(data["tool_input"]))
+        effective = dict(data["tool_input"]) if copies.effective_input is None else copies.effective_input
         self.taint.note_read(name, effective, failed=True)
         error = AgentError(f"{name} failed: {copies.error}")
         added = await self._handle_error(name, tool_use_id, effective, error, copies.error)

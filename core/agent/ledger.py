@@ -96,7 +96,9 @@ class ActionLedger(Protocol):
         ...
 
 
-def acting(tool_name: str, tool_input: Arguments, is_read_only: OfTool) -> tuple[Action, ...]:
+def acting(
+    tool_name: str, tool_input: Arguments, is_read_only: OfTool = lambda _server, _tool: False
+) -> tuple[Action, ...]:
     """The actions of a call that may change something outside, or of which nothing else is known.
 
     `is_read_only` says whether the server of a tool declares that it only reads: (server, tool) -> bool.

@@ -32,7 +32,6 @@ from ua_tui.core.agent.messages.translate import (
     is_ping,
 )
 from ua_tui.core.agent.messages.usage import Spending, usage_between
-from ua_tui.core.agent.permissions.gate import PermissionGate
 from ua_tui.core.agent.turn import SilenceWatch, Stopping, Turn
 from ua_tui.core.bus import Publish
 from ua_tui.core.errors import AgentUnavailable, ConnectionFailed
@@ -77,7 +76,7 @@ class AgentLoop:
         options: sdk.ClaudeAgentOptions,
         *,
         hooks: AgentHooks,
-        gates: tuple[PermissionGate, ElicitationGate],
+        elicitation: ElicitationGate,
         translator: Translator,
         servers: Servers,
         publish: Publish,
@@ -88,8 +87,8 @@ class AgentLoop:
         self.client = AgentClient(options, translator.malformed, self._answer_server)
         self._servers_here = frozenset(options.mcp_servers) if isinstance(options.mcp_servers, dict) else ()
         self._hooks = hooks
-        self._gates = gates
-        self._permissions, self._elicitation = gates
+        self._elicitation = elicitation
+        self._gates = (hooks.gate, elicitation)
         self._translator = translator
         self.servers = servers
         self._publish = publish
@@ -408,7 +407,7 @@ class AgentLoop:
         if copies.effective_input is not None:
             call = replace(call, input=copies.effective_input)
         duration_ms = (time.monotonic() - opened.started) * 1000
-        denial = self._permissions.denied.get(raw.tool_use_id)
+        denial = self._hooks.gate.denied.get(raw.tool_use_id)
         denied = denial is not None
         observation, shown = await asyncio.to_thread(
             self._hooks.results.store,

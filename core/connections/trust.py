@@ -95,9 +95,9 @@ class UserConnections(msgspec.Struct, eq=False):
     interactive: bool
     login_command: Callable[[LoginTarget], str] | None = None
     all_trusted: bool = False
-    _by_name: dict[str, UserServer | UnusableServer] = msgspec.field(default_factory=dict)
-    _acts: dict[str, Acts | None] = msgspec.field(default_factory=dict)
-    _waiting: dict[str, UserServer] = msgspec.field(default_factory=dict)
+    _by_name: dict[str, UserServer | UnusableServer] = {}
+    _acts: dict[str, Acts | None] = {}
+    _waiting: dict[str, UserServer] = {}
     _begun: bool = False
 
     def __post_init__(self) -> None:

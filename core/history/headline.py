@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
-from contextlib import closing, suppress
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from typing import Literal
@@ -13,9 +13,8 @@ from typing import Literal
 import msgspec
 
 from ua_tui.core.errors import JournalError
-from ua_tui.core.events.codec import decode_event
-from ua_tui.core.events.types import Event, QueryFinished, QueryReceived, SessionFinished, SessionStarted
-from ua_tui.core.records.journal_reader import PastJournal, unreadable
+from ua_tui.core.events.types import QueryFinished, QueryReceived, SessionFinished, SessionStarted
+from ua_tui.core.records.journal_reader import PastJournal, event_in, unreadable
 from ua_tui.core.storage.regular_file import open_regular
 from ua_tui.core.storage.workspace import JOURNAL
 from ua_tui.core.text import clean_line
@@ -114,7 +113,7 @@ def read_summary(
     if folder.is_symlink():
         return msgspec.structs.replace(corrupt, title="", why="it is a link, not a folder")
     try:
-        with closing(PastJournal(folder / JOURNAL)) as journal:
+        with PastJournal(folder) as journal:
             head = journal.head(_HEAD)
             started, query = _beginning(head)
             if not head:
@@ -156,7 +155,7 @@ def beginning_of(folder: Path) -> SessionStarted:
         JournalError: the journal does not have it, or cannot be read; the message gives the same reason as the list.
     """
     try:
-        with closing(PastJournal(folder / JOURNAL)) as journal:
+        with PastJournal(folder) as journal:
             head = journal.head(_HEAD)
     except JournalError as error:
         raise JournalError(unreadable(error)) from error
@@ -172,13 +171,13 @@ def ends_in_order(folder: Path) -> bool:
     Raises:
         JournalError: it cannot be read.
     """
-    with closing(PastJournal(folder / JOURNAL)) as journal:
+    with PastJournal(folder) as journal:
         return journal.ends_with(SessionFinished)
 
 
 def texts_of(folder: Path) -> Iterator[str]:
     """Give the texts of all queries and answers of a session, in order; none if it cannot be read."""
-    with suppress(JournalError), closing(PastJournal(folder / JOURNAL)) as journal:
+    with suppress(JournalError), PastJournal(folder) as journal:
         for event in journal.find(QueryReceived, QueryFinished):
             if isinstance(event, QueryReceived | QueryFinished):
                 yield event.text
@@ -234,22 +233,15 @@ def _read_title(folder: Path) -> str:
         os.close(file)
 
 
-def _event(line: bytes) -> Event | None:
-    try:
-        return decode_event(line)
-    except ValueError:
-        return None
-
-
 def _beginning(head: bytes) -> tuple[SessionStarted | None, str]:
     started: SessionStarted | None = None
     for line in head.split(b"\n"):
         # Only these two matter, and there may be hundreds of lines between them.
         if started is None and line.startswith(b'{"event":"session_started"'):
-            found = _event(line)
+            found = event_in(line)
             started = found if isinstance(found, SessionStarted) else None
         elif line.startswith(b'{"event":"query_received"'):
-            query = _event(line)
+            query = event_in(line)
             if isinstance(query, QueryReceived):
                 return started, clean_line(query.text, LONGEST_QUERY)
     return started, ""
@@ -272,9 +264,9 @@ def _added_up(journal: PastJournal, summary: Summary, before: Summary | None) ->
         elif line.startswith(
             (b'{"event":"query_finished"', b'{"event":"tokens_spent"', b'{"event":"session_forked"')
         ):
-            event = _event(line)
+            event = event_in(line)
             costs = costs if event is None else costs.after(event)
-    at = _event(last)
+    at = event_in(last)
     if at is not None and summary.started is not None:
         seconds = max(0.0, at.at.timestamp() - summary.started)
     return msgspec.structs.replace(

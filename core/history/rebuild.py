@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 
 import msgspec
@@ -51,7 +51,7 @@ def rebuild(folder: Path, redactor: Redactor) -> SessionStats:
             f"the session in {folder} runs in another program, which writes these files at the end of each query"
         )
     # The journal is read without the lock of the session: a person may want to resume it meanwhile.
-    with closing(PastJournal(folder / JOURNAL)) as journal:
+    with PastJournal(folder) as journal:
         view = journal.view(redactor)
         if not view.events:
             raise JournalError(f"the journal {journal.path} has no events: nothing is rebuilt.")

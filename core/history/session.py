@@ -6,7 +6,7 @@ import asyncio
 import fcntl
 import os
 from collections.abc import AsyncIterator
-from contextlib import closing, suppress
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,6 @@ from ua_tui.core.history.event_replay import EventReplay, SessionStats
 from ua_tui.core.records.journal_reader import PastJournal
 from ua_tui.core.storage.files import Root
 from ua_tui.core.storage.queue_file import read_queue
-from ua_tui.core.storage.workspace import JOURNAL
 
 TAIL = 384 << 10
 """Bytes at the end of the journal that are shown before the rest is read."""
@@ -56,7 +55,7 @@ class PastSession:
     def __init__(self, folder: Path, *, tail: int = TAIL) -> None:
         self.bus = Bus()
         self.workspace = PastFolder(Path(os.path.abspath(folder)))
-        self.journal = PastJournal(self.workspace.path / JOURNAL)
+        self.journal = PastJournal(self.workspace.path)
         self.stats = SessionStats(left_out=self.journal.left_out)
         self.unsent: tuple[str, ...] = ()
         """The queries that still waited when the program ended, oldest first."""
@@ -201,7 +200,7 @@ def queries_of(folder: Path) -> list[QueryReceived]:
     Raises:
         JournalError: the journal cannot be read.
     """
-    with closing(PastJournal(folder / JOURNAL)) as journal:
+    with PastJournal(folder) as journal:
         events = EventReplay(folder).live(journal.find(QueryReceived))
         return [event for event in events if isinstance(event, QueryReceived)]
 

@@ -94,7 +94,7 @@ def forget(
     if not session and not source and not match:
         raise KnowledgeError("nothing to forget: name a session, an address, or words")
     all_of, without, filters = _read_query(match) if match else ((), (), ())
-    with closing(open_store(place, read_only=True)) as database, database.reading() as notices:
+    with open_store(place, read_only=True) as database, database.reading() as notices:
         if notices is None:
             raise KnowledgeError(f"there is no knowledge base {place}: it is created when a session runs")
         ask = Ask(

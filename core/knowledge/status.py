@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Mapping
-from contextlib import closing, suppress
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
@@ -49,7 +49,7 @@ class Status(msgspec.Struct, frozen=True, kw_only=True):
     size: int = 0
     version: int = 0
     sessions: int = 0
-    documents: Mapping[str, int] = msgspec.field(default_factory=dict)
+    documents: Mapping[str, int] = {}
     passages: int = 0
     sources: int = 0
     embeddable: int = 0
@@ -57,7 +57,7 @@ class Status(msgspec.Struct, frozen=True, kw_only=True):
     updated: float | None = None
     journal_mode: str = ""
     forgotten: int = 0
-    lagging: Mapping[str, int] = msgspec.field(default_factory=dict)
+    lagging: Mapping[str, int] = {}
     set_aside: tuple[Path, ...] = ()
     notes: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()
@@ -114,7 +114,7 @@ def read_status(place: KnowledgePlace, base: Path | None = None, model: str = ""
 
 def _counted(place: KnowledgePlace, model: str) -> tuple[Status, dict[str, int]]:
     """What is in the knowledge base, and how far the journal of each session was read."""
-    with closing(open_store(place, read_only=True)) as database, database.reading():
+    with open_store(place, read_only=True) as database, database.reading():
         sessions, passages, sources = database.rows("counts_of_all")[0]
         embeddable, vectors = database.rows("vectors", model=model)[0] if model else (0, 0)
         found = dict(database.rows("kinds"))

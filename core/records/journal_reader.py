@@ -6,9 +6,9 @@ import errno
 import os
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import closing
 from datetime import UTC
 from pathlib import Path
+from typing import Self
 
 import msgspec
 
@@ -46,23 +46,27 @@ class PastJournal:
         JournalError: there is no such file, it is a link or no regular file, or it may not be read.
     """
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    def __init__(self, folder: Path) -> None:
+        self.path = folder / JOURNAL
         self.skipped = 0
         self.unknown = 0
         self.torn = False
         self.end = 0
         try:
-            self._file = open_regular(path)
+            self._file = open_regular(self.path)
         except OSError as error:
-            raise JournalError(
-                f"the session in {path.parent} cannot be opened: {unreadable(error)}."
-            ) from error
+            raise JournalError(f"the session in {folder} cannot be opened: {unreadable(error)}.") from error
         self.size = os.fstat(self._file).st_size
         self.left_out = max(0, self.size - LARGEST)
         """The bytes at the beginning that are not read because the journal is too long."""
         self._open = True
         self._lock = threading.Lock()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self.close()
 
     def close(self) -> None:
         """Close the file; closing again does nothing."""
@@ -81,11 +85,11 @@ class PastJournal:
 
     def first(self) -> Event | None:
         """The event of the first line, None if it is not an event."""
-        return _decoded(self._line_at(0))
+        return event_in(self._line_at(0))
 
     def last(self) -> Event | None:
         """The event of the last line, None if it is not an event or is long."""
-        return _decoded(self._last_line())
+        return event_in(self._last_line())
 
     def ends_with(self, kind: type[Event]) -> bool:
         """Whether the last line is an event of this kind, without decoding it."""
@@ -133,7 +137,7 @@ class PastJournal:
         """
         events: list[Event] = []
         for line in self._read(start, end - start).split(b"\n"):
-            event = _decoded(line)
+            event = event_in(line)
             if event is not None and not isinstance(event, UnknownEvent):
                 events.append(_placed(event, start))
             start += len(line) + 1
@@ -170,7 +174,7 @@ class PastJournal:
         Raises:
             JournalError: it is no longer there.
         """
-        event = _decoded(self._line_at(place))
+        event = event_in(self._line_at(place))
         if event is None:
             raise JournalError(f"the journal {self.path} was changed: the line is gone.")
         return event
@@ -245,7 +249,7 @@ class PastJournal:
                 stop.check()
             if end is not None and behind > end:
                 return
-            if naming in line and line.startswith(begins or _BEGINNING) and (event := _decoded(line)):
+            if naming in line and line.startswith(begins or _BEGINNING) and (event := event_in(line)):
                 yield _placed(event, behind - len(line) - 1)
 
     def view(self, redactor: Redactor | None = None, seq: int | None = None) -> SessionView:
@@ -328,7 +332,7 @@ def read_events(folder: Path) -> Iterator[Event]:
     Raises:
         JournalError: the folder has no journal, or it cannot be read.
     """
-    with closing(PastJournal(folder / JOURNAL)) as journal:
+    with PastJournal(folder) as journal:
         for _, events in journal.batches(0):
             yield from events
 
@@ -341,7 +345,7 @@ def read_call(folder: Path, tool_use_id: str, stop: Stop = NEVER) -> FullCall | 
         Stopped: the flag was set.
     """
     call: FullCall | None = None
-    with closing(PastJournal(folder / JOURNAL)) as journal:
+    with PastJournal(folder) as journal:
         for event in journal.find(naming=tool_use_id.encode(), stop=stop):
             if isinstance(event, ToolCallStarted) and event.tool_use_id == tool_use_id:
                 call = FullCall(event)
@@ -370,7 +374,8 @@ def _beginning_of(kind: type[Event]) -> bytes:
     return b'%s%s"' % (_BEGINNING, str(kind.__struct_config__.tag).encode())
 
 
-def _decoded(line: bytes) -> Event | None:
+def event_in(line: bytes) -> Event | None:
+    """The event of a line, with a zone; None if it is none."""
     try:
         return _with_zone(decode_event(line))
     except ValueError:

@@ -168,8 +168,8 @@ class Scan(msgspec.Struct):
     `fields` says that compact JSON may have a field named like a secret whose value is no string.
     """
 
-    spans: list[tuple[int, int]] = msgspec.field(default_factory=list)
-    words: list[tuple[str, int]] = msgspec.field(default_factory=list)
+    spans: list[tuple[int, int]] = []
+    words: list[tuple[str, int]] = []
     fields: bool = False
 
 

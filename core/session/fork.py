@@ -25,7 +25,6 @@ from ua_tui.core.agent.messages.result_files import name_of
 from ua_tui.core.bus import Bus
 from ua_tui.core.claims.files import LEDGER
 from ua_tui.core.errors import ConversationGone, JournalError, SettingsError
-from ua_tui.core.events.codec import decode_event
 from ua_tui.core.events.types import (
     ArtifactSaved,
     ConversationCleared,
@@ -44,6 +43,7 @@ from ua_tui.core.history.event_replay import EventReplay
 from ua_tui.core.history.headline import TITLE, beginning_of
 from ua_tui.core.history.session import runs_elsewhere
 from ua_tui.core.records.journal import journal_line
+from ua_tui.core.records.journal_reader import event_in
 from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.core.session.resume import PreviousState, read_previous_state
 from ua_tui.core.settings.model import Settings, secrets
@@ -157,7 +157,7 @@ class _Cut:
         self.kept: list[bytes] = []
         self.omitted = 0
         with source.root.opened(JOURNAL) as file:
-            lines = [(line, _decoded(line)) for line in file if line.strip(b" \t\r\n\0")]
+            lines = [(line, event_in(line)) for line in file if line.strip(b" \t\r\n\0")]
         if lines and not lines[-1][0].endswith(b"\n") and lines[-1][1] is None:
             # It was cut off, or is being written.
             lines.pop()
@@ -216,13 +216,6 @@ def _in_json(path: Path) -> bytes:
     return msgspec.json.encode(str(path))[1:-1]
 
 
-def _decoded(line: bytes) -> Event | None:
-    try:
-        return decode_event(line)
-    except ValueError:
-        return None
-
-
 def rows_of(source: Workspace, events: Iterable[Event]) -> Iterator[RecordedAction]:
     """What the session, and those of which it is a fork, did outside: the newest of equal actions."""
     rows = {each.key: replace(each, attempt=0) for each in read_actions(source.root)}
@@ -231,7 +224,7 @@ def rows_of(source: Workspace, events: Iterable[Event]) -> Iterator[RecordedActi
     ended += [(call.started, "cancelled") for call in calls.values()]
     for call, status in ended:
         if status in _STATES:
-            for action in acting(call.name, call.input, lambda _server, _tool: False):
+            for action in acting(call.name, call.input):
                 key = key_of(masked(action, source.redactor), source.path)
                 rows[key] = RecordedAction(key=key, tool=clean_line(action.tool, 200), state=_STATES[status])  # type: ignore[arg-type]
     yield from rows.values()
@@ -381,7 +374,7 @@ def _journal(cut: _Cut, path: Path, redactor: Redactor) -> Iterator[bytes]:
     """The lines of the session, the first of which says that this is a fork."""
     is_first = True
     for line in cut.kept:
-        if is_first and isinstance(start := _decoded(line), SessionStarted):
+        if is_first and isinstance(start := event_in(line), SessionStarted):
             is_first = False
             start = replace(start, session_id=path.name, forked_from=cut.source.session_id)
             line = journal_line(start, redactor)  # noqa: PLW2901

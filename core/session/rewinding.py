@@ -96,7 +96,7 @@ class Rewinding(msgspec.Struct, eq=False):
         for event in self._events_behind(query_id):
             call = calls.ended_by(event)
             if call is not None and call.finished.ran and call.finished.status in ("success", "error"):
-                for action in acting(call.started.name, call.started.input, lambda _server, _tool: False):
+                for action in acting(call.started.name, call.started.input):
                     found[action.name] = None
         return Prospect(self._plan(query_id, view), tuple(found))
 

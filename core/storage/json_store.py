@@ -17,7 +17,7 @@ from typing import Generic, TypeVar
 import msgspec
 
 from ua_tui.core.errors import WorkspaceError
-from ua_tui.core.storage.regular_file import NotRegular, open_regular
+from ua_tui.core.storage.regular_file import NotRegular, read_regular
 from ua_tui.core.text import clean_line
 
 T = TypeVar("T")
@@ -125,16 +125,14 @@ class JsonStore(Generic[T]):
 
     def _decoded(self) -> T:
         try:
-            with os.fdopen(open_regular(self.path), "rb") as file:
-                data = file.read(_LARGEST + 1)
-            if len(data) > _LARGEST:
-                raise ValueError("it is too large")
-            return msgspec.json.decode(data, type=self._kind)
+            return msgspec.json.decode(read_regular(self.path, _LARGEST), type=self._kind)
         except FileNotFoundError:
             return self._empty()
         except (ValueError, RecursionError) as error:
             raise Damaged(self.path, clean_line(str(error), 200)) from None
         except OSError as error:
+            if error.errno == errno.EFBIG:
+                raise Damaged(self.path, "it is too large") from None
             if isinstance(error, NotRegular) or error.errno == errno.ELOOP:
                 raise Damaged(self.path, "it is not a regular file") from None
             raise self._unreadable(error) from error

@@ -5,6 +5,7 @@ The journal, the log and the spans grow line by line. To open a pipe would wait 
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from pathlib import Path
@@ -35,6 +36,20 @@ def open_regular(path: Path | str, *, follow: bool = False) -> int:
         os.close(descriptor)
         raise
     return descriptor
+
+
+def read_regular(path: Path | str, most: int = -1, *, follow: bool = False) -> bytes:
+    """Read a file; a link is only followed with `follow`.
+
+    Raises:
+        OSError: as for `open_regular`, or it has more than `most` bytes: the code is EFBIG then.
+        ValueError: no file can have this name.
+    """
+    with os.fdopen(open_regular(path, follow=follow), "rb") as file:
+        data = file.read(most + 1 if most >= 0 else -1)
+    if 0 <= most < len(data):
+        raise OSError(errno.EFBIG, "it is too large")
+    return data
 
 
 class AppendFile:

@@ -45,7 +45,7 @@ class Trace(msgspec.Struct, frozen=True):
 
     trace_id: str
     project: str | None = None
-    problems: Mapping[Destination, str] = msgspec.field(default_factory=dict)
+    problems: Mapping[Destination, str] = {}
 
     @property
     def link(self) -> str | None:
@@ -90,7 +90,7 @@ class Tracer(msgspec.Struct, eq=False):
     trace_id: str = msgspec.field(default_factory=lambda: secrets.token_hex(16))
     root_id: str = msgspec.field(default_factory=lambda: secrets.token_hex(8))
     failed: bool = False
-    _problems: dict[Destination, str] = msgspec.field(default_factory=dict)
+    _problems: dict[Destination, str] = {}
     _end_flush: Callable[[], None] = lambda: None
     _queue: SimpleQueue[tuple[str, Callable[[SpanPipeline], object]] | None] = msgspec.field(
         default_factory=SimpleQueue

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import posixpath
 import re
-from contextlib import closing
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
@@ -27,7 +26,7 @@ from ua_tui.core.observation import (
 from ua_tui.core.records.journal_reader import PastJournal, unreadable
 from ua_tui.core.storage.compression import SUFFIX
 from ua_tui.core.storage.folders import REPORT_CHECKS, SAVED_REPORTS
-from ua_tui.core.storage.workspace import JOURNAL, is_record
+from ua_tui.core.storage.workspace import is_record
 from ua_tui.core.text import words_of
 from ua_tui.core.view.calls import CALL_EVENTS, OpenCalls
 from ua_tui.core.web_reader import is_web_reader, reader_error
@@ -205,7 +204,7 @@ def read_journal(folder: Path, stop: Stop = NEVER) -> SessionJournal:
     """
     found = SessionJournal(list(dict.fromkeys((os.path.abspath(folder), os.path.realpath(folder)))))
     try:
-        with closing(PastJournal(folder / JOURNAL)) as journal:
+        with PastJournal(folder) as journal:
             for event in journal.find(*_WANTED, stop=stop):
                 found.add(event)
     except JournalError as error:

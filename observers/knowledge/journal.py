@@ -8,11 +8,8 @@ from __future__ import annotations
 
 import os.path
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import closing
 from pathlib import Path
-from typing import Annotated
 
-import msgspec
 from msgspec.structs import replace
 
 from ua_tui.core.errors import JournalError, WorkspaceError
@@ -24,12 +21,13 @@ from ua_tui.core.events.types import (
     PlacedEvent,
     QueryFinished,
     QueryReceived,
+    SessionForked,
     ToolCallStarted,
 )
 from ua_tui.core.history.headline import read_heading
 from ua_tui.core.knowledge.records import Batch, Cursor, IndexedCall, KnowledgeDocument
 from ua_tui.core.observation import FileWriteObservation, ToolCall
-from ua_tui.core.records.journal_reader import PastJournal
+from ua_tui.core.records.journal_reader import PastJournal, event_in
 from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.core.storage.files import Root
 from ua_tui.core.storage.ownership import is_own_session
@@ -74,7 +72,7 @@ def read_batch(folder: Path, cursor: Cursor, redactor: Redactor) -> Batch | None
     files: dict[str, SavedFile] = {}
     calls: list[IndexedCall] = []
     texts: list[QueryEvent] = []
-    with closing(PastJournal(folder / JOURNAL)) as journal:
+    with PastJournal(folder) as journal:
         if cursor != Cursor() and _seq_before(journal, cursor.place) != cursor.seq:
             return None
         start = cursor.place or _begin_of_own(journal)
@@ -128,31 +126,18 @@ def _begin_of_own(journal: PastJournal) -> int:
     """The place in the journal of a fork behind what it has of sessions that are beside it; 0 if there are none."""
     sessions, begin = journal.path.parent.parent, 0
     for line, end in journal.lines(_FORKED):
-        name = _decoded(line).session
-        if name and os.path.exists(sessions / name / JOURNAL):
+        forked = event_in(line)
+        if isinstance(forked, SessionForked) and os.path.exists(sessions / forked.session / JOURNAL):
             begin = end
     return begin
 
 
-class _Line(msgspec.Struct):
-    seq: Annotated[int, msgspec.Meta(ge=0, le=_LARGEST_SEQ)] = 0
-    session: str = ""
-
-
-# Built as the module is imported: see `ua_tui.core.events.codec`.
-_DECODER = msgspec.json.Decoder(_Line)
-
-
-def _decoded(line: bytes) -> _Line:
-    try:
-        return _DECODER.decode(line)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return _Line()
-
-
 def _seq_before(journal: PastJournal, place: int) -> int:
     """The `seq` of the line that ends at a place; 0 if it is no event, -1 if there is no such place."""
-    return _decoded(journal.line_before(place)).seq if place <= journal.size else -1
+    if place > journal.size:
+        return -1
+    event = event_in(journal.line_before(place))
+    return event.seq if event is not None and 0 <= event.seq <= _LARGEST_SEQ else 0
 
 
 def _documents(

@@ -28,10 +28,9 @@ def open_read_only(app: App[Any], folder: Path, command: str = "open") -> None:
         JournalError: there is no journal that can be read.
     """
     from ua_tui.core.records.journal_reader import PastJournal
-    from ua_tui.core.storage.workspace import JOURNAL
 
     # Fail here if the journal cannot be read: the next frame of this screen would overwrite the child's message.
-    PastJournal(folder / JOURNAL).close()
+    PastJournal(folder).close()
     _run(app, [command, os.fspath(folder), "--back"])
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypeVar
@@ -21,7 +20,6 @@ from ua_tui.core.history.session import runs_elsewhere
 from ua_tui.core.records.journal_reader import PastJournal
 from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.core.storage.files import Root
-from ua_tui.core.storage.workspace import JOURNAL
 from ua_tui.core.text import middle_truncate
 from ua_tui.core.version import VERSION
 from ua_tui.core.view import records
@@ -48,7 +46,7 @@ def read_session(
     view, stats = SessionView(redactor, Root(folder)), SessionStats()
     recorded: set[str] = set()
     replay = EventReplay(folder)
-    with closing(PastJournal(folder / JOURNAL)) as journal:
+    with PastJournal(folder) as journal:
         for _, events in journal.batches(journal.tail_place(journal.size - journal.left_out)):
             stop.check()
             for event in events:

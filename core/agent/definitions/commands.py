@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import re
-import shlex
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path, PurePath
@@ -24,7 +23,7 @@ from ua_tui.core.agent.definitions.files import (
     split_front_matter,
 )
 from ua_tui.core.errors import SettingsError
-from ua_tui.core.text import clean_line
+from ua_tui.core.text import clean_line, shell_words
 
 _NAME = re.compile(r"[a-z][\w-]{0,63}(:[a-z][\w-]{0,63})*", re.IGNORECASE)
 _CALL = re.compile(r"/(\S+)(?:\s+(.*))?", re.DOTALL)
@@ -99,7 +98,7 @@ def expand(text: str, commands: Sequence[CustomCommand]) -> str:
     if command is None or call is None:
         return text
     arguments = (call[2] or "").strip()
-    words = _words(arguments)
+    words = shell_words(arguments)
 
     first = 0 if any(place["number"] == "0" for place in _PLACE.finditer(command.prompt)) else 1
 
@@ -114,10 +113,3 @@ def expand(text: str, commands: Sequence[CustomCommand]) -> str:
 
     prompt, count = _PLACE.subn(value, command.prompt)
     return f"{prompt}\n\nARGUMENTS: {arguments}" if arguments and not count else prompt
-
-
-def _words(arguments: str) -> list[str]:
-    try:
-        return shlex.split(arguments)
-    except ValueError:
-        return arguments.split()

@@ -6,6 +6,7 @@ with YAML front matter, and of a project is used only if the user has trusted it
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from collections.abc import Callable, Iterable
@@ -17,7 +18,7 @@ from typing import Any, Generic, Literal, TypeVar
 import msgspec
 
 from ua_tui.core.errors import SettingsError
-from ua_tui.core.storage.regular_file import NotRegular, open_regular
+from ua_tui.core.storage.regular_file import NotRegular, read_regular
 from ua_tui.core.text import clean_line
 from ua_tui.core.trust import FolderTrust, files_below
 
@@ -46,8 +47,7 @@ def read_markdown(
     try:
         if inside is not None and not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(inside)):
             raise SettingsError(f"{origin} is a link that leads out of its folder: put the file itself there")
-        with os.fdopen(open_regular(path, follow=True), "rb") as file:
-            data = file.read(LARGEST + 1)
+        data = read_regular(path, LARGEST, follow=True)
     except NotRegular as error:
         if stat.S_ISDIR(error.mode):
             raise SettingsError(
@@ -55,9 +55,9 @@ def read_markdown(
             ) from error
         raise SettingsError(f"{origin} is not a regular file: replace it with one") from error
     except OSError as error:
+        if error.errno == errno.EFBIG:
+            raise SettingsError(f"{origin} is larger than {LARGEST >> 10} KiB: shorten it") from error
         raise SettingsError(f"{origin} cannot be read: {error.strerror}. Check its permissions") from error
-    if len(data) > LARGEST:
-        raise SettingsError(f"{origin} is larger than {LARGEST >> 10} KiB: shorten it")
     if check is not None:
         check(path, data)
     try:

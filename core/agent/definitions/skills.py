@@ -27,8 +27,9 @@ from ua_tui.core.agent.definitions.files import (
 )
 from ua_tui.core.agent.definitions.subagents import LONGEST_DESCRIPTION
 from ua_tui.core.errors import SettingsError
+from ua_tui.core.storage.regular_file import read_regular
 from ua_tui.core.text import clean, clean_line
-from ua_tui.core.trust import read_regular, readable_below
+from ua_tui.core.trust import readable_below
 
 PLUGIN = "ua-tui"
 """The prefix of a skill's name, as the model sees it."""
@@ -127,9 +128,7 @@ def _copy(skill: Skill, target: Path) -> list[str]:
         try:
             if path.is_symlink() or not path.is_file() or count >= _MOST_FILES:
                 raise OSError
-            data = read_regular(path, _MOST_BYTES - size)
-            if data is None:
-                raise OSError
+            data = read_regular(path, _MOST_BYTES - size, follow=True)
             skill.check(path, data)
             size += len(data)
             (target / relative).parent.mkdir(parents=True, exist_ok=True, mode=0o700)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import re
-import shlex
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any, TypeVar
@@ -35,7 +34,7 @@ from ua_tui.core.errors import AgentError, ConnectionFailed, PathRefused
 from ua_tui.core.events.types import AttachedFile, Event, McpServer, McpStatus
 from ua_tui.core.storage.workspace import Workspace
 from ua_tui.core.tasks import end_tasks
-from ua_tui.core.text import clean_line
+from ua_tui.core.text import clean_line, shell_words
 
 _CALL = re.compile(r"/([A-Za-z0-9][\w-]*):(\S*)(?:\s+(.*))?", re.DOTALL)
 _STARTING, _STARTING_SECONDS = frozenset({"pending", "reconnecting"}), 30.0
@@ -321,13 +320,9 @@ def arguments_of(call: PromptCall, prompt: ServerPrompt) -> dict[str, str]:
         AgentError: one that is required is missing, or there are too many.
     """
     names = [each.name for each in prompt.arguments]
-    try:
-        words = shlex.split(call.arguments)
-    except ValueError:
-        words = call.arguments.split()
     given: dict[str, str] = {}
     rest: list[str] = []
-    for word in words:
+    for word in shell_words(call.arguments):
         name, equals, value = word.partition("=")
         if equals and name in names and name not in given:
             given[name] = value

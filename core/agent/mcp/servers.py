@@ -107,19 +107,20 @@ class Servers:
 
     def reconnect(self, name: str) -> str:
         """Reconnect a server; returns why that cannot be tried, or an empty text."""
-        refusal = self._refusal(name)
-        if not refusal and self._is(name, "disabled"):
+        if refusal := self._refusal(name):
+            return refusal
+        if self._is(name, "disabled"):
             return f"{clean_line(name, 60)} is disabled: enable it first."
-        if not refusal:
-            self._schedule.reset(name)
-        return refusal or self._start(name, "reconnecting")
+        self._schedule.reset(name)
+        return self._start(name, "reconnecting")
 
     def switch(self, name: str, *, on: bool) -> str:
         """Switch a server on or off; returns why that cannot be tried, or an empty text."""
-        refusal = self._refusal(name)
-        if not refusal and self._states.is_excluded(name):
+        if refusal := self._refusal(name):
+            return refusal
+        if self._states.is_excluded(name):
             return f"{clean_line(name, 60)} was never connected: reconnect it first."
-        return refusal or self._start(name, "enabling" if on else "disabling")
+        return self._start(name, "enabling" if on else "disabling")
 
     def handle_event(self, event: Event) -> None:
         """Poll the servers when an event of the session calls for it."""

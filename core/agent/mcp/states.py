@@ -210,12 +210,8 @@ class ServerStates(msgspec.Struct, eq=False):
     def _read(self, raw: Any) -> McpServer | None:
         if not isinstance(raw, Mapping) or not isinstance(raw.get("name"), str):
             return None
-        tools = raw.get("tools")
-        names = (
-            [tool.get("name") for tool in tools if isinstance(tool, Mapping)]
-            if isinstance(tools, list)
-            else []
-        )
+        tools = found if isinstance(found := raw.get("tools"), list) else None
+        names = [tool.get("name") for tool in tools or () if isinstance(tool, Mapping)]
         status = clean(str(raw.get("status") or "unknown"))
         problem = str(raw.get("error") or "")
         if status == "connected" and tools == []:
@@ -228,7 +224,7 @@ class ServerStates(msgspec.Struct, eq=False):
         return McpServer(
             name=clean(raw["name"]),
             status=status,
-            tools=len(tools) if isinstance(tools, list) else None,
+            tools=None if tools is None else len(tools),
             tool_names=[clean_line(name, 100) for name in names if isinstance(name, str)][:MOST_ENTRIES],
             error=error,
         )

@@ -8,7 +8,6 @@ block is truncated; then the others are tried.
 from __future__ import annotations
 
 import logging
-import os
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -39,7 +38,7 @@ from ua_tui.core.observation import (
     TextContent,
     WorkbenchObservation,
 )
-from ua_tui.core.storage.regular_file import open_regular
+from ua_tui.core.storage.regular_file import read_regular
 from ua_tui.core.text import clean_line
 from ua_tui.core.web_reader import host_of
 
@@ -146,11 +145,8 @@ class ResultAdapter(msgspec.Struct, frozen=True):
 
     def _whole(self, raw: RawResult, shown_text: str) -> tuple[ContentBlock, ...] | None:
         for copy in (raw.message_copy, raw.hook_copy):
-            if isinstance(copy, Mapping) and "persistedOutputPath" in copy:
-                # The beginning of a command's output; the file has all of it.
-                continue
-            if isinstance(copy, Mapping) and copy.keys() <= _ABOUT_RESULTS:
-                # Of a sub-agent's call there is no content here.
+            # A command's has only the beginning, and its file all of it; a sub-agent's has no content.
+            if isinstance(copy, Mapping) and ("persistedOutputPath" in copy or copy.keys() <= _ABOUT_RESULTS):
                 continue
             blocks = _blocks(_mcp_copy(copy))
             text = _text(blocks)
@@ -163,17 +159,22 @@ class ResultAdapter(msgspec.Struct, frozen=True):
     def remove_saved(self, raw: RawResult) -> None:
         """Remove the file that the command line saved the result of a server to, if the model was given another one."""
         path = replaced_path(raw.hook_copy)
-        if path is None or _saved_path(_text(_blocks(raw.block))) == path:
-            return
-        if self._resolved(path, raw.transcript) is None:
-            return
-        with suppress(OSError):
-            path.unlink()
+        if path is not None and _saved_path(_text(_blocks(raw.block))) != path:
+            with suppress(OSError):
+                if self._resolved(path, raw.transcript) is not None:
+                    path.unlink()
 
     def read_saved(self, path: Path, transcript: str) -> tuple[ContentBlock, ...] | None:
         """The content that the command line saved to a file of this conversation; None if it cannot be read."""
-        saved = self._saved_file(path, transcript)
-        if saved is None:
+        try:
+            if (resolved := self._resolved(path, transcript)) is None:
+                return None
+            saved = read_regular(resolved, self.largest)
+        except OSError as error:
+            log.warning("a saved tool result could not be read: %s", error)
+            return None
+        if len(saved) > self.largest // 2 and saved.translate(None, _SHORT_CHARACTERS):
+            log.warning("a saved tool result takes too much memory and was not read")
             return None
         decoded = from_json(saved) if saved[:100].lstrip().startswith(b"[") else None
         if (
@@ -185,37 +186,19 @@ class ResultAdapter(msgspec.Struct, frozen=True):
         return (TextContent(saved.decode("utf-8", "replace")),)
 
     def _resolved(self, path: Path, transcript: str) -> Path | None:
-        """The file among the saved results of this conversation; None if it is not one of them."""
+        """The file among the saved results of this conversation; None if it is not one of them.
+
+        Raises:
+            OSError: it cannot be found.
+        """
         folder = results_folder(transcript)
         if self.saved_results_root is None or folder is None:
             return None
-        try:
-            resolved = path.resolve(strict=True)
-            folder = folder.resolve()
-            inside = resolved.parent == folder and folder.is_relative_to(self.saved_results_root.resolve())
-        except OSError as error:
-            log.warning("a saved tool result could not be read: %s", error)
-            return None
-        if not inside:
-            log.warning("a saved tool result is not in the folder of this conversation and was not read")
-            return None
-        return resolved
-
-    def _saved_file(self, path: Path, transcript: str) -> bytes | None:
-        if (resolved := self._resolved(path, transcript)) is None:
-            return None
-        try:
-            with os.fdopen(open_regular(resolved), "rb") as file:
-                if os.fstat(file.fileno()).st_size > self.largest:
-                    return None
-                data = file.read()
-                if len(data) > self.largest // 2 and data.translate(None, _SHORT_CHARACTERS):
-                    log.warning("a saved tool result takes too much memory and was not read")
-                    return None
-                return data
-        except OSError as error:
-            log.warning("a saved tool result could not be read: %s", error)
-            return None
+        resolved, folder = path.resolve(strict=True), folder.resolve()
+        if resolved.parent == folder and folder.is_relative_to(self.saved_results_root.resolve()):
+            return resolved
+        log.warning("a saved tool result is not in the folder of this conversation and was not read")
+        return None
 
 
 def results_folder(transcript: str) -> Path | None:

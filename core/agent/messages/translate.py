@@ -20,7 +20,14 @@ from ua_tui.core.agent.mcp.states import ServerStates
 from ua_tui.core.agent.messages.malformed import MalformedMessages
 from ua_tui.core.agent.messages.results import RawResult
 from ua_tui.core.agent.messages.subagents import SubagentTask, SubagentTasks
-from ua_tui.core.agent.messages.usage import HIGHEST, Prices, Spending, TokenMeter, model_reports, usage_of
+from ua_tui.core.agent.messages.usage import (
+    HIGHEST,
+    Prices,
+    Spending,
+    model_reports,
+    usage_of,
+    usage_of_block,
+)
 from ua_tui.core.agent.output_schema import NOT_FITTING
 from ua_tui.core.events.describe import describe_retry
 from ua_tui.core.events.model_problems import CONNECTION_CLOSED, LOCAL_RETRIES, NO_CONNECTION, NOT_LISTENING
@@ -34,6 +41,7 @@ from ua_tui.core.events.types import (
     PlanLimit,
     TextDelta,
     ThinkingDelta,
+    TokensSpent,
     ToolCallStarted,
     Usage,
 )
@@ -132,7 +140,7 @@ class Translator:
         self._servers = servers or ServerStates()
         self._server = server or DEFAULT_URL
         self.prices = prices or Prices()
-        self._tokens = TokenMeter(self.prices)
+        self._counted: dict[str, str] = {}
         self.malformed = MalformedMessages()
         self.last_retry = ""
         self._called: dict[str, str] = {}
@@ -288,8 +296,20 @@ class Translator:
 
     def _count_tokens(self, message: _OpenMessage) -> Iterator[Event]:
         # The stream of the main agent reports all tokens.
-        if (usage := usage_of(message.usage)) is not None and usage.total:
-            yield self._tokens.spent(self.query_id, message.message_id, message.model, usage)
+        yield from self._spent(message.message_id, message.model, usage_of(message.usage))
+
+    def _spent(
+        self, message_id: str, model: str, usage: Usage | None, parent: str | None = None
+    ) -> Iterator[Event]:
+        if usage is not None and usage.total:
+            yield TokensSpent(
+                query_id=self.query_id,
+                message_id=message_id,
+                usage=usage,
+                model=clean(model),
+                cost_usd=self.prices.cost_of(model, usage),
+                parent_tool_use_id=parent,
+            )
 
     def _sanitize(self, text: str) -> str:
         return self._redactor.redact(clean(text))
@@ -332,7 +352,12 @@ class Translator:
 
         parent = self._called.get(message.parent_tool_use_id or "", message.parent_tool_use_id)
         streamed = parent is None and message.message_id in self._streamed
-        yield from self._tokens.of_block(self.query_id, message)
+        caller, message_id = message.parent_tool_use_id, message.message_id
+        if caller is not None and message_id is not None:
+            usage = usage_of_block(message, is_first=self._counted.get(caller) != message_id)
+            if usage is not None:
+                self._counted[caller] = message_id
+            yield from self._spent(message_id, message.model, usage, caller)
         if message.error is None:
             self._retries = 0
         for block in message.content:

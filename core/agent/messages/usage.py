@@ -12,13 +12,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeGuard, TypeVar
 
 import msgspec
+from msgspec.structs import replace
 
-from ua_tui.core.events.types import TokensSpent, Usage
+from ua_tui.core.events.types import Usage
 from ua_tui.core.settings.parsers import ModelPrice
 from ua_tui.core.text import clean, clean_line
 
@@ -102,9 +103,7 @@ class Prices(msgspec.Struct, eq=False):
 
     def read_list(self, models: Iterable[Any]) -> None:
         """Read the prices from the models that the agent lists when it is connected."""
-        for each in models:
-            if (model := _as(_ListedModel, each)) is None:
-                continue
+        for model in _each(_ListedModel, list(models)):
             name, resolved = model.value or "", model.resolved_model or ""
             # The list has a model that the agent does not know, too, if the session uses it.
             if _CLAUDE in resolved:
@@ -208,39 +207,17 @@ def usage_between(before: Spending, now: Spending) -> Usage | None:
     return usage if usage.total else None
 
 
-class TokenMeter(msgspec.Struct, eq=False):
-    """Makes an event of the tokens of each message; `prices` estimates their cost."""
-
-    prices: Prices
-    _seen: dict[str, str] = {}
-
-    def of_block(self, query_id: str, message: sdk.AssistantMessage) -> Iterator[TokensSpent]:
-        """Count a part of a sub-agent's message: each part repeats the input tokens, and none has the output tokens."""
-        parent, message_id, usage = message.parent_tool_use_id, message.message_id, usage_of(message.usage)
-        if parent is None or message_id is None or usage is None:
-            return
-        # A token is some four characters.
-        wrote = sum(_length(block) for block in message.content) // 4
-        if self._seen.get(parent) == message_id:
-            usage = Usage(output_tokens=wrote)
-        else:
-            self._seen[parent] = message_id
-            usage = msgspec.structs.replace(usage, output_tokens=max(usage.output_tokens, wrote))
-        if usage.total:
-            yield self.spent(query_id, message_id, message.model, usage, parent)
-
-    def spent(
-        self, query_id: str, message_id: str, model: str, usage: Usage, parent: str | None = None
-    ) -> TokensSpent:
-        """The event for a message, or a part of one."""
-        return TokensSpent(
-            query_id=query_id,
-            message_id=message_id,
-            usage=usage,
-            model=clean(model),
-            cost_usd=self.prices.cost_of(model, usage),
-            parent_tool_use_id=parent,
-        )
+def usage_of_block(message: sdk.AssistantMessage, *, is_first: bool) -> Usage | None:
+    """Count a part of a sub-agent's message: each part repeats the input tokens, and none has the output tokens."""
+    if (usage := usage_of(message.usage)) is None:
+        return None
+    # A token is some four characters.
+    wrote = sum(_length(block) for block in message.content) // 4
+    return (
+        replace(usage, output_tokens=max(usage.output_tokens, wrote))
+        if is_first
+        else Usage(output_tokens=wrote)
+    )
 
 
 def _length(block: Any) -> int:
@@ -302,24 +279,17 @@ class _Category(msgspec.Struct):
     kind: str = ""
 
 
-class _Context(msgspec.Struct, rename="camel"):
-    mcp_tools: list[_ToolTokens] | None = None
-    message_breakdown: dict[str, Any] = {}
-    categories: list[_Category] = []
-    model: str | None = None
-    total_tokens: _Count = 0
-    raw_max_tokens: _Count | None = None
-    max_tokens: _Count | None = None
-    autocompact_source: str | None = None
+def _each(kind: type[_T], values: Any) -> list[_T]:
+    given = values if isinstance(values, list) else []
+    return [found for each in given if (found := _as(kind, each)) is not None]
 
 
 def read_context_usage(raw: Mapping[str, Any]) -> ContextUsage:
-    """Read the command line's answer; one that is malformed counts as nothing."""
-    given = _as(_Context, raw) or _Context()
+    """Read the command line's answer; what is missing or malformed counts as nothing."""
     servers: Counter[str] = Counter()
-    for tool in given.mcp_tools or ():
+    for tool in _each(_ToolTokens, raw.get("mcpTools")):
         servers[clean_line(tool.server_name, 40)] += tool.tokens
-    counts = given.message_breakdown
+    counts = _as(dict[str, Any], raw.get("messageBreakdown")) or {}
     messages = Counter({name: counts[key] for key, name in _MESSAGES.items() if is_count(counts.get(key))})
     details = {"mcp_tools": servers, "messages": messages}
     parts = [
@@ -329,13 +299,13 @@ def read_context_usage(raw: Mapping[str, Any]) -> ContextUsage:
             each.kind == "used",
             tuple((name, count) for name, count in details.get(each.id, Counter()).most_common(4) if count),
         )
-        for each in given.categories
+        for each in _each(_Category, raw.get("categories"))
         if each.tokens
     ]
     return ContextUsage(
-        model=clean_line(given.model or "", 60),
-        total=given.total_tokens,
-        window=given.raw_max_tokens or given.max_tokens or 0,
+        model=clean_line(str(raw.get("model") or ""), 60),
+        total=_as(_Count, raw.get("totalTokens")) or 0,
+        window=_as(_Count, raw.get("rawMaxTokens")) or _as(_Count, raw.get("maxTokens")) or 0,
         parts=tuple(parts),
-        is_guess=given.autocompact_source == "unknown-model",
+        is_guess=raw.get("autocompactSource") == "unknown-model",
     )

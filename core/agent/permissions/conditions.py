@@ -32,7 +32,7 @@ from ua_tui.core.agent.permissions.arguments import (
     paths_of,
     runs_code,
 )
-from ua_tui.core.storage.regular_file import open_regular
+from ua_tui.core.storage.regular_file import read_regular
 from ua_tui.core.text import without_surrogates
 
 _QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"")
@@ -111,7 +111,7 @@ def _starts_nothing(repository: Path) -> bool:
     if any((repository / name).exists() for name in _OF_REPOSITORY):
         return False
     section = ""
-    for line in _read(repository / "config").decode("latin-1").split("\n"):
+    for line in read_regular(repository / "config", follow=True).decode("latin-1").split("\n"):
         found = _LINE.fullmatch(line)
         if found is None:
             return False
@@ -120,12 +120,7 @@ def _starts_nothing(repository: Path) -> bool:
         if found["name"] and not any(fnmatchcase(name, each) for each in _data()["repository"]["harmless"]):
             return False
     indexes = [*repository.glob("index"), *repository.glob("sharedindex.*")]
-    return not any(_SUBMODULE in _read(index) for index in indexes)
-
-
-def _read(path: Path) -> bytes:
-    with os.fdopen(open_regular(path, follow=True), "rb") as file:
-        return file.read()
+    return not any(_SUBMODULE in read_regular(index, follow=True) for index in indexes)
 
 
 @cache

@@ -167,14 +167,11 @@ def _narrowest(action: Action, folder: Path) -> str | None:
     for argument, values in _destinations(action).items():
         hosts = [host_of(value) for value in values]
         is_address = not ADDRESS_WORDS.isdisjoint(words_of(argument.split(".")[-1]))
-        choices = (
-            dict.fromkeys(host for host in hosts if host)
-            if is_address and all(hosts)
-            else dict.fromkeys(values)
-        )
+        is_host = is_address and all(hosts)
+        choices = dict.fromkeys(map(str, hosts if is_host else values))
         if len(choices) > 10:
             return None
-        key = "host" if is_address and all(hosts) else argument
+        key = "host" if is_host else argument
         conditions[f"{key}={'|'.join(escape(choice) for choice in choices)}"] = None
     return f"{name}({', '.join(conditions)})" if conditions else None
 

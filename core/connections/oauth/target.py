@@ -68,7 +68,7 @@ class LoginTarget(msgspec.Struct, frozen=True):
     transport: Literal["http", "sse"]
     address: str
     source: str
-    headers: Mapping[str, str] = msgspec.field(default_factory=dict)
+    headers: Mapping[str, str] = {}
     client: OAuthClient = OAuthClient()
 
     @property

@@ -6,7 +6,7 @@ import fcntl
 import os
 import time
 from collections.abc import Collection, Iterator
-from contextlib import closing, suppress
+from contextlib import suppress
 from pathlib import Path
 from secrets import token_hex
 
@@ -40,7 +40,7 @@ class JournalActivity:
     """What one session does now, from the end of its journal, which is read on as it grows; `read` blocks."""
 
     def __init__(self, folder: Path) -> None:
-        self._path = folder / JOURNAL
+        self._folder = folder
         self._place = -1
         self._activity = Activity()
 
@@ -60,9 +60,9 @@ class JournalActivity:
     def read(self) -> None:
         """Read what was written since the last time; what cannot be read changes nothing."""
         with suppress(JournalError, OSError):
-            if os.stat(self._path, follow_symlinks=False).st_size == self._place:
+            if os.stat(self._folder / JOURNAL, follow_symlinks=False).st_size == self._place:
                 return
-            with closing(PastJournal(self._path)) as journal:
+            with PastJournal(self._folder) as journal:
                 if not 0 <= self._place <= journal.size:
                     self._place = journal.tail_place(_TAIL)
                 place = -1

@@ -229,7 +229,7 @@ class ModelTurn(msgspec.Struct):
     span: Span
     began: int
     content: SpanContent
-    read: list[Part] = msgspec.field(default_factory=list)
+    read: list[Part] = []
     requested_model: str = ""
     agent: str = ""
     message_id: str | None = None
@@ -238,8 +238,8 @@ class ModelTurn(msgspec.Struct):
     usage: Usage | None = None
     cost_usd: float | None = None
     _stop_reason: str = ""
-    _texts: list[Part] = msgspec.field(default_factory=list)
-    _calls: list[Part] = msgspec.field(default_factory=list)
+    _texts: list[Part] = []
+    _calls: list[Part] = []
 
     def on_event(self, event: MessageFinished | ToolCallStarted | TokensSpent, now: int) -> None:
         """Handle a piece of the message, or its tokens."""
@@ -291,7 +291,7 @@ class Agent(msgspec.Struct):
     name: str = ""
     turns: int = 0
     ready_at: int = 0
-    unread: list[Part] = msgspec.field(default_factory=list)
+    unread: list[Part] = []
     turn: ModelTurn | None = None
 
     def begin_turn(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,7 +14,7 @@ from ua_tui.core.events.types import ArtifactSaved
 from ua_tui.core.knowledge.index.chunks import body_hash
 from ua_tui.core.knowledge.place import folder_path, is_here
 from ua_tui.core.records.journal_reader import PastJournal
-from ua_tui.core.storage.workspace import JOURNAL, Workspace
+from ua_tui.core.storage.workspace import Workspace
 from ua_tui.core.toolkit.articles import Article, Reference, count_words, decode_article
 
 if TYPE_CHECKING:
@@ -98,7 +97,7 @@ def _is_as_saved(folder: Path, path: str, data: bytes) -> bool:
     """
     digest = hashlib.sha256(data).hexdigest()
     try:
-        with closing(PastJournal(folder / JOURNAL)) as journal:
+        with PastJournal(folder) as journal:
             return any(
                 isinstance(event, ArtifactSaved) and (event.path, event.sha256) == (path, digest)
                 for event in journal.find(ArtifactSaved, naming=digest.encode())

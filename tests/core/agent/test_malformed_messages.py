@@ -109,7 +109,7 @@ async def replayed(
     loop = AgentLoop(
         sdk.ClaudeAgentOptions(),
         hooks=hooks,
-        gates=(gate, ElicitationGate(publish, interactive=False, redactor=redactor)),
+        elicitation=ElicitationGate(publish, interactive=False, redactor=redactor),
         translator=translator,
         servers=Servers(
             ServerStates(),

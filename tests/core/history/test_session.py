@@ -269,7 +269,7 @@ async def test_closing_ends_the_reading(folder: Path) -> None:
 def test_places_are_right_across_blocks(folder: Path) -> None:
     saved = ev.ArtifactSaved(path="a.json", kind="x", size=1, sha256="0", observer="o", tool_use_id="toolu_0")
     write(folder, [*calls(300, text="é" * 2_000), saved])
-    journal = PastJournal(folder / "journal.jsonl")
+    journal = PastJournal(folder)
     placed = [event for _, batch in journal.batches(0) for event in batch]
     assert len(placed) == 601
     lines = (folder / "journal.jsonl").read_bytes()
@@ -284,7 +284,7 @@ def test_places_are_right_across_blocks(folder: Path) -> None:
 def test_the_line_before_a_place_is_read(folder: Path, length: int) -> None:
     first, second = b"first", b"x" * length
     (folder / "journal.jsonl").write_bytes(first + b"\n" + second + b"\n" + b"torn")
-    journal = PastJournal(folder / "journal.jsonl")
+    journal = PastJournal(folder)
     assert journal.line_before(len(first) + 1) == first
     assert journal.line_before(len(first) + length + 2) == second
     # No line ends there.
@@ -401,7 +401,7 @@ async def test_following_ends_when_nobody_looks_any_more(folder: Path) -> None:
 
 def test_a_line_that_is_too_long_is_skipped_in_pieces(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(folder, [begun()])
-    journal = PastJournal(folder / "journal.jsonl")
+    journal = PastJournal(folder)
     place = journal.size
     monkeypatch.setattr(past_journal, "LONGEST_LINE", 1_000)
     monkeypatch.setattr(past_journal, "BLOCK", 400)

@@ -39,7 +39,7 @@ _EVENTS: tuple[Event, ...] = (
 
 def journal_of(folder: Path, events: Iterable[Event]) -> PastJournal:
     (folder / "journal.jsonl").write_bytes(b"".join(encode_event(event) + b"\n" for event in events))
-    return PastJournal(folder / "journal.jsonl")
+    return PastJournal(folder)
 
 
 def test_a_call_is_read_with_its_end_its_files_and_its_changed_arguments(tmp_path: Path) -> None:

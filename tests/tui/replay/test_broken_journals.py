@@ -183,7 +183,7 @@ def test_a_journal_is_played_as_far_as_it_can_be_read_and_what_is_missing_is_sai
     path = tmp_path / "journal.jsonl"
     path.write_bytes(make())
     before = path.read_bytes()
-    recording = Recording(PastJournal(path), tmp_path, longest_wait=3.0)
+    recording = Recording(PastJournal(path.parent), tmp_path, longest_wait=3.0)
     assert all(0 <= share <= 1 for share in recording.read())
     assert len(recording) == events
     text = missing_text(recording)

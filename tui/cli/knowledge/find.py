@@ -242,7 +242,7 @@ def session_key(database: KnowledgePlace, base: Path, wanted: str) -> str:
     try:
         return folder_key(database, find_session(base, wanted))
     except SettingsError:
-        with closing(open_store(database, read_only=True)) as reader, reader.reading():
+        with open_store(database, read_only=True) as reader, reader.reading():
             known: set[str] = {folder for folder, *_ in reader.rows("cursors")}
         for key in (wanted, f"session_{wanted}", str(Path(wanted).absolute()), Path(wanted).name):
             if key in known:

@@ -7,7 +7,6 @@ import hashlib
 import os
 import sys
 from collections.abc import Callable
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +21,7 @@ from ua_tui.core.knowledge.place import place_of
 from ua_tui.core.plugins import PluginProblem
 from ua_tui.core.records.journal_reader import PastJournal
 from ua_tui.core.settings.model import Settings
-from ua_tui.core.storage.workspace import JOURNAL, Workspace
+from ua_tui.core.storage.workspace import Workspace
 from ua_tui.core.text import clean_line, escape_unsafe
 from ua_tui.observers.base import ObserverContext
 from ua_tui.observers.catalogue import default_observers
@@ -81,7 +80,7 @@ def _id_of(tool: str, arguments: dict[str, Any], data: bytes) -> str:
 def _observe_session(args: argparse.Namespace) -> int:
     settings = settings_of(args)
     folder = find_session(settings.workspace_base, args.session)
-    with closing(PastJournal(folder / JOURNAL)) as journal:
+    with PastJournal(folder) as journal:
         events = [event for _, batch in journal.batches(0) for event in batch]
     workspace: Workspace = Workspace.open(folder, redactor_of(settings))
     try:

@@ -79,9 +79,8 @@ def _replay(
     from_list: bool = False,
 ) -> int:
     from ua_tui.core.records.journal_reader import PastJournal
-    from ua_tui.core.storage.workspace import JOURNAL
 
-    PastJournal(folder / JOURNAL).close()
+    PastJournal(folder).close()
     if problem := screen_problem():
         return complain(f"{problem}; {_NO_SCREEN_IN_DEMO if label else _NO_SCREEN}", EXIT_USAGE)
     # Hardly anything becomes garbage before the first frame.
