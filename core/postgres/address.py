@@ -65,6 +65,8 @@ class Address(msgspec.Struct, frozen=True):
         parts = _parts(text)
         try:
             names = [name for name, _ in _options(parts)]
+            # psycopg reads no other characters than those of UTF-8.
+            unquote(text, errors="strict")
         except ValueError:
             names = [""]
         if (parts.user is not None and ":" in parts.user) or _SECRETS.intersection(names):
@@ -72,7 +74,7 @@ class Address(msgspec.Struct, frozen=True):
         # A password with such characters would be divided between the host, the port and the database.
         if "@" in f"{parts.hosts}{parts.database}{parts.options}":
             raise SettingsError(f"the address of the team's database has more than one @: {_PERCENT}")
-        sound = not _NOT_IN_A_URL.search(text) and _is_unicode(text) and "" not in names
+        sound = not _NOT_IN_A_URL.search(text) and "" not in names
         if not (sound and all(map(_is_host, parts.hosts.split(",")))):
             raise SettingsError(f"the address of the team's database cannot be read: {_EXAMPLE}; {_PERCENT}")
         return cls(text)
@@ -142,12 +144,3 @@ def _options(parts: _Parts) -> Iterator[tuple[str, str]]:
 def _is_host(text: str) -> bool:
     found = _HOST.fullmatch(text)
     return found is not None and (not found[2] or 0 < int(found[2]) <= 65535)
-
-
-def _is_unicode(text: str) -> bool:
-    """Whether its encoded characters are UTF-8: psycopg reads no others."""
-    try:
-        unquote(text, errors="strict")
-    except UnicodeDecodeError:
-        return False
-    return True

@@ -15,7 +15,6 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from importlib import import_module
-from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -43,7 +42,7 @@ from ua_tui.core.team.folder_copy import FolderCopy, new_identity, next_identity
 from ua_tui.core.team.records import SessionId
 from ua_tui.core.text import clean_line
 from ua_tui.core.view.activity import Activity
-from ua_tui.core.view.records import Note, Query
+from ua_tui.core.view.records import Query
 from ua_tui.core.view.session import SessionView
 
 if TYPE_CHECKING:
@@ -196,8 +195,6 @@ class SessionReplica:
         """
         self._view, self._session, self._begins_after = view, session, view.seq
         self._interactive = interactive and not self._claimed
-        self._attached = {path: "" for note in view.notes("attached") for path in note.files}
-        self._seen = len(view.entries)
         self._task = asyncio.create_task(self._keep_copying(), name="team: copy")
 
     async def flush(self, timeout: float) -> bool:
@@ -438,17 +435,17 @@ class SessionReplica:
 
     def _waiting_files(self) -> list[tuple[str, str]]:
         """The files to copy, the one that was saved last at the end, each with what tells versions apart, if known."""
-        entries = self._view.entries
-        for (_, event), entry in islice(reversed(entries.items()), len(entries) - self._seen):
-            if isinstance(entry, Note) and entry.kind == "attached":
-                # A person may have changed it since it was attached before.
-                self._attached |= dict.fromkeys(entry.files, event)
-        self._seen = len(entries)
+        if self._seen != len(self._view.entries):
+            # A person may have changed one since it was attached before.
+            self._attached = {
+                path: str(note.at) for note in self._view.notes("attached") for path in note.files
+            }
+            self._seen = len(self._view.entries)
         saved = {each.path: each.sha256 for each in self._view.artifacts.values()}
         return [
             (path, sha256)
             for path, sha256 in (self._attached | saved).items()
-            if not is_record(path) and (path not in self._copied or sha256 not in ("", self._copied[path]))
+            if not is_record(path) and self._copied.get(path) != sha256
         ]
 
     async def _copy_file(self, db: Connection) -> bool:

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable, Iterator
 from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +35,6 @@ log = logging.getLogger(__name__)
 
 _POLL_S = 2.0
 _ANSWER_S = 30.0
-_LATE = timedelta(minutes=2)
 _OVER = ("done", "failed")
 _TRANSCRIPT = re.compile(rf"{re.escape(CONVERSATION)}/[0-9A-Za-z][0-9A-Za-z-]{{0,99}}(/[^/.][^/]*)*\.jsonl")
 _SESSION = "SELECT id, owner::text, name, state, attempt FROM session WHERE id = %s"
@@ -56,9 +55,9 @@ SELECT DISTINCT path FROM piece WHERE session = %s AND path <> %s AND NOT starts
 """
 # Only content of the session's owner: whoever knows the digest of a private file may have recorded it.
 _FILES = """
-SELECT a.path, a.sha256, a.size, a.saved_at,
+SELECT a.path, a.sha256, a.size,
     NOT EXISTS (SELECT FROM blob b WHERE b.sha256 = a.sha256 AND b.owner = %s) AS is_large
-FROM artifact a WHERE a.session = %s AND a.saved_at >= coalesce(%s, a.saved_at) ORDER BY a.saved_at, a.path
+FROM artifact a WHERE a.session = %s ORDER BY a.saved_at, a.path
 """
 _CONTENT = "SELECT data FROM blob WHERE sha256 = %s AND owner = %s"
 _LARGE = """
@@ -200,7 +199,6 @@ class _Pull:
     address: Address
     session: Any
     workspace: Workspace
-    _since: datetime | None = None
     _written: dict[str, str] = field(default_factory=dict)
 
     async def pieces(self, path: str) -> None:
@@ -246,9 +244,9 @@ class _Pull:
                     reason = error
             log.warning("%s of the session is skipped: %s", clean_line(path, 100), reason)
 
-    async def files(self, since: datetime | None = None) -> list[Any]:
-        """The rows of files that may be written to the folder, those stored first first; only those stored `since`."""
-        files = await self._fetch(_FILES, (self.session.owner, self.session.id, since))
+    async def files(self) -> list[Any]:
+        """The rows of files that may be written to the folder, those stored first first."""
+        files = await self._fetch(_FILES, (self.session.owner, self.session.id))
         # The session itself writes its records; those of another one could bring it to do anything.
         for file in (each for each in files if is_record(each.path)):
             log.warning("a file of the session is skipped: %s is a record", clean_line(file.path, 100))
@@ -256,9 +254,7 @@ class _Pull:
 
     async def new_files(self) -> None:
         """Write the files that were stored since the last time, unless they are large or here already."""
-        for file in await self.files(self._since):
-            # A transaction that began earlier may end later.
-            self._since = file.saved_at - _LATE
+        for file in await self.files():
             if not file.is_large and self._written.get(file.path) != file.sha256:
                 if not await asyncio.to_thread(_has, self.workspace.root, file):
                     await self.file(file)

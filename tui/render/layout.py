@@ -93,7 +93,7 @@ class _Wrapper:
         first = token[0]
         if first == "\n":
             self._end_word()
-            self._break(soft=False)
+            self.end_line(soft=False)
         elif first in " \t":
             self._end_word()
             self._blank = Segment(token.replace("\t", "    "), style)
@@ -109,10 +109,10 @@ class _Wrapper:
     def finish(self) -> list[Line]:
         self._end_word()
         if self._line or not self._lines:
-            self._break(soft=False)
+            self.end_line(soft=False)
         return self._lines
 
-    def _break(self, *, soft: bool) -> None:
+    def end_line(self, *, soft: bool) -> None:
         self._lines.append(merge(self._line))
         self._line = []
         self._used = 0
@@ -131,7 +131,7 @@ class _Wrapper:
         blank_width = len(blank.text) if blank is not None else 0
         if self._used + blank_width + word_width > self._width:
             if self._line:
-                self._break(soft=True)
+                self.end_line(soft=True)
             blank = None
         if blank is not None:
             self._line.append(blank)
@@ -141,24 +141,36 @@ class _Wrapper:
             self._used += word_width
             return
         for text, style, _ in word:
-            self._chop(text, style)
+            self.chop(text, style)
 
-    def _chop(self, text: str, style: Style | None) -> None:
+    def chop(self, text: str, style: Style | None) -> None:
         room = self._width - self._used
         if room > 0 and width_of(text) > room:
             head = chop_cells(text[: room * 4 + 8], room)[0]
             if width_of(head) <= room:
                 self._line.append(Segment(head, style))
                 text = text[len(head) :]
-            self._break(soft=True)
+            self.end_line(soft=True)
         elif room <= 0:
-            self._break(soft=True)
+            self.end_line(soft=True)
         rows = chop_cells(text, self._width) if width_of(text) > self._width else [text]
         for number, row in enumerate(rows):
             if number:
-                self._break(soft=True)
+                self.end_line(soft=True)
             self._line.append(Segment(row, style))
             self._used += width_of(row)
+
+
+def chop(pieces: Iterable[Piece], width: int) -> list[Line]:
+    """Break styled text at its line breaks, and lines of more than `width` cells anywhere."""
+    wrapper = _Wrapper(max(1, width))
+    for text, style in pieces:
+        for number, part in enumerate(text.split("\n")):
+            if number:
+                wrapper.end_line(soft=False)
+            if part:
+                wrapper.chop(part, style)
+    return wrapper.finish()
 
 
 def cut_line(line: Line, width: int) -> Line:

@@ -24,17 +24,20 @@ _log = logging.getLogger(__name__)
 READING = "Reading the file…"
 
 
-async def read_document(path: Path, limit: int, on_slow: Callable[[], object]) -> Document:
-    """Read a file as `ua_tui.tui.viewers.registry.load` does; `on_slow` is called if it takes a while.
+async def read_document(
+    path: Path, limit: int, on_slow: Callable[[], object], patience: float = 0.4
+) -> Document:
+    """Read a file as `ua_tui.tui.viewers.registry.load` does.
 
-    The reading and the conversion of the file stop when the caller is cancelled.
+    `on_slow` is called if that takes longer than `patience` seconds. The reading and the conversion of the file stop
+    when the caller is cancelled.
 
     Raises:
         FileUnviewable: the file cannot be read.
     """
     reading = asyncio.ensure_future(in_thread(partial(load, path, limit)))
     try:
-        await asyncio.wait({reading}, timeout=0.4)
+        await asyncio.wait({reading}, timeout=patience)
         if not reading.done():
             on_slow()
         return await reading

@@ -17,12 +17,12 @@ from ua_tui.core.postgres.address import Address
 from ua_tui.core.postgres.connection import (
     Connection,
     answering_within,
-    connect_async,
+    connected,
     fetch,
     listen,
     rows_of,
 )
-from ua_tui.core.postgres.problems import is_temporary, reporting
+from ua_tui.core.postgres.problems import is_temporary
 from ua_tui.core.postgres.schema import check_tables
 from ua_tui.core.postgres.state import ALIVE_SECONDS
 from ua_tui.core.team.fleet.rows import MOST_FINISHED, FleetBatch, FleetRow, FleetState, FleetWorker
@@ -113,9 +113,8 @@ class DatabaseSessions:
         Raises:
             TeamError: the database cannot be used.
         """
-        async with await connect_async(self._address) as connection:
-            with reporting(self._address):
-                await self._read_all(connection)
+        async with connected(self._address) as connection:
+            await self._read_all(connection)
 
     async def run(self) -> None:
         """Keep everything up to date until it is cancelled, over one connection after the other."""

@@ -165,12 +165,10 @@ def _taken_query(row: Any) -> str:
     if "\0" in query:
         raise _Wrong("the query has a NUL character, so it is not text: save the file as UTF-8")
     if len(query) > LARGEST_QUERY or len(query.encode()) > LARGEST_QUERY:
-        raise _Wrong(_too_long())
+        raise _Wrong(
+            f"the query is longer than {LARGEST_QUERY >> 10} KB; put the text into a file that the session can read"
+        )
     return query
-
-
-def _too_long() -> str:
-    return f"the query is longer than {LARGEST_QUERY >> 10} KB; put the text into a file that the session can read"
 
 
 def _settings_of(

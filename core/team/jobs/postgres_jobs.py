@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Any
@@ -29,7 +29,6 @@ from ua_tui.core.team.records import (
     Submitted,
 )
 
-_CHUNK = 5000
 _PAGE = 500
 
 
@@ -119,33 +118,27 @@ class PostgresJobs:
             (batch.max_cost_usd, batch.id, owner),
         )
         funds = bool(found and found[0].has_funds)
-        given = {
-            "batch": batch.id,
-            "owner": owner,
-            "shared": batch.shared,
-            "retry": retry_failed,
-            "funds": funds,
-        }
+        given: dict[str, Any] = {"batch": batch.id, "owner": owner, "shared": batch.shared}
+        given |= {"retry": retry_failed, "funds": funds}
         # Two people may submit the same jobs at once: in one order neither waits for the other.
-        for chunk in _chunks(sorted(unique, key=lambda job: job.id)) if found else ():
-            values = given | _columns(chunk)
-            new += (await db.execute(_INSERT, values)).rowcount
+        given |= _columns(sorted(unique, key=lambda job: job.id))
+        if found:
+            new = (await db.execute(_INSERT, given)).rowcount
             # A schedule submits new jobs only: others may be somebody else's.
             if owner is None and (retry_failed or funds):
-                reopened += (await db.execute(_REOPEN, values)).rowcount
-        for chunk in _chunks(unique):
-            ((same,),) = await rows_of(db, _SAME, _columns(chunk))
-            if same < len(chunk):
-                # Somebody may have stored others, whose answers are not ours.
-                raise TeamError(
-                    f"the team's database {self._address} already has a job with the same id as one of these, stored "
-                    "by another member, so nothing was submitted; the owner of the tables can remove it"
-                )
-        for chunk in _chunks(jobs) if found else ():
+                reopened = (await db.execute(_REOPEN, given)).rowcount
+        ((same,),) = await rows_of(db, _SAME, given)
+        if same < len(unique):
+            # Somebody may have stored others, whose answers are not ours.
+            raise TeamError(
+                f"the team's database {self._address} already has a job with the same id as one of these, stored by "
+                "another member, so nothing was submitted; the owner of the tables can remove it"
+            )
+        if found:
             await db.execute(
                 "INSERT INTO batch_job (batch, number, job)"
                 " SELECT %s, * FROM unnest(%s::int[], %s::text[]) ON CONFLICT DO NOTHING",
-                (batch.id, [job.number for job in chunk], [job.id for job in chunk]),
+                (batch.id, [job.number for job in jobs], [job.id for job in jobs]),
             )
         return Submitted(new=new, known=len(unique) - new, reopened=reopened)
 
@@ -344,10 +337,6 @@ def _columns(jobs: Sequence[Job]) -> dict[str, Any]:
         "limits": [job.settings.get("max_cost_usd") for job in jobs],
         "numbers": [job.number for job in jobs],
     }
-
-
-def _chunks(jobs: Sequence[Job]) -> Iterable[Sequence[Job]]:
-    return (jobs[at : at + _CHUNK] for at in range(0, len(jobs), _CHUNK))
 
 
 def _storable(text: str | None) -> str | None:

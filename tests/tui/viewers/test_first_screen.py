@@ -15,9 +15,9 @@ from tests.tui.fixture_types import Patch
 from tests.waiting import PATIENCE, until
 from ua_tui.core.concurrency.cancellation import NEVER, Stop
 from ua_tui.tui.render.markdown.renderer import MarkdownTheme
-from ua_tui.tui.screens.files import viewer
 from ua_tui.tui.screens.files.link import LinkScreen
 from ua_tui.tui.screens.files.viewer import ViewerScreen
+from ua_tui.tui.viewers import registry
 from ua_tui.tui.viewers.articles.results import ResultsTable
 from ua_tui.tui.viewers.bodies.markdown import MarkdownBody
 from ua_tui.tui.viewers.bodies.table import TableView
@@ -78,7 +78,7 @@ def held(monkeypatch: Patch) -> Iterator[threading.Event]:
             stop.check()
         return load(path, limit, stop)
 
-    monkeypatch.setattr(viewer, "load", load_in_the_end)
+    monkeypatch.setattr(registry, "load", load_in_the_end)
     yield event
     event.set()
 

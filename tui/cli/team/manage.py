@@ -11,8 +11,7 @@ from typing import Any
 
 from ua_tui.core.events.units import duration, quantity
 from ua_tui.core.postgres.address import Address
-from ua_tui.core.postgres.connection import connect_async, shown_version
-from ua_tui.core.postgres.problems import reporting
+from ua_tui.core.postgres.connection import connected, shown_version
 from ua_tui.core.postgres.schema import LATEST, check_version, grant, limit, migrate, revoke
 from ua_tui.core.postgres.state import WorkState, read_version, read_work
 from ua_tui.core.settings.loading import load_settings
@@ -161,12 +160,11 @@ def _show_attention(found: Sequence[Attention], *, as_json: bool) -> None:
 
 
 async def _show_status(address: Address, *, as_json: bool) -> None:
-    async with await connect_async(address) as db:
-        with reporting(address):
-            version = await read_version(db)
-            check_version(version, address)
-            work = await read_work(db)
-            server = shown_version(db.info.server_version)
+    async with connected(address) as db:
+        version = await read_version(db)
+        check_version(version, address)
+        work = await read_work(db)
+        server = shown_version(db.info.server_version)
     if as_json:
         facts = {"database": address.shown, "server": server, "tables": version}
         print_json({**facts, **asdict(work), "alive": work.alive})

@@ -10,11 +10,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import zip_longest
 from typing import Literal, NamedTuple
 from urllib.parse import unquote
 
 from markdown_it.token import Token
-from rich.cells import chop_cells
 from rich.segment import Segment
 from rich.style import Style
 
@@ -23,6 +23,7 @@ from ua_tui.tui.render.layout import (
     PLAIN,
     Line,
     Piece,
+    chop,
     component_classes,
     line_width,
     merge,
@@ -88,11 +89,8 @@ def _natural(cell: Cell) -> int:
 
 
 def _widths(header: Sequence[Cell], rows: Sequence[Sequence[Cell]], width: int) -> list[int] | None:
-    natural = [_natural(cell) for cell in header]
-    for row in rows:
-        for column, cell in enumerate(row[: len(natural)]):
-            natural[column] = max(natural[column], _natural(cell))
-    natural = [max(1, each) for each in natural]
+    columns = zip_longest(header, *(row[: len(header)] for row in rows), fillvalue=())
+    natural = [max(1, *map(_natural, column)) for column in columns]
     room = width - GAP * (len(natural) - 1)
     if sum(natural) <= room:
         return natural
@@ -100,20 +98,16 @@ def _widths(header: Sequence[Cell], rows: Sequence[Sequence[Cell]], width: int) 
         return None
     # Narrow columns get what they need; wide columns share the rest in proportion to their widths.
     fitted = [0] * len(natural)
-    open_ = set(range(len(natural)))
-    while open_:
-        share = room / len(open_)
-        small = [column for column in open_ if natural[column] <= share]
-        if not small:
-            total = sum(natural[column] for column in open_)
-            spare = room - MIN_COLUMN * len(open_)
-            for column in open_:
-                fitted[column] = MIN_COLUMN + spare * natural[column] // total
+    narrow_first = sorted(range(len(natural)), key=natural.__getitem__)
+    for number, column in enumerate(narrow_first):
+        wide = narrow_first[number:]
+        if natural[column] * len(wide) > room:
+            total, spare = sum(natural[each] for each in wide), room - MIN_COLUMN * len(wide)
+            for each in wide:
+                fitted[each] = MIN_COLUMN + spare * natural[each] // total
             break
-        for column in small:
-            fitted[column] = natural[column]
-            room -= natural[column]
-            open_.discard(column)
+        fitted[column] = natural[column]
+        room -= natural[column]
     return fitted
 
 
@@ -366,7 +360,7 @@ class _Renderer:
         text = clean(token.content).rstrip("\n").expandtabs(4)
         self._note_code(token, text, inside)
         code = highlight(text, clean(language), theme)
-        for line in _hard_lines([each for piece in code for each in self._with_files(*piece)], inside):
+        for line in chop([each for piece in code for each in self._with_files(*piece)], inside):
             fill = " " * (inside - line_width(line))
             lines.append(merge([Segment(margin, theme.text), *line, Segment(fill + margin, theme.text)]))
         return lines
@@ -378,7 +372,7 @@ class _Renderer:
         source = token.map[0] + (fence is not None)
         first = 0
         for number, line in enumerate(text.split("\n"), source):
-            height = len(_hard_lines([(line, PLAIN)], width))
+            height = len(chop([(line, PLAIN)], width))
             self.units.append(Unit(first, first + height, (number, number + 1), line, fence))
             first += height
 
@@ -507,28 +501,3 @@ def _without_task(item: Sequence[Token]) -> Sequence[Token]:
         else part
         for part in item
     ]
-
-
-def _hard_lines(pieces: Sequence[Piece], width: int) -> list[Line]:
-    """Break code at its line breaks, and lines longer than `width` anywhere."""
-    lines: list[Line] = [[]]
-    used = 0
-    for text, style in pieces:
-        for number, part in enumerate(text.split("\n")):
-            if number:
-                lines.append([])
-                used = 0
-            rest = part
-            while rest:
-                room = width - used
-                if width_of(rest) <= room:
-                    lines[-1].append(Segment(rest, style))
-                    used += width_of(rest)
-                    break
-                head = chop_cells(rest[: room * 4 + 8], room)[0] if room > 0 else ""
-                if head and (width_of(head) <= room or not used):
-                    lines[-1].append(Segment(head, style))
-                    rest = rest[len(head) :]
-                lines.append([])
-                used = 0
-    return lines

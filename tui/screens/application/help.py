@@ -8,7 +8,7 @@ from importlib import import_module
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from textual.app import App, ComposeResult
+from textual.app import App
 from textual.content import Content
 from textual.dom import DOMNode
 from textual.widgets import Static
@@ -54,16 +54,10 @@ class HelpScreen(Dialog[None]):
         typing: bool = False,
         without: tuple[str, ...] = (),
     ) -> None:
-        super().__init__(requested=True)
+        super().__init__(Box("", "", _Keys(classes="facts"), Foot()), requested=True)
         self.here = here
         self._in_text = typing
         self._without = without
-
-    def compose(self) -> ComposeResult:
-        """Create the box."""
-        with Box():
-            yield _Keys(classes="facts")
-            yield Foot()
 
     def show_keys(self) -> None:
         """Show the keys, each with its text beside it."""

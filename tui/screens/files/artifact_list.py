@@ -41,10 +41,6 @@ class ArtifactList(LetterKeyList):
         self.gone: frozenset[str] = frozenset()
         self._drawn_for = 0
 
-    def on_mount(self) -> None:
-        """Hide the list while it is empty."""
-        self.display = bool(self.files)
-
     def show(self, files: Sequence[CallFile], gone: Collection[str] = ()) -> None:
         """Show these files; `gone` are the paths of those that no longer exist."""
         self.files, self.gone = tuple(files), frozenset(gone)

@@ -72,6 +72,7 @@ class CompareScreen(DocumentScreen[None]):
     """
 
     BINDINGS = bindings("CompareScreen")
+    steps_landmarks = True
 
     def __init__(self, path: Path) -> None:
         super().__init__()
@@ -82,7 +83,6 @@ class CompareScreen(DocumentScreen[None]):
         self._difference: Difference | None = None
         self._raw = False
         self._everything = False
-        self._change = -1
 
     def on_mount(self) -> None:
         """Find the versions."""
@@ -126,7 +126,7 @@ class CompareScreen(DocumentScreen[None]):
         sides = self._sides()
         if sides is None:
             return
-        self._difference, self._change = None, -1
+        self._difference, self.landmark = None, -1
         try:
             older, newer = [await in_thread(partial(readable_text, side, source=self._raw)) for side in sides]
             difference = await in_thread(partial(compare_texts, older, newer))
@@ -153,8 +153,8 @@ class CompareScreen(DocumentScreen[None]):
         facts = self.search_facts()
         if difference is not None:
             changes = len(difference.changes)
-            if changes and self._change >= 0:
-                facts.append(f"change {self._change + 1:,} of {changes:,}")
+            if changes and self.landmark >= 0:
+                facts.append(f"change {self.landmark + 1:,} of {changes:,}")
             else:
                 facts.append(quantity(changes, "change") if changes else "no change")
             if counts := describe_counts(difference.counts):
@@ -195,19 +195,11 @@ class CompareScreen(DocumentScreen[None]):
 
     # -- keys -------------------------------------------------------------------------------------
 
-    def action_match(self, step: int) -> None:
-        """Go to the next or the previous match of a search; without a search, to the next or previous change."""
-        if self.view.matches[1]:
-            super().action_match(step)
-            return
-        self._change = self.view.step_landmark(step)
-        self.update_chrome()
-
     def action_everything(self) -> None:
         """Show the whole text, or only what changed."""
         if self._difference is not None:
             self._everything = not self._everything
-            self._change = -1
+            self.landmark = -1
             self.view.show(self._body(self._difference))
             self.update_chrome()
 

@@ -42,6 +42,12 @@ class DocumentScreen(Modal[Answer]):
     view = getters.query_one("#viewer-view", DocumentView)
     """The content."""
 
+    steps_landmarks: ClassVar[bool] = False
+    """Whether the keys of matches go to landmarks, such as changes, while nothing is searched for."""
+
+    landmark = -1
+    """The number of the landmark that was gone to; -1 for none."""
+
     _filtering = False
 
     # What a subclass provides
@@ -77,12 +83,6 @@ class DocumentScreen(Modal[Answer]):
         yield KeyLine(id="viewer-keys")
 
     # Messages of the view
-
-    def on_mount(self) -> None:
-        """Hide the lines that say nothing yet."""
-        self.query_one(Input).display = False
-        for notice in self.query("#viewer-notice"):
-            notice.display = False
 
     def on_document_view_cursor_moved(self, event: DocumentView.CursorMoved) -> None:
         """Show the details of the row under the cursor."""
@@ -163,8 +163,11 @@ class DocumentScreen(Modal[Answer]):
         line.focus()
 
     def action_match(self, step: int) -> None:
-        """Go to the next or the previous match."""
-        self.view.step_match(step)
+        """Go to the next or the previous match of a search; without one, to what else can be stepped through."""
+        if self.view.matches[1]:
+            self.view.step_match(step)
+        elif self.steps_landmarks:
+            self.landmark = self.view.step_landmark(step)
         self.update_chrome()
 
     def on_input_submitted(self, event: Input.Submitted) -> None:

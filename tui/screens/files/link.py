@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Literal
 
-from textual.app import ComposeResult
 from textual.content import Content
 from textual.dom import DOMNode
 from textual.widgets import Static
@@ -30,23 +29,22 @@ class LinkScreen(Dialog[Answer | None]):
     BINDINGS = bindings("LinkScreen")
 
     def __init__(self, url: str, note: str = "") -> None:
-        super().__init__(requested=True)
         self.url = url
         self.note = note
-        self._link = browser_link(url)
-
-    def compose(self) -> ComposeResult:
-        """Show the host and the full address."""
-        with Box("Link"):
-            if self.note:
-                yield Static(Content(self.note))
-            yield Static(fields(("Opens", leads_to(self._link))), classes="facts")
-            yield Static(Content(reveal(self.url[:2000])), classes="link")
-            yield Foot(
-                Choice("o", "Open", "open", "choose('open')", disabled=self._link is None),
+        self._link = link = browser_link(url)
+        box = Box(
+            "Link",
+            "",
+            *([Static(Content(note))] if note else []),
+            Static(fields(("Opens", leads_to(link))), classes="facts"),
+            Static(Content(reveal(url[:2000])), classes="link"),
+            Foot(
+                Choice("o", "Open", "open", "choose('open')", disabled=link is None),
                 Choice("y", "Copy", "copy", "choose('copy')"),
                 Choice("Esc", "Close", "close"),
-            )
+            ),
+        )
+        super().__init__(box, requested=True)
 
     def action_choose(self, what: Answer) -> None:
         """Answer, unless the link cannot be opened."""

@@ -15,7 +15,6 @@ from textual.content import Content
 from textual.message import Message
 from textual.widgets import OptionList, Static
 
-from ua_tui.core.concurrency.cancellation import in_thread
 from ua_tui.core.errors import UniversalAgentError
 from ua_tui.core.events.units import size
 from ua_tui.core.storage.files import Root
@@ -40,7 +39,7 @@ from ua_tui.tui.viewers.document import Body, Document
 from ua_tui.tui.viewers.export import copy_file, open_outside, why_not_edited
 from ua_tui.tui.viewers.passage import Passage
 from ua_tui.tui.viewers.reader import FileUnviewable
-from ua_tui.tui.viewers.registry import READING, load, load_page, read_document
+from ua_tui.tui.viewers.registry import READING, load_page, read_document
 from ua_tui.tui.viewers.view.chrome import KeyLine, TitleLine
 from ua_tui.tui.viewers.view.detail_panel import DetailPanel
 from ua_tui.tui.viewers.view.document_view import DocumentView
@@ -111,8 +110,6 @@ class ViewerScreen(ReportScreen):
 
     def on_mount(self) -> None:
         """Read the file."""
-        self.query_one("#viewer-check").display = False
-        self._outline.display = False
         self.watch(self.view, "scroll_y", self._show_current_heading, init=False)
         title = self.query_one(TitleLine)
         title.show(self._file_name, place=self._shown_folder())
@@ -125,41 +122,35 @@ class ViewerScreen(ReportScreen):
         start_job(self, partial(self._load, place), "viewer")
 
     async def _load(self, place: float = 0.0) -> None:
-        beginning: Document | None = None
         from_top = not place and not self._line
+        begun: list[Document] = []
+
+        def begin() -> None:
+            if from_top and not begun:
+                begun.append(document)
+                self._show(document)
+
         try:
             document = await read_document(self.path, PREVIEW_LIMIT, self._show_reading)
             if document.size > PREVIEW_LIMIT:
                 if document.size > FULL_LIMIT and from_top:
                     # A large file takes a while: its beginning is shown first and gets time to be drawn.
-                    beginning = self._show_beginning(document)
+                    begin()
                     await asyncio.sleep(_PATIENCE_SECONDS)
-                reading = asyncio.ensure_future(in_thread(partial(load, self.path, FULL_LIMIT)))
-                try:
-                    await asyncio.wait({reading}, timeout=_PATIENCE_SECONDS)
-                    if not reading.done() and beginning is None and from_top:
-                        beginning = self._show_beginning(document)
-                    document = await reading
-                finally:
-                    reading.cancel()
-                    await asyncio.gather(reading, return_exceptions=True)
+                document = await read_document(self.path, FULL_LIMIT, begin, _PATIENCE_SECONDS)
         except FileUnviewable as error:
             self._show_error(str(error))
             return
         self._is_loaded = True
-        if beginning is None:
-            self._show(document, place)
-        else:
+        if begun:
             self._extend_to(document)
+        else:
+            self._show(document, place)
         start_job(self, self.read_check, "evidence")
 
     def _show_reading(self) -> None:
         if self.document is None:
             self.view.show(TextBody(READING))
-
-    def _show_beginning(self, document: Document) -> Document:
-        self._show(document)
-        return document
 
     def _show(self, document: Document, place: float = 0.0) -> None:
         if self._line and isinstance(document.raw, TextBody):

@@ -137,7 +137,6 @@ class FindScreen(Modal[None]):
 
     def on_mount(self) -> None:
         """Search for the first words, and check for new ones regularly."""
-        self._show_notices(())
         self._ask(delay=0)
         start_job(self, self._poll, "poll")
 

@@ -8,7 +8,6 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Literal
 
-from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.widgets import Static
@@ -24,6 +23,10 @@ from ua_tui.tui.workers import start_job
 
 Outcome = Literal["completed", "cancelled", "expired"]
 EXPIRED = "expired: cancel and ask for a new link"
+_ADVICE = (
+    "Open the link and sign in. The agent continues as soon as the account is connected. "
+    "Press Enter if nothing happens."
+)
 
 
 class AuthScreen(Dialog[Outcome | None]):
@@ -37,31 +40,24 @@ class AuthScreen(Dialog[Outcome | None]):
     BINDINGS = bindings("AuthScreen")
 
     def __init__(self, event: AuthRequired, now: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
-        super().__init__()
         self.event = event
         self._link = browser_link(event.url)
         self._now = now
-
-    def compose(self) -> ComposeResult:
-        """Show the account, the full link, its host and how long it is valid."""
-        with Box("Connect an account", "-asks"):
-            with Horizontal(id="link-and-code"), Vertical():
-                yield Static(Content(f"The agent needs {self._account}."), classes="heading")
-                yield Static(self._facts(), classes="facts")
-                yield Static(Content(reveal(self.event.url)), classes="link")
-                yield Static(
-                    Content(
-                        "Open the link and sign in. The agent continues as soon as the account is connected. "
-                        "Press Enter if nothing happens."
-                    ),
-                    classes="advice",
-                )
-            yield Foot(
-                Choice("o", "Open", "open", disabled=self._link is None),
-                Choice("y", "Copy", "copy"),
-                Choice("Enter", "Done", "done", "answer('completed')"),
-                Choice("Esc", "Cancel", "cancel"),
-            )
+        toolkit = reveal(event.toolkit)
+        account = f"your {toolkit} account" if toolkit else "one of your accounts"
+        about = Vertical(
+            Static(Content(f"The agent needs {account}."), classes="heading"),
+            Static(self._facts(), classes="facts"),
+            Static(Content(reveal(event.url)), classes="link"),
+            Static(Content(_ADVICE), classes="advice"),
+        )
+        foot = Foot(
+            Choice("o", "Open", "open", disabled=self._link is None),
+            Choice("y", "Copy", "copy"),
+            Choice("Enter", "Done", "done", "answer('completed')"),
+            Choice("Esc", "Cancel", "cancel"),
+        )
+        super().__init__(Box("Connect an account", "-asks", Horizontal(about, id="link-and-code"), foot))
 
     def on_mount(self) -> None:
         """Start the countdown, and create the code in a thread."""
@@ -73,11 +69,6 @@ class AuthScreen(Dialog[Outcome | None]):
     def on_resize(self) -> None:
         """Show the code only if there is room."""
         self.call_after_refresh(self._fit_code)
-
-    @property
-    def _account(self) -> str:
-        toolkit = reveal(self.event.toolkit)
-        return f"your {toolkit} account" if toolkit else "one of your accounts"
 
     @property
     def _left(self) -> float | None:

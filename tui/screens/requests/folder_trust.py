@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Literal
 
-from textual.app import ComposeResult
 from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
@@ -28,20 +27,16 @@ class FolderTrustScreen(Dialog[FolderAnswer | None]):
     BINDINGS = bindings("FolderTrustScreen")
 
     def __init__(self, question: FolderQuestion, *, requested: bool = False) -> None:
-        super().__init__(requested=requested)
         self.question = question
-
-    def compose(self) -> ComposeResult:
-        """Show what would change, what changed since the last answer, and the answers."""
-        question = self.question
-        title = "The folder has changed" if question.state == "changed" else "Trust this folder?"
-        with Box(title, "-asks"):
-            yield Static(Content(reveal_line(str(question.folder))), classes="heading")
-            if question.keys:
-                yield Static(Content(_keys_sentence(question.keys)), classes="facts")
-            else:
-                yield from _details(question)
-            yield Foot(*self._choices())
+        keys = Static(Content(_keys_sentence(question.keys)), classes="facts") if question.keys else None
+        box = Box(
+            "The folder has changed" if question.state == "changed" else "Trust this folder?",
+            "-asks",
+            Static(Content(reveal_line(str(question.folder))), classes="heading"),
+            *(_details(question) if keys is None else [keys]),
+            Foot(*self._choices()),
+        )
+        super().__init__(box, requested=requested)
 
     def action_choose(self, answer: FolderAnswer) -> None:
         """Answer, if this answer is offered."""

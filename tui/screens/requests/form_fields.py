@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.widgets import OptionList, Static
@@ -26,29 +25,26 @@ class FieldRow(Horizontal):
     BINDINGS = bindings("FieldRow")
 
     def __init__(self, field: FormField) -> None:
-        super().__init__(classes="field")
         self.field = field
         if field.options or field.kind == "boolean":
             self._entry: FieldChoices | InputLine = FieldChoices(field)
         else:
             example = "hidden" if field.secret else ""
             self._entry = InputLine(_initial(field), example, _one_line, hidden=field.secret)
-
-    def compose(self) -> ComposeResult:
-        """Create the title, the entry and the lines below it."""
-        mark = ("*", "bold $warning") if self.field.required else ""
-        yield Static(Content.assemble(reveal_line(self.field.title), mark), classes="label")
-        hint, about = field_hint(self.field), reveal(self.field.about)
+        mark = ("*", "bold $warning") if field.required else ""
+        hint, about = field_hint(field), reveal(field.about)
         parts = [about if not about or about.endswith((".", "?", "!", ":")) else f"{about}."]
         parts.append(as_sentence(hint) if hint else "")
-        with Vertical():
-            yield self._entry
-            yield Static(Content(" ".join(part for part in parts if part)), classes="about")
-            yield Static(classes="wrong")
+        below = Static(Content(" ".join(part for part in parts if part)), classes="about")
+        below.display = bool(field.about or hint)
+        super().__init__(
+            Static(Content.assemble(reveal_line(field.title), mark), classes="label"),
+            Vertical(self._entry, below, Static(classes="wrong")),
+            classes="field",
+        )
 
     def on_mount(self) -> None:
-        """Hide the lines that say nothing."""
-        self.query_one(".about").display = bool(self.field.about or field_hint(self.field))
+        """Hide the line that says nothing."""
         self._show_problem("")
 
     @property

@@ -10,7 +10,7 @@ from textual.content import Content
 from ua_tui.core.agent.definitions.roster import RosterEntry, expected_servers, read_roster, roster_entries
 from ua_tui.core.errors import UniversalAgentError
 from ua_tui.core.events.tool_names import tool_name
-from ua_tui.core.events.types import Event, McpServer, McpStatus
+from ua_tui.core.events.types import McpServer
 from ua_tui.core.events.units import quantity
 from ua_tui.core.settings.model import Settings
 from ua_tui.core.settings.places import Places
@@ -18,7 +18,7 @@ from ua_tui.core.text import clean_line
 from ua_tui.tui.keys.bindings import bindings
 from ua_tui.tui.ports import SessionPort
 from ua_tui.tui.render.format import middle_cut
-from ua_tui.tui.screens.services.row_screen import MUTED, RowScreen, field, hanging
+from ua_tui.tui.screens.services.row_screen import MUTED, ServersScreen, field, hanging
 from ua_tui.tui.viewers.view.chrome import TitleLine
 from ua_tui.tui.widgets.column_list import Column
 from ua_tui.tui.workers import start_job
@@ -34,7 +34,7 @@ _STATES = {
 _FROMS = {"project": "folder", "user": "yours", "shipped": "ua-tui"}
 
 
-class AgentsScreen(RowScreen[RosterEntry]):
+class AgentsScreen(ServersScreen[RosterEntry]):
     """Lists the files as they are now; the running session keeps what it read at its start.
 
     The tools are checked again whenever the session's servers report something.
@@ -51,39 +51,29 @@ class AgentsScreen(RowScreen[RosterEntry]):
     def __init__(
         self, settings: Settings, session: Callable[[], SessionPort | None], *, places: Places | None = None
     ) -> None:
-        super().__init__()
+        super().__init__(session)
         self._settings = settings
-        self._find_session = session
         self._places = places
         self._setting_problems: tuple[str, ...] = ()
         self._failure = ""
-        self._followed: SessionPort | None = None
-        self._unsubscribe: Callable[[], None] = lambda: None
 
     def on_mount(self) -> None:
         """Read the files."""
         self.query_one(TitleLine).show("Sub-agents and skills", facts="reading …")
         self.action_read()
 
-    def on_unmount(self) -> None:
-        """Stop listening."""
-        self._unsubscribe()
-
-    def _handle_event(self, event: Event) -> None:
-        if isinstance(event, McpStatus) and self.is_mounted:
-            self.action_read()
+    def handle_servers(self, servers: Sequence[McpServer]) -> None:
+        """Check the tools again."""
+        self.action_read()
 
     def action_read(self) -> None:
         """Read the files again."""
         start_job(self, self._read, "agents")
 
     async def _read(self) -> None:
-        session = self._find_session()
+        session = self.find_session()
         controls = session.controls if session is not None else None
         known = controls.servers.known if controls is not None else ()
-        if session is not None and self._followed is not session:
-            self._unsubscribe()
-            self._followed, self._unsubscribe = session, session.bus.subscribe(self._handle_event)
         try:
             self.rows, self._setting_problems = await asyncio.to_thread(self._read_entries, known)
             self._failure = ""

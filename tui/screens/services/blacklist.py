@@ -6,7 +6,6 @@ import asyncio
 from collections.abc import Callable
 from functools import partial
 
-from textual.app import ComposeResult
 from textual.content import Content
 from textual.widgets import Static
 
@@ -31,21 +30,21 @@ class BlacklistScreen(Dialog[None]):
     BINDINGS = bindings("BlacklistScreen")
 
     def __init__(self, blacklist: Blacklist) -> None:
-        super().__init__(requested=True)
-        self._blacklist = blacklist
-        self._entries: list[Listing] = []
-        self._confirming = False
-
-    def compose(self) -> ComposeResult:
-        """Create the list, its explanation, and the answers."""
-        with Box("Web reader blacklist"):
-            yield Static(Content("Reading the list…"), id="blacklist-what")
-            yield ChoiceList(id="blacklist-sites")
-            yield Foot(
+        box = Box(
+            "Web reader blacklist",
+            "",
+            Static(Content("Reading the list…"), id="blacklist-what"),
+            ChoiceList(id="blacklist-sites"),
+            Foot(
                 Choice("d", "Clear", "clear", disabled=True),
                 Choice("a", "Clear all", "clear-all", "clear_all", disabled=True),
                 Choice("Esc", "Close", "close"),
-            )
+            ),
+        )
+        super().__init__(box, requested=True)
+        self._blacklist = blacklist
+        self._entries: list[Listing] = []
+        self._confirming = False
 
     def on_mount(self) -> None:
         """Read the list."""

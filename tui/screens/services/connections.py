@@ -24,7 +24,7 @@ from ua_tui.core.connections.user_servers import UserServer, find_user_servers
 from ua_tui.core.doctor.findings import Check, can_start
 from ua_tui.core.errors import UniversalAgentError
 from ua_tui.core.events.tool_names import tool_name
-from ua_tui.core.events.types import Event, McpServer, McpStatus
+from ua_tui.core.events.types import McpServer
 from ua_tui.core.provider.credentials import Credential, credentials_of, servers_of
 from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.core.settings.model import Settings
@@ -37,7 +37,7 @@ from ua_tui.tui.keys.keymap import Keys
 from ua_tui.tui.ports import SessionPort
 from ua_tui.tui.render.format import middle_cut
 from ua_tui.tui.screens.services.login import LoginScreen
-from ua_tui.tui.screens.services.row_screen import MUTED, RowScreen, field, hanging
+from ua_tui.tui.screens.services.row_screen import MUTED, ServersScreen, field, hanging
 from ua_tui.tui.viewers.view.chrome import TitleLine
 from ua_tui.tui.widgets.column_list import Column
 from ua_tui.tui.widgets.modal import NARROW
@@ -80,7 +80,7 @@ def origin(server: McpServer) -> str:
     return ORIGINS.get(server.name, "custom")
 
 
-class ConnectionsScreen(RowScreen[McpServer]):
+class ConnectionsScreen(ServersScreen[McpServer]):
     """Shows what the session is connected to; servers can be reconnected and disabled.
 
     Args:
@@ -104,13 +104,10 @@ class ConnectionsScreen(RowScreen[McpServer]):
         *,
         examine: Examine | None = None,
     ) -> None:
-        super().__init__()
+        super().__init__(session)
         self._settings = settings
-        self._find_session = session
-        self._session: SessionPort | None = None
         self._controls: Session | None = None
         self._examine = examine
-        self._unsubscribe: Callable[[], None] = lambda: None
         self._definitions: dict[str, UserServer] = {}
         self._checks: list[Check] = []
         self._testing = False
@@ -139,10 +136,6 @@ class ConnectionsScreen(RowScreen[McpServer]):
         # The agent does not report by itself that a server failed.
         self.set_interval(2.0, self._refresh_state)
 
-    def on_unmount(self) -> None:
-        """Stop listening."""
-        self._unsubscribe()
-
     def on_resize(self) -> None:
         """Lay out what does not depend on the rows for the new width."""
         self._show_credentials()
@@ -150,10 +143,10 @@ class ConnectionsScreen(RowScreen[McpServer]):
 
     # -- display -----------------------------------------------------------------------------
 
-    def _handle_event(self, event: Event) -> None:
-        if isinstance(event, McpStatus) and self.is_mounted:
-            self.rows = event.servers
-            self.show_rows()
+    def handle_servers(self, servers: Sequence[McpServer]) -> None:
+        """Show the servers as they are now."""
+        self.rows = servers
+        self.show_rows()
 
     def show_rows(self) -> None:
         """Show the servers and how many are connected."""
@@ -268,13 +261,11 @@ class ConnectionsScreen(RowScreen[McpServer]):
 
     def _refresh_state(self) -> None:
         if self._session is None:
-            self._session = self._find_session()
-            if self._session is None:
+            if (session := self.find_session()) is None:
                 return
-            self._controls = self._session.controls
-            self.rows = self._controls.servers.known if self._controls is not None else ()
-            self._unsubscribe = self._session.bus.subscribe(self._handle_event)
-            self.show_rows()
+            self._controls = session.controls
+            self.handle_servers(self._controls.servers.known if self._controls is not None else ())
+        assert self._session is not None
         if self._controls is not None:
             self._controls.servers.refresh()
         trace = self._session.trace

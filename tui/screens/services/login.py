@@ -8,7 +8,6 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 from textual import events
-from textual.app import ComposeResult
 from textual.content import Content
 from textual.widgets import Static
 
@@ -46,26 +45,26 @@ class LoginScreen(Dialog[bool]):
     BINDINGS = bindings("LoginScreen")
 
     def __init__(self, server: UserServer, log_in: LogIn = log_in) -> None:
-        super().__init__(requested=True)
         self._server = server
         self._log_in = log_in
         self._link: Link | None = None
         self._address = ""
         self._redirect: Redirect | None = None
-
-    def compose(self) -> ComposeResult:
-        """Show the server, and what happens."""
-        with Box("Log in"):
-            yield Static(Content(f"Log in to {clean_line(self._server.name, 60)}."), classes="heading")
-            yield Static(self._facts(), classes="facts")
-            yield Static(classes="link")
-            yield Static(Content(_FINDING), classes="advice")
-            yield Foot(
+        box = Box(
+            "Log in",
+            "",
+            Static(Content(f"Log in to {clean_line(server.name, 60)}."), classes="heading"),
+            Static(self._facts(), classes="facts"),
+            Static(classes="link"),
+            Static(Content(_FINDING), classes="advice"),
+            Foot(
                 Choice("o", "Open", "open", disabled=True),
                 Choice("y", "Copy", "copy", disabled=True),
                 Choice("a", "Try again", "again", disabled=True),
                 Choice("Esc", "Cancel", "cancel"),
-            )
+            ),
+        )
+        super().__init__(box, requested=True)
 
     def on_mount(self) -> None:
         """Begin."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from textual.app import ComposeResult
 from textual.content import Content
 from textual.widgets import Static
 
@@ -49,33 +48,25 @@ class BudgetScreen(Dialog[float | None]):
         waiting: int = 0,
         requested: bool = False,
     ) -> None:
-        super().__init__(requested=requested)
         self._spent = spent_usd
         self._limit = limit_usd
         self._unpriced = clean_line(", ".join(unpriced), 100)
         self._cached = cached
         self._works = running
         self._queued = waiting
-
-    @property
-    def _is_spent(self) -> bool:
-        return self._limit is not None and self._spent >= self._limit
-
-    def compose(self) -> ComposeResult:
-        """Show the state, what it means, and what can be done."""
-        wanted = max(self._spent, self._limit or 0.0) * 2
-        with Box("Budget", "-asks"):
-            yield Static(Content(self._heading()), classes="heading")
-            yield Static(fields(*self._rows()), classes="facts")
-            yield Static(Content(self._advice()), classes="advice")
-            yield Foot(
-                Choice(
-                    "r", "Raise the limit" if self._limit is not None else "Set a limit", "raise", "write"
-                ),
+        wanted = max(spent_usd, limit_usd or 0.0) * 2
+        box = Box(
+            "Budget",
+            "-asks",
+            Static(Content(self._heading()), classes="heading"),
+            Static(fields(*self._rows()), classes="facts"),
+            Static(Content(self._advice()), classes="advice"),
+            Foot(
+                Choice("r", "Raise the limit" if limit_usd is not None else "Set a limit", "raise", "write"),
                 Choice("Esc", "Close", "leave", "answer(None)"),
                 id="answers",
-            )
-            yield TextAnswer(
+            ),
+            TextAnswer(
                 "Spending limit of this session, in US dollars:",
                 "Set limit",
                 self._explain,
@@ -84,7 +75,13 @@ class BudgetScreen(Dialog[float | None]):
                 replaceable=True,
                 restrict=r"[\d.,$ ]*",
                 id="amount",
-            )
+            ),
+        )
+        super().__init__(box, requested=requested)
+
+    @property
+    def _is_spent(self) -> bool:
+        return self._limit is not None and self._spent >= self._limit
 
     def _rows(self) -> list[tuple[str, str]]:
         spent, limit = money(self._spent), "none"

@@ -29,6 +29,8 @@ class ComparisonScreen(DocumentScreen[None]):
         b: that of the other one.
     """
 
+    steps_landmarks = True
+
     def __init__(self, a: Path, b: Path) -> None:
         super().__init__()
         self._folders = (a, b)
@@ -60,13 +62,6 @@ class ComparisonScreen(DocumentScreen[None]):
             ("/", "search", "screen.search"),
             ("?", "keys", "app.keys_here"),
         )
-
-    def action_match(self, step: int) -> None:
-        """Go to the next or the previous match of a search; without one, to the next section or change of a report."""
-        if self.view.matches[1]:
-            super().action_match(step)
-        else:
-            self.view.step_landmark(step)
 
 
 def _body(a: Path, b: Path, settings: Settings | None, known: frozenset[str], stop: Stop = NEVER) -> Body:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from textual.app import ComposeResult
 from textual.content import Content
 from textual.widgets import Static
 
@@ -30,15 +29,11 @@ class ContextScreen(Dialog[None]):
     BINDINGS = bindings("ContextScreen")
 
     def __init__(self, controls: Session | None) -> None:
-        super().__init__(requested=True)
         self._controls = controls
         self._shown = Static(Content("Asking the agent…"))
-
-    def compose(self) -> ComposeResult:
-        """Create the rows."""
-        with Box("Context"):
-            yield self._shown
-            yield Foot(Choice("Esc", "Close", "close"))
+        super().__init__(
+            Box("Context", "", self._shown, Foot(Choice("Esc", "Close", "close"))), requested=True
+        )
 
     def on_mount(self) -> None:
         """Ask the agent."""

@@ -8,7 +8,6 @@ from collections.abc import Callable, Sequence
 from msgspec.structs import replace
 from rich.cells import cell_len
 from textual import getters
-from textual.app import ComposeResult
 from textual.content import Content
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
@@ -53,46 +52,44 @@ class ModelScreen(Dialog[ModelChoice | None]):
         *,
         running: bool = False,
     ) -> None:
-        super().__init__(requested=True)
         self._now = self._choice = now
         self._apply = apply
-        self._works = running
         rows = [each for each in known if each.name != "default"]
         if now.model is not None and all(each.name != now.model for each in rows):
             rows.insert(0, KnownModel(now.model, about="from your settings"))
         default = next((each.about for each in known if each.name == "default"), "")
         self._rows = [KnownModel("", "Default", default), *rows]
-
-    def compose(self) -> ComposeResult:
-        """Create the list, the details, and the lines for other names."""
-        with Box("Model"):
-            yield LetterKeyList(*(Option(each.name) for each in self._rows), id="models")
-            yield Static(id="model-about")
-            yield Static(id="model-more", classes="facts")
-            now = "A new model applies from the next query. " if self._works else ""
-            when = f"{now}This session only; `ua-tui config set model NAME` makes it the default."
-            yield Static(Content(when), classes="advice")
-            yield Foot(
-                hint="Enter select   e effort   o other model…   f fallback…   Esc cancel", id="answers"
-            )
-            yield TextAnswer(
+        later = "A new model applies from the next query. " if running else ""
+        when = f"{later}This session only; `ua-tui config set model NAME` makes it the default."
+        hint = "Enter select   e effort   o other model…   f fallback…   Esc cancel"
+        box = Box(
+            "Model",
+            "",
+            LetterKeyList(*(Option(each.name) for each in self._rows), id="models"),
+            Static(id="model-about"),
+            Static(id="model-more", classes="facts"),
+            Static(Content(when), classes="advice"),
+            Foot(hint=hint, id="answers"),
+            TextAnswer(
                 "Name of the model, as the server knows it:",
                 "Select",
                 _explain,
-                text=self._choice.model or "",
+                text=now.model or "",
                 most=_LONGEST,
                 replaceable=True,
                 id="model",
-            )
-            yield TextAnswer(
+            ),
+            TextAnswer(
                 "Fallback model, used when the model is overloaded; leave empty for none:",
                 "Set fallback",
                 self._explain_fallback,
-                text=self._choice.fallback or "",
+                text=now.fallback or "",
                 most=_LONGEST,
                 replaceable=True,
                 id="fallback",
-            )
+            ),
+        )
+        super().__init__(box, requested=True)
 
     def on_mount(self) -> None:
         """Start on the current model."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
-from textual.app import ComposeResult
 from textual.content import Content
 from textual.widgets import OptionList, Static
 
@@ -86,49 +85,42 @@ class ReturnScreen(Dialog[Answer]):
     BINDINGS = bindings("ReturnScreen")
 
     def __init__(self, query: Query, undone: Sequence[Query], prospect: Prospect, queued: int = 0) -> None:
+        plan = prospect.plan
+        choices = [
+            Choice("n", "Stay", "stay", "answer('stay')"),
+            Choice("c", "Conversation", "rewind-conversation", "answer('conversation')"),
+        ]
+        if plan is not None and plan.changes:
+            files = f"Conversation, {quantity(len(plan.changes), 'file')}"
+            choices.append(Choice("f", files, "rewind-files", "answer('files')"))
+        box = Box(
+            f"Rewind to before query {query.number}",
+            "-asks",
+            Static(Content(tail_cut(first_line(query.text), 200)), classes="heading"),
+            FactRows(_rows(undone, prospect, queued), "-wide"),
+            Static(Content(_about_files(plan)), classes="advice"),
+            FactRows(_file_rows(plan), "-wide"),
+            Foot(*choices),
+        )
         # A key that was held down must not be an answer.
-        super().__init__(requested=True, quiet=QUIET_SECONDS)
-        self._query = query
-        self._undone = undone
-        self._prospect = prospect
-        self._queued = queued
-
-    def compose(self) -> ComposeResult:
-        """Show what would change and what would stay."""
-        plan = self._prospect.plan
-        with Box(f"Rewind to before query {self._query.number}", "-asks"):
-            yield Static(Content(tail_cut(first_line(self._query.text), 200)), classes="heading")
-            yield FactRows(self._rows(), "-wide")
-            yield Static(Content(_about_files(plan)), classes="advice")
-            yield FactRows(_file_rows(plan), "-wide")
-            changes = len(plan.changes) if plan is not None else 0
-            choices = [
-                Choice("n", "Stay", "stay", "answer('stay')"),
-                Choice("c", "Conversation", "rewind-conversation", "answer('conversation')"),
-            ]
-            if changes:
-                files = f"Conversation, {quantity(changes, 'file')}"
-                choices.append(Choice("f", files, "rewind-files", "answer('files')"))
-            yield Foot(*choices)
+        super().__init__(box, requested=True, quiet=QUIET_SECONDS)
 
     def action_answer(self, value: Answer) -> None:
         """Close with the answer; without files to change there is none about them."""
         if value != "files" or self.query("#rewind-files"):
             super().action_answer(value)
 
-    def _rows(self) -> list[tuple[str, str]]:
-        outside = ", ".join(clean_line(each, 60) for each in self._prospect.outside[:_MOST_TOOLS])
-        more = len(self._prospect.outside) - _MOST_TOOLS
-        rows = [
-            ("Undone", f"{describe_work(self._undone)}. The agent forgets this part."),
-            ("Kept", "Everything, as a separate session."),
-            ("Not undone", f"{outside}{f' and {more} more' if more > 0 else ''}" if outside else ""),
-            (
-                "Queue",
-                f"{quantity(self._queued, 'query waits', 'queries wait')}, paused." if self._queued else "",
-            ),
-        ]
-        return [(label, text) for label, text in rows if text]
+
+def _rows(undone: Sequence[Query], prospect: Prospect, queued: int) -> list[tuple[str, str]]:
+    outside = ", ".join(clean_line(each, 60) for each in prospect.outside[:_MOST_TOOLS])
+    more = len(prospect.outside) - _MOST_TOOLS
+    rows = [
+        ("Undone", f"{describe_work(undone)}. The agent forgets this part."),
+        ("Kept", "Everything, as a separate session."),
+        ("Not undone", f"{outside}{f' and {more} more' if more > 0 else ''}" if outside else ""),
+        ("Queue", f"{quantity(queued, 'query waits', 'queries wait')}, paused." if queued else ""),
+    ]
+    return [(label, text) for label, text in rows if text]
 
 
 def _about_files(plan: Plan | None) -> str:

@@ -230,8 +230,6 @@ class SessionsScreen(Modal[Path | None]):
 
     def on_mount(self) -> None:
         """Read the list in a thread."""
-        self.query_one("#sessions-line", Input).display = False
-        self._show_notice("")
         self._list.focus()
         self._show_title()
         start_job(self, self._follow, "sessions")

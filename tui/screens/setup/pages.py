@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from textual.app import App, ComposeResult
+from textual.app import App
 from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.widgets import Input, Static
@@ -101,24 +101,24 @@ class Form(Vertical):
     """Asks for what one method needs; keeps what was entered."""
 
     def __init__(self, method: SetupMethod, known: SetupInput) -> None:
-        super().__init__(id=f"page-{method}", classes="page")
         self.method = method
-        self._known = known
-        self._text = FORMS[method]
-
-    def compose(self) -> ComposeResult:
-        """Create the title, the lines, and where the input will be stored."""
-        yield Static(Content(self._text.title), classes="heading")
-        yield Static(Content(self._text.where), classes="facts")
-        with Vertical(classes="entries"):
-            for field, label, example in self._text.lines:
-                with Horizontal():
-                    yield Static(Content(label), classes="label")
-                    yield FormField(
-                        field, getattr(self._known, field), _NORMALIZE[field], example, hidden=field == "key"
-                    )
-        yield Static(classes="wrong")
-        yield Static(classes="advice")
+        text = FORMS[method]
+        rows = (
+            Horizontal(
+                Static(Content(label), classes="label"),
+                FormField(field, getattr(known, field), _NORMALIZE[field], example, hidden=field == "key"),
+            )
+            for field, label, example in text.lines
+        )
+        super().__init__(
+            Static(Content(text.title), classes="heading"),
+            Static(Content(text.where), classes="facts"),
+            Vertical(*rows, classes="entries"),
+            Static(classes="wrong"),
+            Static(classes="advice"),
+            id=f"page-{method}",
+            classes="page",
+        )
 
     def fill_in(self) -> None:
         """Fill in the default address if the line is empty."""

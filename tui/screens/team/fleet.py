@@ -183,7 +183,11 @@ class FleetScreen(Modal[None]):
             case "sessions":
                 rows = tuple(self._rows(part))
             case "batches":
-                rows = [each for each in part.batches if self._matches(_batch_text(each))]
+                rows = [
+                    each
+                    for each in part.batches
+                    if self._matches(f"{each.name} {each.owner} {each.id} {'paused' if each.paused else ''}")
+                ]
             case "workers":
                 rows = [each for each in part.workers if self._matches(each.name)]
         self._list.show_kind(self._shown, rows)
@@ -196,7 +200,13 @@ class FleetScreen(Modal[None]):
         self._show_title()
 
     def _rows(self, fleet: Fleet) -> Iterator[FleetRow]:
-        shown = [row for row in fleet.rows if self._matches(_row_text(row))]
+        shown = [
+            row
+            for row in fleet.rows
+            if self._matches(
+                f"{WORDS[row.state]} {row.title} {row.activity} {row.batch_name} {row.name} {row.where} {row.owner}"
+            )
+        ]
         waits = [row for row in shown if _is_queued(row)]
         # One that was handed back is listed with its session.
         begun = sum(row.state in ("waiting", "held") and bool(row.session) for row in shown)
@@ -465,15 +475,6 @@ def _is_queued(row: FleetRow) -> bool:
 def _is_of_team(row: AnyRow) -> bool:
     """Whether it is a job or a batch of a team, which keys can change."""
     return bool(row.owner if isinstance(row, FleetBatch) else getattr(row, "job", ""))
-
-
-def _row_text(row: FleetRow) -> str:
-    parts = (row.title, row.activity, row.batch_name, row.name, row.where, row.owner)
-    return " ".join((WORDS[row.state], *parts))
-
-
-def _batch_text(batch: FleetBatch) -> str:
-    return f"{batch.name} {batch.owner} {batch.id} {'paused' if batch.paused else ''}"
 
 
 def _id_for(operation: Operation, row: FleetRow | FleetBatch | FleetWorker) -> str:

@@ -136,11 +136,9 @@ class Table(CursorBody):
                 column = command.column if command.column >= 0 else self.column
                 self.column = column
                 # A column is sorted in ascending order, then in descending order, then not at all.
-                if self.sorted_by != column:
-                    return self._arranging(column, self.filter, descending=False)
-                if not self.descending:
-                    return self._arranging(column, self.filter, descending=True)
-                return self._arranging(None, self.filter, descending=False)
+                is_sorted = self.sorted_by == column
+                by = None if is_sorted and self.descending else column
+                return self._arranging(by, self.filter, descending=is_sorted and not self.descending)
             case "turn" if self.sorted_by is not None:
                 return self._arranging(self.sorted_by, self.filter, descending=not self.descending)
             case "filter":
@@ -274,18 +272,25 @@ class TableView(CursorRows):
             return styled(tail_cut(text, self._width), "dim")
         number = table.order[y - self.head]
         cells = table.records[number]
+
+        def cell(i: int, width: int) -> tuple[str, str]:
+            cut = middle_cut if table.columns[i].cut_middle else tail_cut
+            return cut(_cell(cells, i), width), self.role(number, i)
+
+        return self._line(first, widths, cell)
+
+    def _line(
+        self, first: int, widths: Sequence[int], cell: Callable[[int, int], tuple[str, str]], more: str = ""
+    ) -> Content:
+        """Lay out the cells of the columns from `first` on, of which each has a text of a width, and its role."""
         parts: list[tuple[str, str]] = []
-        for step, width in enumerate(widths):
-            if not width:
-                continue
-            i = first + step
-            column = table.columns[i]
-            cell = _cell(cells, i)
-            shown = middle_cut(cell, width) if column.cut_middle else tail_cut(cell, width)
-            blank = " " * (width - cell_len(shown))
-            before, after = (blank, "") if table.numeric[i] else ("", blank)
-            parts += [(before, ""), (shown, self.role(number, i)), (after + " " * GAP, "")]
-        return joined(parts)
+        for i, width in enumerate(widths, first):
+            if width:
+                text, role = cell(i, width)
+                blank = " " * max(0, width - cell_len(text))
+                before, after = (blank, "") if self._body.numeric[i] else ("", blank)
+                parts += [(before, ""), (text, role), (after + " " * GAP, "")]
+        return joined([*parts, (more, "dim")])
 
     def role(self, number: int, column: int) -> str:
         """Return the role of a cell."""
@@ -307,22 +312,13 @@ class TableView(CursorRows):
 
     def _titles(self, first: int, widths: Sequence[int], more: str) -> Content:
         table = self._body
-        parts: list[tuple[str, str]] = []
-        for step, width in enumerate(widths):
-            if not width:
-                continue
-            i = first + step
+
+        def title(i: int, width: int) -> tuple[str, str]:
             arrow = "" if table.sorted_by != i else " ▼" if table.descending else " ▲"
-            title = tail_cut(table.columns[i].title, max(1, width - len(arrow))) + arrow
-            blank = " " * max(0, width - cell_len(title))
-            before, after = (blank, "") if table.numeric[i] else ("", blank)
-            parts += [
-                (before, ""),
-                (title, "heading" if i == table.column else "strong"),
-                (after + " " * GAP, ""),
-            ]
-        parts.append((more, "dim"))
-        return joined(parts)
+            text = tail_cut(table.columns[i].title, max(1, width - len(arrow))) + arrow
+            return text, "heading" if i == table.column else "strong"
+
+        return self._line(first, widths, title, more)
 
     def columns(self) -> tuple[int, list[int], str]:
         """Return the first column shown, the widths from there on, and the number of hidden columns as text."""

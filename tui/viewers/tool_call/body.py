@@ -189,7 +189,6 @@ def call_body(
         parts.append(Part(TextBody("\n".join(call.changes), indent=_INDENT)))
     sections.append(Section("Arguments", parts, _CHANGED if call.changes else ""))
     written: list[Part] = []
-    warnings = [Part(_text(note, role="warn")) for note in (*notes_of(observation), *notes)]
     if finished is None:
         parts = [Part(_text("The call is still running.", role="dim"))]
     elif waiting:
@@ -197,7 +196,8 @@ def call_body(
     elif observation is None:
         parts = [Part(_text(_without_result(finished.status), role="dim"))]
     else:
-        parts = _below(warnings, list(_result(observation, started, written, as_text=as_text)))
+        parts = [Part(_text(note, role="warn")) for note in (*notes_of(observation), *notes)]
+        _result(parts, observation, started, written, as_text=as_text)
     facts = "" if observation is None or waiting else _facts(observation)
     sections.append(Section("Answer" if is_agent(started) else "Result", parts, facts))
     if written:
@@ -279,38 +279,40 @@ def _arguments(arguments: dict[str, Any], *, as_text: bool) -> Iterator[Part]:
 
 
 def _result(
-    observation: Observation, started: ToolCallStarted, written: list[Part], *, as_text: bool
-) -> Iterator[Part]:
-    """Yield the parts of a result; what is shown in a form to read is added to `written` as it is."""
-    is_empty = True
-    match observation:
-        case WorkbenchObservation(stdout=stdout, stderr=stderr):
-            for name, text, role in (("stdout", stdout, ""), ("stderr", stderr, "warn")):
-                if text.strip():
-                    yield Part(_text(name, role="key"), apart=not is_empty)
-                    yield Part(_text(text.strip("\n"), role=role, indent=_INDENT))
-                    is_empty = False
-        case _:
-            pass
-    pictures = 0
+    parts: list[Part],
+    observation: Observation,
+    started: ToolCallStarted,
+    written: list[Part],
+    *,
+    as_text: bool,
+) -> None:
+    """Add a result to the parts of its section; what is shown in a form to read is added to `written` as it is."""
+
+    def add(body: Body, step: int = 1) -> None:
+        parts.append(Part(body, apart=bool(parts), step=step))
+
+    above, pictures = len(parts), 0
+    if isinstance(observation, WorkbenchObservation):
+        outputs = (("stdout", observation.stdout, ""), ("stderr", observation.stderr, "warn"))
+        for name, text, role in outputs:
+            if text.strip():
+                add(_text(name, role="key"))
+                parts.append(Part(_text(text.strip("\n"), role=role, indent=_INDENT)))
     for block in observation.content:
         if isinstance(block, ImageContent):
             pictures += 1
-            yield Part(_picture(block, pictures), apart=not is_empty, step=_PICTURE_STEP)
-            is_empty = False
+            add(_picture(block, pictures), _PICTURE_STEP)
         elif block.text.strip() and block.text != observation.error:
-            markdown = isinstance(observation, SubagentObservation) and not as_text
             forms = [] if as_text else _forms(started, block.text)
+            for form in forms:
+                add(form)
             if forms:
-                for form in forms:
-                    yield Part(form, apart=not is_empty)
-                    is_empty = False
                 written.append(Part(_json_or_text(block.text, as_text=False), apart=bool(written)))
-                continue
-            yield Part(_block(block.text, markdown=markdown, as_text=as_text), apart=not is_empty)
-            is_empty = False
-    if is_empty:
-        yield Part(_text("Empty.", role="dim"))
+            else:
+                markdown = isinstance(observation, SubagentObservation) and not as_text
+                add(_block(block.text, markdown=markdown, as_text=as_text))
+    if len(parts) == above:
+        add(_text("Empty.", role="dim"))
 
 
 def _forms(started: ToolCallStarted, text: str) -> list[Body]:
@@ -330,14 +332,6 @@ def _picture(block: ImageContent, number: int) -> Body:
     if header is None:
         return TextBody(f"{name} · {kind} · {size(len(data))} · Its format is not supported.")
     return PictureBody(header, data, caption=f"{name} · {size(len(data))}")
-
-
-def _below(notes: list[Part], parts: list[Part]) -> list[Part]:
-    """The parts below the notes, with an empty row between."""
-    if not notes:
-        return parts
-    first = Part(parts[0].body, apart=True, step=parts[0].step)
-    return [*notes, first, *parts[1:]]
 
 
 def _block(text: str, *, markdown: bool, as_text: bool) -> Body:
