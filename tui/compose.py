@@ -161,13 +161,22 @@ async def compose_session(  # noqa: PLR0913 -- each is optional, and given by na
         stack.push_async_callback(recording.close)
         for subscriber in subscribers:
             bus.subscribe(subscriber)
-        roster = await _load_roster(settings, bus, redactor)
+        roster = await asyncio.to_thread(read_roster, settings, Places())
+
+        def report(where: str, error: Exception) -> None:
+            bus.publish(error_raised(where, error, redactor))
+
+        bus.subscribe(RosterWatch(roster, settings, report))
         observers, pipelines = await _load_handlers(settings, workspace, roster, bus)
-        worker = _start_worker(workspace, stack)
+        # It starts when the first large result arrives.
+        worker = WorkerProcess(workspace)
+        stack.push_async_callback(asyncio.to_thread, worker.close)
         context = ObserverContext(
             workspace, knowledge=place_of(settings), public_searches=settings.public_searches
         )
-        runner = _start_observers(observers, roster.rules, context, bus, worker, stack)
+        offload = ResultOffload(worker, roster.rules, context.knowledge, context.public_searches)
+        runner = ObserverRunner(observers, context, bus.publish, offload=offload)
+        stack.callback(runner.abandon)
         runner.start(spawn)
         bus.subscribe(runner.handle_event)
         artifacts = ArtifactWatch(workspace, bus.publish)
@@ -353,15 +362,6 @@ async def _read_start(
     )
 
 
-async def _load_roster(settings: Settings, bus: Bus, redactor: Redactor) -> Roster:
-    """Read the definitions of sub-agents and skills, and have their problems reported in the session."""
-    roster = await asyncio.to_thread(read_roster, settings, Places())
-    bus.subscribe(
-        RosterWatch(roster, settings, lambda where, error: bus.publish(error_raised(where, error, redactor)))
-    )
-    return roster
-
-
 async def _load_handlers(
     settings: Settings, workspace: Workspace, roster: Roster, bus: Bus
 ) -> tuple[Observers, Pipelines]:
@@ -376,27 +376,6 @@ async def _load_handlers(
         pipelines = await asyncio.to_thread(register_plugins, pipelines, problems.append)
     _report_at_start(bus, problems)
     return observers, pipelines
-
-
-def _start_worker(workspace: Workspace, stack: AsyncExitStack) -> WorkerProcess:
-    """Prepare the worker process for large results; it starts when the first one arrives."""
-    worker = WorkerProcess(workspace)
-    stack.push_async_callback(asyncio.to_thread, worker.close)
-    return worker
-
-
-def _start_observers(
-    observers: Observers,
-    rules: Sequence[SubagentRule],
-    context: ObserverContext,
-    bus: Bus,
-    worker: WorkerProcess,
-    stack: AsyncExitStack,
-) -> ObserverRunner:
-    offload = ResultOffload(worker, rules, context.knowledge, context.public_searches)
-    runner = ObserverRunner(observers, context, bus.publish, offload=offload)
-    stack.callback(runner.abandon)
-    return runner
 
 
 def _subagent_check(
@@ -453,7 +432,11 @@ def _report_at_start(bus: Bus, problems: Sequence[PluginProblem]) -> None:
         if isinstance(event, SessionStarted):
             unsubscribe()
             for problem in problems:
-                for failure in _plugin_failures(problem):
+                for failure in (
+                    [PipelineFailed(pipeline=problem.group, handler=problem.plugin, error=problem.message)]
+                    if problem.group == PIPELINE_GROUP
+                    else load_failure_events(problem)
+                ):
                     bus.publish(failure)
 
     unsubscribe = bus.subscribe(report)
@@ -481,12 +464,6 @@ def _while_starting(
             thread.start()
 
     return start
-
-
-def _plugin_failures(problem: PluginProblem) -> Sequence[Event]:
-    if problem.group == PIPELINE_GROUP:
-        return [PipelineFailed(pipeline=problem.group, handler=problem.plugin, error=problem.message)]
-    return load_failure_events(problem)
 
 
 def _connectors(

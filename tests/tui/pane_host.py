@@ -25,7 +25,6 @@ from ua_tui.tui.panes.feed import EventFeed, Handler
 from ua_tui.tui.panes.observers.pane import ObserversPane
 from ua_tui.tui.panes.requests import CompareFile, OpenFile, ShowCall, StopSubagent
 from ua_tui.tui.panes.status.facts import StatusFacts
-from ua_tui.tui.panes.trace.pane import TracePane
 from ua_tui.tui.screens.files.link import follow_link
 from ua_tui.tui.screens.tool_call.screen import ToolCallScreen
 from ua_tui.tui.theme.themes import DEFAULT_THEME, THEMES
@@ -73,9 +72,6 @@ class PaneHost(App[None]):
 
     def on_compare_file(self, message: CompareFile) -> None:
         self.opened.append(f"compare {message.path}")
-
-    def on_trace_pane_opened(self, message: TracePane.Opened) -> None:
-        self.opened.append(message.tool_use_id)
 
     def on_conversation_pane_fork_requested(self, message: ConversationPane.ForkRequested) -> None:
         self.opened.append(f"fork {message.query_id}: {message.text}")

@@ -22,15 +22,15 @@ from ua_tui.core.errors import CredentialsError
 from ua_tui.core.settings.model import Settings
 from ua_tui.core.text import clean_line
 from ua_tui.tui.app.base_app import BaseApp
-from ua_tui.tui.app.controllers.escape import Escape, KeyHints
+from ua_tui.tui.app.controllers import navigation
+from ua_tui.tui.app.controllers.escape import Escape
 from ua_tui.tui.app.controllers.failures import Failures, error_text
 from ua_tui.tui.app.controllers.folder_trust import FolderTrustQuestion
-from ua_tui.tui.app.controllers.navigation import Navigation
 from ua_tui.tui.app.controllers.queries import Queries
 from ua_tui.tui.app.controllers.questions import Questions
-from ua_tui.tui.app.controllers.rewind import Rewind
-from ua_tui.tui.app.controllers.session_settings import Budget, ModelSelection, PermissionModeSelection
-from ua_tui.tui.app.controllers.setup import NOT_SET_UP, Setup
+from ua_tui.tui.app.controllers.rewind import open_rewind
+from ua_tui.tui.app.controllers.session_settings import Budget, open_modes
+from ua_tui.tui.app.controllers.setup import NOT_SET_UP
 from ua_tui.tui.app.controllers.shutdown import Shutdown
 from ua_tui.tui.app.controllers.typed_ahead import TypedAhead, is_text
 from ua_tui.tui.app.event_pump import EventPump
@@ -119,19 +119,12 @@ class UaTuiApp(BaseApp):
         self.pump.pause()
         self._typed_ahead = TypedAhead(self)
         self.queries = Queries(self, first_query)
-        self.shutdown = Shutdown(self, self.queries, stops_work=not source.is_read_only)
-        self.setup = Setup(self, self.shutdown)
-        self.failures = Failures(self, self.queries, self.setup, self.shutdown)
+        self.shutdown = Shutdown(self, stops_work=not source.is_read_only)
+        self.failures = Failures(self)
         self.folder_trust = FolderTrustQuestion(self)
-        self.budget = Budget(self, self.queries)
-        self.model_selection = ModelSelection(self)
-        self.permission_mode = PermissionModeSelection(self)
-        self.questions = Questions(self, self.permission_mode)
-        self.rewind = Rewind(self)
-        self.navigation = Navigation(self, self.shutdown)
-        close = self.shutdown.request if source.closes_on_escape else None
-        self.escape = Escape(self, close, None if source.is_read_only else self._interrupt)
-        self._key_hints = KeyHints(self, self.escape)
+        self.budget = Budget(self)
+        self.questions = Questions(self)
+        self.escape = Escape(self)
 
     # -- the screen -------------------------------------------------------------------------------
 
@@ -188,7 +181,7 @@ class UaTuiApp(BaseApp):
         if self.source.is_new and not self.queries.waiting:
             self.frame.prompt.suggestions.offer(self.settings)
         self.feed.use(self._handlers())
-        self.watch(self.screen_stack[0], "focused", self._key_hints.update)
+        self.watch(self.screen_stack[0], "focused", self.escape.update)
         if self._is_followed:
             # Typed before one saw whose prompt it is.
             self.key_queue.drop()
@@ -237,7 +230,7 @@ class UaTuiApp(BaseApp):
             *([self.budget] if runs_here else []),
             *([self.attention] if self.attention is not None else []),
             self.queries,
-            self._key_hints,
+            self.escape,
         ]
 
     def _on_handler_failure(self, handler: Handler) -> None:
@@ -324,9 +317,12 @@ class UaTuiApp(BaseApp):
     # -- the prompt -------------------------------------------------------------------------------
 
     def on_prompt_sent(self, event: Prompt.Sent) -> None:
-        """Send a query."""
-        self.queries.send(event.text)
-        self.status.state = self.state
+        """Send a query, or a message to the running one."""
+        if event.steers:
+            self.queries.steer(event.text)
+        else:
+            self.queries.send(event.text)
+            self.status.state = self.state
 
     def on_prompt_commanded(self, event: Prompt.Commanded) -> None:
         """Run a command."""
@@ -335,10 +331,6 @@ class UaTuiApp(BaseApp):
     def on_text_area_changed(self) -> None:
         """Note that the user types: a dialog that opens now must not take the keys for answers."""
         self.typed_at = time.monotonic()
-
-    def on_prompt_steered(self, event: Prompt.Steered) -> None:
-        """Send a message to the running query."""
-        self.queries.steer(event.text)
 
     def on_prompt_queue_used(self, event: Prompt.QueueUsed) -> None:
         """Move the newest queued query back into the prompt, run the paused ones, or list those that wait."""
@@ -357,7 +349,7 @@ class UaTuiApp(BaseApp):
 
     def on_conversation_pane_fork_requested(self, event: ConversationPane.ForkRequested) -> None:
         """Fork the session before a query."""
-        self.navigation.fork_session(event.query_id, event.text)
+        navigation.fork_session(self, event.query_id, event.text)
 
     # -- keys -------------------------------------------------------------------------------------
 
@@ -401,7 +393,7 @@ class UaTuiApp(BaseApp):
         """Let the next key be delivered, and show the keys of the place to which this one led."""
         super().on_key_queue_key_followed(message)
         if self.screen_stack and self.frame.is_filled:
-            self._key_hints.update()
+            self.escape.update()
 
     @property
     def _is_typing(self) -> bool:
@@ -414,14 +406,15 @@ class UaTuiApp(BaseApp):
         """In the prompt stop the agent, in a pane go to the prompt."""
         self.escape.press()
 
-    def _interrupt(self) -> None:
+    def interrupt(self) -> None:
+        """Stop the agent."""
         if self.session is not None and self.session.inbox is not None:
             self.spawn(self.session.inbox.interrupt, "interrupt", "agent")
             self.status.refresh_state()
 
     def on_viewer_screen_query_requested(self, event: ViewerScreen.QueryRequested) -> None:
         """Ask the query of a report again, in a new session."""
-        self.spawn(partial(self.navigation.ask_again, event.report), "ask again", "ask again")
+        self.spawn(partial(navigation.ask_again, self, event.report), "ask again", "ask again")
 
     @property
     def knowledge(self) -> KnowledgePlace | None:
@@ -469,7 +462,7 @@ class UaTuiApp(BaseApp):
         if self.state != "running" and not (self._is_followed and self.state == "starting"):
             self.notify("The agent is not running: nothing to stop.")
         elif self.controls is not None:
-            self._interrupt()
+            self.interrupt()
         elif len(self.screen_stack) == 1:
             from ua_tui.tui.screens.session.confirm import ConfirmScreen
 
@@ -500,22 +493,22 @@ class UaTuiApp(BaseApp):
     def action_replay(self) -> None:
         """Replay the session from its beginning, as far as it has happened."""
         if len(self.screen_stack) == 1:
-            self.navigation.open_replay()
+            navigation.open_replay(self)
 
     def action_rewind(self) -> None:
         """Choose the query to go back to."""
         if len(self.screen_stack) == 1:
-            self.rewind.open()
+            open_rewind(self)
 
     def action_permission_mode(self) -> None:
         """Change the permission mode, or say why not."""
         if len(self.screen_stack) == 1:
-            self.permission_mode.open()
+            open_modes(self)
 
     def action_restart(self) -> None:
         """Start the agent again after a failure, resume a past session, or say why not."""
         if self.source.resumes:
-            self.spawn(self.navigation.resume_shown, "resume", "resume")
+            self.spawn(partial(navigation.resume_shown, self), "resume", "resume")
         elif self.source.is_read_only:
             self.notify(self.source.refusal)
         elif self.state in ("failed", NOT_SET_UP):

@@ -7,6 +7,10 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from ua_tui.core.events.describe import MODE_RULES
+from ua_tui.tui.app.controllers import navigation
+from ua_tui.tui.app.controllers.rewind import open_rewind
+from ua_tui.tui.app.controllers.session_settings import choose_mode, open_models, open_modes
+from ua_tui.tui.app.controllers.setup import open_setup
 from ua_tui.tui.panes.spec import pane_specs, tab_specs
 from ua_tui.tui.widgets.command import Argument, Command
 from ua_tui.tui.widgets.placeholder import Placeholder
@@ -35,7 +39,9 @@ def commands_of(app: UaTuiApp) -> tuple[Command, ...]:
         Command("editor", "Continue in the editor", keys("prompt.edit"), frame.prompt.action_edit_outside),
         *_pane_commands(app),
         Command("save-copied", "Save the copied text", "To a file of the session", app.copying.save),
-        Command("trace-link", "Copy trace ID", "Or its link in Logfire", app.navigation.open_trace_link),
+        Command(
+            "trace-link", "Copy trace ID", "Or its link in Logfire", partial(navigation.open_trace_link, app)
+        ),
         Command("theme", "Change the theme", "Colours of the screen", app.action_change_theme),
         Command("keys", "Keys", keys("help.all"), app.action_help),
         Command("keys-here", "Keys for this pane", keys("help.here"), app.action_keys_here),
@@ -70,7 +76,7 @@ def _export(app: UaTuiApp) -> None:
 
 def _screens(app: UaTuiApp) -> Iterator[Command]:
     """The commands that open a screen, each of which is imported only then."""
-    keys, open_ = app.keys.shown, app.navigation
+    keys = app.keys.shown
 
     def with_key(about: str, name: str) -> str:
         return f"{about} ({keys(name)})"
@@ -78,24 +84,36 @@ def _screens(app: UaTuiApp) -> Iterator[Command]:
     about = with_key("Articles, results, reports", "find.all")
     words = Argument("words", None, app.open_find)
     yield Command("find", "Search all sessions", about, app.open_find, argument=words)
-    yield Command("sessions", "Sessions", "Read, resume, search, delete", open_.open_sessions)
-    yield Command("model", "Model", "Choose the model, effort and fallback", app.model_selection.open)
-    about, modes = with_key("Which tool calls ask first", "session.mode"), app.permission_mode
-    mode = Argument("permission mode", lambda: MODE_RULES, modes.choose)
-    yield Command("mode", "Permission mode", about, modes.open, argument=mode)
+    yield Command(
+        "sessions", "Sessions", "Read, resume, search, delete", partial(navigation.open_sessions, app)
+    )
+    yield Command("model", "Model", "Choose the model, effort and fallback", partial(open_models, app))
+    about = with_key("Which tool calls ask first", "session.mode")
+    mode = Argument("permission mode", lambda: MODE_RULES, partial(choose_mode, app))
+    yield Command("mode", "Permission mode", about, partial(open_modes, app), argument=mode)
     yield Command("budget", "Budget", "Spending limit of the session", app.budget.open)
     yield Command("queue", "Queue", with_key("Queued queries", "prompt.queue"), app.queries.open)
     about = with_key("The conversation, and optionally files", "session.rewind")
-    yield Command("rewind", "Rewind to a query", about, app.rewind.open)
-    yield Command("context", "Context", "What fills it", open_.open_context)
+    yield Command("rewind", "Rewind to a query", about, partial(open_rewind, app))
+    yield Command("context", "Context", "What fills it", partial(navigation.open_context, app))
     about = "Servers, keys, targets, tests"
-    yield Command("connections", "Connections", about, open_.open_connections, ("servers", "mcp"))
-    yield Command("permissions", "Permission rules", "Rules and decisions", open_.open_permissions)
-    yield Command("agents", "Sub-agents and skills", "Source and problems", open_.open_agents)
-    yield Command("fleet", "Fleet", "All sessions here and of the team, live", open_.open_fleet)
+    yield Command(
+        "connections", "Connections", about, partial(navigation.open_connections, app), ("servers", "mcp")
+    )
+    yield Command(
+        "permissions", "Permission rules", "Rules and decisions", partial(navigation.open_permissions, app)
+    )
+    yield Command(
+        "agents", "Sub-agents and skills", "Source and problems", partial(navigation.open_agents, app)
+    )
+    yield Command(
+        "fleet", "Fleet", "All sessions here and of the team, live", partial(navigation.open_fleet, app)
+    )
     yield Command("status", "Session status", "Details of this session", app.status.open)
-    yield Command("setup", "Setup", "Set up the model: key, login, server", app.setup.open)
-    yield Command("blacklist", "Web reader blacklist", "Sites skipped", open_.open_blacklist)
+    yield Command("setup", "Setup", "Set up the model: key, login, server", partial(open_setup, app))
+    yield Command(
+        "blacklist", "Web reader blacklist", "Sites skipped", partial(navigation.open_blacklist, app)
+    )
 
 
 def _pane_commands(app: UaTuiApp) -> Iterator[Command]:

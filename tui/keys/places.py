@@ -8,7 +8,6 @@ keys that are active there, too.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from itertools import chain
 
 from textual.binding import Binding
 from textual.dom import DOMNode
@@ -58,13 +57,6 @@ def classes_with_place(nodes: Iterable[DOMNode]) -> list[type[DOMNode]]:
     return [type(node) for node in nodes if place_of(type(node)) is not None]
 
 
-def _with_own_place_first(node: type[DOMNode]) -> Iterator[tuple[KeyPlace, Binding | None]]:
-    own = place_of(node)
-    if own is not None and own != MAIN_SCREEN:
-        yield own, None
-    yield from bindings_of(node)
-
-
 def sections_of(
     classes: Iterable[type[DOMNode]], keys: Keys, *, typing: bool = False, without: tuple[str, ...] = ()
 ) -> dict[KeyPlace, Lines]:
@@ -75,26 +67,26 @@ def sections_of(
     """
     found: dict[KeyPlace, Lines] = {}
     alone: dict[tuple[str, ...], str] = {}
-    for place, binding in chain.from_iterable(map(_with_own_place_first, classes)):
-        if binding is None:
-            found.setdefault(place, {})
-            continue
-        if (binding.id or "").startswith(without):
-            continue
-        active = keys.of(binding.id or "")
-        typed = tuple(key for key in active if is_typed(key))
-        parts = [(place, active)]
-        if place == MAIN_SCREEN:
-            # Keys that are text work in a pane, but not in the prompt.
-            parts = [(MAIN_SCREEN, tuple(key for key in active if key not in typed)), (_IN_PANE, typed)]
-        for section, part in parts:
-            lines = found.setdefault(section, {})
-            shown = tuple(key for key in part if not typing or key not in typed)
-            if shown:
-                what = binding.group.description if binding.group is not None else binding.description
-                lines.setdefault(what, {})[binding.id or ""] = shown
-                if binding.group in MIXED_GROUPS:
-                    alone[what, binding.id or ""] = binding.description
+    for node in classes:
+        if (own := place_of(node)) is not None and own != MAIN_SCREEN:
+            # Its section comes before those of its parts.
+            found.setdefault(own, {})
+        for place, binding in bindings_of(node):
+            name, active = binding.id or "", keys.of(binding.id or "")
+            if name.startswith(without):
+                continue
+            parts = [(place, active)]
+            if place == MAIN_SCREEN:
+                # Keys that are text work in a pane, but not in the prompt.
+                typed = tuple(filter(is_typed, active))
+                parts = [(MAIN_SCREEN, tuple(key for key in active if key not in typed)), (_IN_PANE, typed)]
+            for section, part in parts:
+                lines = found.setdefault(section, {})
+                if shown := tuple(key for key in part if not (typing and is_typed(key))):
+                    what = binding.group.description if binding.group is not None else binding.description
+                    lines.setdefault(what, {})[name] = shown
+                    if binding.group in MIXED_GROUPS:
+                        alone[what, name] = binding.description
     return {place: _without_absent(lines, alone) for place, lines in found.items() if lines or place.fixed}
 
 

@@ -15,12 +15,13 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from time import monotonic
-from typing import TYPE_CHECKING, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from textual import events
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
 from textual.content import Content
+from textual.css.query import NoMatches
 from textual.geometry import Size
 from textual.message import Message
 from textual.style import Style
@@ -188,9 +189,8 @@ class Frame(Horizontal):
     @property
     def prompt(self) -> Prompt:
         """Where the person types, once it is there."""
-        from ua_tui.tui.panes.prompt.pane import Prompt
-
-        return self.query_one("#prompt", Prompt)
+        pane: Prompt = self._pane("prompt")
+        return pane
 
     @property
     def panes(self) -> Iterator[Handler]:
@@ -368,25 +368,18 @@ class Frame(Horizontal):
 
     def show_files_of(self, view: SessionView) -> None:
         """Preview the file that is read, or is selected, as it is at another moment, or else the newest artifact."""
-        from ua_tui.tui.panes.workspace.preview import PreviewPane
-
         saved = [each.path for each in view.artifacts.values() if each.kind != REPORT_CHECK]
         self._newest = saved[-1] if saved else ""
-        preview = self.query_one("#preview", PreviewPane)
+        preview = self._pane_preview
         chosen = (preview.path if preview.has_focus else None) or self._workspace.selected
         # Whoever reads a file stays at its place while others change.
         if chosen is None or not preview.has_read(chosen):
             self._preview(chosen)
 
-    def on_trace_pane_opened(self, event: TracePane.Opened) -> None:
-        """Show a tool call whole."""
-        self._open(event.tool_use_id)
-
     def _open(self, tool_use_id: str) -> None:
-        from ua_tui.tui.panes.trace.pane import TracePane
         from ua_tui.tui.screens.tool_call.screen import ToolCallScreen
 
-        calls = self.query_one("#trace", TracePane).calls
+        calls = self._trace.calls
         try:
             call = calls.load(tool_use_id)
         except UniversalAgentError as error:
@@ -423,11 +416,9 @@ class Frame(Horizontal):
 
     def _preview(self, selected: Path | None) -> None:
         """Show the beginning of the selected file, of the newest artifact if none is, or what the pane is for."""
-        from ua_tui.tui.panes.workspace.preview import PreviewPane
-
         if not self.shows("preview"):
             return
-        preview = self.query_one("#preview", PreviewPane)
+        preview = self._pane_preview
         if selected is not None:
             preview.show_path(selected)
             self._workspace.previewed(selected)
@@ -451,10 +442,8 @@ class Frame(Horizontal):
         open_article(self, event.found, session, viewer)
 
     def on_show_call(self, event: ShowCall) -> None:
-        """Show a call that a file came from, or that an observer looked at; the trace's cursor is on it, too."""
-        from ua_tui.tui.panes.trace.pane import TracePane
-
-        if self.query_one("#trace", TracePane).reveal(event.tool_use_id):
+        """Show a call whole: of the trace, or that a file came from; the trace's cursor is on it, too."""
+        if self._trace.reveal(event.tool_use_id):
             self._open(event.tool_use_id)
         else:
             self.notify(event.missing)
@@ -470,30 +459,39 @@ class Frame(Horizontal):
 
     @property
     def _conversation(self) -> ConversationPane:
-        from ua_tui.tui.panes.conversation.pane import ConversationPane
-
-        return self.query_one("#conversation", ConversationPane)
+        pane: ConversationPane = self._pane("conversation")
+        return pane
 
     @property
     def _workspace(self) -> WorkspacePane:
-        from ua_tui.tui.panes.workspace.pane import WorkspacePane
+        pane: WorkspacePane = self._pane("workspace")
+        return pane
 
-        return self.query_one("#workspace", WorkspacePane)
+    @property
+    def _trace(self) -> TracePane:
+        pane: TracePane = self._pane("trace")
+        return pane
+
+    @property
+    def _pane_preview(self) -> PreviewPane:
+        pane: PreviewPane = self._pane("preview")
+        return pane
+
+    def _pane(self, name: str) -> Any:
+        """A pane, whose class is not imported for the first frame; not before the panes are there."""
+        pane = self.query_one(f"#{name}")
+        if isinstance(pane, Placeholder):
+            raise NoMatches(f"{name} is not there yet")
+        return pane
 
     def follow_conversation(self) -> None:
         """Go to the end of the conversation, and follow it: the person has sent something."""
-        from ua_tui.tui.panes.conversation.pane import ConversationPane
-
-        conversation = self.query_one("#conversation")
-        if isinstance(conversation, ConversationPane):
-            conversation.action_cursor_end()
+        if self.is_filled:
+            self._conversation.action_cursor_end()
 
     def open_newest_report(self) -> None:
         """Show the newest report, or else what was finished last; say so if there is nothing yet."""
-        from ua_tui.tui.panes.conversation.pane import ConversationPane
-
-        pane = self.query_one("#conversation")
-        result = pane.dialogue.results.newest() if isinstance(pane, ConversationPane) else None
+        result = self._conversation.dialogue.results.newest() if self.is_filled else None
         if result is None or self.folder is None:
             self.notify("This session has no report yet.")
         else:

@@ -27,7 +27,7 @@ class ShowCall(Message):
     """A call of this session is to be shown, and to be found in the trace; `missing` is said if it is not there."""
 
     tool_use_id: str
-    missing: str
+    missing: str = ""
 
 
 @dataclass

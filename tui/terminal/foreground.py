@@ -1,4 +1,4 @@
-"""The foreground of the terminal: a program that runs in it, and this one stopped by Ctrl+Z and continued."""
+"""The foreground of the terminal: runs another program in it, and stops and continues this one at Ctrl+Z."""
 
 from __future__ import annotations
 

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from textual.cache import LRUCache
-from textual.css.match import _check_selectors
 from textual.css.model import RuleSet
 from textual.css.styles import RulesMap
 from textual.css.stylesheet import Stylesheet
-from textual.css.types import Specificity3
 from textual.dom import DOMNode
 
 MOST_THEMES = 6
@@ -77,17 +75,6 @@ class CachedStylesheet(Stylesheet):
             super().apply(node, animate=animate, cache=cache)
         finally:
             self._rules = every
-
-    @classmethod
-    def _check_rule(cls, rule_set: RuleSet, css_path_nodes: list[DOMNode]) -> Iterable[Specificity3]:
-        """Check the last part of each selector first: it is the one that has to match the node itself."""
-        node = css_path_nodes[-1]
-        for selector_set in rule_set.selector_set:
-            selectors = selector_set.selectors
-            if selectors[-1].check(node) and (
-                len(selectors) == 1 or _check_selectors(selectors, css_path_nodes)
-            ):
-                yield selector_set.specificity
 
     def update_layout(self, nodes: Iterable[DOMNode]) -> None:
         """Style nodes again, but not their component classes, which are most of the work and do not depend on it."""

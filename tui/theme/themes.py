@@ -85,12 +85,6 @@ def contrast(first: Color, second: Color) -> float:
 
 def legible(variables: Mapping[str, str]) -> dict[str, str]:
     """Return the variables of a theme with illegible colours changed; not for themes in terminal colours."""
-    return dict(_legible(tuple(sorted(variables.items()))))
-
-
-@lru_cache(64)
-def _legible(items: tuple[tuple[str, str], ...]) -> dict[str, str]:
-    variables = dict(items)
     background = Color.parse(variables["background"])
     surface = _on(variables["surface"], background)
     panel = _on(variables["panel"], surface)

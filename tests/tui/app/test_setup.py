@@ -14,6 +14,7 @@ from ua_tui.core.errors import CredentialsError
 from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.core.settings.model import Settings
 from ua_tui.tui.app.app import UaTuiApp
+from ua_tui.tui.app.controllers.setup import open_setup
 from ua_tui.tui.app.port import SET_UP
 from ua_tui.tui.app.session_source import LiveSource
 from ua_tui.tui.screens.setup.screen import SetupResult, SetupScreen
@@ -94,7 +95,7 @@ async def test_in_a_session_it_leads_to_one_with_the_new_settings(tmp_path: Path
         await settled(app, pilot)
         # While the agent works nothing is cut off.
         session.submit("x")
-        app.setup.open()
+        open_setup(app)
         await answerable(app, SetupScreen)
         app.screen.dismiss(SetupResult(new))
         await until(lambda: "next session" in notices(app))
@@ -102,7 +103,7 @@ async def test_in_a_session_it_leads_to_one_with_the_new_settings(tmp_path: Path
         assert session.closed == []
         session.finish()
         await shown(app, pilot)
-        app.setup.open()
+        open_setup(app)
         await answerable(app, SetupScreen)
         app.screen.dismiss(SetupResult(new))
         await until(lambda: bool(session.closed))
@@ -116,7 +117,7 @@ async def test_the_session_that_lives_masks_a_key_before_it_is_tried(tmp_path: P
     app = make_app(tmp_path, session, api_key="old-key-1234")
     async with app.run_test(size=(80, 24)) as pilot:
         await settled(app, pilot)
-        app.setup.open()
+        open_setup(app)
         await answerable(app, SetupScreen)
         await pilot.press("4", *"127.0.0.1:1", "tab", "tab", *"canary-token-99", "enter")
         await until(lambda: "canary-token-99" in redactor.values)

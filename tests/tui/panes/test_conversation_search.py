@@ -20,7 +20,7 @@ from ua_tui.core.events.types import (
     ThinkingDelta,
 )
 from ua_tui.tui.app.controllers.escape import MOVED_SECONDS
-from ua_tui.tui.panes.conversation.blocks import Prose, Verbatim
+from ua_tui.tui.panes.conversation.blocks import Prose
 from ua_tui.tui.panes.conversation.pane import ConversationPane
 from ua_tui.tui.panes.conversation.search import Findings
 
@@ -131,14 +131,6 @@ def test_words_are_found_through_their_markup(needle: str, source: str, count: i
     findings = Findings(needle)
     list(findings.search([block]))
     assert findings.count(block) == count
-
-
-def test_long_texts_are_searched_in_pieces_and_lose_nothing_between_them() -> None:
-    text = "x" * 65_530 + "needle here" + "y" * 65_530 + "needle"
-    block = Verbatim(key=1, text=text)
-    findings = Findings("needle")
-    assert list(findings.search([block])).count(None) >= 3
-    assert findings.count(block) == 2
 
 
 async def test_in_the_application_the_search_takes_keys_that_mean_something_else_there(

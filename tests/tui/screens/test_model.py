@@ -16,6 +16,7 @@ from tests.waiting import until
 from ua_tui.core.errors import SettingsError
 from ua_tui.core.provider.models import KnownModel, ModelChoice
 from ua_tui.tui.app.app import UaTuiApp
+from ua_tui.tui.app.controllers.session_settings import open_models
 from ua_tui.tui.screens.session.model import ModelScreen
 
 
@@ -30,7 +31,7 @@ async def opened(
 
 
 async def opens(app: UaTuiApp) -> None:
-    app.model_selection.open()
+    open_models(app)
     await until(lambda: isinstance(app.screen, ModelScreen))
 
 

@@ -15,6 +15,7 @@ from tests.tui.fixture_types import Patch
 from tests.waiting import until
 from ua_tui.core.events.types import PermissionAsked
 from ua_tui.tui.app.app import UaTuiApp
+from ua_tui.tui.app.controllers.session_settings import open_modes
 from ua_tui.tui.plain.questions import Answer, question_of
 from ua_tui.tui.screens.requests.plan import PlanScreen
 from ua_tui.tui.screens.session.confirm import ConfirmScreen
@@ -63,7 +64,7 @@ async def test_a_chosen_mode_is_that_of_the_session_and_shown(tmp_path: Path) ->
         await shown(app, pilot)
         assert "  plan" in app.status.render().plain
         assert app.settings.permission_mode == "plan"
-        app.permission_mode.open()
+        open_modes(app)
         await until(lambda: isinstance(app.screen, ModeScreen) and "● plan" in screen_text(app))
         await pilot.press("escape")
         await until(lambda: not isinstance(app.screen, ModeScreen))

@@ -18,6 +18,7 @@ from tests.waiting import until
 from ua_tui.core.session.rewinding import Prospect
 from ua_tui.core.versions import Change, KeptFile, Plan
 from ua_tui.tui.app.app import UaTuiApp
+from ua_tui.tui.app.controllers.rewind import open_rewind
 from ua_tui.tui.screens.session.rewind import ReturnScreen, RewindScreen
 from ua_tui.tui.widgets.dialog import Choice
 
@@ -72,7 +73,7 @@ async def test_what_would_change_is_shown_and_both_answers_go_back(
         assert session.rewound == []
         app.frame.prompt.put("typed before")
         for answer, changes in (("c", 0), ("f", 2)):
-            app.rewind.open()
+            open_rewind(app)
             await until(lambda: isinstance(app.screen, RewindScreen))
             await pilot.press("end" if changes else "home", "enter")
             await answerable(app, ReturnScreen)
@@ -85,7 +86,7 @@ async def test_what_would_change_is_shown_and_both_answers_go_back(
         await pilot.press("up", "up")
         assert app.frame.prompt.text == "typed before"
         # There is nothing left to go back to.
-        app.rewind.open()
+        open_rewind(app)
         await until(lambda: "no query to rewind to" in notices(app))
 
 

@@ -1,5 +1,6 @@
-"""The controllers of the application, each with its own state: queries, questions, budget, failures, setup, shutdown.
+"""What the application does with events and commands: queries, questions, budget, failures, setup, shutdown.
 
-A controller gets the application and the other controllers it needs as arguments, and handles events in `handle_event`,
-or shows the view in `show_view` (`tui/panes/feed.py`). Only `tui/app/app.py` imports them. Start with `queries.py`.
+What has a state is a controller: it gets the application, which has the others, and handles events in `handle_event`,
+or shows the view in `show_view` (`tui/panes/feed.py`). The rest are functions. Only `app.py`
+and `commands.py` in `tui/app` import them. Start with `queries.py`.
 """

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING
 
 from textual.content import Content
@@ -23,12 +22,36 @@ if TYPE_CHECKING:
 PANE_KEYS = "returns to the prompt · keys act on this pane"
 
 
-class KeyHints:
-    """Updates the hints when the focus, the session or what Esc does has changed."""
+MOVED_SECONDS = 1.0
+"""A person who presses Esc until they are in the prompt presses it once too often within this time."""
+REPEAT_SECONDS = 0.15
+"""A key that is held down comes again sooner than a finger can press it."""
 
-    def __init__(self, app: UaTuiApp, escape: Escape) -> None:
+
+class Escape:
+    """Finds out what Esc does, and does it; shows that and the keys of what has the focus.
+
+    In the prompt it stops the agent, and at rest leads to the conversation, or back to the list from which the session
+    was opened; in a pane it leads to the prompt. What a widget does with Esc itself, such as clearing its filter, comes
+    before. It stops no session that another program runs.
+
+    Esc does not stop the agent within a second of an Esc that did something else, nor while it is held down: it says
+    that the next one does.
+    """
+
+    def __init__(self, app: UaTuiApp) -> None:
         self._app = app
-        self._escape = escape
+        self._pressed = self._before = self._warned = self._stopped = float("-inf")
+
+    def note(self, event: events.Event) -> None:
+        """Note when Esc is pressed, whatever it is for."""
+        key = getattr(event, "key", None)
+        if not event.is_forwarded and (key == "escape" or key in self._app.keys.of("stop")):
+            self._before, self._pressed = self._pressed, event.time
+
+    def note_return(self, _app: object) -> None:
+        """Note that another program had the terminal, which an Esc may have closed."""
+        self._pressed = Message().time
 
     def show_view(self, view: SessionView) -> None:
         """Update the hints: the state of the session may have changed."""
@@ -45,7 +68,7 @@ class KeyHints:
         prompt.agent_runs = app.state == "running" and not prompt.disabled
         # A widget says in `escape_clears` what Esc does there now, such as `clear filter`.
         words = (getattr(node, "escape_clears", "") for node in focused.ancestors_with_self)
-        app.status.escape = next(filter(None, words), "") or self._escape.word
+        app.status.escape = next(filter(None, words), "") or self.word
         app.status.pane_keys = tuple(hints_of(focused, app.keys))
         way_back = f"{shown('stop')} {PANE_KEYS} ({shown('help.here')} for help)"
         text = app.frame.placeholder
@@ -57,47 +80,6 @@ class KeyHints:
         if str(prompt.placeholder) != text:
             prompt.placeholder = Content(text)
 
-
-MOVED_SECONDS = 1.0
-"""A person who presses Esc until they are in the prompt presses it once too often within this time."""
-REPEAT_SECONDS = 0.15
-"""A key that is held down comes again sooner than a finger can press it."""
-
-
-class Escape:
-    """Finds out what Esc does, and does it.
-
-    In the prompt it stops the agent, and at rest leads to the conversation, or back to the list from which the session
-    was opened; in a pane it leads to the prompt. What a widget does with Esc itself, such as clearing its filter, comes
-    before. It stops no session that another program runs.
-
-    Esc does not stop the agent within a second of an Esc that did something else, nor while it is held down: it says
-    that the next one does.
-
-    Args:
-        app: has the panes and the session.
-        close: closes a session that was opened from a list; None if it was not.
-        stop: stops the agent; None if another program runs it.
-    """
-
-    def __init__(
-        self, app: UaTuiApp, close: Callable[[], None] | None, stop: Callable[[], None] | None
-    ) -> None:
-        self._app = app
-        self._close = close
-        self._stop = stop
-        self._pressed = self._before = self._warned = self._stopped = float("-inf")
-
-    def note(self, event: events.Event) -> None:
-        """Note when Esc is pressed, whatever it is for."""
-        key = getattr(event, "key", None)
-        if not event.is_forwarded and (key == "escape" or key in self._app.keys.of("stop")):
-            self._before, self._pressed = self._pressed, event.time
-
-    def note_return(self, _app: object) -> None:
-        """Note that another program had the terminal, which an Esc may have closed."""
-        self._pressed = Message().time
-
     @property
     def word(self) -> str:
         """What Esc does now, in a word or two; empty if it does nothing."""
@@ -108,33 +90,33 @@ class Escape:
         self._meaning()[1]()
 
     def _meaning(self) -> tuple[str, Callable[[], None]]:
-        frame = self._app.frame
+        frame, source, close = self._app.frame, self._app.source, self._app.shutdown.request
         focused, prompt = frame.screen.focused, frame.prompt
         if prompt.disabled:
             if frame.is_zoomed:
                 return "all panes", frame.action_maximise
-            if self._close is not None:
-                return "back", self._close
+            if source.closes_on_escape:
+                return "back", close
             if frame.active == "conversation":
-                return "", _nothing
+                return "", lambda: None
             return "conversation", lambda: frame.show("conversation")
         if focused is not None and focused is not prompt:
             return "prompt", self._to_prompt
-        if self._app.state == "running" and self._stop is not None:
-            return STOPS, partial(self._stop_or_warn, self._stop)
+        if self._app.state == "running" and not source.is_read_only:
+            return STOPS, self._stop_or_warn
         if frame.is_zoomed:
             return "all panes", frame.action_maximise
-        if self._close is not None and not prompt.value:
-            return "back", self._close
+        if source.closes_on_escape and not prompt.value:
+            return "back", close
         return AT_REST, lambda: frame.show("conversation")
 
-    def _stop_or_warn(self, stop: Callable[[], None]) -> None:
+    def _stop_or_warn(self) -> None:
         # A press is judged once: a click on the status line has none before it.
         before, self._before = self._before, float("-inf")
         since = self._pressed - before
         is_warned = before in (self._warned, self._stopped)
         if since >= MOVED_SECONDS or (is_warned and since >= REPEAT_SECONDS):
-            stop()
+            self._app.interrupt()
             self._stopped = self._pressed
             return
         self._warned = self._pressed
@@ -147,7 +129,3 @@ class Escape:
         if frame.is_zoomed:
             frame.action_maximise()
         frame.show("prompt")
-
-
-def _nothing() -> None:
-    """Do nothing."""

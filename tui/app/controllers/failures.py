@@ -12,22 +12,17 @@ import msgspec
 from ua_tui.core.errors import Advice, CredentialsError, causes_of
 from ua_tui.core.events.types import KNOWLEDGE, AgentSilent, ErrorRaised, Event, QueryFinished, QueryReceived
 from ua_tui.core.view.session import SessionView
+from ua_tui.tui.app.controllers.setup import open_first_setup
 
 if TYPE_CHECKING:
     from ua_tui.tui.app.app import UaTuiApp
-    from ua_tui.tui.app.controllers.queries import Queries
-    from ua_tui.tui.app.controllers.setup import Setup
-    from ua_tui.tui.app.controllers.shutdown import Shutdown
 
 
 class Failures:
     """Shows every failure, and opens a dialog for one that leaves the session without its agent."""
 
-    def __init__(self, app: UaTuiApp, queries: Queries, setup: Setup, shutdown: Shutdown) -> None:
+    def __init__(self, app: UaTuiApp) -> None:
         self._app = app
-        self._queries = queries
-        self._setup = setup
-        self._shutdown = shutdown
         self._last: ErrorRaised | None = None
         self._times: Counter[str] = Counter()
         self._noticed = ""
@@ -109,7 +104,7 @@ class Failures:
     def handle_start_failure(self, where: str, error: BaseException) -> None:
         """Show why the agent could not be started; missing credentials open the setup."""
         if isinstance(error, CredentialsError):
-            self._setup.open_first(Advice(error.advice.problem).sentence)
+            open_first_setup(self._app, Advice(error.advice.problem).sentence)
         else:
             self._open(ErrorRaised(where=where, message=error_text(error), causes=causes_of(error)))
 
@@ -133,7 +128,7 @@ class Failures:
         advice = [RESTARTS if folder is not None else TRIES_AGAIN]
         if (times := self._times[failure.message]) > 1:
             advice = [f"This failed {times} times: restarting alone may not help. Fix the cause first."]
-        if waiting := len(self._queries.waiting):
+        if waiting := len(self._app.queries.waiting):
             queries = "1 query is" if waiting == 1 else f"{waiting} queries are"
             advice.append(f"{queries} waiting, and will be kept.")
         if folder is not None:
@@ -146,7 +141,7 @@ class Failures:
         elif choice == "close":
             self._app.notice.show(afterwards, f"{self._app.keys.shown('restart')} restarts it")
         elif choice == "quit":
-            self._shutdown.begin("quit")
+            self._app.shutdown.begin("quit")
 
 
 def error_text(error: BaseException) -> str:

@@ -22,10 +22,10 @@ from ua_tui.core.events.types import (
 )
 from ua_tui.core.text import clean_line
 from ua_tui.core.view.session import SessionView
+from ua_tui.tui.app.controllers.session_settings import change_mode
 
 if TYPE_CHECKING:
     from ua_tui.tui.app.app import UaTuiApp
-    from ua_tui.tui.app.controllers.session_settings import PermissionModeSelection
     from ua_tui.tui.widgets.dialog import Dialog
 
 Question = PermissionAsked | ElicitationAsked | AuthRequired
@@ -40,9 +40,8 @@ class Questions:
     next dialog answers nothing.
     """
 
-    def __init__(self, app: UaTuiApp, modes: PermissionModeSelection) -> None:
+    def __init__(self, app: UaTuiApp) -> None:
         self._app = app
-        self._modes = modes
         self._open: deque[Question] = deque()
         self._later: list[Question] = []
         self._answered = ""
@@ -215,7 +214,7 @@ class Questions:
             case ElicitationAsked(), ServerAnswer() if inbox is not None:
                 inbox.answer_elicitation(event.request_id, answer.action, answer.values)
             case PermissionAsked(), "acceptEdits":
-                self._modes.change("acceptEdits")
+                change_mode(self._app, "acceptEdits")
             case AuthRequired(), "completed" | "cancelled" | "expired" as outcome if controls is not None:
                 controls.finish_auth(outcome)
             case _:

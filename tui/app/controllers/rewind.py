@@ -17,63 +17,64 @@ if TYPE_CHECKING:
     from ua_tui.tui.screens.session.rewind import Answer
 
 
-class Rewind:
-    """Opens the list of queries, then what going back would change, and goes back."""
+def open_rewind(app: UaTuiApp) -> None:
+    """Open the list of queries."""
+    from ua_tui.tui.screens.session.rewind import RewindScreen
 
-    def __init__(self, app: UaTuiApp) -> None:
-        self._app = app
+    if (controls := controls_or_notify(app)) is None:
+        return
+    queries = [query for query in app.view.queries if not query.undone]
+    if app.state == "starting":
+        app.notify("The agent is not ready yet.")
+    elif app.state not in ("idle", "failed"):
+        stop = app.keys.shown("session.stop")
+        app.notify(f"The agent is running: stop it with {stop}, then rewind.")
+    elif not queries:
+        app.notify("There is no query to rewind to.")
+    else:
+        app.push_screen(RewindScreen(queries), partial(_look, app, controls))
 
-    def open(self) -> None:
-        """Open the list of queries."""
-        from ua_tui.tui.screens.session.rewind import RewindScreen
 
-        if (controls := controls_or_notify(self._app)) is None:
-            return
-        queries = [query for query in self._app.view.queries if not query.undone]
-        if self._app.state == "starting":
-            self._app.notify("The agent is not ready yet.")
-        elif self._app.state not in ("idle", "failed"):
-            stop = self._app.keys.shown("session.stop")
-            self._app.notify(f"The agent is running: stop it with {stop}, then rewind.")
-        elif not queries:
-            self._app.notify("There is no query to rewind to.")
-        else:
-            self._app.push_screen(RewindScreen(queries), partial(self._look, controls))
+def _look(app: UaTuiApp, controls: Session, query: Query | None) -> None:
+    if query is not None:
+        app.spawn(partial(_ask, app, controls, query), "look back", "agent")
 
-    def _look(self, controls: Session, query: Query | None) -> None:
-        if query is not None:
-            self._app.spawn(partial(self._ask, controls, query), "look back", "agent")
 
-    async def _ask(self, controls: Session, query: Query) -> None:
-        from ua_tui.tui.screens.session.rewind import ReturnScreen
+async def _ask(app: UaTuiApp, controls: Session, query: Query) -> None:
+    from ua_tui.tui.screens.session.rewind import ReturnScreen
 
-        try:
-            prospect = await controls.look_back(query.id)
-        except UniversalAgentError as error:
-            self._report(error)
-            return
-        undone = [each for each in self._app.view.queries if not each.undone and each.number >= query.number]
-        screen = ReturnScreen(query, undone, prospect, len(controls.queued))
-        self._app.push_screen(screen, partial(self._answered, controls, query, prospect))
+    try:
+        prospect = await controls.look_back(query.id)
+    except UniversalAgentError as error:
+        _report(app, error)
+        return
+    undone = [each for each in app.view.queries if not each.undone and each.number >= query.number]
+    screen = ReturnScreen(query, undone, prospect, len(controls.queued))
+    app.push_screen(screen, partial(_answered, app, controls, query, prospect))
 
-    def _answered(self, controls: Session, query: Query, prospect: Prospect, answer: Answer | None) -> None:
-        if answer in ("conversation", "files"):
-            work = partial(self._go_back, controls, query, prospect, with_files=answer == "files")
-            self._app.spawn(work, "rewind", "agent")
 
-    async def _go_back(
-        self, controls: Session, query: Query, prospect: Prospect, *, with_files: bool
-    ) -> None:
-        changes = prospect.plan.changes if with_files and prospect.plan is not None else ()
-        try:
-            await controls.rewind(query.id, changes)
-        except UniversalAgentError as error:
-            self._report(error)
-            return
-        self._app.frame.show("prompt")
-        self._app.frame.prompt.put_aside(query.text)
-        self._app.frame.follow_conversation()
+def _answered(
+    app: UaTuiApp, controls: Session, query: Query, prospect: Prospect, answer: Answer | None
+) -> None:
+    if answer in ("conversation", "files"):
+        work = partial(_go_back, app, controls, query, prospect, with_files=answer == "files")
+        app.spawn(work, "rewind", "agent")
 
-    def _report(self, error: UniversalAgentError) -> None:
-        message = f"Nothing was changed: {clean_line(str(error), 400)}"
-        self._app.notify(message, severity="error", timeout=20.0)
+
+async def _go_back(
+    app: UaTuiApp, controls: Session, query: Query, prospect: Prospect, *, with_files: bool
+) -> None:
+    changes = prospect.plan.changes if with_files and prospect.plan is not None else ()
+    try:
+        await controls.rewind(query.id, changes)
+    except UniversalAgentError as error:
+        _report(app, error)
+        return
+    app.frame.show("prompt")
+    app.frame.prompt.put_aside(query.text)
+    app.frame.follow_conversation()
+
+
+def _report(app: UaTuiApp, error: UniversalAgentError) -> None:
+    message = f"Nothing was changed: {clean_line(str(error), 400)}"
+    app.notify(message, severity="error", timeout=20.0)

@@ -15,15 +15,13 @@ from ua_tui.tui.app.port import controls_or_notify, refusals_notified
 if TYPE_CHECKING:
     from ua_tui.core.provider.models import ModelChoice
     from ua_tui.tui.app.app import UaTuiApp
-    from ua_tui.tui.app.controllers.queries import Queries
 
 
 class Budget:
     """Warns when most of the budget is spent, and asks what to do when all of it is."""
 
-    def __init__(self, app: UaTuiApp, queries: Queries) -> None:
+    def __init__(self, app: UaTuiApp) -> None:
         self._app = app
-        self._queries = queries
         self._last: BudgetReached | BudgetRaised | None = None
 
     def handle_event(self, event: Event, view: SessionView) -> None:
@@ -64,7 +62,7 @@ class Budget:
             unpriced=costs.all_unpriced,
             cached=costs.tokens.cached_share,
             running=self._app.state in ("running", "stopping"),
-            waiting=len(self._queries.waiting),
+            waiting=len(self._app.queries.waiting),
             requested=requested,
         )
         self._app.push_screen(dialog, self.raise_limit)
@@ -82,92 +80,84 @@ class Budget:
                 self._app.notify(f"Spending limit: {spent_of(0.0, limit)[1]} from now on.")
 
 
-class ModelSelection:
-    """Opens the list of models, and gives the session the chosen one."""
+def open_models(app: UaTuiApp) -> None:
+    """Show the available models."""
+    from ua_tui.tui.screens.session.model import ModelScreen
 
-    def __init__(self, app: UaTuiApp) -> None:
-        self._app = app
+    controls = controls_or_notify(app)
+    if controls is not None and not isinstance(app.screen, ModelScreen):
+        models, running = controls.models, app.state in ("running", "stopping")
+        screen = ModelScreen(models.choice, models.known, partial(_choose_model, app), running=running)
+        app.push_screen(screen, partial(_on_model, app))
 
-    def open(self) -> None:
-        """Show the available models."""
-        from ua_tui.tui.screens.session.model import ModelScreen
 
-        controls = controls_or_notify(self._app)
-        if controls is not None and not isinstance(self._app.screen, ModelScreen):
-            models, running = controls.models, self._app.state in ("running", "stopping")
-            screen = ModelScreen(models.choice, models.known, self._choose, running=running)
-            self._app.push_screen(screen, self._on_choice)
+def _on_model(app: UaTuiApp, choice: ModelChoice | None) -> None:
+    if choice is not None:
+        _choose_model(app, choice)
 
-    def _on_choice(self, choice: ModelChoice | None) -> None:
-        if choice is not None:
-            self._choose(choice)
 
-    def _choose(self, choice: ModelChoice) -> bool:
-        """Use another model; False if that is not possible, and the user was notified."""
-        if (controls := controls_or_notify(self._app)) is not None:
-            with refusals_notified(self._app):
-                controls.models.choose(choice)
-                # The session is resumed with these settings after another setup.
-                self._app.settings = replace(
-                    self._app.settings,
-                    model=choice.model,
-                    fallback_model=choice.fallback,
-                    effort=choice.effort,
-                )
-                return True
-        return False
+def _choose_model(app: UaTuiApp, choice: ModelChoice) -> bool:
+    """Use another model; False if that is not possible, and the user was notified."""
+    if (controls := controls_or_notify(app)) is not None:
+        with refusals_notified(app):
+            controls.models.choose(choice)
+            # The session is resumed with these settings after another setup.
+            app.settings = replace(
+                app.settings,
+                model=choice.model,
+                fallback_model=choice.fallback,
+                effort=choice.effort,
+            )
+            return True
+    return False
 
 
 _SKIP = "bypassPermissions"
 
 
-class PermissionModeSelection:
-    """Opens the list of modes, asks for confirmation if need be, and gives the session the chosen one."""
+def open_modes(app: UaTuiApp) -> None:
+    """Show the modes."""
+    from ua_tui.tui.screens.session.mode import ModeScreen
 
-    def __init__(self, app: UaTuiApp) -> None:
-        self._app = app
+    controls, session = controls_or_notify(app), app.session
+    if controls is not None and session is not None and not isinstance(app.screen, ModeScreen):
+        app.push_screen(ModeScreen(session.permission_mode), partial(_on_mode, app))
 
-    def open(self) -> None:
-        """Show the modes."""
-        from ua_tui.tui.screens.session.mode import ModeScreen
 
-        controls, session = controls_or_notify(self._app), self._app.session
-        if controls is not None and session is not None and not isinstance(self._app.screen, ModeScreen):
-            self._app.push_screen(ModeScreen(session.permission_mode), self._on_choice)
+def _on_mode(app: UaTuiApp, mode: str | None) -> None:
+    session = app.session
+    if mode is not None and session is not None and mode != session.permission_mode:
+        choose_mode(app, mode)
 
-    def _on_choice(self, mode: str | None) -> None:
-        session = self._app.session
-        if mode is not None and session is not None and mode != session.permission_mode:
-            self.choose(mode)
 
-    def choose(self, mode: str) -> None:
-        """Change the mode, after a confirmation if it skips every check."""
-        from ua_tui.tui.screens.session.mode import confirm_skip
+def choose_mode(app: UaTuiApp, mode: str) -> None:
+    """Change the mode, after a confirmation if it skips every check."""
+    from ua_tui.tui.screens.session.mode import confirm_skip
 
-        session = self._app.session
-        if controls_or_notify(self._app) is None or session is None:
-            return
-        if mode == session.permission_mode:
-            self._app.notify(f"The permission mode is already {mode}.")
-            return
+    session = app.session
+    if controls_or_notify(app) is None or session is None:
+        return
+    if mode == session.permission_mode:
+        app.notify(f"The permission mode is already {mode}.")
+        return
+    if mode != _SKIP:
+        change_mode(app, mode)
+        return
+    with refusals_notified(app):
+        refuse_skip_as_root("The mode that skips every permission check")
+        app.push_screen(confirm_skip(), lambda confirmed: change_mode(app, _SKIP) if confirmed else None)
+
+
+def change_mode(app: UaTuiApp, mode: str) -> None:
+    """Change the mode of the session."""
+    app.spawn(partial(_change_mode, app, cast("PermissionMode", mode)), "permission mode", "agent")
+
+
+async def _change_mode(app: UaTuiApp, mode: PermissionMode) -> None:
+    if (controls := app.controls) is None:
+        return
+    with refusals_notified(app):
+        await controls.set_permission_mode(mode)
         if mode != _SKIP:
-            self.change(mode)
-            return
-        with refusals_notified(self._app):
-            refuse_skip_as_root("The mode that skips every permission check")
-            self._app.push_screen(confirm_skip(), lambda confirmed: self.change(_SKIP) if confirmed else None)
-
-    def change(self, mode: str) -> None:
-        """Change the mode of the session."""
-        self._app.spawn(partial(self._change, cast("PermissionMode", mode)), "permission mode", "agent")
-
-    async def _change(self, mode: PermissionMode) -> None:
-        if (controls := self._app.controls) is None:
-            return
-        with refusals_notified(self._app):
-            await controls.set_permission_mode(mode)
-            if mode != _SKIP:
-                # The session is resumed with these settings after another setup.
-                self._app.settings = replace(
-                    self._app.settings, permission_mode=mode, dangerously_skip_permissions=False
-                )
+            # The session is resumed with these settings after another setup.
+            app.settings = replace(app.settings, permission_mode=mode, dangerously_skip_permissions=False)

@@ -20,7 +20,6 @@ from ua_tui.tui.terminal.foreground import KILLED_AFTER
 if TYPE_CHECKING:
     from ua_tui.tui.app.app import UaTuiApp
     from ua_tui.tui.app.base_app import BaseApp
-    from ua_tui.tui.app.controllers.queries import Queries
     from ua_tui.tui.screens.session.confirm import QuitAnswer
 
 _SIGNALS = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
@@ -37,14 +36,12 @@ class Shutdown:
     """Closes the session, then the screen, when the user or a signal asks for it.
 
     Args:
-        app: has the session.
-        queries: has the queries that wait.
+        app: has the session, and the queries that wait.
         stops_work: whether that ends with the session here, and is confirmed first; not if it runs elsewhere.
     """
 
-    def __init__(self, app: UaTuiApp, queries: Queries, *, stops_work: bool = True) -> None:
+    def __init__(self, app: UaTuiApp, *, stops_work: bool = True) -> None:
         self._app = app
-        self._queries = queries
         self._stops_work = stops_work
         self._begun = False
         self._when_done = False
@@ -75,7 +72,7 @@ class Shutdown:
         elif isinstance(self._app.screen, QuitScreen) or not (self._stops_work and self._app.state in _BUSY):
             self.begin("quit")
         else:
-            dialog = QuitScreen(len(self._queries.waiting), lambda: self._app.view.activity)
+            dialog = QuitScreen(len(self._app.queries.waiting), lambda: self._app.view.activity)
             self._app.push_screen(dialog, self._on_answer)
 
     def _lost(self) -> str:
@@ -129,7 +126,7 @@ class Shutdown:
     async def _close(self, reason: str, code: int, result: str | None) -> None:
         try:
             if self._app.session is not None:
-                self._queries.store_unsent()
+                self._app.queries.store_unsent()
                 await asyncio.wait_for(self._app.session.close(reason), _CLOSE_SECONDS)
         except TimeoutError:
             log.warning("the session did not close within %g s", _CLOSE_SECONDS)

@@ -288,17 +288,8 @@ def _fold(block: Fold, width: int, theme: ConversationTheme, find_file: FindFile
 
 
 def _mark_style(tone: Tone, theme: ConversationTheme) -> Style:
-    match tone:
-        case Tone.QUIET:
-            return theme.app
-        case Tone.GOOD:
-            return theme.good
-        case Tone.WARNING | Tone.WAITING:
-            return theme.warning
-        case Tone.BAD:
-            return theme.bad
-        case _:
-            assert_never(tone)
+    styles = {Tone.QUIET: theme.app, Tone.GOOD: theme.good, Tone.BAD: theme.bad}
+    return styles.get(tone, theme.warning)
 
 
 def _notice(block: Notice, width: int, theme: ConversationTheme, find_file: FindFile) -> list[Line]:

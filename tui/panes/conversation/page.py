@@ -26,8 +26,7 @@ class FileLinks:
     def __init__(self) -> None:
         self.folder: Path | None = None
         self._names: dict[str, str] = {}
-        self._known: dict[str, str] = {}
-        self._missing: set[str] = set()
+        self._found: dict[str, str | None] = {}
 
     def handle_event(self, event: Event) -> None:
         """Note that there may be new files: after one was saved, and when a query ends."""
@@ -36,18 +35,13 @@ class FileLinks:
             if event.copied_to:
                 self._names.setdefault(posixpath.basename(event.copied_to), event.copied_to)
         if isinstance(event, ArtifactSaved | QueryFinished):
-            self._missing.clear()
+            self._found = {word: path for word, path in self._found.items() if path is not None}
 
     def find(self, word: str) -> str | None:
         """Return the absolute path of the file that `word` names; None if it names none."""
-        if self.folder is None or word in self._missing:
-            return None
-        found = self._known.get(word) or self._find(word, self.folder)
-        if found is None:
-            self._missing.add(word)
-        else:
-            self._known[word] = found
-        return found
+        if self.folder is not None and word not in self._found:
+            self._found[word] = self._find(word, self.folder)
+        return self._found.get(word)
 
     def _find(self, word: str, folder: Path) -> str | None:
         saved = saved_reports_of(folder)

@@ -100,17 +100,18 @@ class Results:
                 copies = (event.copied_to,) if event.copied_to else ()
                 kind = event.kind if event.kind in KINDS else _kind_of(event.path, event.kind)
                 return self._add(event.path, kind, event.size, copies, event.tool_use_id)
-            case ReportChecked() if event.report in self._all:
-                result = self._all[event.report] = replace(self._all[event.report], check=event)
+            case ReportChecked() | ClaimsDecided() if event.report in self._all:
+                result = self._all[event.report]
+                check = event if isinstance(event, ReportChecked) else result.check
+                self._all[event.report] = result = replace(result, check=check)
                 return result
-            case ClaimsDecided() if event.report in self._all:
-                return self._all[event.report]
             case ArtifactChanged() if event.path in self._all:
                 result = self._all[event.path]
                 is_checked = result.check is not None and result.check.sha256 == event.sha256
-                changed = replace(result, size=event.size, check=result.check if is_checked else None)
-                self._all[event.path] = changed
-                return changed
+                self._all[event.path] = result = replace(
+                    result, size=event.size, check=result.check if is_checked else None
+                )
+                return result
             case SessionRewound():
                 self._all = {path: each for path, each in self._all.items() if path not in event.removed}
             case ToolCallStarted() if event.name.endswith("__save_corpus"):

@@ -11,6 +11,7 @@ import re
 import time
 from bisect import bisect_right
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from functools import partial
 from typing import NamedTuple
 
 from textual.content import Content
@@ -26,10 +27,6 @@ from ua_tui.tui.workers import start_job
 
 TURN_SECONDS = 0.005
 MOST_TRIED = 50
-
-PIECE = 64 << 10
-"""Characters searched between two checks of the clock."""
-OVERLAP = 400
 
 _MARKS = r"[*_`~\\]*"
 _BETWEEN = r"[\s>*_`~|#\\-]+"
@@ -67,40 +64,23 @@ class Findings:
     def search(self, blocks: Iterable[Block]) -> Iterator[Block | None]:
         """Search the blocks that were not searched since they changed.
 
-        Yields each block with a match, and None now and then: the place to let others run.
+        Yields each block with a match, and None for the others: the place to let others run.
         """
-        for number, block in enumerate(blocks):
-            if self._revisions.get(block.key) != block.revision:
-                count = 0
-                for found in self._count(block):
-                    count = found
-                    yield None
-                self.correct(block, count)
-                if count:
-                    yield block
-            if number % 16 == 0:
-                yield None
+        for block in blocks:
+            if self._revisions.get(block.key) == block.revision:
+                continue
+            self.correct(block, self._count(block))
+            yield block if self.count(block) else None
 
-    def _count(self, block: Block) -> Iterator[int]:
-        """Yield how many matches were found so far, after each piece of the text."""
+    def _count(self, block: Block) -> int:
+        """Count the matches in what was written."""
         if isinstance(block, Heading):
-            return
+            return 0
         text = text_of_block(block)
         if isinstance(block, Fold):
             text = block.title if block.open else f"{block.title}\n{text}"
         pattern = self._marked if isinstance(block, Prose | Fold) else self._plain
-        count = position = 0
-        while position < len(text):
-            # A match that begins in one piece may end in the next.
-            end = position + PIECE
-            last = position
-            for found in pattern.finditer(text, position, end + OVERLAP):
-                if found.start() >= end:
-                    break
-                count += 1
-                last = found.end()
-            position = max(end, last)
-            yield count
+        return sum(1 for _ in pattern.finditer(text))
 
     def correct(self, block: Block, count: int) -> None:
         """Correct how many matches a block really shows."""
@@ -211,7 +191,7 @@ class Search:
         self._drawn.clear()
         if self._findings is not None:
             self.busy = True
-            start_job(self._view, self._search, "find")
+            start_job(self._view, partial(self._search, show_first=True), "find")
         self._view.update_rows()
         self.show()
 
@@ -247,22 +227,14 @@ class Search:
 
     # -- searching --------------------------------------------------------------------------------
 
-    async def _search(self) -> None:
-        """Search from where the reader was: down to the end, then up from there."""
-        view = self._view
-        start = min(self._origin.top[0], len(view.entries))
-        if self._origin.following and view.lines:
-            start = max(0, view.lines[0].position)
-        above = view.entries[start - 1 :: -1] if start else []
-        await self._search_in([*view.entries[start:], *above], show_first=True)
-
-    async def _search_news(self) -> None:
-        await self._search_in(list(self._view.entries), show_first=False)
-
-    async def _search_in(self, blocks: Sequence[Block], *, show_first: bool) -> None:
-        """Search blocks; with `show_first`, go to the first match, and show the count as it grows."""
-        findings = self._findings
+    async def _search(self, *, show_first: bool) -> None:
+        """Search all blocks; with `show_first`, go to the first match from the reader on."""
+        view, findings = self._view, self._findings
         assert findings is not None
+        start = min(self._origin.top[0], len(view.entries)) if show_first else 0
+        if show_first and self._origin.following and view.lines:
+            start = max(0, view.lines[0].position)
+        blocks = [*view.entries[start:], *reversed(view.entries[:start])]
         turn = time.perf_counter()
         for block in findings.search(blocks):
             if show_first and block is not None and self._hit is None:
@@ -278,7 +250,7 @@ class Search:
         """Search what came or changed since; nothing moves for it."""
         if self._findings is not None and not self.busy:
             self.busy = True
-            start_job(self._view, self._search_news, "find")
+            start_job(self._view, partial(self._search, show_first=False), "find")
 
     def _finish(self) -> None:
         self.busy = False
@@ -312,7 +284,7 @@ class Search:
             if self._hit is not None and hit is not None:
                 self._hit = Hit(hit, self._hit.number)
             self.busy = True
-            start_job(view, self._search_news, "find")
+            start_job(view, partial(self._search, show_first=False), "find")
 
         return move
 

@@ -246,15 +246,8 @@ def _glyph(run: Run) -> str:
 
 
 def _mark_style(mark: Mark, theme: ObserversTheme) -> Style:
-    match mark:
-        case Mark.SUCCESS:
-            return theme.good
-        case Mark.ERROR:
-            return theme.bad
-        case Mark.RUNNING:
-            return theme.running
-        case _:
-            return theme.warning
+    styles = {Mark.SUCCESS: theme.good, Mark.ERROR: theme.bad, Mark.RUNNING: theme.running}
+    return styles.get(mark, theme.warning)
 
 
 def render_table(

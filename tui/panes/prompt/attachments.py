@@ -8,6 +8,7 @@ import shlex
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 from urllib.parse import unquote, urlsplit
@@ -200,12 +201,9 @@ class AttachmentBar(Widget):
         self._remove = remove
         self._on_known = on_known
         self._places: AttachmentPlaces | None = None
-        self._named_in = ""
         self._paths: tuple[str, ...] = ()
         self._written = ""
         self.is_reading = False
-        self._resources: frozenset[str] = frozenset()
-        self._references: ServerReferences | None = None
         self.found: Sequence[NamedFile] = ()
         self.files: Sequence[NamedFile] = ()
         self._thumbnails: dict[str, _Thumbnail] = {}
@@ -228,40 +226,43 @@ class AttachmentBar(Widget):
         ]
         unfinished = {each for each in of_servers if not text[each.end : each.end + 1].isspace()}
         paths = tuple(dict.fromkeys(each.path for each in named if each not in unfinished))
-        self._named_in, before, self._written = text, self._written, written
+        before, self._written = self._written, written
         if (paths, places) == (self._paths, self._places):
             if written != before:
                 self._show(self.found)
             return
-        self._paths, self._places, self._references = paths, places, references
-        self._resources = frozenset(each.path for each in of_servers).intersection(paths)
+        self._paths, self._places = paths, places
         self.is_reading = bool(paths) and places is not None
-        if self.is_reading:
-            start_job(self, self._read, "attachments")
+        if places is not None and paths:
+            resources = [path for path in paths if any(each.path == path for each in of_servers)]
+            start_job(self, partial(self._read, text, places, resources, references), "attachments")
         else:
+            self.workers.cancel_group(self, "attachments")
             self._show([])
 
-    async def _read(self) -> None:
-        places, paths = self._places, self._paths
-        assert places is not None
-        resources, references = self._resources, self._references
-        names = [path for path in paths if path not in resources]
+    async def _read(
+        self,
+        text: str,
+        places: AttachmentPlaces,
+        resources: Sequence[str],
+        references: ServerReferences | None,
+    ) -> None:
+        paths = self._paths
         files: Sequence[NamedFile] = ()
         # A file system that does not answer must not keep the text from being sent.
         with suppress(OSError, ValueError):
             async with asyncio.timeout(_PATIENCE):
-                files = await asyncio.to_thread(find_files, places, self._named_in, names)
+                names = [path for path in paths if path not in resources]
+                files = await asyncio.to_thread(find_files, places, text, names)
         found = {each.path: each for each in files}
         found |= {path: self._known(path) for path in resources}
-        for path in (None, *(each for each in paths if each in resources)):
-            if path is not None and references is not None:
-                found[path] = await read_resource(places.session, path, references)
-            if (places, paths) != (self._places, self._paths):
-                return
+        self._show([found[each] for each in paths if each in found])
+        self.is_reading = False
+        self._on_known()
+        for path in resources:
+            assert references is not None
+            found[path] = await read_resource(places.session, path, references)
             self._show([found[each] for each in paths if each in found])
-            if path is None:
-                self.is_reading = False
-                self._on_known()
         for file in self.files:
             if file.header is not None and file.path not in self._thumbnails:
                 await self._draw(places.session / file.copy, file)

@@ -77,15 +77,10 @@ class Prompt(TextArea):
 
     @dataclass
     class Sent(Message):
-        """The person pressed Enter on `text`, pastes written out."""
+        """The person sends `text`, pastes written out; with `steers` to the running query."""
 
         text: str
-
-    @dataclass
-    class Steered(Message):
-        """The person pressed Ctrl+S: `text` is for the running query."""
-
-        text: str
+        steers: bool = False
 
     @dataclass
     class Commanded(Message):
@@ -276,7 +271,7 @@ class Prompt(TextArea):
         self.suggestions.end()
         self.load_text("")
         self._pastes.clear()
-        self.post_message(self.Steered(text) if steer else self.Sent(text))
+        self.post_message(self.Sent(text, steer))
 
     def action_steer(self) -> None:
         """Send what was typed to the running query."""

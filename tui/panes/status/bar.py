@@ -162,17 +162,16 @@ class StatusLine(Widget):
         always, quits = (
             self._label(keys_of(self.app).shown(name), word) for name, word in (ALWAYS, self.quits)
         )
-        if self._is_covered:
-            return [[always, quits], [always]]
-        escape = [self._escape] if self.escape else []
-        if self.quits != QUITS and self.escape != "back":
-            escape = escape if self.escape != AT_REST else []
-            return [[*escape, quits, always], [*escape, quits], escape or [quits]]
-        if self.state == "running" or self.escape == "back":
-            return [[*escape, always], escape or [always]]
-        if self.escape == AT_REST:
-            return [[always, quits], [always]]
-        return [[*escape, always, quits], [*escape, always], escape or [always]]
+        is_running, is_covered, returns = self.state == "running", self._is_covered, self.escape == "back"
+        leaves = self.quits != QUITS and not returns
+        if leaves and not is_covered:
+            keys = [quits, always]
+        else:
+            keys = [always] if (is_running or returns) and not is_covered else [always, quits]
+        at_rest = self.escape == AT_REST and (leaves or not is_running)
+        if self.escape and not at_rest and not is_covered:
+            keys.insert(0, self._escape)
+        return [keys[:count] for count in range(len(keys), 0, -1)]
 
     def _more_keys(self) -> list[tuple[str, int]]:
         """The keys of the pane that has the focus, the most useful first, with their ranks."""

@@ -25,12 +25,11 @@ from ua_tui.core.session.budget import WARN_AT
 from ua_tui.core.text import clean_line
 from ua_tui.core.view.session import SessionView
 from ua_tui.tui.panes.status.layout import KEPT, Cell, cell, short_count, short_model, short_time
-from ua_tui.tui.render.format import effort_of, fallback_of
+from ua_tui.tui.render.format import effort_of, fallback_of, spinner
 
 if TYPE_CHECKING:
     from ua_tui.core.telemetry.tracer import Trace
 
-SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 CONNECTED = ("connected", "ok", "ready")
 UNDECIDED = ("pending", "starting", "connecting", "reconnecting", "enabling", "disabling")
 NOT_WANTED = ("off", "untrusted", "disabled")
@@ -140,29 +139,22 @@ class StatusFacts:
         return cells
 
     def _state(self, state: str, frame: int) -> Content:
-        word, mark, style = state, "·", "$text-muted"
-        match state:
-            case _ if self.view.activity.needs_person:
-                word, mark, style = "needs you", "?", "bold $text-warning"
-            case "running" if self.silent_since is not None:
-                silent = self.view.activity.silent
-                name = clean_line(silent.name, 20) if silent is not None else ""
-                word = f"{name or 'no answer'} {short_time(self.clock() - self.silent_since)}"
-                mark, style = SPINNER[frame % len(SPINNER)], "$text-warning"
-            case "running":
-                word, mark, style = self._doing(), SPINNER[frame % len(SPINNER)], "$text-accent"
-            case "stopping":
-                word, mark, style = "stopping…", SPINNER[frame % len(SPINNER)], "$text-accent"
-            case "starting":
-                mark, style = SPINNER[frame % len(SPINNER)], "$text-accent"
-            case "idle":
-                word, mark = "ready", "●"
-            case "failed":
-                mark, style = "✗", "bold $text-error"
-            case "not set up":
-                mark, style = "?", "bold $text-warning"
-            case _:
-                pass
+        turning = spinner(frame)
+        word, mark, style = {
+            "running": (self._doing(), turning, "$text-accent"),
+            "stopping": ("stopping…", turning, "$text-accent"),
+            "starting": ("starting", turning, "$text-accent"),
+            "idle": ("ready", "●", "$text-muted"),
+            "failed": ("failed", "✗", "bold $text-error"),
+            "not set up": ("not set up", "?", "bold $text-warning"),
+        }.get(state, (state, "·", "$text-muted"))
+        if self.view.activity.needs_person:
+            word, mark, style = "needs you", "?", "bold $text-warning"
+        elif state == "running" and self.silent_since is not None:
+            silent = self.view.activity.silent
+            name = clean_line(silent.name, 20) if silent is not None else ""
+            word = f"{name or 'no answer'} {short_time(self.clock() - self.silent_since)}"
+            style = "$text-warning"
         return Content.styled(f"{mark} {word:<9}" if state in BUSY else f"{mark} {word}", style)
 
     def _doing(self) -> str:

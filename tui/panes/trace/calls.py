@@ -32,7 +32,7 @@ class CallNode:
     """A row of the trace: what it shows is read from its record in the session's view.
 
     Attributes:
-        record: a query whose beginning is unknown has none.
+        record: what the view knows of it; of a query whose beginning is unknown, its id and its end.
         at: when it began, in seconds since the epoch.
         arguments: the texts among the arguments of a call, which a filter searches.
         asks: whether it waits for the person.
@@ -44,7 +44,7 @@ class CallNode:
     """
 
     key: str
-    record: Query | Call | Message | None
+    record: Query | Call | Message
     at: float = 0.0
     arguments: str = ""
     parent: CallNode | None = None
@@ -83,8 +83,6 @@ class CallNode:
                 return label
             case Query(text=text) | Message(text=text):
                 return clean_line(text[:LONGEST_TEXT]) or "Query"
-            case None:
-                return "Query"
 
     @property
     def text(self) -> str:
@@ -123,8 +121,6 @@ class CallNode:
                 return end is None and not self.cut
             case Call(status=status):
                 return status is None and not self.cut
-            case None:
-                return not self.cut
 
     @property
     def flag(self) -> str:
@@ -202,7 +198,7 @@ class CallNode:
     @property
     def wait(self) -> Wait:
         """When it waited for the person."""
-        return Wait() if self.record is None or isinstance(self.record, Message) else self.record.wait
+        return Wait() if isinstance(self.record, Message) else self.record.wait
 
     @property
     def waited(self) -> float:
@@ -212,7 +208,7 @@ class CallNode:
     @property
     def tokens(self) -> int:
         """The tokens of a query or a sub-agent, with all that worked for it."""
-        return 0 if self.record is None or isinstance(self.record, Message) else self.record.tokens
+        return 0 if isinstance(self.record, Message) else self.record.tokens
 
     @property
     def exact(self) -> bool:

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import ClassVar, Self
 
 from rich.segment import Segment
 from rich.style import Style
 from textual.content import Content
-from textual.message import Message
 from textual.timer import Timer
 
 from ua_tui.core.events.types import Event, QueryFinished
@@ -19,7 +17,7 @@ from ua_tui.core.view.records import Call
 from ua_tui.core.view.session import SessionView
 from ua_tui.tui.keys.bindings import bindings
 from ua_tui.tui.panes.columns import TableStyles
-from ua_tui.tui.panes.requests import StopSubagent
+from ua_tui.tui.panes.requests import ShowCall, StopSubagent
 from ua_tui.tui.panes.trace.calls import CallNode
 from ua_tui.tui.panes.trace.rows import TraceTheme, render_node, render_totals
 from ua_tui.tui.panes.trace.tree import CallTree
@@ -54,12 +52,6 @@ class TracePane(VirtualList[CallNode]):
         ("move.fold", "fold"),
         ("pane.maximise", "maximise"),
     )
-
-    @dataclass
-    class Opened(Message):
-        """A call is to be shown in full."""
-
-        tool_use_id: str
 
     def __init__(self, *, id: str | None = None, clock: Callable[[], float] = time.time) -> None:
         """Make an empty trace; `clock` gives the time of day in seconds."""
@@ -141,16 +133,11 @@ class TracePane(VirtualList[CallNode]):
         twin.calls.read_like(self.calls)
         return twin
 
-    def gather_for(self, shown: Self) -> None:
-        """Gather rows off screen for the trace that is `shown`, filtered as it is."""
-        super().gather_for(shown)
-        if self.tree_rows.query.text != shown.tree_rows.query.text:
-            self.tree_rows.show_only(shown.tree_rows.query.text)
-
     def adopt(self, longer: Self) -> None:
         """Show a longer trace, which is given up for that; what is folded stays so."""
         longer.gather_for(self)
         mine, theirs = self.tree_rows, longer.tree_rows
+        theirs.show_only(mine.query.text)
         for key, node in self.calls.by_key.items():
             if (other := longer.calls.by_key.get(key)) is not None:
                 theirs.set_open(other, open_=node.open)
@@ -237,7 +224,7 @@ class TracePane(VirtualList[CallNode]):
     def open_entry(self, entry: CallNode) -> None:
         """Show a call in full; fold or unfold a query, or a message."""
         if isinstance(entry.record, Call):
-            self.post_message(self.Opened(entry.key))
+            self.post_message(ShowCall(entry.key))
         else:
             self.tree_rows.toggle(entry)
 

@@ -43,15 +43,8 @@ class TraceTheme:
 
     def of(self, mark: Mark) -> Style:
         """Return the style of a mark."""
-        match mark:
-            case Mark.SUCCESS:
-                return self.good
-            case Mark.ERROR:
-                return self.bad
-            case Mark.RUNNING:
-                return self.running
-            case Mark.DENIED | Mark.CANCELLED | Mark.WAITING | Mark.HELD | Mark.BLOCKED | Mark.RETRY:
-                return self.warning
+        styles = {Mark.SUCCESS: self.good, Mark.ERROR: self.bad, Mark.RUNNING: self.running}
+        return styles.get(mark, self.warning)
 
 
 def render_node(

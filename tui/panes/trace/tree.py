@@ -6,6 +6,8 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from msgspec.structs import replace
+
 from ua_tui.core.errors import JournalError
 from ua_tui.core.events.types import (
     ApiRetry,
@@ -129,8 +131,8 @@ class CallTree:
     def _end_unknown(self, event: QueryFinished) -> None:
         """End the row of a query whose beginning is not known."""
         node = self.by_key.get(f"query/{event.query_id}")
-        if node is not None and node.record is None:
-            node.record = Query(id=event.query_id, at=event.at, number=0, offset=0.0, text="", end=event)
+        if node is not None and isinstance(node.record, Query) and node.record.number == 0:
+            node.record = replace(node.record, end=event)
             self._end(node)
             self._rows.changed(node)
 
@@ -142,7 +144,8 @@ class CallTree:
             return node
         # An id that was used before: what comes from here on belongs to the new row.
         key = newest if node is None else f"again/{len(self._rows.roots)}/{newest}"
-        node = CallNode(key, view.query(event.query_id), event.at.timestamp())
+        unknown = Query(id=event.query_id, at=event.at, number=0, offset=0.0, text="")
+        node = CallNode(key, view.query(event.query_id) or unknown, event.at.timestamp())
         self.by_key[newest] = self.by_key[key] = self.live[key] = node
         self._rows.add_root(node)
         return node
@@ -154,7 +157,9 @@ class CallTree:
         parent = self.by_key.get(event.parent_tool_use_id or "")
         if parent is None or parent.depth >= DEEPEST:
             parent = self.by_key.get(f"query/{event.query_id}") or self._add_query(event, view)
-        node = CallNode(key, view.call(key), event.at.timestamp(), _texts(event.input))
+        call = view.call(key)
+        assert call is not None
+        node = CallNode(key, call, event.at.timestamp(), _texts(event.input))
         if not isinstance(event.place, int):
             self._whole[key] = FullCall(event)
         self.by_key[key] = self.live[key] = node

@@ -96,6 +96,8 @@ class TreeRows:
         self.matched = 0
         self._view = view
         self._changed = changed
+        self._news: list[CallNode] = []
+        """What belongs at the end of the list: most rows come there."""
         self._stale_from: int | None = None
         """The place of the first topmost row that is not in the list as it is now."""
         self._before: tuple[Hashable | None, bool] = (None, True)
@@ -111,13 +113,13 @@ class TreeRows:
         """Add a row at the top of the tree, as the last."""
         node.place = len(self.roots)
         self.roots.append(node)
-        self._outdate(node)
+        self._note_new(node)
 
     def add_below(self, parent: CallNode, node: CallNode) -> None:
         """Add a row under another, as the last."""
         parent.add(node)
         self._match(node)
-        self._outdate(node)
+        self._note_new(node)
         if len(parent.children) == 1:
             # It can be folded now.
             self.changed(parent)
@@ -134,6 +136,17 @@ class TreeRows:
 
     # -- what is in the list ----------------------------------------------------------------------
 
+    def _note_new(self, node: CallNode) -> None:
+        if not self.is_filtered and self._is_last(node):
+            self._news.append(node)
+        else:
+            self._outdate(node)
+
+    def _is_last(self, node: CallNode) -> bool:
+        if node.parent is None:
+            return self.roots[-1] is node
+        return node.parent.children[-1] is node and node.parent.open and self._is_last(node.parent)
+
     def _outdate(self, node: CallNode) -> None:
         *_, root = node.lineage
         self._stale_from = root.place if self._stale_from is None else min(root.place, self._stale_from)
@@ -143,7 +156,10 @@ class TreeRows:
 
         With `as_new`, rows at its end count as new.
         """
+        news, self._news = self._news, []
         if self._stale_from is None:
+            if news:
+                self._view.append(*news)
             return
         view, roots, start = self._view, self.roots, 0
         if not self.is_filtered and self._stale_from:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from itertools import groupby
 
 from rich.segment import Segment
 from rich.style import Style
@@ -93,13 +94,8 @@ def bar_of(node: CallNode, columns: Columns, now: float, muted: Style, marked: S
             marks[cell] = WAIT
     line.append(Segment("  "))
     style = muted if node.children or (not node.running and not node.error) else marked
-    at = 0
-    while at < cells:
-        until = at
-        while until < cells and (marks[until] == WAIT) == (marks[at] == WAIT):
-            until += 1
-        line.append(Segment("".join(marks[at:until]), waiting if marks[at] == WAIT else style))
-        at = until
+    for is_wait, run in groupby(marks, WAIT.__eq__):
+        line.append(Segment("".join(run), waiting if is_wait else style))
     return line
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import translate
 from functools import lru_cache
+from itertools import chain, takewhile
 from pathlib import Path, PurePath
 from typing import NamedTuple
 
@@ -167,7 +168,7 @@ class FolderTree:
 
     def _sorted(self, listing: Listing) -> Listing:
         newest_first = self.newest_first and listing.path == self.base
-        entries = self.order.sort(listing.entries, newest_first=newest_first)
+        entries = self.order.first(listing.entries, len(listing.entries), newest_first=newest_first)
         return replace(listing, entries=entries, order=self.order)
 
     def folder_of(self, row: Row) -> Folder:
@@ -323,15 +324,15 @@ class FolderTree:
         return place
 
     def _nearest(self, before: Sequence[Row], line: int) -> str | None:
-        while 0 <= line < len(before):
+        """The nearest row that stays: below in the same folder or above, or else the folder itself, or beside that."""
+        if line >= 0:
             depth = before[line].depth
-            for row in _siblings(before, line, depth):
-                if self.place(row.key) >= 0:
-                    return row.key
-            while line >= 0 and before[line].depth >= depth:
-                line -= 1
-            if line >= 0 and self.place(before[line].key) >= 0:
-                return before[line].key
+            below = takewhile(lambda row: row.depth >= depth, before[line + 1 :])
+            for row in chain(below, reversed(before[:line])):
+                if row.depth <= depth:
+                    depth = row.depth
+                    if self.place(row.key) >= 0:
+                        return row.key
         return self.rows.items[0].key if self.rows.items and self.filtered else None
 
     def next_match(self, by: int) -> str | None:
@@ -371,15 +372,6 @@ class FolderTree:
 def is_ignored(name: str) -> bool:
     """Whether a folder is one that programs fill, such as a cache: it is listed only when a person opens it."""
     return name in _IGNORED
-
-
-def _siblings(rows: Sequence[Row], line: int, depth: int) -> Iterator[Row]:
-    for step in (1, -1):
-        place = line + step
-        while 0 <= place < len(rows) and rows[place].depth >= depth:
-            if rows[place].depth == depth:
-                yield rows[place]
-            place += step
 
 
 def matcher(pattern: str) -> Match | None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 
 from textual import events
@@ -53,7 +52,11 @@ def places_of(session: Path, saved_reports: Path | None) -> list[Place]:
         places.append(Place("reports", "Reports", reports, _REPORTS_HINT))
     beside, own = os.path.split(path)
     if os.path.basename(beside) == WORKSPACES:
-        others = FolderTree(beside, newest_first=True, only=partial(_is_other, own), eager=False)
+
+        def is_other(name: str, is_folder: bool) -> bool:
+            return is_folder and name.startswith(_SESSIONS) and name != own
+
+        others = FolderTree(beside, newest_first=True, only=is_other, eager=False)
         places.append(
             Place("others", "Others", others, _OTHERS_HINT, marks=False, deep=False, read_only=True)
         )
@@ -64,10 +67,6 @@ def place_of(places: list[Place], path: str) -> Place | None:
     """The place a path lies in, the innermost one first."""
     inside = [place for place in places if path.startswith(place.model.base + os.sep)]
     return max(inside, key=lambda place: len(place.model.base), default=None)
-
-
-def _is_other(own: str, name: str, is_folder: bool) -> bool:
-    return is_folder and name.startswith(_SESSIONS) and name != own
 
 
 class PlaceTabs(Static):

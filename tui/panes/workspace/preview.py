@@ -124,12 +124,8 @@ class PreviewPane(DocumentView):
         """Show only what this pane is for."""
         self.workers.cancel_group(self, "preview")
         self.path = self.document = None
-        self._set_titles("Preview", "")
-        self.show(
-            TextBody(
-                "The file under the cursor of the workspace is shown here. Enter opens it in full.",
-                style="dim",
-            )
+        self._say(
+            "Preview", "The file under the cursor of the workspace is shown here. Enter opens it in full."
         )
 
     def show_path(self, path: Path) -> None:
@@ -164,22 +160,20 @@ class PreviewPane(DocumentView):
             name = title[:_NAME] or name
         try:
             if await asyncio.to_thread(_is_folder, path):
-                description = await asyncio.to_thread(_describe_folder, path)
-                self._set_titles(name, "folder")
-                self.show(TextBody(description, style="dim"))
+                self._say(name, await asyncio.to_thread(_describe_folder, path), "folder")
                 return
             document = await read_document(path, PREVIEW_LIMIT, partial(self._show_reading, name))
         except FileUnviewable as error:
             self.document = None
-            self._set_titles(name, "")
-            self.show(TextBody(str(error), style="dim"))
+            self._say(name, str(error))
             return
         self._summary = await in_thread(partial(_find_summary, path))
         self.document = document
         self._raw = False
-        self._set_titles(name, " · ".join((document.kind, document.size_text)))
+        facts = " · ".join((document.kind, document.size_text))
+        self._set_titles(name, facts)
         if document.notice and not document.size:
-            self.show(TextBody(document.notice, style="dim"))
+            self._say(name, document.notice, facts)
         elif document.notice and document.rendered is None:
             self.show(JoinedBody((TextBody(f"{document.notice}\n\n", style="dim"), document.raw)))
         else:
@@ -191,8 +185,12 @@ class PreviewPane(DocumentView):
 
     def _show_reading(self, name: str) -> None:
         self.document = None
-        self._set_titles(name, "")
-        self.show(TextBody(READING, style="dim"))
+        self._say(name, READING)
+
+    def _say(self, title: str, text: str, facts: str = "") -> None:
+        """Show a text of the program in the place of a file."""
+        self._set_titles(title, facts)
+        self.show(TextBody(text, style="dim"))
 
     def _set_titles(self, title: str, facts: str) -> None:
         self.border_title = Content(title)

@@ -63,11 +63,9 @@ class Origins:
         files = view.artifacts.values()
         saved = (known for file in files for known in ((file.path, file.tool_use_id), *file.copies))
         stored = ((call.stored_at, call.id) for call in view.calls if call.stored_at)
-        for known in (saved, stored):
-            calls = {_key(path): call for path, call in known if call is not None}
-            for key in keys:
-                if key in calls:
-                    return calls[key]
+        calls = {_key(path): call for path, call in (*stored, *saved) if call is not None}
+        if (known := next((calls[key] for key in keys if key in calls), None)) is not None:
+            return known
         requested = map(view.call, (call for key in keys for call in reversed(self._requested.get(key, ()))))
         return next((call.id for call in requested if call is not None and not call.is_error), None)
 

@@ -45,38 +45,25 @@ class Order(Enum):
     @property
     def next(self) -> Order:
         """The next order, around the end."""
-        orders = list(Order)
-        return orders[(orders.index(self) + 1) % len(orders)]
-
-    def sort(self, entries: Sequence[FileEntry], *, newest_first: bool = False) -> tuple[FileEntry, ...]:
-        """Put entries in order: names as a person sorts them, the newest first, the largest first.
-
-        `newest_first` reverses names that are dates.
-        """
-        return tuple(sorted(entries, key=self._key(), reverse=newest_first and self is Order.NAME))
+        return {Order.NAME: Order.TIME, Order.TIME: Order.SIZE}.get(self, Order.NAME)
 
     def first(
         self, entries: Sequence[FileEntry], limit: int, *, newest_first: bool = False
     ) -> tuple[FileEntry, ...]:
-        """The first `limit` entries in order."""
-        if len(entries) <= limit:
-            return self.sort(entries, newest_first=newest_first)
-        # Sorting all of a hundred thousand names would block the other threads.
-        choose = heapq.nlargest if newest_first and self is Order.NAME else heapq.nsmallest
-        return tuple(choose(limit, entries, key=self._key()))
+        """The first `limit` entries in order: names as a person sorts them, the newest first, the largest first.
 
-    def _key(self) -> Callable[[FileEntry], Any]:
-        match self:
-            case Order.NAME:
-                return lambda entry: (not entry.is_folder, natural_key(entry.title or entry.name))
-            case Order.TIME:
-                return lambda entry: (not entry.is_folder, -entry.changed_ns, natural_key(entry.name))
-            case Order.SIZE:
-                return lambda entry: (
-                    not entry.is_folder,
-                    0 if entry.is_folder else -entry.size,
-                    natural_key(entry.name),
-                )
+        `newest_first` reverses names that are dates.
+        """
+        is_reversed = newest_first and self is Order.NAME
+        if len(entries) <= limit:
+            return tuple(sorted(entries, key=self._key, reverse=is_reversed))
+        # Sorting all of a hundred thousand names would block the other threads.
+        choose = heapq.nlargest if is_reversed else heapq.nsmallest
+        return tuple(choose(limit, entries, key=self._key))
+
+    def _key(self, entry: FileEntry) -> tuple[bool, int, Any]:
+        sizes = {Order.TIME: entry.changed_ns, Order.SIZE: 0 if entry.is_folder else entry.size}
+        return not entry.is_folder, -sizes.get(self, 0), natural_key(entry.title or entry.name)
 
 
 @dataclass(frozen=True, slots=True)
