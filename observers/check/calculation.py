@@ -10,6 +10,7 @@ from itertools import combinations
 from ua_tui.observers.check.compare import RATES, is_mistyped, is_same_value, same_noun
 from ua_tui.observers.check.figures.figure import Figure, Reading
 from ua_tui.observers.check.figures.vocabulary import Vocabulary, root
+from ua_tui.observers.check.nearness import Moment, order_of
 
 _MOST = 28
 """Values that are combined for a claim: of 254 true calculations 20 values gave 167, 28 or 40 values 173."""
@@ -23,6 +24,9 @@ _FAR = 3.0
 _LONG = 100
 """The fewest values that a claim must be one of if the report names no operand, so three digits; 50 gave one more true
 one."""
+_MINUS = ("-", "−", "–", "minus")
+_NEAR = 0.03
+"""How near a result must be that may have been rounded: "65.50" for 65.48."""
 _OFTEN_UNSAID = frozenset({"difference", "share", "sum"})
 """Calculations that no word need announce."""
 
@@ -37,8 +41,8 @@ class Operand:
         group: the same for values that speak of one thing: those of a passage or of a table.
         level: 1 if the claim's sentence has the value, less if the report has it shortly before, 0 if it has not.
         nearness: how near the passage and the words around the value are to the claim.
-        role: 1 for the thing itself or the present value, -1 for what it is compared with, 0 if that is unknown.
-        year: that it belongs to; 0 if unknown.
+        moment: 1 for the thing itself or the present value, -1 for what it is compared with, 0 if that is unknown; and
+            its year.
         at: which figure of the sentence it is; -1 for others.
         column: of a table that it is in.
         behind: what it was calculated from itself.
@@ -49,8 +53,7 @@ class Operand:
     group: str = ""
     level: float = 0.0
     nearness: float = 1.0
-    role: int = 0
-    year: int = 0
+    moment: Moment = (0, 0)
     at: int = -1
     column: str = ""
     behind: tuple[Operand, ...] = ()
@@ -90,8 +93,19 @@ class Calculation:
         """How likely it is meant: the report has the operands, they are of one thing, and they are near."""
         count = len(self.operands)
         near = sum(2 * each.level + each.nearness for each in self.operands) / count
-        near += 0.5 * (self.claim.has_sign and bool(_order(*self.operands[:2])) and not self.is_opposed)
+        near += 0.5 * (self.claim.has_sign and bool(self.order) and not self.is_opposed)
         return near + self.is_of_one - 0.1 * count
+
+    @property
+    def order(self) -> int:
+        """1 if its first operand is the later one or the thing itself, -1 if the second one is, 0 if unknown."""
+        return order_of(self.operands[0].moment, self.operands[1].moment)
+
+    @property
+    def is_dated(self) -> bool:
+        """Whether words or years say of both operands which one is the former value."""
+        (role, year), (other, before) = (each.moment for each in self.operands[:2])
+        return role * other < 0 or bool(year and before)
 
     @property
     def is_of_one(self) -> bool:
@@ -143,7 +157,7 @@ class Calculation:
 def calculate(task: Task) -> Calculation | None:
     """The likeliest calculation whose result is the claim; None if there is none or if it may be chance.
 
-    One that goes in the other direction is given only if there is no other.
+    One that goes in the other direction is given only if there is no other, and if both values have a time.
     """
     tried, opposed = {True: 0, False: 0}, None
     for made in _tried(task, task.operands):
@@ -153,7 +167,7 @@ def calculate(task: Task) -> Calculation | None:
         if chance <= _CHANCE and made.is_met and _is_named(task, made):
             if not made.is_opposed:
                 return made
-            opposed = opposed or made
+            opposed = opposed or (made if made.is_dated else None)
     return opposed
 
 
@@ -185,7 +199,9 @@ def miscalculated(task: Task) -> Calculation | None:
     one, other = (f"{abs(each) / own.step:.0f}" for each in (own.value, made.value))
     shown = made.value / own.written / own.scale
     text = f"{shown:,.0f}" if shown >= 1_000 else f"{shown:.3g}"
-    return replace(made, claim=replace(task.claim, text=text)) if is_mistyped(one, other) else None
+    is_near = math.isclose(own.value, made.value, rel_tol=_NEAR)
+    is_sure = is_mistyped(one, other) or (made.level >= 2 and made.name in task.announced and not is_near)
+    return replace(made, claim=replace(task.claim, text=text)) if is_sure else None
 
 
 def _is_said(task: Task, made: Calculation) -> bool:
@@ -196,7 +212,7 @@ def _is_said(task: Task, made: Calculation) -> bool:
 def _is_named(task: Task, made: Calculation) -> bool:
     """Whether the report names enough of a calculation for a result of so few digits."""
     level, claim = made.level, made.claim
-    is_ordered = bool(claim.sign) and bool(_order(*made.operands[:2])) and made.is_of_one
+    is_ordered = bool(claim.sign) and bool(made.order) and made.is_of_one
     nouns = [each.figure.noun for each in made.operands]
     if claim.is_small:
         is_of_kind = bool(made.operands[0].figure.unit) or len(set(filter(None, nouns))) < 2
@@ -259,7 +275,7 @@ def _of_two(task: Task, one: Operand, other: Operand) -> Iterator[Calculation]:
             # "498 of 612 patients" may be nurses.
             yield Calculation("share", claim, 100 * b / a, "{} / {}", (other, one))
     elif claim.unit == "%" and first.unit != "%":
-        order, sign = _order(one, other), claim.sign if claim.has_sign else 0
+        order, sign = order_of(one.moment, other.moment), claim.sign if claim.has_sign else 0
         if not sign:
             yield Calculation("share", claim, 100 * b / a, "{} / {}", (other, one))
         for is_growth, base, pair in ((True, b, (one, other)), (False, a, (other, one))):
@@ -277,7 +293,12 @@ def _of_two(task: Task, one: Operand, other: Operand) -> Iterator[Calculation]:
             # The smaller operand is lost in the rounding of the claim, so that it explains nothing.
             return
         if a > b and (claim.unit != "%" or one.level == other.level == 1):
-            is_opposed = claim.has_sign and claim.sign * _order(one, other) < 0
+            # A minus sign belongs to a value, and says nothing of a change.
+            is_opposed = (
+                claim.has_sign
+                and not claim.text.startswith(_MINUS)
+                and claim.sign * order_of(one.moment, other.moment) < 0
+            )
             yield Calculation("difference", claim, a - b, "{} − {}", (one, other), is_opposed)
         if claim.unit == first.unit and not (first.has_sign and first.unit == "%"):
             yield Calculation("sum", claim, a + b, "{} + {}", (one, other))
@@ -309,13 +330,6 @@ def _sums(task: Task, amounts: Sequence[Operand]) -> Iterator[Calculation]:
         if is_one and all(_fit(first, one.figure, claim, task.known) for one in each):
             total = math.fsum(one.figure.value for one in each)
             yield Calculation("sum", _like(claim, first), total, " + ".join(["{}"] * len(each)), tuple(each))
-
-
-def _order(one: Operand, other: Operand) -> int:
-    """1 if the first value is the later one or the thing itself, -1 if it is the other way round, 0 if unknown."""
-    by_role = one.role - other.role
-    by_year = one.year - other.year if one.year and other.year else 0
-    return (by_role > 0) - (by_role < 0) or (by_year > 0) - (by_year < 0)
 
 
 def _alike(one: Operand, other: Operand) -> tuple[Operand, Operand]:

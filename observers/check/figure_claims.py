@@ -9,16 +9,7 @@ from ua_tui.core.concurrency.cancellation import NEVER, Stop
 from ua_tui.observers.check.blocks import Document, Places
 from ua_tui.observers.check.calculation import Calculation
 from ua_tui.observers.check.compare import Problem
-from ua_tui.observers.check.doubts import (
-    instead_of,
-    is_contrary,
-    misdated,
-    of_other_unit,
-    rescaled,
-    rival_of,
-    swapped,
-    transposed,
-)
+from ua_tui.observers.check.doubts import altered, instead_of, is_contrary, misdated, rival_of, swapped
 from ua_tui.observers.check.figures.figure import Figure
 from ua_tui.observers.check.figures.find import Style
 from ua_tui.observers.check.matching import Look, Match
@@ -96,7 +87,7 @@ class _Judge:
         """Give the claims of the sentence, in order."""
         exchanged = swapped(self.look)
         for at, match in enumerate(self.look.matches):
-            contrary = is_contrary(self.statement.figures, at)
+            contrary = is_contrary(self.look, at)
             if at in exchanged:
                 other, is_sure = exchanged[at]
                 note = "The source has these figures the other way round."
@@ -133,23 +124,20 @@ class _Judge:
         if match is None and (right := self.operands.corrected(at)) is not None:
             return self._calculated(at, right, _WRONG)
         if match is not None and problem:
-            is_sure = problem in _ATTRIBUTES or (problem == "noun" and self.look.is_counted_beside(at, match))
+            is_sure = problem in _ATTRIBUTES or (problem == "noun" and self.look.is_other_thing(at, match))
             return self._instead(at, match, is_sure, _NOTES[problem])
         is_total = self.operands.is_total(at)
-        if match is None:
-            altered = rescaled(self.look, at) or misdated(self.look, at)
-            moved = transposed(self.look, at) if altered is None and not is_total else None
-            if moved is not None and not self.operands.may_be_computed(at, moved.passage):
-                altered = moved
-            if altered is not None:
-                return self._instead(at, altered, True, _NOTES[altered.problem])
         other = instead_of(self.look, at)
+        is_placed = other is not None and other[1]
+        changed = (altered(self.look, at) or misdated(self.look, at)) if match is None else None
         # "23 faults" may be anywhere: what stands in the place of "23 percent" says more.
-        is_open = match is None and not (other is not None and other[1])
-        counted = of_other_unit(self.look, at) if is_open else None
-        if counted is not None and (other is None or counted.rank >= other[0].rank):
-            return self._instead(at, counted, True, _NOTES["unit"])
-        if figure.is_small and not (other is not None and other[1] and figure.noun):
+        if changed is not None and not (
+            (changed.problem == "unit" and is_placed)
+            or (changed.problem == "digits" and is_total)
+            or (changed.problem == "digits" and self.operands.may_be_computed(at, changed.passage))
+        ):
+            return self._instead(at, changed, True, _NOTES[changed.problem])
+        if figure.is_small and not (is_placed and figure.noun):
             return self._claim(at, "not looked at", [])
         if other is not None:
             return self._instead(at, other[0], other[1] and not is_total)

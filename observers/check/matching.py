@@ -23,7 +23,7 @@ from ua_tui.observers.check.compare import (
 )
 from ua_tui.observers.check.figures.figure import Figure
 from ua_tui.observers.check.figures.vocabulary import Vocabulary, root, stem
-from ua_tui.observers.check.nearness import Profile, alike, profile
+from ua_tui.observers.check.nearness import Moment, Profile, alike, moment, profile
 from ua_tui.observers.check.sources import Corpus
 from ua_tui.observers.check.statements import Statement
 
@@ -95,6 +95,17 @@ class Look:
         """The passages that share words with the sentence, the nearest first."""
         return sorted(self.scores, key=lambda each: -self.scores[each])
 
+    @cached_property
+    def moments(self) -> list[Moment]:
+        """The times of the sentence's figures."""
+        block = self.statement.block
+        return [moment(block.text, each, self.words, block.cells) for each in self.statement.figures]
+
+    def source_moment(self, passage: int, figure: Figure) -> Moment:
+        """The time of a figure of a source."""
+        known = self.corpus.passages[passage]
+        return moment(known.text, figure, known.style.words, known.cells)
+
     @property
     def found(self) -> list[Match]:
         """The matches without a problem."""
@@ -130,7 +141,11 @@ class Look:
             nearness += _NOUN
         nearness += _COMPANY * min(company, 3)
         problem = problem_of(figure, source, self.words)
-        if problem == "noun" and known.style.words is not self.words:
+        if (
+            problem == "noun"
+            and known.style.words is not self.words
+            and not self._is_of_other_kind(at, passage, source)
+        ):
             problem = ""
         if not problem and (lacks or self._lacks_rate(figure, source, passage)):
             problem = "noun" if lacks else "no rate"
@@ -174,12 +189,21 @@ class Look:
         is_count = figure.kind == "amount" and not figure.unit and figure.noun and source.noun
         return not is_count or same_noun(figure, source, self.words)
 
-    def is_counted_beside(self, at: int, match: Match) -> bool:
-        """Whether the passage counts the claim's noun, too, beside the other noun that has its number."""
+    def is_other_thing(self, at: int, match: Match) -> bool:
+        """Whether a source surely counts something else with a claim's number: of another kind, or it counts both."""
+        if self._is_of_other_kind(at, match.passage, match.figure):
+            return True
         figures, noun = self.statement.figures, self.statement.figures[at].noun
         beside = [each for each in self.corpus.passages[match.passage].figures if each.noun == noun]
         # "1,206 of 4,812 people" are people, whatever the source calls the part.
         return bool(beside) and not any(is_same(figure, each) for figure in figures for each in beside)
+
+    def _is_of_other_kind(self, at: int, passage: int, source: Figure) -> bool:
+        """Whether two figures count things of different kinds, such as people and companies."""
+        there = self.corpus.passages[passage].style.words
+        kinds = {self.words.kinds.get(self.statement.figures[at].noun, ""), there.kinds.get(source.noun, "")}
+        # People are told by what they hand in: "28 applicants" are 28 applications.
+        return len(kinds) == 2 and "" not in kinds and kinds != {"person", "thing"}
 
     def candidates(self, figure: Figure) -> Iterator[tuple[int, int]]:
         """The passages, and the places of the figures in them, that may have a claim's value."""
@@ -292,7 +316,12 @@ def is_slip(figure: Figure, source: Figure) -> bool:
         # "30 g" for "30 mg", but not "five hours" for "five days" of something else.
         return _SMALLEST <= figure.readings[0].shown == source.readings[0].shown
     ratio = abs(figure.value / source.value) if source.value else 0.0
-    return one == other or (0.3 < ratio < 3.4 and _is_typing_error(f"{one:0<3}", f"{other:0<3}"))
+    if one == other:
+        # "42 percent" is often the result of a calculation, and not 4.2 percent.
+        return not figure.unit == source.unit == "%"
+    # "54 percent" may be a rounded 54.5 percent.
+    is_as_exact = source.readings[0].step <= figure.readings[0].step * 1.001 or len(one) == len(other)
+    return is_as_exact and 0.3 < ratio < 3.4 and _is_typing_error(f"{one:0<3}", f"{other:0<3}")
 
 
 def is_rescaled(figure: Figure, source: Figure) -> bool:
@@ -306,17 +335,40 @@ def is_rescaled(figure: Figure, source: Figure) -> bool:
     one, other = figure.readings[0], source.readings[0]
     if one.scale == other.scale == 1 and one.written == other.written:
         return False
+    if round(math.log10(one.written / other.written), 6) % 1:
+        # 120 hours are about a thousandth of 14 years.
+        return False
     size = 1e3 ** round(math.log10(abs(figure.value / source.value)) / 3)
     slack = one.coarse / 2 * (1 + EXACT) / size
     return size != 1 and abs(figure.value / size - source.value) <= slack
 
 
-def has_other_unit(figure: Figure, source: Figure) -> bool:
-    """Whether a source counts something where an amount has a unit, or names another currency."""
-    is_counted = bool(figure.unit and source.noun and source.is_bare)
-    is_money = figure.unit.isupper() and source.unit.isupper() and figure.unit != source.unit
-    is_amount = figure.kind == source.kind == "amount" and (is_counted or is_money)
-    return is_amount and math.isclose(figure.readings[0].plain, source.readings[0].plain)
+def change_of(figure: Figure, source: Figure) -> Problem:
+    """What differs between two amounts of the same digits: scale, unit, order; "" if the digits are others."""
+    if not (figure.kind == source.kind == "amount" and figure.value and source.value):
+        return ""
+    if is_rescaled(figure, source):
+        # A share and an amount differ in their unit, not in their scale.
+        return "unit" if (figure.unit == "%") != (source.unit == "%") else "scale"
+    own, there = figure.readings[0], source.readings[0]
+    # "1.4 million acres" for 1,376,000 hectares, and euros for dollars.
+    is_measured = own.written != there.written and own.unit == there.unit != "time"
+    is_measured |= own.unit != there.unit and all(_is_money(each.unit) for each in (own, there))
+    slack = own.coarse / own.written / 2 if is_measured else abs(own.plain) * EXACT
+    is_counted = figure.unit and source.noun and source.is_bare
+    if (is_counted or is_measured) and abs(own.plain - there.plain) <= slack:
+        return "unit"
+    one, other = figure.digits, source.digits
+    is_long = (len(one) > 2 or abs(figure.value) >= 100) and not (
+        figure.unit and source.unit not in ("", figure.unit)
+    )
+    return (
+        "digits" if is_long and 0.3 < abs(figure.value / source.value) < 3.4 and are_moved(one, other) else ""
+    )
+
+
+def _is_money(unit: str) -> bool:
+    return unit.isupper() or unit in ("crown", "franc")
 
 
 def is_unscaled(figure: Figure) -> bool:
@@ -332,15 +384,6 @@ def digits_of(figure: Figure) -> int:
         return 1 + sum(map(bool, figure.date))
     digits = len(figure.digits)
     return digits + (not figure.is_bare and digits > 1)
-
-
-def is_transposed(figure: Figure, source: Figure) -> bool:
-    """Whether an amount of three places or more is a source's with two digits the other way round."""
-    if not (figure.kind == source.kind == "amount") or (figure.unit and source.unit not in ("", figure.unit)):
-        return False
-    one, other = figure.digits, source.digits
-    ratio = abs(figure.value / source.value) if source.value else 0.0
-    return (len(one) > 2 or abs(figure.value) >= 100) and 0.3 < ratio < 3.4 and are_moved(one, other)
 
 
 def _is_typing_error(one: str, other: str) -> bool:

@@ -6,8 +6,9 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 
 from ua_tui.observers.check.blocks import Cell, label_of
-from ua_tui.observers.check.figures.figure import Figure
-from ua_tui.observers.check.figures.vocabulary import Vocabulary, root
+from ua_tui.observers.check.figures.context import CLAUSE, Context
+from ua_tui.observers.check.figures.figure import Figure, Role
+from ua_tui.observers.check.figures.vocabulary import YEAR, Vocabulary, root
 
 _TOKEN = re.compile(r"[^\W\d_]{2,}|(?<![\d.,])(?:19|20)\d\d(?![\d%])|[;:()|—]|[.,](?!\d)")
 """Words, years and marks between clauses; other numbers would say that exchanged ones are in their places."""
@@ -19,6 +20,30 @@ _BOUNDARY = 10
 
 Profile = Mapping[str, float]
 """The roots around a figure; the nearer one is, the more it counts, up to 1."""
+ROLES: Mapping[Role, int] = {"past": -1, "present": 1, "": 0}
+Moment = tuple[int, int]
+"""-1 for a former value, 1 for the present one, 0 if that is unknown; and the year that a value belongs to, or 0."""
+
+
+def moment(text: str, figure: Figure, words: Vocabulary, cells: Sequence[Cell] = ()) -> Moment:
+    """What the words beside a figure, or the heading of its cell, say of its time."""
+    clause, former = Context(text, words).clause(figure.start, figure.end), words.calculation["former"]
+    near = [*clause.before[:4], *clause.behind[:40].casefold().split()[:5]]
+    role: Role = "past" if any(root(word) in former for word in near) else clause.role(4)
+    header = next((each.header for each in cells if each.start <= figure.start < each.end), "")
+    # The year of the column, of the row, or of the clause: "(2031: 402)" is the value of 2031.
+    before = text[max(0, figure.start - 60) : figure.start].rstrip(": \u00a0")
+    around = CLAUSE.split(before)[-1]
+    around += CLAUSE.split(text[figure.end : figure.end + 60])[0]
+    named = YEAR.findall(header) or YEAR.findall(text if cells else around)
+    return ROLES[figure.role or role], int(named[0]) if len(named) == 1 else 0
+
+
+def order_of(one: Moment, other: Moment) -> int:
+    """1 if the first value is the later one or the thing itself, -1 if it is the other way round, 0 if unknown."""
+    by_role = one[0] - other[0]
+    by_year = one[1] - other[1] if one[1] and other[1] else 0
+    return (by_role > 0) - (by_role < 0) or (by_year > 0) - (by_year < 0)
 
 
 def profile(text: str, figure: Figure, words: Vocabulary, cells: Sequence[Cell] = ()) -> Profile:

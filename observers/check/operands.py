@@ -7,10 +7,16 @@ from dataclasses import replace
 from functools import cached_property
 from itertools import combinations
 
-from ua_tui.observers.check.calculation import Calculation, Operand, Task, calculate, miscalculated
-from ua_tui.observers.check.figures.context import CLAUSE, Context
+from ua_tui.observers.check.calculation import (
+    Calculation,
+    Operand,
+    Task,
+    calculate,
+    miscalculated,
+)
+from ua_tui.observers.check.figures.context import CLAUSE
 from ua_tui.observers.check.figures.figure import Figure
-from ua_tui.observers.check.figures.vocabulary import YEAR, Vocabulary, root
+from ua_tui.observers.check.figures.vocabulary import root
 from ua_tui.observers.check.matching import Look
 from ua_tui.observers.check.sources import roots
 from ua_tui.observers.check.statements import Statement
@@ -39,7 +45,7 @@ class Earlier:
     def add(self, statement: Statement, own: list[Operand]) -> None:
         """Keep the values of a sentence that the sources have or give."""
         self.values = [replace(each, level=_LONG_BEFORE) for each in self.values[-_KEPT:]]
-        self.values += [replace(each, level=_BEFORE, role=0, at=-1) for each in own]
+        self.values += [replace(each, level=_BEFORE, moment=(0, each.moment[1]), at=-1) for each in own]
 
 
 class Operands:
@@ -151,30 +157,20 @@ class Operands:
         start, end = sorted((figure.start - first, figures[at].start - first))
         if ";" in self._blanked[start:end]:
             return replace(operand, level=_BEFORE)
-        role = _role(self._blanked, figure.start - first, figure.end - first, self.look.words)
+        role, _ = self.look.moments[operand.at]
         # "5 more than 40" in one clause has the thing compared with behind it.
         is_reference = operand.at > at and "#" in CLAUSE.split(self._blanked[: figure.start - first])[-1]
-        return replace(operand, role=role or (-1 if is_reference else int(operand.at < at)))
+        return replace(
+            operand, moment=(role or (-1 if is_reference else int(operand.at < at)), operand.moment[1])
+        )
 
     def _operand(self, passage: int, figure: Figure, nearness: float) -> Operand:
         """A value of a source, with what the words there say of its time."""
         known = self.passages[passage]
-        role = _role(known.text, figure.start, figure.end, known.style.words)
-        cells = list(known.cells)
-        place = next((at for at, cell in enumerate(cells) if cell.start <= figure.start < cell.end), -1)
-        header = cells[place].header if place >= 0 else ""
-        # The year of the column, of the row, or of the clause.
-        clause = CLAUSE.split(known.text[max(0, figure.start - 60) : figure.start])[-1]
-        clause += CLAUSE.split(known.text[figure.end : figure.end + 60])[0]
-        named = YEAR.findall(header) or YEAR.findall(known.text if known.cells else clause)
-        year = int(named[0]) if len(named) == 1 else 0
-        column = header or str(place)
-        return Operand(passage, figure, known.group, 0.0, nearness, role, year, column=column)
-
-
-def _role(text: str, start: int, end: int, words: Vocabulary) -> int:
-    """Whether a value is, by the words beside it, a former one (-1) or the present one (1); 0 if they do not say."""
-    clause, former = Context(text, words).clause(start, end), words.calculation["former"]
-    near = [*clause.before[:4], *clause.behind[:40].casefold().split()[:5]]
-    role = "past" if any(root(word) in former for word in near) else clause.role(4)
-    return {"past": -1, "present": 1, "": 0}[role]
+        place, cell = next(
+            ((at, each) for at, each in enumerate(known.cells) if each.start <= figure.start < each.end),
+            (-1, None),
+        )
+        column = (cell and cell.header) or str(place)
+        moment = self.look.source_moment(passage, figure)
+        return Operand(passage, figure, known.group, 0.0, nearness, moment, column=column)

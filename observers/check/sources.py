@@ -177,18 +177,6 @@ class Corpus:
         return {unit: sorted(values) for unit, values in found.items()}
 
     @cached_property
-    def _beginnings(self) -> Mapping[str, Sequence[tuple[int, int]]]:
-        found: dict[str, list[tuple[int, int]]] = defaultdict(list)
-        for passage in self.passages:
-            for at, figure in enumerate(passage.figures):
-                found[_first_digits(figure.value)].append((passage.number, at))
-        return found
-
-    def beginning(self, value: float) -> Sequence[tuple[int, int]]:
-        """The passages, and the places of the figures in them, that begin with the same two digits as a value."""
-        return self._beginnings.get(_first_digits(value), ())
-
-    @cached_property
     def named(self) -> Mapping[str, Sequence[tuple[int, int]]]:
         """For identifiers, and for years and days of dates, the passages and the places of the figures in them."""
         found: dict[str, list[tuple[int, int]]] = defaultdict(list)
@@ -222,10 +210,6 @@ class Corpus:
                     self.passages.append(Passage(
                         number, place, text, block.section, style, cells, block.table, block.caption
                     ))  # fmt: skip
-
-
-def _first_digits(value: float) -> str:
-    return f"{abs(value):e}".replace(".", "")[:2]
 
 
 def _pieces(text: str, style: Style) -> Iterator[tuple[int, int]]:

@@ -16,6 +16,8 @@ CLAUSE = re.compile(
 _SENTENCE = re.compile(r"[.!?](?:\s|\Z)")
 _BEFORE, _BEHIND, _ADJECTIVE, _ADJECTIVE_BEHIND = 80, 60, 12, 6
 """Characters of a clause before and behind a number that are looked at, and words there for "annual"."""
+_ASIDE = re.compile(r"\([^()]{0,24}(?:1[89]|20)\d\d: ?\S{0,3}\Z")
+"""A year and a colon before a value in brackets, which is a former one."""
 _PER = ("per", "pro", "je", "par", "por", "/")
 _NO_PRICES = ("", "%", "pp")
 """Units behind which "a" and an unknown noun are no rate: "98 percent a stack keeps"."""
@@ -67,6 +69,11 @@ class Context:
             if is_noun:
                 return word
         return ""
+
+    def role(self, start: int, end: int) -> Role:
+        """Whether a number is a former or a present value: "from", "to", "(2031: 402)"."""
+        is_aside = _ASIDE.search(self.text[max(0, start - 40) : start])
+        return "past" if is_aside else self.clause(start, end).role()
 
     def is_negated(self, start: int, end: int) -> bool:
         """Whether the words of the sentence around a number say that something is not so."""
@@ -149,7 +156,11 @@ class Clause:
         """
         known = self.words
         goes_on = not known.present.isdisjoint(self.next)
-        for word, earlier in pairwise([*self.before[:reach], ""]):
+        before = self.before[:reach]
+        for word, earlier in zip(before, [*self.before[1 : reach + 1], ""], strict=False):
+            if word in known.months or word.capitalize() in known.months:
+                # "From May it will be 54 minutes" has no former value.
+                break
             # In Spanish "frente a 40" is a former value.
             if any(
                 each in known.past and (goes_on or root(each) not in known.calculation["of"])

@@ -11,7 +11,7 @@ from ua_tui.observers.check.figures.figure import Figure, Reading
 from ua_tui.observers.check.figures.joined import SHARE_STEP, joined
 from ua_tui.observers.check.figures.numbers import Marks, marks_of, read_digits
 from ua_tui.observers.check.figures.spelled import Spelled, find_spelled
-from ua_tui.observers.check.figures.suffix import Suffix, read_header, read_suffix
+from ua_tui.observers.check.figures.suffix import CURRENCY, Suffix, read_header, read_suffix
 from ua_tui.observers.check.figures.vocabulary import WORD, Unit, Vocabulary, language_of, units, vocabulary
 
 # What looks like a number and is an address, an identifier, a time, a score or a telephone number. The named ones are
@@ -33,7 +33,7 @@ _MAY_HAVE_OTHER = re.compile(
 )
 _DIGITS = re.compile(
     r"(?<![\w.,])(?P<word>minus )?(?P<sign>[-−–+±])?"
-    r"(?P<before>(?:US|U\.S\.|CA|AU|NZ|HK|NT|MX|CN|[ACSR])?[$¥]|[€£₹₩₽₺¢]|[A-Z]{3}|Rs\.?|Fr\.)?"
+    rf"(?P<before>{CURRENCY}|Rs\.?|Fr\.)?"
     r"[ \u00a0\u202f]?(?P<inner>[-−]|(?<=[$€£¥])\()?"
     r"(?P<run>\d{1,3}(?:[\u00a0\u202f\u2009]\d{3})+(?!\d)(?:[.,]\d+)?|\d{1,3}(?:[’']\d{3})+(?!\d)(?:\.\d+)?"
     r"|\d{1,3}(?: \d{3})+(?![\d ]*\d)(?:,\d+)?|\d{1,18}(?:[.,]\d{1,12})*|\.\d{1,9})"
@@ -320,7 +320,7 @@ class _Finder:
         self.found.append(Figure(
             start=start, end=end, text=self.text[start:end], readings=tuple(readings), noun=noun, nouns=nouns,
             rate=rate, sign=direction, has_sign=has_sign, is_level=is_level,
-            is_negated=bool(direction) and context.is_negated(start, end), role=clause.role(), bound=bound,
+            is_negated=bool(direction) and context.is_negated(start, end), role=context.role(start, end), bound=bound,
             is_bare=is_bare, is_small=is_small or (is_bare and abs(readings[0].value) <= _SMALL), is_word=is_word,
         ))  # fmt: skip
 

@@ -13,7 +13,9 @@ SIGNS = "%‰°€£$¥₹¢"
 _NEXT = re.compile(r"[ \u00a0\u202f\u2009-]?(?:(?:d['’]|de )(?=[^\W\d_]))?([^\s,;:()!?\"“”|\[\]]+)")
 _GLUED = re.compile(r"(k|M|Mrd|Md|m|bn)([€$£])")
 _HEADING = re.compile(r"\A|[(\[]|,|\bin\b|\ben\b|(?=[%€£$])", re.I)
-_CURRENCY = re.compile(r"\s*((?:US|A|C|NZ|HK)?[$€£¥]|[A-Z]{3}(?= ))\s*")
+CURRENCY = r"(?:US|U\.S\.|CA|AU|NZ|HK|NT|MX|CN|[ACSR])?[$¥]|[€£₹₩₽₺¢]|[A-Z]{3}"
+"""A currency before a number."""
+_CURRENCY = re.compile(rf"\s*({CURRENCY}(?![^\W\d_]))\s*")
 _LONGEST_PHRASE = 3
 
 
@@ -65,6 +67,7 @@ _THOUSANDS = re.compile(r"(?:1[.,\u00a0\u202f ]?)?000(?![\d.,])\s?")
 
 def read_header(header: str, words: Vocabulary) -> Suffix:
     """The scale and the unit that a heading names in brackets, behind "in" or as a sign; empty if it names none."""
+    named: Suffix | None = None
     for place in _HEADING.finditer(header):
         symbol = _CURRENCY.match(header, place.end())
         symbol = symbol if symbol and symbol[1] in units().before else None
@@ -81,8 +84,13 @@ def read_header(header: str, words: Vocabulary) -> Suffix:
         if (unit is not None or found.scale != 1.0) and not (
             is_word and unit is not None and unit.name != "%"
         ):
-            return Suffix(found.scale, unit, 0)
-    return Suffix(1.0, None, 0)
+            if named is not None and unit is not None:
+                break
+            named = Suffix(found.scale, named.unit if named else unit, 0)
+            if found.scale != 1.0:
+                # "(US dollars in millions)" has both.
+                break
+    return named or Suffix(1.0, None, 0)
 
 
 def _read_scale(

@@ -48,8 +48,8 @@ class Units:
 class Vocabulary:
     """The words of a language that matter for figures; stems are those of `stem`, "aument-" is how a word begins.
 
-    `same` has for the stem of a noun the groups of nouns that may count the same, `calculation` the stems that
-    announce each kind of calculation.
+    `same` has for the stem of a noun the groups of nouns that may count the same, `kinds` for a noun the kind of thing
+    that it is, `calculation` the stems that announce each kind of calculation.
     """
 
     language: str
@@ -81,6 +81,7 @@ class Vocabulary:
     irregular: frozenset[str]
     before_nouns: frozenset[str]
     same: Mapping[str, frozenset[int]]
+    kinds: Mapping[str, str]
     calculation: Mapping[str, frozenset[str]]
     joining: frozenset[str]
     past: frozenset[str]
@@ -196,6 +197,9 @@ def vocabulary(language: str) -> Vocabulary:
         adjectives=frozenset(stem(word) for word in data["counted"]["adjectives"].split()),
         before_nouns=frozenset(("-", *data["counted"]["before"].split())),
         same={noun: frozenset(groups) for noun, groups in same.items()},
+        kinds={
+            singular(noun): kind for kind, nouns in data["counted"]["kinds"].items() for noun in nouns.split()
+        },
         calculation={
             name: frozenset(root(word) for word in words.split())
             for name, words in data["calculation"].items()

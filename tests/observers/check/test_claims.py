@@ -22,6 +22,17 @@ def test_says_what_the_sources_have(name: str, sentence: str) -> None:
     assert states(found.claims) == case["sentences"][sentence]
 
 
+# True sentences that calculate, round and say things in other words; no check may call one of them wrong.
+TRUE = json.loads(Path(__file__).with_name("true_sentences.json").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize(
+    ("name", "sentence"), [(name, each) for name, case in TRUE.items() for each in case["sentences"]]
+)
+def test_nothing_true_is_red(name: str, sentence: str) -> None:
+    assert not checked(f"# The report\n\n{sentence}", *TRUE[name]["sources"]).red
+
+
 def one(report: str, *texts: str) -> Claim:
     (claim,) = [each for each in checked(report, *texts).claims if each.state != "not looked at"]
     return claim
