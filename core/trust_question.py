@@ -116,7 +116,7 @@ def definition_changes(folder: Path, fingerprints: Mapping[str, str]) -> Iterato
         value = "a new sub-agent"
         if (replaced := shipped.get(agent.name)) is not None:
             count = len(replaced.rules)
-            rules = f" with its {count} {'rule' if count == 1 else 'rules'}" if count else ""
+            rules = f" and its {count} {'rule' if count == 1 else 'rules'}" if count else ""
             value = f"replaces the one that ships with ua-tui{rules}"
         elif built_in := of_agent(agent.name):
             value = f"replaces {built_in}"

@@ -89,7 +89,7 @@ class OrphanGuard(msgspec.Struct, eq=False):
 # Each time takes some milliseconds: it reads the state of every process of the machine.
 _REMEMBERED_EVERY = 5.0
 _PROMPT_OF_SERVER = "/mcp__"
-_DID_NOT_STOP = "the agent's process did not react when it was asked to stop, and was ended"
+_DID_NOT_STOP = "the agent's process did not respond when it was asked to stop, and was ended"
 
 
 class AgentClient:
@@ -137,7 +137,7 @@ class AgentClient:
         except TimeoutError as error:
             await self.disconnect()
             raise AgentUnavailable(
-                f"{self._cli} did not answer within {START_SECONDS:g} s{self._last_words()}: start again"
+                f"{self._cli} did not answer within {START_SECONDS:g} s{self._last_words()}: try again"
             ) from error
         except Exception as error:
             await self.disconnect()
@@ -173,7 +173,7 @@ class AgentClient:
             ) from error
         except sdk.ClaudeSDKError as error:
             raise AgentUnavailable(
-                f"the agent's stream broke: {clean(str(error))}{self._last_words()}"
+                f"the connection to the agent broke: {clean(str(error))}{self._last_words()}"
             ) from error
         finally:
             if self._guard is not None and self._transport.pid is None:

@@ -247,7 +247,7 @@ class ConversationStore(msgspec.Struct, eq=False):
                 was_failing, self._behind, self._failing = self._failing, True, True
                 failure = AgentError(
                     "The conversation is not copied to the session's folder: "
-                    "if the folder is moved, it cannot be resumed."
+                    "if you move the folder, you cannot resume the session."
                 )
                 failure.__cause__ = error
                 return None if was_failing else failure

@@ -61,7 +61,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-_UNREADABLE = "a message of the agent could not be read (details are in run.log): restart it"
+_UNREADABLE = "a message from the agent could not be read (details are in run.log): restart the agent"
 
 
 class AgentLoop:

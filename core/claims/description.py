@@ -74,7 +74,7 @@ def describe_claim(claim: ListedClaim, sources: Sequence[Source]) -> Description
     note = clean_line(claim.meaning if claim.is_doubtful else claim.note, _NOTE)
     if instead:
         quoted = f"“{instead}”" if claim.kind == "quotation" else instead
-        note = f"The source has {quoted}." + (f" {note}" if claim.note and instead not in claim.note else "")
+        note = f"The source says {quoted}." + (f" {note}" if claim.note and instead not in claim.note else "")
     is_link = claim.kind == "link"
     what = f"has the address {address}" if is_link else f"mentions {words}"
     return Description(

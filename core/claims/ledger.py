@@ -197,7 +197,7 @@ class Ledger:
 
     def _use(self, store: JsonStore[LedgerFile], stored: LedgerFile) -> None:
         own = stored.is_own_in(store.path.parent) and stored.report in ("", self._report)
-        self.notice = "" if own else not_own(store.path, "its decisions sign nothing")
+        self.notice = "" if own else not_own(store.path, "its decisions do not count")
         self._decisions = stored.decisions if own else ()
         self.opinions = (stored.opinions or None) if own else None
 

@@ -17,12 +17,12 @@ SourceKind = Literal["article", "search_row", "run", "result", "file", "query", 
 local file, what the person wrote, or a page that an earlier session read."""
 State = Literal["found", "calculated", "differs", "not found", "never seen", "not looked at"]
 _MEANINGS: Mapping[State, str] = {
-    "found": "A passage about the same thing has it.",
+    "found": "A passage about the same thing contains it.",
     "calculated": "It follows from values in the sources.",
     "differs": "A passage about the same thing says something else.",
-    "not found": "No source has it.",
+    "not found": "No source contains it.",
     "never seen": "This address was never read or found.",
-    "not looked at": "The check does not cover claims of this form.",
+    "not looked at": "The check does not cover claims of this kind.",
 }
 """What each state says of a figure, a quotation or a link."""
 _AROUND = 32
@@ -216,4 +216,11 @@ def _part(kind: Kind, counts: Counter[tuple[Kind, State]], unread: int) -> str:
     if kind == "quotation" and list(found) == ["found"]:
         return f"{total} verbatim"
     names = {"found": "verbatim"} if kind == "quotation" else {}
-    return f"{total}: " + ", ".join(f"{count:,} {names.get(state, state)}" for state, count in found.items())
+    return f"{total}: " + ", ".join(
+        counted_state(count, names.get(state, state)) for state, count in found.items()
+    )
+
+
+def counted_state(count: int, state: str) -> str:
+    """A number of claims with their state, such as "1 differs" and "2 differ"."""
+    return f"{count:,} {'differ' if state == 'differs' and count > 1 else state}"

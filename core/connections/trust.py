@@ -163,7 +163,7 @@ class UserConnections(msgspec.Struct, eq=False):
                 except ConnectionFailed as error:
                     return Connection(note=str(error), status="failed")
             case "refused":
-                again = f"`ua-tui servers forget {name}` lets it ask again"
+                again = f"to be asked again, run `ua-tui servers forget {name}`"
                 return Connection(note=f"{server.shown_name} is not used because you refused it: {again}")
             case _:
                 if self._begun and self.interactive and name not in self._waiting:

@@ -338,7 +338,7 @@ def _checked(name: str, how: Any, source: str, *, in_folder: bool) -> UserServer
             remote = msgspec.convert(how, RemoteServer)
             oauth_client(remote.oauth or {}, str)
             if remote.acts == "here" and not _is_local(remote.url):
-                raise ValueError("the tools of a server on another machine act also elsewhere")
+                raise ValueError("the tools of a server on another machine also act elsewhere")
             server = UserServer(name, remote, source, in_folder)
             texts = [remote.url, *_texts(remote.headers), *_texts(remote.oauth)]
         else:

@@ -134,7 +134,9 @@ async def check_knowledge(settings: Settings) -> Finding:
         return skipped("turned off (setting knowledge)")
     status = await asyncio.to_thread(read_status, path)
     if status.problems:
-        return warning(status.problems[0], "`ua-tui knowledge` shows more; sessions run without it")
+        return warning(
+            status.problems[0], "`ua-tui knowledge` shows more; sessions run without the knowledge base"
+        )
     if not status.exists:
         return ok(f"{path} will be created by the first session")
     documents = quantity(sum(status.documents.values()), "document")

@@ -104,7 +104,7 @@ def _check_cloud(cloud: Cloud, environ: Mapping[str, str]) -> Finding:
         why = f"{title} needs {', and '.join(missing)}"
         advice = "set it in the environment; docs/install.md has an example"
         if found and set(missing) <= set(service.in_files):
-            return warning(f"{why}, unless the credentials in {found} have it", advice)
+            return warning(f"{why}, unless the credentials in {found} contain it", advice)
         return failed(why, advice)
     if not found:
         why = f"there are no credentials for {title} in the environment or the home folder"

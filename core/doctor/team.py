@@ -144,7 +144,7 @@ class TeamChecks(msgspec.Struct, eq=False):
         if not db.pgconn.ssl_in_use:
             return warning(
                 f"{found}, without TLS",
-                "turn it on at the server, and add sslmode=verify-full to the address",
+                "turn it on in the server, and add sslmode=verify-full to the address",
             )
         mode = self.address.options.get("sslmode") or self.environ.get("PGSSLMODE") or "prefer"
         if mode not in _CHECKED_MODES:
@@ -173,7 +173,7 @@ class TeamChecks(msgspec.Struct, eq=False):
         version = await read_version(db)
         if version is None:
             if await read_rights(db) == "none" and await self._has_schema(db):
-                return skipped("not readable without rights")
+                return skipped("not readable without access rights")
             return failed("there are no tables of ua-tui", _MIGRATE)
         found = f"version {version}"
         if version < LATEST:
@@ -195,7 +195,7 @@ class TeamChecks(msgspec.Struct, eq=False):
                 return ok(f"{user} is a member of the owner's role: workers are possible")
             case "member":
                 return ok(
-                    f"{user} may submit jobs, see what is shared, and answer questions, but run no workers"
+                    f"{user} may submit jobs, see what is shared, and answer questions, but may not run workers"
                 )
             case "none":
                 return failed(
@@ -232,7 +232,7 @@ class TeamChecks(msgspec.Struct, eq=False):
     async def _workers(self, db: Connection) -> Finding:
         """Whether anybody works."""
         if await read_rights(db) == "none" or await read_version(db) is None:
-            return skipped("not readable without tables and rights")
+            return skipped("not readable without tables and access rights")
         work = await read_work(db)
         waiting = work.jobs.get("waiting", 0)
         jobs = f"{quantity(waiting, 'job')} waiting"

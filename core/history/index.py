@@ -213,7 +213,7 @@ class SessionIndex:
             forget_deleted(self._knowledge, self.folder(name))
         except KnowledgeError as error:
             log.warning("the deleted session %s is not forgotten yet: %s", name, error)
-            return f"the session is deleted, and leaves the knowledge base when a session runs next: {error}"
+            return f"the session is deleted, but stays in the knowledge base until the next session runs: {error}"
         return ""
 
     def _check(self, name: str) -> None:

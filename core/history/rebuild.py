@@ -48,7 +48,7 @@ def rebuild(folder: Path, redactor: Redactor) -> SessionStats:
     """
     if runs_elsewhere(folder):
         raise WorkspaceError(
-            f"the session in {folder} runs in another program, which writes these files at the end of each query"
+            f"the session in {folder} is running in another program, which writes these files at the end of each query"
         )
     # The journal is read without the lock of the session: a person may want to resume it meanwhile.
     with PastJournal(folder) as journal:

@@ -38,9 +38,12 @@ _FILES = (
     "the sessions still have it in their files, kept versions, journal and conversation, until they are deleted "
     "(`ua-tui sessions`), and so do copies in SAVED_REPORTS"
 )
-_AGAIN = "a page that is fetched again is found again, unless its address is forgotten, too (`--source`)"
+_AGAIN = "a page that is fetched again can be found again, unless its address is forgotten, too (`--source`)"
 _SERVER = "the server's log, backups and replicas may have it until they are overwritten"
-_READ = "another program still reads the knowledge base: the bytes are removed from its file when a session runs next"
+_READ = (
+    "another program is still reading the knowledge base: the bytes are removed from its file when the next session "
+    "runs"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -88,7 +88,7 @@ def read_status(place: KnowledgePlace, base: Path | None = None, model: str = ""
         problems.append(str(error))
     if known.damaged_lines:
         problems.append(
-            f"{known.path} has lines that cannot be read: what they list may come back; restore it from a copy"
+            f"{known.path} has lines that cannot be read: the entries they list may reappear; restore it from a copy"
         )
     lagging = _lagging(place, base, places)
     files: dict[Path, os.stat_result] = {}

@@ -87,8 +87,8 @@ async def ask_opinion(
             if price > known.left_usd:
                 said, rest = spent_of(price, known.left_usd)
                 raise SettingsError(
-                    f"a second opinion may cost {said}, and {rest} of the spending limit is left: raise the setting "
-                    "max_cost_usd, or the limit of the session with /budget"
+                    f"a second opinion may cost {said}, but only {rest} of the spending limit is left: raise the "
+                    "setting max_cost_usd, or the limit of the session with /budget"
                 )
         claims = quantity(sum(len(each.passages) for each in questions), "claim")
         cost = "an unknown amount" if price is None else f"about {money(price)}"

@@ -310,7 +310,7 @@ def prepare_resume(
         raise SettingsError(f"{folder.name} is not a session of the demo: omit --demo")
     if runs_elsewhere(folder):
         raise SettingsError(
-            f"{folder.name} runs in another program, which must end first; until then `ua-tui open` shows it"
+            f"{folder.name} is running in another program, which must end first; until then `ua-tui open` shows it"
         )
     return replace(settings, demo=demo), Resume(folder, fresh, frozenset(named))
 

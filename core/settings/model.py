@@ -115,7 +115,7 @@ class Settings:
     base_url: Annotated[
         str | None, Spec(values.url, ("ANTHROPIC_BASE_URL",), unset="Anthropic's own", affects="data")
     ] = None
-    """The server that speaks the Messages API; without one it is Anthropic's own."""
+    """The server that speaks the Messages API; by default Anthropic's own."""
     bedrock: Annotated[bool, Spec(values.flag, ("CLAUDE_CODE_USE_BEDROCK",), affects="data")] = False
     """Use the models on Amazon Bedrock, with the credentials from the AWS variables or ~/.aws."""
     vertex: Annotated[bool, Spec(values.flag, ("CLAUDE_CODE_USE_VERTEX",), affects="data")] = False
@@ -130,7 +130,7 @@ class Settings:
         Path | None,
         Spec(values.path, ("CLAUDE_CONFIG_DIR",), user_only=True, unset="~/.claude", affects="data"),
     ] = None
-    """The folder in which to look for a login of the Claude Code CLI."""
+    """The folder in which to look for a Claude login."""
     workspace_base: Annotated[Path, Spec(values.path, unset="the current folder", affects="data")] = Path()
     """The folder that holds AGENT_RUN_WORKSPACES and SAVED_REPORTS; by default the current one."""
     knowledge: Annotated[
@@ -151,7 +151,7 @@ class Settings:
     embeddings_model: Annotated[
         str | None, Spec(user_only=True, unset="no search by meaning", affects="data")
     ] = None
-    """The model that makes the vectors, such as nomic-embed-text. After a change all vectors are requested again."""
+    """The model that makes the vectors, such as nomic-embed-text. If you change it, all vectors are requested again."""
     embeddings_key: Annotated[str | None, Spec(values.text, user_only=True, secret=True, affects="data")] = (
         None
     )
@@ -196,7 +196,7 @@ class Settings:
         str | None,
         Spec(values.url, ("COMPOSIO_BASE_URL",), user_only=True, unset="Composio's own", affects="data"),
     ] = None
-    """The server of Composio; without one it is Composio's own."""
+    """The server of Composio; by default Composio's own."""
     composio_user_id: Annotated[
         str | None, Spec(values.text, ("COMPOSIO_USER_ID",), unset="the same as user_id", affects="data")
     ] = None
@@ -210,14 +210,14 @@ class Settings:
     composio_toolkits: Annotated[
         tuple[str, ...], Spec(values.slugs, unset="all but the disabled ones", affects="tools")
     ] = ()
-    """The only toolkits of Composio that a session has, separated by commas; by default all but the disabled ones."""
+    """The Composio toolkits that a session may use, separated by commas; by default all but the disabled ones."""
     composio_disabled_toolkits: Annotated[tuple[str, ...], Spec(values.slugs, affects="tools")] = (
         "exa",
         "firecrawl",
     )
     """Toolkits of Composio that a session does not use, unless `composio_toolkits` is set.
 
-    `none` disables no toolkit. The default ones do what the local toolkit does."""
+    `none` disables no toolkit. Those disabled by default do what the local toolkit does."""
     web_reader_key: Annotated[
         str | None, Spec(values.text, ("Z_AI_API_KEY", "ZAI_API_KEY"), secret=True, affects="data")
     ] = None
@@ -225,7 +225,7 @@ class Settings:
     web_reader_url: Annotated[
         str | None, Spec(values.url, user_only=True, unset="Z.AI's own", affects="data")
     ] = None
-    """The MCP server of the web reader; without one it is Z.AI's own."""
+    """The MCP server of the web reader; by default Z.AI's own."""
     page_age: Annotated[int, Spec(values.number(least=0, whole=True), affects="data")] = 0
     """A page that a session read at most this many seconds ago is not fetched again; the agent may accept older pages.
     `ua-tui again` sets it."""
@@ -240,7 +240,7 @@ class Settings:
     skills: Annotated[tuple[str, ...], Spec(values.skills, user_only=True, affects="tools")] = ()
     """The skills that the agent may load: their names separated by commas, or `all` for all of your own."""
     plugins: Annotated[bool, Spec(values.flag, user_only=True, affects="tools")] = True
-    """Load the observers, pipeline handlers, viewers and panes of other installed packages; they have your rights."""
+    """Load the observers, pipeline handlers, viewers and panes of other packages; they run with your rights."""
     max_cost_usd: Annotated[
         float | None, Spec(values.number(above=0), unset="no limit", affects="cost", stricter=values.smaller)
     ] = None
@@ -268,7 +268,7 @@ class Settings:
     ] = None
     """The context window, in tokens, of a model that the agent does not know; it compacts the context to fit in it."""
     demo: Annotated[bool, Spec(values.flag, affects="tools")] = False
-    """Play a session with a scripted model, without network and keys."""
+    """Play a session with a scripted model, without a network or keys."""
     demo_pace: Annotated[
         float | None, Spec(values.number(least=0), unset="1 on the screen, else 0", affects="look")
     ] = None
@@ -280,7 +280,7 @@ class Settings:
     theme: Annotated[str | None, Spec(values.theme, unset="dark", affects="look")] = None
     """The colour theme of the screen: dark, light, ansi (the terminal's 16 colours) or one of Textual's, such as nord.
 
-    A theme chosen on the screen with Ctrl+P is stored in the user's own file."""
+    A theme chosen on the screen with Ctrl+P is stored in your own config.toml."""
     pictures: Annotated[Pictures, Spec(values.choice(*get_args(Pictures)), affects="look")] = "auto"
     """How pictures are drawn: with the terminal's graphics (kitty, sixel), as half blocks (blocks), or auto.
 

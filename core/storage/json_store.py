@@ -32,7 +32,7 @@ class Damaged(WorkspaceError):
     """The file `path` does not have what it should; `why` says what is wrong."""
 
     def __init__(self, path: Path, why: str) -> None:
-        super().__init__(f"{path} cannot be read ({why}): correct it or move it away")
+        super().__init__(f"{path} cannot be read ({why}): correct it or move it elsewhere")
         self.why = why
 
 

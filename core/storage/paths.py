@@ -129,7 +129,7 @@ def split_path(relative: str) -> tuple[str, ...]:
             rule = (
                 f"'{clean_line(part, 60)}' is a protected name: hidden, an option, or instructions for agents"
             )
-            raise refused(relative, rule, "choose another name, which begins with a letter")
+            raise refused(relative, rule, "choose another name that begins with a letter")
         if part.endswith(TEMPORARY):
             raise refused(relative, f"names ending in {TEMPORARY} are temporary files", "choose another")
     return parts

@@ -42,7 +42,7 @@ def check_document(
     if not document.blocks:
         document.notices.append(NO_TEXT)
     if not corpus.passages:
-        document.notices.append("No source has a text to compare with.")
+        document.notices.append("No source has any text to compare with.")
     found.sort(key=lambda each: each[0])
     return Check(
         title=document.title, claims=tuple(claim for _, claim in found), notices=tuple(document.notices)

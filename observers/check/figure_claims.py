@@ -39,7 +39,7 @@ _NOTES: dict[Problem, str] = {
     "noun": "The source gives this number for something else.",
     "scale": "The digits are the same, but the scale is different.",
     "unit": "The digits are the same, but the unit is different.",
-    "date": "No source has this date.",
+    "date": "No source contains this date.",
     "digits": "The digits are the same, but in another order.",
     "no rate": "The source does not give this value as a rate.",
 }

@@ -190,7 +190,7 @@ class Sources:
             if self._length > LARGEST or len(self.texts) >= _MOST:
                 self._is_full = True
                 self.notices.append(
-                    f"Only the first {len(self.texts):,} sources were compared: all together are too long."
+                    f"Only the first {len(self.texts):,} sources were compared: together they are too long."
                 )
                 return
             if len(each.text) > LONGEST_TEXT - _FIRST_LINES:

@@ -44,7 +44,7 @@ def test_a_query_survives_what_is_no_message_and_a_flood(tmp_path: Path) -> None
     assert (done.code, done.stdout) == (0, "Paris.\n")
     assert len(done.of(QueryFinished)) == len(done.of(ToolCallStarted)) == len(done.of(ToolCallFinished)) == 1
     (report,) = done.of(ErrorRaised)
-    assert re.match(r"\d+ messages of the agent were malformed; what could be read is kept", report.message)
+    assert re.match(r"\d+ messages from the agent were malformed; what could be read is kept", report.message)
     assert "malformed" in done.stderr
     log = (done.session / "run.log").read_text(encoding="utf-8")
     assert "of its standard error were dropped" in log

@@ -65,4 +65,4 @@ async def test_the_session_continues_once_the_account_is_connected_and_sends_onl
     assert [each.split("=")[0] for each in second.proposed] == ["GMAIL_SEND_EMAIL(recipient_email"]
     answered = here.of(ev.PermissionAnswered)[-1]
     assert (answered.decision, answered.scope) == ("allow", "once")
-    assert "needs an argument that says where it may go" in answered.reason
+    assert "needs an argument that limits where it may go" in answered.reason

@@ -168,7 +168,7 @@ def test_a_session_that_was_killed_is_ended_where_it_was_and_continues(tmp_path:
                 wait_until(lambda: len(waiting) >= 2)
                 refused = run(tmp_path, "run", "--resume", "latest", SECOND, env=env)
                 assert refused.code == 2
-                assert "runs in another program" in refused.stderr
+                assert "is running in another program" in refused.stderr
             finally:
                 child.kill()
         # The session's folder has the conversation, too.

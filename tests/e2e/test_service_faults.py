@@ -172,7 +172,7 @@ async def test_a_silent_service_and_a_stopped_process_are_named_and_can_be_stopp
             assert next(event.waits_for for event in events if isinstance(event, AgentSilent)) == "process"
             assert isinstance(end := events[-1], QueryFinished)
             assert end.status == "interrupted"
-            assert "did not react when it was asked to stop, and was ended" in describe(end).sentence
+            assert "did not respond when it was asked to stop, and was ended" in describe(end).sentence
             assert not [event for event in events if isinstance(event, ErrorRaised)]
 
             # The next query starts it again.

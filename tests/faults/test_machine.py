@@ -251,7 +251,7 @@ def test_two_programs(tmp_path: Path, report: Report) -> None:
         env = model_environment(tmp_path, url)
         rebuilt = run(tmp_path, "rebuild", str(folder), env=env)
         assert rebuilt.code == 1
-        assert "runs in another program" in rebuilt.stderr
+        assert "is running in another program" in rebuilt.stderr
         model.at = NEVER
         for process in (first, second):
             _, messages = process.communicate(timeout=DEADLINE)

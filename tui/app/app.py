@@ -468,7 +468,7 @@ class UaTuiApp(BaseApp):
 
             whose = f"{clean_line(self.source.owner, 60)}'s" if self.source.owner else "this"
             advice = (
-                "Its query stays unfinished; if it is a job, the job counts as cancelled. "
+                "Its query stays unfinished; if the session runs a job, the job counts as cancelled. "
                 "The journal records your name."
             )
             dialog = ConfirmScreen(

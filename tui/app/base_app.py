@@ -231,7 +231,7 @@ class BaseApp(App[str]):
         except SuspendNotSupported:
             stopped = False
         if not stopped:
-            self.notify("Ctrl+Z needs a shell that can continue the program.")
+            self.notify("Ctrl+Z needs a shell that can resume the program.")
 
     # -- links and copying ------------------------------------------------------------------------
 

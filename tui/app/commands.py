@@ -36,9 +36,11 @@ def commands_of(app: UaTuiApp) -> tuple[Command, ...]:
         *_queries(app),
         Command("stop", "Stop the agent", keys("stop"), app.action_stop),
         Command("restart", "Restart the agent", keys("restart"), app.action_restart),
-        Command("editor", "Continue in the editor", keys("prompt.edit"), frame.prompt.action_edit_outside),
+        Command(
+            "editor", "Edit the prompt in an editor", keys("prompt.edit"), frame.prompt.action_edit_outside
+        ),
         *_pane_commands(app),
-        Command("save-copied", "Save the copied text", "To a file of the session", app.copying.save),
+        Command("save-copied", "Save the copied text", "To a file in the session", app.copying.save),
         Command(
             "trace-link", "Copy trace ID", "Or its link in Logfire", partial(navigation.open_trace_link, app)
         ),
@@ -104,7 +106,7 @@ def _screens(app: UaTuiApp) -> Iterator[Command]:
         "permissions", "Permission rules", "Rules and decisions", partial(navigation.open_permissions, app)
     )
     yield Command(
-        "agents", "Sub-agents and skills", "Source and problems", partial(navigation.open_agents, app)
+        "agents", "Sub-agents and skills", "Their sources and problems", partial(navigation.open_agents, app)
     )
     yield Command(
         "fleet", "Fleet", "All sessions here and of the team, live", partial(navigation.open_fleet, app)

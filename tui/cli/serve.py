@@ -39,7 +39,7 @@ def run(args: argparse.Namespace) -> int:
     if args.no_token and not is_loopback(args.host):
         raise SettingsError(
             f"--no-token is not possible with --host {args.host}: other machines could open sessions. "
-            "Leave it out, or listen at 127.0.0.1."
+            "Leave it out, or listen on 127.0.0.1."
         )
     token = None if args.no_token else args.token or secrets.token_urlsafe(24)
     return asyncio.run(_serve(args, token, passed_on(args.given)))

@@ -162,7 +162,7 @@ def choose_keys(choices: Sequence[KeyChoice]) -> Keys:
         now = Keys(chosen)
         problems.append(
             f"{origins[name]}: {shown_key(key)} is already the key of {other} there, so {name} stays on "
-            f"{', '.join(map(shown_key, now.of(name)))}; choose another key, or give {other} one in [keys]."
+            f"{', '.join(map(shown_key, now.of(name)))}; choose another key, or give {other} another one in [keys]."
         )
     return Keys({name: keys for name, keys in chosen.items() if Keys().of(name) != keys}, tuple(problems))
 

@@ -180,11 +180,11 @@ def _plan(event: PermissionAsked) -> Question:
 
     plan = unmarked(str(event.input.get("plan") or ""))
     return Question(
-        ["The plan:", *(f"  {line}".rstrip() for line in plan.splitlines()), "Is it approved?"],
+        ["The plan:", *(f"  {line}".rstrip() for line in plan.splitlines()), "Do you approve it?"],
         [
             ("Continue planning", DENIED),
-            ("Approve it; other calls ask", Answer(allow=True)),
-            ("Approve it; edits of files are allowed", Answer(allow=True, mode="acceptEdits")),
+            ("Approve it; other calls still ask", Answer(allow=True)),
+            ("Approve it, and allow file edits", Answer(allow=True, mode="acceptEdits")),
         ],
         accepts_text=True,
     )

@@ -37,7 +37,7 @@ class FollowedSource(PastSource):
     """
 
     is_of_list = False
-    refusal = "This session runs in another program: make the change there."
+    refusal = "This session is running in another program: make the change there."
 
     def __init__(
         self,

@@ -29,7 +29,7 @@ def past_message(stats: SessionStats, unsent: Sequence[str]) -> AppMessage | Non
             return AppMessage("·", Tone.QUIET, lines[0], lines[1:], TOPIC) if lines else None
         case "running":
             # Without details the prompt and the status line say that the session is followed.
-            text = "This session runs in another program, and some of it cannot be shown."
+            text = "This session is running in another program, and some of it cannot be shown."
             return AppMessage("⊘", Tone.WARNING, text, details) if details else None
         case "crashed":
             text = "The program ended in the middle of this session: open calls are shown as unfinished."

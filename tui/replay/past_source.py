@@ -72,7 +72,7 @@ READ_ONLY = "Read-only: past session"
 UNCHANGED = ("session.mode", "session.rewind", "file.edit", "file.delete")
 """The actions that change a session."""
 WITHOUT_AGENT = (*UNCHANGED, "session.stop", "stop", "questions", "subagent", "screen.prompt")
-FOLLOWED = "Read-only: the session runs in another program and is followed here."
+FOLLOWED = "Read-only: the session is running in another program and is followed here."
 
 
 class PastSource(SessionSource):

@@ -458,7 +458,5 @@ def _overdue(waited: float, worked: float) -> str:
             f"no one answered its question for {duration(QUESTION_SECONDS)}: answer it, and the job continues"
         )
     if worked > JOB_SECONDS:
-        return (
-            f"it has worked for {duration(JOB_SECONDS)}: `ua-tui team retry` continues it, `cancel` ends it"
-        )
+        return f"it has been running for {duration(JOB_SECONDS)}: `ua-tui team retry` continues it, `cancel` ends it"
     return ""

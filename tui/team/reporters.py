@@ -17,7 +17,7 @@ def submitted_line(submitted: Submitted, rows: int, *, resumed: int = 0) -> str:
     if submitted.known:
         parts.append(f"{submitted.known:,} known")
     if submitted.reopened:
-        parts.append(f"{submitted.reopened:,} of them failed and run again")
+        parts.append(f"{submitted.reopened:,} of them failed and are run again")
     if resumed:
         parts.append(f"{quantity(resumed, 'session')} resumed")
     if twice := rows - submitted.new - submitted.known:

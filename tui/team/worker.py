@@ -83,7 +83,7 @@ async def run_worker(
         at_a_time = "one at a time" if parallel == 1 else f"{parallel} at a time"
         report(f"running jobs of {address}, {at_a_time}; Ctrl+C hands them back")
         if only_demo:
-            report(f"{CredentialsError()}; until then only jobs of the demo run here")
+            report(f"{CredentialsError()}; until then, only demo jobs run here")
 
         def end_at_once() -> str:
             if health_file is not None:

@@ -196,8 +196,8 @@ class Attachments:
                 continue
             if left < 0 or len(found) == _MOST_FILES:
                 raise AgentError(
-                    f"the query has too many files: at most {_MOST_FILES} with {_MOST_BYTES >> 20} MB are sent. "
-                    "Remove some, or send them one after the other"
+                    f"the query has too many files: at most {_MOST_FILES} files with {_MOST_BYTES >> 20} MB in total "
+                    "are sent. Remove some, or send them in several queries"
                 )
             found.append(attachment)
         return tuple(found)

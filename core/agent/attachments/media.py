@@ -40,7 +40,7 @@ def _prepare_pdf(data: bytes) -> dict[str, Any]:
         return {"problem": "it is protected by a password"}
     pages = len(reader.pages)
     if pages > MAX_PAGES:
-        return {"problem": f"it has {pages:,} pages, and the model reads at most {MAX_PAGES}"}
+        return {"problem": f"it has {pages:,} pages, but the model reads at most {MAX_PAGES}"}
     return {"media_type": "application/pdf", "data": data, "pages": pages}
 
 

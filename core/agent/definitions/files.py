@@ -51,7 +51,7 @@ def read_markdown(
     except NotRegular as error:
         if stat.S_ISDIR(error.mode):
             raise SettingsError(
-                f"{origin} is a folder, but a file is expected: rename it or move it away"
+                f"{origin} is a folder, but a file is expected: rename it or move it elsewhere"
             ) from error
         raise SettingsError(f"{origin} is not a regular file: replace it with one") from error
     except OSError as error:
@@ -266,6 +266,6 @@ def _files_of(place: DefinitionFolder, pattern: str, *, deep: bool) -> tuple[lis
         return [], f"{shown} cannot be read: {error.strerror}. Check its permissions."
     if (more := len(found) - MAX_FILES) > 0:
         return found[:MAX_FILES], (
-            f"{shown} holds more than {MAX_FILES} files: {more} are not read. Move away those you do not need."
+            f"{shown} holds more than {MAX_FILES} files: {more} are not read. Remove those that you do not need."
         )
     return found, ""

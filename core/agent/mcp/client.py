@@ -78,11 +78,11 @@ async def ask_server(
                 try:
                     return await request(client)
                 except mcp.MCPError as error:
-                    refused = error.message or "it refused without a reason"
+                    refused = error.message or "it refused without giving a reason"
         except TimeoutError:
             if not limit.expired():
                 raise
-            why = _reason_in(output) or f"it did not answer in MCP within {_WITHIN:g} s"
+            why = _reason_in(output) or f"it gave no MCP answer within {_WITHIN:g} s"
         except OSError as error:
             why = f"it cannot be started: {error.strerror or error}"
         except Exception as error:
@@ -354,7 +354,7 @@ async def read_resource(client: Any, uri: str) -> list[Part]:
     if not contents:
         raise AgentError("it is empty")
     if len(contents) > MOST_PARTS:
-        raise AgentError(f"it has {len(contents):,} parts, and at most {MOST_PARTS} are sent")
+        raise AgentError(f"it has {len(contents):,} parts, but at most {MOST_PARTS} are sent")
     return [_part(each) for each in contents]
 
 
@@ -368,7 +368,7 @@ async def get_prompt(client: Any, name: str, arguments: Mapping[str, str]) -> li
     if not messages:
         raise AgentError("it is empty")
     if len(messages) > MOST_PARTS:
-        raise AgentError(f"it has {len(messages):,} messages, and at most {MOST_PARTS} are sent")
+        raise AgentError(f"it has {len(messages):,} messages, but at most {MOST_PARTS} are sent")
     return [PromptMessage(str(each.role), _content(each.content)) for each in messages]
 
 

@@ -52,7 +52,7 @@ def read_form(schema: object, order: object = None) -> list[FormField]:
     if not isinstance(schema, dict) or schema.get("type") != "object" or not isinstance(properties, dict):
         raise FormError("its form has no fields that can be read")
     if len(properties) > MOST_PARTS:
-        raise FormError(f"its form has {len(properties)} fields, and {MOST_PARTS} is the limit")
+        raise FormError(f"its form has {len(properties)} fields, but {MOST_PARTS} is the limit")
     required = schema.get("required")
     needed = set(map(str, required)) if isinstance(required, list) else set()
     named = [name for name in order if name in properties] if isinstance(order, list) else []
@@ -83,7 +83,7 @@ def _field(name: str, schema: object, required: bool) -> FormField:
         description = _KINDS.get(str(kind), "of an unknown type")
         raise FormError(
             f"the field “{shown}” of its form is {description}, "
-            "and a form can have only texts, numbers, booleans and choices"
+            "but a form can have only text, numbers, booleans and choices"
         )
     field = FormField(name=name, title=title, about=about, required=required, **changes)
     if (default := schema.get("default")) is not None and not field.secret:
@@ -106,9 +106,9 @@ def _options(schema: object) -> list[FormOption] | None:
     else:
         return None
     if not found or len(found) > MOST_ENTRIES:
-        raise FormError(f"a field of its form has {len(found)} choices: 1 to {MOST_ENTRIES} are possible")
+        raise FormError(f"a field of its form has {len(found)} choices, but must have 1 to {MOST_ENTRIES}")
     if any(not isinstance(value, str) or len(value) > _LONGEST_ANSWER for value, _ in found):
-        raise FormError("a field of its form has choices that are not texts")
+        raise FormError("a field of its form has choices that are not text")
     return [FormOption(value=value, title=_cleaned(title, LONGEST_NAME) or value) for value, title in found]
 
 
@@ -374,7 +374,7 @@ class ElicitationGate(msgspec.Struct, eq=False):
         sent = [text for each in fields for text in (each.name, *(option.value for option in each.options))]
         if self.redactor.redact_value(sent) != sent:
             # What is masked could not be sent back.
-            return [], "the names or choices of its form have a secret in them"
+            return [], "the names or choices of its form contain a secret"
         masked = (self.redactor.redact_value(each.default) != each.default for each in fields)
         return [
             replace(each, default=None) if hidden else each

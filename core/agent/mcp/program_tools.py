@@ -66,7 +66,7 @@ def _as_tool(function: Any, loaded: Any) -> Any:
         ) from error
     for each in parameters:
         if each.kind not in (each.POSITIONAL_OR_KEYWORD, each.KEYWORD_ONLY):
-            raise SettingsError(f"tools: {name} has the parameter {each}; give it only ones with a name")
+            raise SettingsError(f"tools: {name} has the parameter {each}; give it only named parameters")
     fields = {
         each.name: hint if each.default is each.empty else NotRequired[hint]
         for each in parameters

@@ -193,7 +193,7 @@ class ServerReferences(msgspec.Struct, eq=False):
 
     async def _read(self, server: str, uri: str) -> tuple[AttachedFile, ...]:
         shown = f"{clean_line(uri, 200)} of {server}"
-        with _shown_errors(shown, "cannot be read", f"type @{server}: for its resources"):
+        with _shown_errors(shown, "cannot be read", f"type @{server}: to list its resources"):
             parts = await self._ask(server, lambda client: read_resource(client, uri))
         return tuple([await self._copy(server, each, shown) for each in parts])
 
@@ -201,7 +201,7 @@ class ServerReferences(msgspec.Struct, eq=False):
         if not part.is_text and not is_media(part.data[:16]):
             raise AgentError(
                 f"{shown} is {part.media_type}, which the model cannot read: "
-                "name a text, a picture or a PDF file"
+                "choose a text, picture or PDF file"
             )
         if len(part.data) > LARGEST:
             raise AgentError(f"{shown} is larger than {LARGEST >> 20} MB: name a smaller one")
@@ -221,7 +221,7 @@ class ServerReferences(msgspec.Struct, eq=False):
         prompt = contents.prompt(call.name)
         if prompt is None:
             missing = f"no prompt {clean_line(call.name, 60)}" if call.name else "no prompt without a name"
-            raise AgentError(f"{server} has {missing}: type /{server}: for its prompts")
+            raise AgentError(f"{server} has {missing}: type /{server}: to list its prompts")
         arguments = arguments_of(call, prompt)
         shown = f"/{server}:{clean_line(prompt.name, 60)}"
         with _shown_errors(shown, "was refused", "check its arguments"):
@@ -280,7 +280,7 @@ class ServerReferences(msgspec.Struct, eq=False):
                 else "see `ua-tui doctor`"
             )
             raise ConnectionFailed(
-                f"{server} cannot be asked ({error}): {remedy}", code=error.code
+                f"the request to {server} failed ({error}): {remedy}", code=error.code
             ) from error
         return answer
 

@@ -119,7 +119,7 @@ class Servers:
         if refusal := self._refusal(name):
             return refusal
         if self._states.is_excluded(name):
-            return f"{clean_line(name, 60)} was never connected: reconnect it first."
+            return f"{clean_line(name, 60)} was never connected: connect it first."
         return self._start(name, "enabling" if on else "disabling")
 
     def handle_event(self, event: Event) -> None:
@@ -338,7 +338,7 @@ class Servers:
         message = (
             f"{clean_line(name, 60)} failed and could not be reconnected in {MAX_ATTEMPTS} attempts "
             f"({problem_in(clean_line(why, 300).rstrip('.'))}): "
-            "repair it, then reconnect it with r in /connections"
+            "fix it, then reconnect it with r in /connections"
         )
         self._report("MCP", ConnectionFailed(message))
 

@@ -45,7 +45,7 @@ class MalformedMessages(msgspec.Struct, eq=False):
             log.warning("%d more malformed messages are not listed", count - _LOGGED)
         were = "was" if count == 1 else "were"
         return (
-            f"{quantity(count, 'message')} of the agent {were} malformed; what could be read is kept. "
+            f"{quantity(count, 'message')} from the agent {were} malformed; what could be read is kept. "
             "Details are in run.log."
         )
 

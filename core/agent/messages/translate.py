@@ -549,7 +549,7 @@ def _failure(message: sdk.ResultMessage, text: str, answer: str, server: str) ->
     """Why the agent ended a query with an error; None if it did not say so, but repeats its answer."""
     match message.subtype:
         case "error_max_turns":
-            return "the agent reached its limit of turns; raise max_turns to let it continue"
+            return "the agent reached its turn limit; raise max_turns to let it continue"
         case "error_max_budget_usd":
             return AT_LIMIT
         case "error_max_structured_output_retries":

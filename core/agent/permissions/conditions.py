@@ -154,7 +154,7 @@ def words_of_pattern(pattern: str) -> tuple[str, ...]:
     text = f"{pattern[:-2]} *" if pattern.endswith(":*") else pattern
     words = command_words(text)
     if words is None:
-        raise ValueError("a rule is about one plain command, without ; & | < > ( ) $ ` and \\")
+        raise ValueError("a rule can match only one plain command, without ; & | < > ( ) $ ` and \\")
     return words
 
 

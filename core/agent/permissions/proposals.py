@@ -135,7 +135,7 @@ def rules_problem(
             and not (action.here or can_be_remembered(action.name))
             and not any(rule.names_destination for rule in named)
         ):
-            return f"{action.name} needs an argument that says where it may go, such as {_example(action)}."
+            return f"{action.name} needs an argument that limits where it may go, such as {_example(action)}."
         widest = ["Bash(*)", _narrowest(action, folder)] if action.name == "Bash" else []
         if widest and not any(text and Rule("allow", text).matches(action, folder) for text in widest):
             return "No rule covers this command: it could run something else, or write a file."

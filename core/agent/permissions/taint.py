@@ -274,7 +274,9 @@ class Taint(msgspec.Struct, eq=False):
             )
         ) is not None:
             shown = clean_line(new.removeprefix(MAILBOX), 200)
-            why = f"the address {shown} is new: it is not in your messages, a search result or a page"
+            why = (
+                f"the address {shown} is new: it does not appear in your messages, a search result or a page"
+            )
         elif has_text_beside_address(action):
             why = "it sends text along with an address"
         else:

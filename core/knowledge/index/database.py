@@ -329,7 +329,7 @@ def _check_sqlite() -> None:
         needed = ".".join(map(str, OLDEST))
         raise KnowledgeError(
             f"SQLite {sqlite3.sqlite_version} is too old for the knowledge base, which needs {needed}: use a Python "
-            "with a later one, or set `knowledge = off`"
+            "with a newer SQLite, or set `knowledge = off`"
         )
 
 
@@ -397,7 +397,7 @@ def _damaged(path: Path, error: sqlite3.Error) -> KnowledgeEmptied:
     aside = sqlite.set_aside(path)
     return KnowledgeEmptied(
         f"the knowledge base {_shown(path)} was damaged ({error}): it was set aside as {aside.name}, and "
-        f"{_FILLED}; what sessions below other folders found is added when one runs there"
+        f"{_FILLED}; what sessions in other folders found is added when a session runs there"
     )
 
 

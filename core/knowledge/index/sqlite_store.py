@@ -40,7 +40,7 @@ _GRACE_SECONDS = 0.02
 _STEPS = 1_000
 """Steps of the database between two looks at the clock."""
 _SPECIAL = str.maketrans('"\0', "  ")
-_OTHERS = "its texts are shown, but no address in them counts as known, and nothing is added to it"
+_OTHERS = "its texts are shown, but the addresses in them do not count as known, and nothing is added to it"
 _LATER = "the knowledge base was made by a later version of ua-tui: some of it may not be found."
 
 

@@ -118,8 +118,8 @@ class QueueWorker:
         """Claim nothing more, let the tool calls in flight end, hand the jobs back, and end."""
         if self._running and self._grace > 0:
             self._report(
-                f"stopping: nothing more is claimed; the calls of {quantity(len(self._running), 'job')} in flight have "
-                f"{self._grace:.0f} s to end, then the jobs are handed back; a second signal ends at once"
+                f"stopping: no more jobs are claimed; the calls of {quantity(len(self._running), 'job')} in flight "
+                f"have {self._grace:.0f} s to finish, then the jobs are handed back; a second signal stops at once"
             )
         self._is_stopped = True
         self._stopping.set()
@@ -233,7 +233,7 @@ class QueueWorker:
             # It is over: nobody stops it any more while that is recorded.
             running.stop.set()
             if outcome.state == "put_off":
-                self._report(f"the workers of the team claim no jobs for {PUT_OFF_SECONDS:.0f} s")
+                self._report(f"the workers of the team will claim no jobs for {PUT_OFF_SECONDS:.0f} s")
             is_ours = await self._persist(lambda: self._jobs.finish(claim, outcome))
             if not is_ours and outcome.state != "waiting":
                 log.warning("job %s is another worker's by now: its end was not recorded", claim.job.id)

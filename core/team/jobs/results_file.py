@@ -161,7 +161,7 @@ class ResultsFile:
                     os.close(lock)
                     raise TeamError(
                         f"another program runs a batch with the results {clean_line(str(self.path), 300)}: "
-                        "wait for its end, or name other results with --output or --name"
+                        "wait for it to end, or name another results file with --output or --name"
                     ) from None
                 # Whoever had it may have removed it meanwhile.
                 if self._running.exists() and self._running.samefile(f"/dev/fd/{lock}"):

@@ -244,7 +244,7 @@ def test_a_failure_is_reported_once_and_made_up_for(place: Place) -> None:
         place.own(each)
         place.append(each)
     (failure,) = place.failures
-    assert "if the folder is moved, it cannot be resumed" in str(failure)
+    assert "if you move the folder, you cannot resume the session" in str(failure)
     assert "a file is where a folder should be" in str(failure.__cause__)
     (place.workspace.path / CONVERSATION).unlink()
     place.own(third)

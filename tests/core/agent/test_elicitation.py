@@ -169,7 +169,7 @@ async def test_what_cannot_be_asked_is_declined_with_the_reason() -> None:
             request(
                 requested_schema={"type": "object", "properties": {"known-secret-1": {"type": "string"}}}
             ),
-            "have a secret in them",
+            "contain a secret",
         ),
     ):
         assert await gate.ask(wrong) == {"action": "decline"}

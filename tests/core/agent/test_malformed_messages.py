@@ -276,7 +276,7 @@ def test_what_lacks_an_essential_field_is_left_out_and_counted(workspace: Worksp
     assert sum(isinstance(event, ToolCallStarted) for event in events) == 3
     (report,) = reports(events)
     # The call, and its result.
-    assert report.startswith("2 messages of the agent were malformed; what could be read is kept.")
+    assert report.startswith("2 messages from the agent were malformed; what could be read is kept.")
     assert "run.log" in report
 
 
@@ -295,7 +295,7 @@ def test_an_early_result_is_kept_and_lone_and_second_ones_are_counted(workspace:
         sequence[at + 1 : at + 1] = [sequence[at], other]
 
     _, events = run(changed(more), workspace)
-    assert reports(events)[0].startswith("2 messages of the agent were malformed")
+    assert reports(events)[0].startswith("2 messages from the agent were malformed")
 
 
 def test_a_call_that_begins_after_the_end_of_the_query_ends_with_the_agent(workspace: Workspace) -> None:
@@ -374,7 +374,7 @@ def test_garbage_and_large_lines_are_counted(workspace: Workspace, caplog: pytes
     ended, events = run([*SEQUENCE[:5], *garbage, large, *SEQUENCE[5:]], workspace)
     assert isinstance(ended, TurnOutcome)
     assert ended.status == "success"
-    assert reports(events)[0].startswith("103 messages of the agent were malformed")
+    assert reports(events)[0].startswith("103 messages from the agent were malformed")
     assert len(caplog.records) == 51
     assert "53 more" in caplog.records[-1].getMessage()
 

@@ -114,7 +114,7 @@ async def test_a_name_alone_is_no_permission_in_advance_to_act_outside(tmp_path:
     reply = PermissionReply(True, "everywhere", patterns=("GMAIL_SEND_EMAIL",))
     answer = await asked(gate, events, MAIL, reply, recipient_email="a@b.example")
     assert (answer.allow, answer.scope) == (True, "once")
-    assert "says where it may go" in last_answer(events).reason
+    assert "limits where it may go" in last_answer(events).reason
     assert RuleStore(tmp_path / "state").rules() == []
 
 

@@ -93,7 +93,7 @@ def test_a_program_that_ended_as_it_started_is_reported_with_its_last_words(tmp_
         (report,) = states.report_update(
             [{"name": "my_files", "status": "failed", "error": "Connection closed"}]
         )
-        assert str(report.servers[0].error).startswith(f"it ended ({reported}): repair it")
+        assert str(report.servers[0].error).startswith(f"it ended ({reported}): fix it")
 
 
 def test_the_status_of_an_answer_that_is_an_error_is_reported(tmp_path: Path) -> None:
@@ -117,7 +117,7 @@ def test_a_failed_start_is_reported_once_when_the_agent_logs_the_cause_later(tmp
         ("pending", None),
         (
             "failed",
-            "it ended (no database): repair it, or correct how it is started; `ua-tui doctor` tests it",
+            "it ended (no database): fix it, or correct the command that starts it; `ua-tui doctor` tests it",
         ),
     ]
     # A cause that does not come is not waited for.

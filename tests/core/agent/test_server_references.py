@@ -83,9 +83,9 @@ async def test_the_messages_of_a_prompt_are_sent_and_neither_name_files_nor_run_
 async def test_an_error_says_what_to_do(desk: Desk) -> None:
     for text, said in (
         ("see @notes:notes://nope", "notes://nope of notes cannot be read (Unknown resource: notes://nope)"),
-        ("@notes:notes://zip", "notes://zip of notes is application/zip, which the model cannot read: name a text"),
-        ("/notes:nope", "notes has no prompt nope: type /notes: for its prompts"),
-        ("/notes:", "notes has no prompt without a name: type /notes: for its prompts"),
+        ("@notes:notes://zip", "notes://zip of notes is application/zip, which the model cannot read: choose a text"),
+        ("/notes:nope", "notes has no prompt nope: type /notes: to list its prompts"),
+        ("/notes:", "notes has no prompt without a name: type /notes: to list its prompts"),
         ("/notes:review style=x", "/notes:Review topic [style] needs a value for topic"),
         ("/notes:shown more", "/notes:shown takes no more arguments"),
     ):  # fmt: skip
@@ -100,7 +100,7 @@ async def test_a_server_that_is_gone_is_not_restarted(desk: Desk, monkeypatch: p
     desk.gone = True
     assert "attachments/notes-today.txt" in (await desk.references.expand("@notes:notes://today ")).prompt
     assert await error_of(desk, "@notes:notes://logo") == (
-        "notes cannot be asked (it ended without a message): see `ua-tui doctor`"
+        "the request to notes failed (it ended without a message): see `ua-tui doctor`"
     )
     desk.asked, desk.status = 0, "disabled"
     assert await error_of(desk, "/notes:review x") == (

@@ -281,7 +281,7 @@ async def test_a_connection_that_could_not_be_opened_is_opened_again() -> None:
         desk.states.exclude(ev.McpServer(name=name, status="failed", error="it is away"))
     await desk.watch_startup()
     assert desk.now("composio").status == "failed"
-    assert "reconnect it first" in desk.servers.switch("composio", on=False)
+    assert "connect it first" in desk.servers.switch("composio", on=False)
     for error in (ConnectionFailed("it is still away"), ZeroDivisionError("a fault of its library")):
         desk.reopens = error
         await desk.reconnect("composio")
@@ -333,7 +333,7 @@ async def test_a_server_that_worked_and_failed_is_connected_again_by_itself(desk
     desk.agent.go.set()
     await desk.rest()
     assert desk.notices("toolkit") == ["connected", "failed", "reconnecting", "connected"]
-    away = "it cannot be reached (ECONNREFUSED): check that it runs, and its address"
+    away = "it cannot be reached (ECONNREFUSED): check that it is running, and check its address"
     assert (desk.now("toolkit").again_s, desk.now("toolkit").last_error) == (None, away)
     assert desk.reported == []
 
@@ -351,7 +351,7 @@ async def test_a_server_that_stays_away_is_given_up_with_what_to_do(desk: Desk) 
     assert desk.agent.asked == ["reconnect toolkit"] * 6
     (notices,) = desk.reported
     tried = "toolkit failed and could not be reconnected in 6 attempts"
-    assert f"{tried} (it cannot be reached (ECONNREFUSED)): repair it" in notices
+    assert f"{tried} (it cannot be reached (ECONNREFUSED)): fix it" in notices
     assert "/connections" in notices
     assert not desk.time.waits
     # A person may try on, and so does the program then.

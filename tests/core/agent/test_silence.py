@@ -94,7 +94,7 @@ async def test_what_is_waited_for_is_named() -> None:
         await bench.move(34)
     assert sentences(bench) == [
         "crawl_parallel has been running for 30 s without a result.",
-        "Received an answer from crawl_parallel again.",
+        "Answers are arriving from crawl_parallel again.",
         "No message from news-expert for 30 s.",
     ]
 

@@ -62,7 +62,7 @@ def test_a_claim_is_described_with_what_the_source_has_and_who_decided() -> None
     )  # fmt: skip
     source = Source(kind="run", title="A run", published="2034-01-02T03:04", read_at=at)
     told = describe_claim(claim, [source])
-    assert told.why == "The source has 9 percent. 14 − 5 = 9"
+    assert told.why == "The source says 9 percent. 14 − 5 = 9"
     assert told.judged == ["Rejected by Kim, 2035-05-06 07:08 UTC: No."]
     (passage,) = told.passages
     assert (passage.text, passage.headers, passage.title) == ("It was 9 percent.", "Share", "A run")

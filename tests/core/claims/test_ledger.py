@@ -129,9 +129,9 @@ def test_decisions_that_somebody_else_wrote_sign_nothing_until_they_are_adopted(
     decide(path, YIELD)
     _planted(path)
     found = read(path)
-    assert "its decisions sign nothing" in found.notice
+    assert "its decisions do not count" in found.notice
     assert about(path, YIELD) is None
-    with pytest.raises(WorkspaceError, match="sign nothing"):
+    with pytest.raises(WorkspaceError, match="do not count"):
         decide(path, PRICE)
     adopt(path)
     assert read(path).notice == ""
@@ -148,7 +148,7 @@ def test_decisions_about_another_report_are_not_taken_for_this_one(path: Path) -
 
 def test_a_damaged_file_is_reported_and_not_overwritten(path: Path) -> None:
     path.write_text("{")
-    with pytest.raises(WorkspaceError, match="correct it or move it away"):
+    with pytest.raises(WorkspaceError, match="correct it or move it elsewhere"):
         decide(path, YIELD)
     assert path.read_text() == "{"
 
@@ -212,7 +212,7 @@ def test_opinions_and_decisions_are_stored_masked_in_one_file_and_adopted_togeth
     assert signed(path, YIELD, PRICE) == "Signed: 1 of 2 accepted, 1 rejected"
     path.write_text(text.replace('"agrees"', '"contradicts"'))
     assert verdicts(path, with_passage()) == [None]
-    with pytest.raises(WorkspaceError, match="sign nothing"):
+    with pytest.raises(WorkspaceError, match="do not count"):
         judge(path, with_passage())
     assert read_content(path) == (2, 2, False)
     adopt(path)

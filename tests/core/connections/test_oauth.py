@@ -221,7 +221,9 @@ async def test_a_file_that_cannot_be_read_is_not_overwritten(store: LoginStore, 
         partial(log_in, target, store, browse),
     ]
     for change in changes:
-        with pytest.raises(WorkspaceError, match=r"logins\.json cannot be read .*move it away") as raised:
+        with pytest.raises(
+            WorkspaceError, match=r"logins\.json cannot be read .*move it elsewhere"
+        ) as raised:
             await change()
         assert "access-0123456789" not in str(raised.value)
     assert file.read_bytes() == damaged

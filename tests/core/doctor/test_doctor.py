@@ -329,7 +329,7 @@ async def test_of_a_cloud_its_variables_and_credentials_are_looked_for(
     assert (found.status, found.found) == (
         "warning",
         "Google Vertex AI needs ANTHROPIC_VERTEX_PROJECT_ID, unless the credentials in "
-        "GOOGLE_APPLICATION_CREDENTIALS have it",
+        "GOOGLE_APPLICATION_CREDENTIALS contain it",
     )
     del environ["CLOUD_ML_REGION"]
     assert (await found_with()).status == "failed"

@@ -320,7 +320,7 @@ def test_a_session_is_deleted_with_what_is_in_it_and_nothing_beside_it(tmp_path:
     knowledge.mkdir()
     of = SessionIndex(tmp_path, tmp_path / "cache", knowledge=knowledge)
     listed(of)
-    assert "the session is deleted, and leaves the knowledge base when a session runs next" in of.delete(
+    assert "the session is deleted, but stays in the knowledge base until the next session runs" in of.delete(
         folder.name
     )
     assert not folder.exists()

@@ -116,7 +116,7 @@ def test_a_session_that_ended_in_order_is_rebuilt_to_the_same_files(tmp_path: Pa
 
 def test_a_running_session_and_one_without_events_are_left_alone(tmp_path: Path, running: Path) -> None:
     before = written(running)
-    with pytest.raises(WorkspaceError, match="runs in another program"):
+    with pytest.raises(WorkspaceError, match="is running in another program"):
         rebuild(running, Redactor())
     clean_up_after_kills(tmp_path, Redactor())
     assert written(running) == before

@@ -60,7 +60,7 @@ def test_what_a_cloud_lacks_is_named_and_doctor_looks_for_it() -> None:
         words = describe_failure(f"API Error: {shown_text}")
         assert words.startswith(reported)
         assert "`ua-tui doctor`" in words
-    assert describe_retry("cloud_credential_error") == "the credentials of the cloud cannot be loaded"
+    assert describe_retry("cloud_credential_error") == "the cloud provider's credentials cannot be loaded"
 
 
 def test_an_answer_that_is_an_error_is_put_into_words_and_one_of_the_model_is_not() -> None:

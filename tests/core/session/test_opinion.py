@@ -119,7 +119,7 @@ async def test_the_model_is_that_of_small_requests(
 @pytest.mark.parametrize(("price", "more", "claims", "problem"), [
     (PRICE, {"settings": Settings()}, 1, "No API key|credential|login"),
     (PRICE, {}, 0, "no claim in "),
-    (PRICE, {"left_usd": 0.0}, 1, r"may cost \$0\.00\d\d, and \$0\.0000 of the spending limit is left"),
+    (PRICE, {"left_usd": 0.0}, 1, r"may cost \$0\.00\d\d, but only \$0\.0000 of the spending limit is left"),
     (None, {"left_usd": 0.0}, 1, "a spending limit needs the price of small"),
 ])  # fmt: skip
 async def test_what_cannot_be_asked_or_paid_is_refused(
@@ -183,7 +183,7 @@ async def test_a_past_session_pays_and_has_the_opinions(tmp_path: Path, model: F
     path.write_text(path.read_text().replace("agrees", "contradicts"))
     asked = len(model.asked)
     async with terms_of_past_session(folder, SETTINGS, Redactor()) as known:
-        with pytest.raises(WorkspaceError, match="sign nothing"):
+        with pytest.raises(WorkspaceError, match="do not count"):
             await ask(known, report_of())
     assert len(model.asked) == asked
 

@@ -47,7 +47,7 @@ def test_a_change_that_fails_or_changes_nothing_writes_nothing(tmp_path: Path) -
 def test_a_damaged_file_is_kept_or_set_aside(tmp_path: Path, content: bytes) -> None:
     numbers, renewed = store(tmp_path), store(tmp_path, set_aside=True)
     numbers.path.write_bytes(content)
-    with pytest.raises(Damaged, match="correct it or move it away"):
+    with pytest.raises(Damaged, match="correct it or move it elsewhere"):
         numbers.read()
     with pytest.raises(Damaged), numbers.changed():
         pass

@@ -97,7 +97,7 @@ def test_a_shipped_sub_agent_and_its_rules_stay_before_an_answer(places: Places)
     assert roster.rules == shipped.rules
     assert {each.name: each.source for each in roster.subagents}["report-creation-expert"] == "shipped"
     (change,) = ask(places).changes
-    assert "replaces the one that ships with ua-tui with its 3 rules" in change.value
+    assert "replaces the one that ships with ua-tui and its 3 rules" in change.value
     write(places, agent=AGENT.replace("report-creation-expert", "general-purpose"))
     (change,) = ask(places).changes
     assert "replaces the agent's built-in sub-agent general-purpose" in change.value

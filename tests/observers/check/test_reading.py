@@ -153,7 +153,7 @@ def test_hostile_reports_are_read_in_bounded_time(data: bytes | str, media_type:
 def test_says_what_was_not_looked_at() -> None:
     found = check("word " * 500_000, "text/plain", [])
     assert "Only the first 2,000,000 characters were checked." in found.notices
-    assert "No source has a text to compare with." in found.notices
+    assert "No source has any text to compare with." in found.notices
 
 
 def test_stops() -> None:

@@ -114,7 +114,7 @@ def test_a_session_of_the_program_is_read(tmp_path: Path) -> None:
 
 def test_nothing_read_is_a_notice(session: ReadSession) -> None:
     assert not any(each.text for each in sources(session).texts)
-    assert notices(session) == ["No source has a text to compare with.", NONE]
+    assert notices(session) == ["No source has any text to compare with.", NONE]
 
 
 def test_what_the_agent_wrote_is_no_source(session: ReadSession) -> None:
@@ -432,7 +432,7 @@ def test_the_sources_are_bounded(session: ReadSession, monkeypatch: pytest.Monke
     found = sources(session)
     assert 1 <= len(found.texts) < 20
     assert sum(len(each.text) for each in found.texts) <= 100
-    assert "were compared: all together are too long" in found.notices[0]
+    assert "were compared: together they are too long" in found.notices[0]
 
 
 def test_a_folder_that_is_missing_is_a_notice(tmp_path: Path) -> None:

@@ -72,7 +72,7 @@ def test_only_doubtful_claims_are_explained_the_riskiest_first() -> None:
         "",
         "✗ differs  23 percent",
         "    Power: It used 23 percent.",
-        "    The source has 32 percent.",
+        "    The source says 32 percent.",
         "    “It used 32 percent.”",
         "    Cats at work",
         "    https://cats.example/work",

@@ -46,7 +46,7 @@ def test_several_reports_at_once(session: ReadSession, capsys: Output) -> None:
     assert shown.index("a.md)") < shown.index("b.md)") < shown.index("✗ differs  We have")
     assert "✗" not in shown[: shown.index("b.md)")]
     for part in (
-        "The source has “We have never seen demand rise this fast",
+        "The source says “We have never seen demand rise this fast",
         PAGE,
         "Compared with 1 page",
     ):
@@ -113,7 +113,7 @@ def test_decisions_are_shown_and_those_of_others_sign_nothing(session: ReadSessi
     assert main(["check", str(file)]) == 1
     shown = capsys.readouterr().out
     assert "Signed" not in shown
-    assert "its decisions sign nothing" in shown
+    assert "its decisions do not count" in shown
     path.write_text("{")
     assert main(["check", str(file)]) == 1
     assert "No decisions are shown: " in capsys.readouterr().out

@@ -136,8 +136,8 @@ def test_a_person_says_where_a_server_acts(
     assert servers(capsys, "here", "memory")[:2] == (0, "the tools of memory act on this machine only\n")
     for name, why in (
         ("notes", "run `ua-tui servers trust notes` first"),
-        ("mine", "act also elsewhere"),
-        ("time", "act also elsewhere"),
+        ("mine", "act on this machine and elsewhere"),
+        ("time", "act on this machine and elsewhere"),
     ):
         code, _, problem = servers(capsys, "here", name)
         assert (code, why in problem) == (1, True), problem

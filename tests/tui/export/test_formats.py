@@ -77,7 +77,7 @@ def test_markdown_has_the_doubtful_claims_beside_the_sources(session: Recorded) 
     text = exported(session.folder, "md")
     assert "**41 %** ✗¹ smile, see https://cats.example/smiles." in text
     assert (
-        "| ✗¹ differs. The source has 41 percent. | It is **41 %**. | About **41 percent** of the cats in the survey "
+        "| ✗¹ differs. The source says 41 percent. | It is **41 %**. | About **41 percent** of the cats in the survey "
         "smile. ([Cats & their smiles](<https://cats.example/smiles>), Jo, published 2026-03-09, "
         "read 2026-03-10 12:00 UTC) "
         "| Second opinion: contradicts: “41 percent”. Rejected by Jo, 2026-03-11 00:00 UTC: Ask \\*them\\*. |"

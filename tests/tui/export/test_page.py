@@ -93,7 +93,7 @@ def test_doubtful_claims_are_marked_and_others_shown_on_hover_and_focus(session:
     assert (forty.text, one.text, forty.get("tabindex"), one.get("tabindex")) == ("forty", "-one", "0", None)
     assert forty.get("title").startswith(f"· found — “{PASSAGE}” — Cats & their smiles, cats.example")
     assert (differs.tag, differs.get("href")) == ("a", "#e1")
-    assert differs.get("title").startswith("✗ differs. The source has 41 percent. — “About")
+    assert differs.get("title").startswith("✗ differs. The source says 41 percent. — “About")
     assert sixteen.get("title").startswith("= calculated. 8 + 8 = 16 —")
     assert {each.tag for each in linked} == {"span"}
     assert not page.xpath("//a//a")

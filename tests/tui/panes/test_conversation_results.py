@@ -168,12 +168,12 @@ async def test_a_card_says_what_the_check_found(tmp_path: Path) -> None:
     host = PaneHost(view)
     async with host.run_test(size=(40, 24)) as pilot:
         view.files.folder = tmp_path
-        found = checked("61 figures: 58 found, 3 differs · 9 quotations verbatim", red=3)
+        found = checked("61 figures: 58 found, 3 differ · 9 quotations verbatim", red=3)
         handle_events(view, answered(saved(), found))
         await until(lambda: cards(view)[0].title == "AI chips & memory")
         await until(lambda: any("61 figures" in row for row in rows(view)))
         lines = [row.strip(" ▌") for row in rows(view) if row.strip(" ▌")]
-        assert lines[-3:] == ["✗ 61 figures: 58 found, 3", "differs · 9 quotations", "verbatim"]
+        assert lines[-3:] == ["✗ 61 figures: 58 found, 3", "differ · 9 quotations", "verbatim"]
         await pilot.press("enter")
         assert host.opened == [REPORT]
         # A check that ends after the answer changes the card in its place.

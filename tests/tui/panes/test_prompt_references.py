@@ -85,7 +85,7 @@ async def test_nothing_that_was_typed_is_lost_if_it_cannot_be_sent(tmp_path: Pat
     async with prompted(tmp_path) as (app, pilot, desk):
         for text, said in (
             ("see @notes:notes://nope ", "notes://nope of notes cannot be read"),
-            ("/notes:nope", "notes has no prompt nope: type /notes: for its prompts."),
+            ("/notes:nope", "notes has no prompt nope: type /notes: to list its prompts."),
             ("/notes:review", "/notes:Review topic [style] needs a value for topic."),
         ):
             await type_text(app, pilot, text)
@@ -148,7 +148,7 @@ async def test_a_server_that_does_not_answer_is_reported_where_its_resources_wou
     async with prompted(tmp_path) as (app, pilot, desk):
         desk.gone = True
         (note,) = await type_text(app, pilot, "@notes:")
-        assert note == "notes cannot be asked (it ended without a message): see `ua-tui doctor`."
+        assert note == "the request to notes failed (it ended without a message): see `ua-tui doctor`."
         desk.gone = False
         await pilot.press("backspace")
         assert "notes://today" in (await type_text(app, pilot, ":"))[0]

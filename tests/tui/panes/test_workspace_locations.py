@@ -172,7 +172,7 @@ async def test_the_journal_of_another_session_shows_where_its_files_came_from(se
         pane.reveal(past)
         await until(lambda: cursor(pane) == past.name)
         await pilot.press("p")
-        await until(lambda: "does not come from a call" in app.shown_text[-1])
+        await until(lambda: "Only files come from tool calls" in app.shown_text[-1])
 
 
 async def test_a_click_on_a_title_shows_that_place(session: Path) -> None:

@@ -27,7 +27,7 @@ def test_a_permission_shows_everything_and_is_denied_unless_a_number_says_otherw
     )  # fmt: skip
     question = question_of(asked)
     text = "\n".join(question.all_lines)
-    assert "Permission needed: Call SEND‹U+202E›_MAIL of composio?" in text
+    assert "Permission needed: Call SEND‹U+202E›_MAIL on composio?" in text
     assert "  body:\n    one\n    two‹U+001B›[2J" in text
     assert text.endswith("1. Deny (default)\n2. Allow once\n3. Allow for this session")
     assert question.answer("") == question.answer("1") == Answer(allow=False)

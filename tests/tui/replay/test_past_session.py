@@ -530,7 +530,7 @@ async def test_a_session_that_runs_elsewhere_is_followed(tmp_path: Path) -> None
         async with past(folder, tail=3_000) as (app, pilot):
             assert "running elsewhere · followed" in status(app)
             assert text(app, ConversationPane).rstrip().endswith("One thing▍")
-            assert "runs in another program" in str(app.frame.prompt.placeholder)
+            assert "is running in another program" in str(app.frame.prompt.placeholder)
             trace = pane(app, TracePane)
             assert trace.calls.by_key["live_1"].running
             assert "unfinished" not in text(app, TracePane)

@@ -481,9 +481,9 @@ async def test_nothing_allows_a_call_before_the_end_of_what_it_does_was_in_view(
         ("mcp__local_toolkit__write_local_file", {"path": "report.html"}, "Write report.html?"),
         ("mcp__composio__GMAIL_SEND_EMAIL", {"to": "x"}, "Send this e-mail?"),
         (SEND.tool_name, SEND.input, "Send this e-mail?"),
-        (SEND.tool_name, {"tools": [*SEND.input["tools"]] * 2}, "Call A and 1 more of composio?"),
+        (SEND.tool_name, {"tools": [*SEND.input["tools"]] * 2}, "Call A and 1 more on composio?"),
         # Anybody may call a tool of theirs like this.
-        ("mcp__mine__GMAIL_SEND_EMAIL", {"to": "x"}, "Call A and 1 more of mine?"),
+        ("mcp__mine__GMAIL_SEND_EMAIL", {"to": "x"}, "Call A and 1 more on mine?"),
     ],
 )
 def test_the_heading_says_what_a_call_does(tool: str, given: dict[str, Any], question: str) -> None:

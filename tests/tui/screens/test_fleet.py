@@ -430,7 +430,7 @@ async def test_enter_follows_a_session_and_says_why_not(tmp_path: Path, monkeypa
         await pilot.press("down", "enter")
         await until(lambda: "There is no [red]terminal" in notices(app))
         await pilot.press("w", "slash", *"Question 3", "enter", "enter")
-        await until(lambda: "This job waits" in notices(app))
+        await until(lambda: "This job is still waiting" in notices(app))
         failed = FleetRow(id="team:9", state="failed", title="x", activity="no [b]key", session="9", job="99")
         await pilot.press("escape")
         await play(screen, source, Fleet(rows=(failed,)))

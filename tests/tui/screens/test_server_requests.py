@@ -106,7 +106,7 @@ async def test_a_form_is_declined_cancelled_or_withdrawn(tmp_path: Path) -> None
         withdrawn = ElicitationAnswered(request_id="f1", server="desk", action="cancel", by="withdrawn")
         session.bus.publish(withdrawn)
         await until(lambda: isinstance(app.screen, ServerLinkScreen))
-        await until(lambda: "desk no longer waits for your answer." in notices(app))
+        await until(lambda: "desk is no longer waiting for your answer." in notices(app))
         # What was typed is in the prompt, but nothing that was hidden.
         assert app.frame.prompt.value == "Oslo\n35"
 
@@ -145,7 +145,7 @@ def test_a_server_that_was_declined_is_reported_where_nobody_is() -> None:
     lines = EventLines(marks=True)
     assert lines.of(FORM) is None
     assert lines.of(answered) == (
-        "  ⊘ The request of desk (“Which room?\ufffd[2J”) was declined: no one is available to answer."
+        "  ⊘ The request from desk (“Which room?\ufffd[2J”) was declined: no one is available to answer."
     )
 
 

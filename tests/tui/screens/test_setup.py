@@ -182,7 +182,7 @@ async def test_z_ai_is_asked_at_its_own_address_with_a_token(tmp_path: Path, ser
 
 WRONG: list[tuple[Answer, str, bool]] = [
     (REFUSED, "Copy the key again", False),
-    (Answer(403, refusal("permission_error", "no")), "what they may do", False),
+    (Answer(403, refusal("permission_error", "no")), "what these credentials may do", False),
     (Answer(404, refusal("not_found_error", "model: x")), "Choose a model", False),
     (Answer(200, "<html>", "text/html"), "web page", False),
     (Answer(529, refusal("overloaded_error", "busy")), "Try again in a minute", True),
@@ -306,7 +306,7 @@ async def test_the_rest_of_the_file_stays_and_what_wins_over_it_is_reported(
         await pilot.press("enter")
         await until(lambda: "The model works" in app.shown)
         assert app.file.read_text() == f'# mine\ntheme = "ua-light"\napi_key = "{KEY}"\n'
-        assert "⚠ The environment variable ANTHROPIC_API_KEY overrides what is stored" in app.shown
+        assert "⚠ The environment variable ANTHROPIC_API_KEY will override what is stored" in app.shown
         assert "another-key-12" not in app.shown
 
 

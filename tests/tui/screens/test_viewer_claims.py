@@ -71,7 +71,7 @@ async def test_the_keys_of_claims_come_first_and_fit_80_columns(tmp_path: Path) 
 async def test_enter_shows_the_first_doubtful_claim_on_the_screen_and_then_its_source(tmp_path: Path) -> None:
     async with reading(tmp_path, (120, 40)) as (app, pilot, screen, session):
         await pilot.press("enter")
-        await until(lambda: "✗ differs · figure  The source has nine percent." in screen_text(app))
+        await until(lambda: "✗ differs · figure  The source says nine percent." in screen_text(app))
         assert screen.view.claim == 1
         await pilot.press("enter")
         await until(lambda: app.screen is not screen)
@@ -248,7 +248,7 @@ async def test_decisions_of_somebody_else_sign_nothing_and_stay_as_they_are(tmp_
     file.write_text(file.read_text().replace("accepted", "rejected"))
     planted = file.read_bytes()
     async with reading(tmp_path, (120, 40)) as (app, pilot, _, __):
-        await until(lambda: "its decisions sign nothing until `ua-tui trust adopt" in flat(app))
+        await until(lambda: "its decisions do not count until `ua-tui trust adopt" in flat(app))
         assert "Signed" not in screen_text(app)
         await pilot.press("enter", "a")
         await until(lambda: app.shown_text and app.shown_text[-1].startswith("Not stored: "))

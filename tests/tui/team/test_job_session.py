@@ -23,7 +23,7 @@ async def test_a_job_gives_its_place_back_when_the_actions_that_run_have_ended(
 
     async def act(run: job_session._JobRun) -> Outcome:
         await run.ledger.begin({"key": "mcp__mail__send"}, "call", lambda: False)
-        run.parked = "it has worked for 2h"
+        run.parked = "it has been running for 2h"
         run.parking.set()
         begun.set()
         await free.wait()
@@ -42,5 +42,5 @@ async def test_a_job_gives_its_place_back_when_the_actions_that_run_have_ended(
     assert not running.done()
     free.set()
     outcome = await running
-    assert (outcome.state, outcome.error) == ("parked", "it has worked for 2h")
+    assert (outcome.state, outcome.error) == ("parked", "it has been running for 2h")
     assert team_database.execute("SELECT state, result FROM action") == [("done", "sent")]

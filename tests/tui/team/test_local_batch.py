@@ -224,7 +224,7 @@ async def test_who_interrupts_a_batch_is_told_how_to_resume(
     async def interrupt() -> None:
         await left.wait()
         os.kill(os.getpid(), signal.SIGINT)
-        await until(lambda: "Ctrl+C again ends at once" in "".join(lines))
+        await until(lambda: "Ctrl+C again stops at once" in "".join(lines))
         if times == 2:
             os.kill(os.getpid(), signal.SIGINT)
 

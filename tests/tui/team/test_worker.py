@@ -34,7 +34,7 @@ async def test_a_worker_of_a_team_without_a_model_says_so_and_fails_no_job(
         await until_in_thread(lambda: team_database.execute("SELECT 1 FROM worker"))
         os.kill(os.getpid(), signal.SIGTERM)
         assert await working == 0
-    assert any("until then only jobs of the demo run here" in line for line in lines)
+    assert any("until then, only demo jobs run here" in line for line in lines)
     assert team_database.execute("SELECT state, attempt FROM job") == [("waiting", 0)] * 2
 
 

@@ -122,7 +122,7 @@ class Attention:
             case PermissionAsked():
                 self._questions[event.request_id] = "ua-tui: a tool call needs your permission"
             case ElicitationAsked():
-                self._questions[event.request_id] = f"ua-tui: {event.server} asks you something"
+                self._questions[event.request_id] = f"ua-tui: {event.server} has a question for you"
             case PermissionAnswered() | ElicitationAnswered():
                 self._questions.pop(event.request_id, None)
             case AuthRequired():

@@ -68,7 +68,7 @@ class Failures:
 
         stops = self._app.keys.shown("stop")
         what = (
-            "the query, and ends the process if it does not react"
+            "the query, and ends the process if it does not respond"
             if event.waits_for == "process"
             else "the query"
         )

@@ -134,9 +134,7 @@ class Queries:
         if session is None or not self._is_paused or self._app.state not in _ACCEPTS:
             return
         count = len(session.queued)
-        what, them = (
-            ("The query at the prompt was", "it") if count == 1 else (f"{count} queries were", "them")
-        )
+        what, them = ("1 query was", "it") if count == 1 else (f"{count} queries were", "them")
         send = self._app.keys.shown("prompt.send")
         message = f"{what} never sent: {send} in the empty prompt sends {them}."
         self._app.notify(message, severity="warning", timeout=20.0)

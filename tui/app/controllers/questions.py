@@ -78,7 +78,7 @@ class Questions:
             case ElicitationAnswered():
                 self._close_if(partial(_is_request, event.request_id))
                 if event.by == "withdrawn":
-                    self._app.notify(f"{clean_line(event.server)} no longer waits for your answer.")
+                    self._app.notify(f"{clean_line(event.server)} is no longer waiting for your answer.")
             case AuthFinished():
                 self._close_if(lambda question: isinstance(question, AuthRequired))
             case ToolCallStarted():

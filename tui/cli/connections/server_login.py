@@ -106,7 +106,7 @@ def _read_pasted(redirect: Redirect) -> None:
         asyncio.get_running_loop().remove_reader(sys.stdin.fileno())
     elif line.strip() and not redirect.paste(line):
         complain(
-            "this is not the address to which this login returns: copy the full address from the browser", 0
+            "this is not the address that this login redirects to: copy the full address from the browser", 0
         )
 
 

@@ -21,7 +21,7 @@ from ua_tui.tui.terminal.exit_codes import EXIT_USAGE
 
 _HEADER = ("SERVER", "STATE", "TRANSPORT", "STARTS OR OPENS", "FROM")
 _STATES = {"trusted": "trusted", "refused": "refused", None: "not trusted yet"}
-_PLACES = {"here": "on this machine only", "outside": "also elsewhere"}
+_PLACES = {"here": "on this machine only", "outside": "on this machine and elsewhere"}
 _LOGINS = {"logged in": "logged in", "expired": "login expired"}
 _LONGEST = 10_000
 
@@ -104,7 +104,7 @@ def _list(
         return 1 if problems else 0
     if not rows:
         print_line(
-            "no MCP servers of your own: write them into .mcp.json, or into [mcp_servers.NAME] of your settings"
+            "you have no MCP servers of your own: add them to .mcp.json, or to [mcp_servers.NAME] in your settings"
         )
         return 0
     cells = [

@@ -59,7 +59,7 @@ def adopt(path: Path, *, yes: bool) -> int:
         for each in found:
             _adopt(each)
     except (sqlite3.Error, OSError) as error:
-        advice = file_advice(error, again="move it away")
+        advice = file_advice(error, again="move it elsewhere")
         raise WorkspaceError(
             advice._replace(problem=f"{clean_line(str(path), 700)} cannot be adopted: {advice.problem}")
         ) from error

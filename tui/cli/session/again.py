@@ -36,7 +36,7 @@ def run(args: argparse.Namespace) -> int:
     digest = hashlib.sha256(read_given_file(args.report, LARGEST_REPORT)).hexdigest()
     if before.report is not None and before.report.sha256 != digest:
         sys.stderr.write(
-            f"{shown} is another version: the one in the session, {origin.source}, is compared.\n"
+            f"{shown} is another version: the version in the session, {origin.source}, is compared instead.\n"
         )
     sys.stderr.write(f"Asking again: {clean_line(query.text, 300)}\n")
     opened: list[Path] = []

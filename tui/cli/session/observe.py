@@ -47,7 +47,7 @@ def _check_usage(args: argparse.Namespace) -> None:
     given = [f"--{name}" for name in ("tool", "input", "result", "workspace") if getattr(args, name)]
     if args.session:
         if given:
-            raise WrongUsage(f"--session is used alone: omit {', '.join(given)}")
+            raise WrongUsage(f"--session must be used alone: omit {', '.join(given)}")
         return
     missing = [option for option in ("--tool", "--result", "--workspace") if option not in given]
     if missing:

@@ -177,7 +177,8 @@ async def _show_status(address: Address, *, as_json: bool) -> None:
     )
     if work.held_seconds:
         print_line(
-            f"the workers claim no jobs for {duration(work.held_seconds)}, because the provider refuses requests"
+            f"the workers claim no jobs for another {duration(work.held_seconds)}, because the provider "
+            "refuses requests"
         )
 
 

@@ -28,12 +28,12 @@ def run(args: argparse.Namespace) -> int:
     address = optional_address(args.address, settings)
     if address is None:
         raise WrongUsage(
-            "name the team's database with --from, or with the setting team; `ua-tui batch FILE` needs no worker here"
+            "name the team's database with --from or the `team` setting; `ua-tui batch FILE` needs no worker here"
         )
     if args.drain:
         count = asyncio.run(Operations(address).drain(socket.gethostname()))
         workers = f"{quantity(count, 'worker')} on this machine will end after their running jobs"
-        print_line(workers if count else "no worker runs on this machine")
+        print_line(workers if count else "no worker is running on this machine")
         return 0
 
     def work() -> int:

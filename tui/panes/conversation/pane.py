@@ -322,7 +322,7 @@ class ConversationPane(VirtualList[Block]):
                     return
                 case _:
                     pass
-        self.notify("Move to the query to fork before.")
+        self.notify("Move to a query first: the fork begins before it.")
 
     # -- folds ------------------------------------------------------------------------------------
 
@@ -342,7 +342,7 @@ class ConversationPane(VirtualList[Block]):
         """Stop the sub-agent under the cursor, or the only one that runs."""
         fold = self.dialogue.folds.stoppable(self.cursor)
         if fold is None:
-            self.notify("Move to the sub-agent to stop.")
+            self.notify("Move to the sub-agent that you want to stop.")
         else:
             self.post_message(StopSubagent(str(fold.key)))
 

@@ -94,7 +94,7 @@ class WorkspacePane(Vertical):
             ("call.origin", "origin"),
             *((("file.compare", "compare"),) if is_text else ()),
             *((("file.edit", "edit"),) if is_text and may_change else ()),
-            ("file.open_outside", "open outside"),
+            ("file.open_outside", "open externally"),
             ("workspace.sort", "sort"),
             ("workspace.next_place", "next folder"),
             *((("file.delete", "delete"),) if may_change else ()),
@@ -378,7 +378,7 @@ class WorkspacePane(Vertical):
             session = row.path[len(place.model.base) + 1 :].partition(os.sep)[0]
             folder = Path(place.model.base) / session
             if row.path == os.fspath(folder):
-                self.notify("A session does not come from a call: choose a file in it.")
+                self.notify("Only files come from tool calls: choose a file in this session.")
             else:
                 start_job(self, partial(self._find_past, folder, Path(row.path)), "origin")
             return

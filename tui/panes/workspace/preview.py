@@ -80,7 +80,7 @@ class PreviewPane(DocumentView):
             *((form,) if is_text or self.has_picture else ()),
             ("file.links", "links"),
             *(of_text if is_text else ()),
-            ("file.open_outside", "open outside"),
+            ("file.open_outside", "open externally"),
         )
 
     def on_mount(self) -> None:

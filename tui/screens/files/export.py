@@ -37,7 +37,7 @@ _FORMATS: Mapping[ExportFormat, str] = {
     "pdf": "PDF: the report with its references",
     "docx": "DOCX: the same for Word or LibreOffice",
     "md": "Markdown: report, evidence and conversation",
-    "json": "JSON: the same as data",
+    "json": "JSON: all of it as data",
 }
 
 

@@ -56,7 +56,7 @@ class LinksScreen(Dialog[str | None]):
             yield LetterKeyList(id="links-found")
             yield Static(id="links-address")
             close = keys_of(self.app).shown("screen.back")
-            number = "" if len(self.links) >= _MANY else f"   1 to {len(self.links)} open that one"
+            number = "" if len(self.links) >= _MANY else f"   1 to {len(self.links)} open by number"
             yield Foot(hint=f"Enter open (asks first){number}   {close} close")
 
     def on_mount(self) -> None:

@@ -38,4 +38,4 @@ def heading_of(tool_name: str, arguments: dict[str, Any], subjects: Sequence[str
     first, *others = subjects or [short_name(tool_name)]
     more = f" and {len(others)} more" if others else ""
     server = server_of(tool_name)
-    return f"Call {reveal(first)}{more}{f' of {reveal(server)}' if server else ''}?"
+    return f"Call {reveal(first)}{more}{f' on {reveal(server)}' if server else ''}?"

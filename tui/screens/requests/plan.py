@@ -41,14 +41,14 @@ class PlanScreen(Dialog[PlanAnswer | None]):
             yield Static(Content(_ADVICE), classes="advice")
             yield Foot(
                 Choice("Ctrl+N" if self.can_wait else "Esc", "Keep planning", "keep"),
-                Choice("r", "Remark", "remark"),
+                Choice("r", "Comment", "remark"),
                 Choice("a", "Approve", "approve"),
                 Choice("e", "Approve + edits", "edits", "answer('acceptEdits')"),
                 *([Choice("Esc", "Later", "later", "back")] if self.can_wait else []),
                 id="answers",
             )
             yield TextAnswer(
-                "What should change? The model sees your remark.",
+                "What should change? The model sees your comment.",
                 "Send",
                 lambda text: (
                     characters_left(text, REASON_LIMIT) or "Say what to change or to add.",

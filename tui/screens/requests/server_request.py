@@ -66,7 +66,7 @@ class ServerLinkScreen(ServerScreen):
     def compose(self) -> ComposeResult:
         """Show who asks, what, where the link leads and the answers."""
         event, link = self.event, self._link
-        with Box("Request of a server", "-asks"):
+        with Box("Request from a server", "-asks"):
             yield Static(
                 Content(f"The MCP server {reveal_line(event.server)} asks you to open a page:"),
                 classes="heading",
@@ -137,7 +137,7 @@ class ServerFormScreen(ServerScreen):
     def compose(self) -> ComposeResult:
         """Show who asks, what, the fields and the answers."""
         event = self.event
-        with Box("Request of a server", "-asks"):
+        with Box("Request from a server", "-asks"):
             yield Static(Content(f"The MCP server {reveal_line(event.server)} asks you:"), classes="heading")
             yield Static(Content(reveal(event.message) or "(no message)"), classes="said")
             if any(each.secret for each in event.fields):

@@ -26,12 +26,12 @@ from ua_tui.tui.workers import start_job
 
 LogIn = Callable[[LoginTarget, LoginStore, Show], Awaitable[object]]
 
-_FINDING = "Finding the login of the server …"
+_FINDING = "Looking for the server's login…"
 _WAITING = (
     "Log in on that page. The dialog then closes automatically, and the server is connected. A browser on another "
     "machine is sent to a localhost address that it cannot open: paste that address here."
 )
-_WRONG = "This is not the address to which this login returns. Copy the full address from the browser."
+_WRONG = "This is not the address that this login redirects to. Copy the full address from the browser."
 
 
 class LoginScreen(Dialog[bool]):

@@ -302,7 +302,9 @@ class FleetScreen(Modal[None]):
                 where = f"{row.name} · version {row.version} · {row.busy} of {row.slots} slots busy"
                 lines = [where, "claims no more jobs, and ends when its jobs end" if row.draining else ""]
             case FleetRow(id=id_) if id_ in (_COLLAPSED, _MORE):
-                lines = [f"{keys_of(self.app).shown('fleet.waiting')} shows the list or the number."]
+                lines = [
+                    f"{keys_of(self.app).shown('fleet.waiting')} switches between the list and the number."
+                ]
             case _:
                 lines = self._describe(row)
         detail.update(Content("\n").join(map(Content, lines)))
@@ -347,7 +349,7 @@ class FleetScreen(Modal[None]):
         if row.id in (_COLLAPSED, _MORE):
             self.action_waiting()
         elif not row.folder and not row.session:
-            self.warn("This job waits: there is nothing to show yet.")
+            self.warn("This job is still waiting: there is nothing to show yet.")
         elif row.is_over and not row.folder and not row.name:
             reason = clean_line(row.activity or WORDS[row.state], 200)
             self.warn(f"This job ended before its session began: {reason}")

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from ua_tui.core.claims.places import Place, find_quotes
-from ua_tui.core.claims.records import RISK, Claim, State
+from ua_tui.core.claims.records import RISK, Claim, State, counted_state
 from ua_tui.core.concurrency.cancellation import NEVER, Stop
 from ua_tui.tui.render.markdown.renderer import MarkdownTheme
 from ua_tui.tui.viewers.bodies.markdown import MAX_TEXT_WIDTH
@@ -47,7 +47,9 @@ def risk_of(claim: Claim) -> int:
 
 def count_states(claims: Iterable[Claim]) -> str:
     """How many claims have each state, in the order of the claims: "1 differs, 2 not found"."""
-    return ", ".join(f"{count:,} {state}" for state, count in Counter(each.state for each in claims).items())
+    return ", ".join(
+        counted_state(count, state) for state, count in Counter(each.state for each in claims).items()
+    )
 
 
 _MARGIN = 2

@@ -523,7 +523,7 @@ async def test_a_storm_of_refusals_lets_the_whole_team_pause_and_fails_no_job(
         await store.submit(batch, jobs)
         ((before,),) = team_database.execute("SELECT now()")
         async with working(address_of(team_database), run, parallel=1) as (_, lines):
-            await until(lambda: any("the workers of the team claim no jobs" in line for line in lines))
+            await until(lambda: any("the workers of the team will claim no jobs" in line for line in lines))
             paused = "SELECT count(*) FROM claiming WHERE not_before > %s + interval '50 s'"
             await until_in_thread(lambda: team_database.execute(paused, before) == [(1,)])
             other = await store.add_worker("other", "1", 1)
@@ -545,7 +545,7 @@ async def test_a_job_that_is_parked_gives_its_place_back_until_somebody_decides(
     async def run(claim: JobClaim, stop: asyncio.Event) -> Outcome:
         began.append(claim.job.query)
         if len(began) == 1:
-            return Outcome(state="parked", error="it has worked for 2h", cost_usd=0.1)
+            return Outcome(state="parked", error="it has been running for 2h", cost_usd=0.1)
         return await answer(claim, stop)
 
     async with open_jobs(team_database) as store:
@@ -561,7 +561,7 @@ async def test_a_job_that_is_parked_gives_its_place_back_until_somebody_decides(
             parked = team_database.execute(
                 "SELECT worker_id, error, charged_usd FROM job WHERE state = 'needs_you'"
             )
-            assert parked == [(None, "it has worked for 2h", 0.1)]
+            assert parked == [(None, "it has been running for 2h", 0.1)]
             assert await Operations(address_of(team_database)).change("retry", [jobs[0].id]) == 1
             await until_over(team_database, batch)
     assert began == ["query 1", "query 2", "query 1"]

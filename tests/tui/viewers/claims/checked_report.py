@@ -44,7 +44,7 @@ CLAIMS = (
         section="AI chips",
         passages=(Passage(source=0, text=PASSAGE, quote=TextQuote("nine percent")),),
         instead="nine percent",
-        note="The source has nine percent.",
+        note="The source says nine percent.",
     ),
     Claim(kind="figure", state="not found", quote=TextQuote("71 percent"), sentence=GREW),
     Claim(
