@@ -1,4 +1,4 @@
-"""Waits in tasks that may be cancelled: the result is kept, and no cancellation is lost."""
+"""Waiting in tasks that may be cancelled: the result is kept, and no cancellation is lost."""
 
 from __future__ import annotations
 

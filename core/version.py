@@ -1,4 +1,4 @@
-"""The program's version, which the packages are built with, too.
+"""The program's version; the build of the packages reads it here, too.
 
 Stated here, as a look into the installed package costs every start several milliseconds.
 """

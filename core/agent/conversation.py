@@ -1,4 +1,4 @@
-"""Keeps the conversation in the session's folder, so that it can be resumed when that folder was moved or copied."""
+"""Keeps the conversation in the session's folder, so that it can be resumed after that folder was moved or copied."""
 
 from __future__ import annotations
 

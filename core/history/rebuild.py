@@ -1,4 +1,4 @@
-"""Writes the derived files of a past session again from its journal: by hand, or after a program that was killed."""
+"""Writes the derived files of a past session again from its journal: on request, or after the program was killed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Addresses of pages in one spelling, and the proxies for requests: all use them, except those to this machine."""
+"""Addresses of pages in one spelling, and the proxies, which all requests use except those to this machine."""
 
 from __future__ import annotations
 

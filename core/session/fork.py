@@ -1,4 +1,4 @@
-"""Forks a session: a new folder with everything of another session up to a query, which is then resumed."""
+"""Forks a session: makes a new folder with everything before a query of another session, to be resumed."""
 
 from __future__ import annotations
 

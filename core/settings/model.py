@@ -183,7 +183,7 @@ class Settings:
     extra_tools: Annotated[
         tuple[str, ...], Spec(values.subset(*EXTRA_TOOLS), user_only=True, affects="tools")
     ] = ()
-    """Built-in tools to turn on that are off by default."""
+    """Built-in tools that are off by default, to be turned on."""
     public_searches: Annotated[tuple[str, ...], Spec(values.patterns, user_only=True, affects="data")] = ()
     """Tools that search public content, such as mcp__acme__search, separated by commas.
 

@@ -17,7 +17,7 @@ from tests.e2e.running import model_settings
 from tests.e2e.scripted_model import Block, Text, Use, scripted_model
 from tests.paths import PROJECT
 from tests.waiting import until
-from ua_tui.core.agent.mcp import reconnect
+from ua_tui.core.agent import assembly
 from ua_tui.core.connections.composio.native import Modifier
 from ua_tui.core.events.types import ArtifactSaved, ErrorRaised, ObserverStarted
 from ua_tui.core.pipelines import Pipelines
@@ -136,7 +136,7 @@ async def test_calls_are_seen_in_both_modes_and_an_expired_session_is_replaced(
         assert service.asked("PUT ") == 0
         model.next = Use(NEWS, SEARCH)
 
-        monkeypatch.setattr(reconnect, "_MIN_INTERVAL", 0.0)
+        monkeypatch.setattr(assembly, "_RENEWED_EVERY", 0.0)
         service.faults.append(Fault("tool_router", 401, REFUSED))
         assert (await here.call("Go")).status == "error"
         await until(lambda: "rejected the key" in str(getattr(here.server("composio"), "last_error", "")))

@@ -389,7 +389,11 @@ async def test_what_a_folder_names_runs_only_once_it_is_trusted_and_what_is_wron
         assert "--key=[redacted] --began" in desk.of(ServerTrustAsked)[1].target
         for name, status, why in (
             ("asked", "untrusted", "not trusted yet: run `ua-tui servers trust asked`"),
-            ("refused", "off", "because you refused it: `ua-tui servers forget refused`"),
+            (
+                "refused",
+                "off",
+                "because you refused it: to be asked again, run `ua-tui servers forget refused`",
+            ),
             ("changed", "untrusted", "not trusted yet"),
             ("empty", "failed", "missing required field `command`"),
             ("missing", "failed", "did not start: no-such-program is not installed: install it"),

@@ -1,4 +1,4 @@
-"""Which tool calls bring text into the conversation that is not the user's, and the addresses in it that may be opened.
+"""Which tool calls bring text of others into the conversation, and which addresses in that text may be opened.
 
 Files that the session writes hold no more than was read before, so writing them or listing their names brings nothing
 in; reading one does, unless the agent wrote it before it had read anything.

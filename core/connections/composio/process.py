@@ -1,4 +1,4 @@
-"""A process that uses Composio's SDK for this one: the SDK takes 80 MB, none of which an open session needs."""
+"""A process that uses Composio's SDK for this one: the SDK takes 180 MB, none of which an open session needs."""
 
 from __future__ import annotations
 

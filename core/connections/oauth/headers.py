@@ -1,4 +1,4 @@
-"""Gives the agent the header with a login's token when it connects to a server, and when the last one is refused.
+"""Gives the agent the header with a login's token when it connects to a server, and again when a token is refused.
 
 The agent runs a small program for that, which asks this one through a socket in a folder that only the user can enter:
 no token is on a command line, in a variable or in a file of the agent.

@@ -186,3 +186,28 @@ def test_a_row_never_leaves_its_width_and_numbers_keep_their_column() -> None:
             assert {line_width(line) for line in drawn} == {width}
             assert ends[1].endswith("   0.4s")
             assert ends[2].endswith(" !!2m 04s")
+
+
+async def test_sub_agents_at_work_at_once_hide_no_row_above_them() -> None:
+    """In one batch, and in a past session that is read into a trace on no screen."""
+    events = [
+        asked("q1"),
+        started("t1", "Read", query="q1"),
+        asked("q2"),
+        started("a", "Agent", query="q2"),
+        started("b", "Agent", query="q2"),
+        started("t2", "Read", "a", "q2"),
+        started("t3", "Read", "b", "q2"),
+        asked("q3"),
+    ]
+    keys = ["query/q1", "t1", "query/q2", "a", "t2", "b", "t3", "query/q3"]
+    view, past = pane(), pane()
+    handle_events(view, events)
+    assert [node.key for node in view.entries] == keys
+    async with hosted(past, 90, 20):
+        twin = past.twin()
+        twin.gather_for(past)
+        handle_events(twin, events[:3])
+        handle_events(twin, events[3:])
+        past.adopt(twin)
+        assert [node.key for node in past.entries] == keys

@@ -182,7 +182,7 @@ async def test_the_list_is_filtered_while_one_types(tmp_path: Path) -> None:
         assert len(listed(screen)) == 8
         await pilot.press("question_mark")
         await until(lambda: isinstance(app.screen, HelpScreen))
-        assert "waiting jobs, or only how many" in screen_text(app)
+        assert "waiting jobs, or only their number" in screen_text(app)
         await pilot.press("escape", "escape")
         await until(lambda: app._exit)
 

@@ -161,6 +161,9 @@ class TreeRows:
             if news:
                 self._view.append(*news)
             return
+        for node in news[:1]:
+            # It is not in the list either, and above all other new rows.
+            self._outdate(node)
         view, roots, start = self._view, self.roots, 0
         if not self.is_filtered and self._stale_from:
             roots = roots[self._stale_from :]
