@@ -24,7 +24,7 @@ from ua_tui.core.connections.user_servers import (
     settings_servers,
 )
 from ua_tui.core.errors import SettingsError
-from ua_tui.core.redaction.arguments import masked_address
+from ua_tui.core.redaction.arguments import masked_text
 from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.core.settings.folder import DOTENV, PROJECT_FILE, FolderSettings, HeldBack
 from ua_tui.core.settings.loading import load_settings
@@ -144,7 +144,7 @@ def _value(given: SourcedValue, *, secret: bool) -> str:
         return masked(str(given.value))
     value = given.value
     text = ", ".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)
-    return clean_line(masked_address(text).shown, _LONGEST) or "the default"
+    return clean_line(masked_text(text).shown, _LONGEST) or "the default"
 
 
 LARGEST = 128 << 10

@@ -44,7 +44,6 @@ _MEANINGS = {TIMED_OUT: "timed out", REFUSED: "rejected the request"}
 # For the agent: by code, for the first failure on a page, the second, and all others.
 _ADVICE = {REFUSED: ("refused",), TIMED_OUT: ("late", "late_again", "always_late")}
 
-_LONGEST = 8_000
 _WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 # The prefixes that clients and servers add to the error of a tool.
 _FAILING = re.compile(r"\A(?:Error: )?(?:Error executing tool [A-Za-z0-9_-]{1,64}: )?")
@@ -90,7 +89,7 @@ def reader_error(text: str, *, failed: bool) -> ReaderError | None:
     text = text.strip()
     if failed:
         text = _FAILING.sub("", text)
-    if len(text) > _LONGEST:
+    if len(text) > 8_000:
         return None
     carried = _TRANSPORT.match(text)
     inner = _without_quotes(text[carried.end() :] if carried else text)

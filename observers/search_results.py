@@ -43,7 +43,6 @@ from ua_tui.observers.search.tool_names import (
 FOLDER = "search_results"
 _UNPARSED = f"{FOLDER}/unparsed"
 _MAX_UNPARSED = 4 << 20
-_MOST_NAMED = 4
 _SHORT_SNIPPET = 500
 _NAMED = {
     Policy.SEARCH: "is a search by its name",
@@ -96,7 +95,7 @@ class SearchResults:
         if not pages and (decoded.problem is not None or decoded.truncated):
             reason = decoded.problem or "the result is cut off before its first complete row"
         elif unread and error is None:
-            names = ", ".join(dict.fromkeys(plain_text(tool)[:60] for tool in unread[:_MOST_NAMED]))
+            names = ", ".join(dict.fromkeys(plain_text(tool)[:60] for tool in unread[:4]))
             reason = f"no results were recognised in the answer of {names}"
         if reason is not None:
             # The text may have megabytes, as the copy to save has.

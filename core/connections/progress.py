@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 
 from ua_tui.core.events.types import Event, ToolCallProgress
-from ua_tui.core.redaction.sharing import short_path
+from ua_tui.core.redaction.sharing import bound_socket, short_path
 from ua_tui.core.telemetry.http import OnRequest, ServiceRequest
 
 _MOST_BYTES = 4 << 10
@@ -44,14 +44,7 @@ class ProgressReceiver:
         self._publish = publish
         self._on_request = on_request
         self._loop = asyncio.get_running_loop()
-        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_NONBLOCK)
-        try:
-            with short_path(path) as name:
-                self._socket.bind(name)
-            path.chmod(0o600)
-        except BaseException:
-            self._socket.close()
-            raise
+        self._socket = bound_socket(path, socket.SOCK_DGRAM | socket.SOCK_NONBLOCK)
         self._loop.add_reader(self._socket, self._receive)
 
     def close(self) -> None:

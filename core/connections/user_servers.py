@@ -29,7 +29,7 @@ from ua_tui.core.connections.base import (
 )
 from ua_tui.core.connections.oauth.target import LoginTarget, oauth_client
 from ua_tui.core.errors import Advice, ConnectionFailed, advise
-from ua_tui.core.redaction.arguments import Masked, masked_address, masked_command, masked_variable
+from ua_tui.core.redaction.arguments import VARIABLE, Masked, masked_command, masked_text, masked_variable
 from ua_tui.core.settings.model import Settings
 from ua_tui.core.settings.sources import SourcedValue
 from ua_tui.core.text import clean_line, without_surrogates
@@ -41,7 +41,6 @@ Transport = Literal["stdio", "http", "sse"]
 
 # Tools are named mcp__SERVER__TOOL: no name may make its tools look like those of another server.
 _NAME = re.compile(r"(?!.*__)[A-Za-z0-9](?:[A-Za-z0-9_-]{0,62}[A-Za-z0-9-])?")
-_VARIABLE = re.compile(r"\$\{([A-Za-z_]\w*)(?::-([^}]*))?\}")
 _LARGEST = 1 << 20
 _MOST = 50
 _LONGEST = 8_000
@@ -156,7 +155,7 @@ class UserServer(msgspec.Struct, frozen=True):
         return (
             masked_command([how.command, *how.args])
             if isinstance(how, ProgramServer)
-            else masked_address(how.url)
+            else masked_text(how.url)
         )
 
 
@@ -232,14 +231,16 @@ def connection_to(server: UserServer, environ: Mapping[str, str], folder: Path) 
         def value(found: re.Match[str]) -> str:
             name, default = found.groups()
             if environ.get(name):
-                if not _is_plain(name, environ[name]):
-                    filled.append(environ[name])
-                return environ[name]
+                text = environ[name]
+                # Masking the plain values would spoil every path and name.
+                if name not in _PLAIN and not (os.path.isabs(text) and os.path.exists(text)):
+                    filled.append(text)
+                return text
             if default is None:
                 raise _failure("no_variable", server, name)
             return str(default)
 
-        return _VARIABLE.sub(value, text)
+        return VARIABLE.sub(value, text)
 
     how, login = server.how, None
     values = {name: fill(text) for name, text in server.given.items()}
@@ -265,7 +266,7 @@ def connection_to(server: UserServer, environ: Mapping[str, str], folder: Path) 
         }
     else:
         address = fill(how.url)
-        secrets += masked_address(address).secrets
+        secrets += masked_text(address).secrets
         config = {"type": server.transport, "url": address, "headers": values}
         # A server with a key among its headers needs no login.
         if not any(name.lower() == "authorization" for name in values):
@@ -302,11 +303,6 @@ def _servers_of(table: Mapping[Any, Any], name: str, source: str, *, in_folder: 
     if len(enabled) > _MOST:
         found += _unusable_file(name, "too_many", source, count=len(enabled), limit=_MOST)
     return found
-
-
-def _is_plain(name: str, value: str) -> bool:
-    """Whether the value of a variable is no secret: masking it would spoil every path and name."""
-    return name in _PLAIN or (os.path.isabs(value) and os.path.exists(value))
 
 
 def _is_local(url: str) -> bool:

@@ -16,7 +16,6 @@ _WINDOW_BITS = {"gzip": 31, "x-gzip": 31, "deflate": 15}
 _ZSTD = "zstd"
 # A block of zstd makes at most 128 KiB of 4 bytes: of so many bytes come at most 4 MiB at a time.
 _ZSTD_STEP = 128
-_LARGEST_WINDOW = 8 << 20
 _RATIO = 100
 _META_CHARSET = re.compile(rb"<meta[^>]{0,200}?charset\s*=\s*[\"']?\s*([A-Za-z0-9_.:-]{1,40})", re.IGNORECASE)
 _XML_ENCODING = re.compile(
@@ -59,11 +58,13 @@ class Inflater:
         self._limit = limit
         self._raw = 0
         self._size = 0
+        self._damage: type[Exception] = zlib.error
         self._inflate: Any = zlib.decompressobj(_WINDOW_BITS[name]) if name in _WINDOW_BITS else None
         if name == _ZSTD:
             import zstandard
 
-            self._inflate = zstandard.ZstdDecompressor(max_window_size=_LARGEST_WINDOW).decompressobj()
+            self._damage = zstandard.ZstdError
+            self._inflate = zstandard.ZstdDecompressor(max_window_size=8 << 20).decompressobj()
 
     def feed(self, data: bytes) -> bytes:
         """Decode the next piece of the body.
@@ -104,11 +105,11 @@ class Inflater:
             return data, b""
         if self._inflate.eof:
             return b"", b""
-        if self._name == _ZSTD:
-            return self._zstd_step(data)
         try:
+            if self._name == _ZSTD:
+                return self._inflate.decompress(data[:_ZSTD_STEP]), data[_ZSTD_STEP:]
             piece = self._inflate.decompress(data, 1 << 16)
-        except zlib.error as error:
+        except self._damage as error:
             if first and self._name == "deflate":
                 # Some servers send the raw format, without the zlib header that the standard requires.
                 self._inflate = zlib.decompressobj(-15)
@@ -120,16 +121,6 @@ class Inflater:
         if not rest and len(piece) == 1 << 16:
             piece += self._inflate.decompress(b"", self._limit - self._size + 1)
         return piece, rest
-
-    def _zstd_step(self, data: bytes) -> tuple[bytes, bytes]:
-        import zstandard
-
-        try:
-            return self._inflate.decompress(data[:_ZSTD_STEP]), data[_ZSTD_STEP:]
-        except zstandard.ZstdError as error:
-            raise ConnectionFailed(
-                f"its compressed body is damaged ({error}); try again", code="unreachable"
-            ) from error
 
 
 def content_type(header: str) -> tuple[str, str]:
@@ -248,21 +239,26 @@ def recognised_type(start: bytes) -> str:
     return "text/html" if start.lstrip()[:1] == b"<" else "text/plain"
 
 
-def check_type(given: str) -> tuple[str, str] | None:
-    """Return None if files of a type can be read as pages; otherwise the reason and a sentence about it.
+def check_type(given: str) -> None:
+    """Check that files of a type can be read as pages.
 
-    The sentence says what the file is and what can be tried instead.
+    Raises:
+        FetchRefused: they cannot; says what the file is and what can be tried instead.
     """
     kind, _, subtype = given.partition("/")
     shown = f"its type is '{clean_line(given, 80)}'"
+    reason = "other"
     if given in _WITHOUT_TEXT:
-        return "other", f"{shown}, which has no article; choose another source"
-    if kind == "text" or given in _TEXTS or given.endswith(("+json", "+xml")):
-        return None
-    if kind in _MEDIA:
-        return kind, f"{shown}, {_MEDIA[kind]}; read the page that shows it, or {_WORKBENCH}"
-    if any(name in subtype for name in _DOCUMENTS):
-        return "document", f"{shown}, an office document; look for a page or a PDF of it, or {_WORKBENCH}"
-    if any(name in subtype for name in _ARCHIVES):
-        return "archive", f"{shown}, an archive; {_WORKBENCH}"
-    return "other", f"{shown}; only pages, texts, feeds and PDFs are read; choose another source"
+        shown += ", which has no article; choose another source"
+    elif kind == "text" or given in _TEXTS or given.endswith(("+json", "+xml")):
+        return
+    elif kind in _MEDIA:
+        reason, shown = kind, f"{shown}, {_MEDIA[kind]}; read the page that shows it, or {_WORKBENCH}"
+    elif any(name in subtype for name in _DOCUMENTS):
+        reason = "document"
+        shown += f", an office document; look for a page or a PDF of it, or {_WORKBENCH}"
+    elif any(name in subtype for name in _ARCHIVES):
+        reason, shown = "archive", f"{shown}, an archive; {_WORKBENCH}"
+    else:
+        shown += "; only pages, texts, feeds and PDFs are read; choose another source"
+    raise FetchRefused(shown, code="not_readable", reason=reason)

@@ -392,10 +392,8 @@ class Fetcher:
 
     def _check(self, media_type: str, length: str) -> None:
         """Check that a body of a type and of so many bytes may be read; PDF files may be larger than pages."""
-        refused = None if is_unspecific(media_type) else check_type(media_type)
-        if refused is not None:
-            reason, message = refused
-            raise FetchRefused(message, code="not_readable", reason=reason)
+        if not is_unspecific(media_type):
+            check_type(media_type)
         may_be_pdf = is_unspecific(media_type) or media_type == "application/pdf"
         limit = self._max_bytes * (4 if may_be_pdf else 1)
         if length.isascii() and length.isdecimal() and int(length[:18]) > limit:
@@ -460,7 +458,5 @@ def _true_type(media_type: str, body: bytes | bytearray) -> str:
             code="not_readable",
             reason="other",
         )
-    refused = check_type(found)
-    if refused is not None:
-        raise FetchRefused(refused[1], code="not_readable", reason=refused[0])
+    check_type(found)
     return found

@@ -25,7 +25,6 @@ ZAI_URL = "https://api.z.ai/api/anthropic"
 LOCAL_URL = "http://127.0.0.1:11434"
 """The default address of Ollama."""
 
-_LONGEST = 4096
 
 _ASSIGNED = re.compile(r"(?:export\s+)?[A-Za-z_]*(?:KEY|TOKEN)\s*=\s*", re.IGNORECASE)
 _LOCAL_HOST = re.compile(
@@ -94,7 +93,7 @@ def find_input_error(way: SetupMethod, given: SetupInput) -> tuple[str, str] | N
         return "key", "Enter or paste the key."
     if given.key and not (given.key.isascii() and given.key.isprintable()):
         return "key", "It contains characters that no key has: copy it again."
-    if len(given.key) > _LONGEST:
+    if len(given.key) > 4096:
         return "key", "This is too long for a key: copy only the key."
     if needs_key and len(given.key) < 8:
         return "key", "This is too short for a key: copy all of it."

@@ -15,20 +15,18 @@ import msgspec
 
 from ua_tui.core.redaction.detectors import SecretSearch
 from ua_tui.core.redaction.redactor import REDACTED
-from ua_tui.core.redaction.values import PLAIN_VALUES, names_given_secret, names_secret
+from ua_tui.core.redaction.values import PLAIN_VALUES, names_given_secret, names_secret, word_set
 
-_VARIABLE = re.compile(r"\$\{([A-Za-z_]\w*)(?::-([^}]*))?\}")
+VARIABLE = re.compile(r"\$\{([A-Za-z_]\w*)(?::-([^}]*))?\}")
+"""A variable in a configuration, with the text for one that is not set."""
 _ASSIGNMENT = re.compile(r"(--?)?([A-Za-z][\w.-]*?)(\s*[=:]\s*)(?!//)(\S.*)", re.DOTALL)
 _OPTION = re.compile(r"--?([A-Za-z][\w.-]*)")
 _USERINFO = re.compile(r"(://)([^/?#\s]*)@")
 _PARAMETER = re.compile(r"([?&;#])([^=&;#?\s]+)=([^&;#\s]+)")
 _PARAMETERS = frozenset({"key", "sig", "signature", "code"})
 _SCHEME = re.compile(r"((?:bearer|basic|token|digest|apikey)\s+)(\S.*)", re.IGNORECASE | re.DOTALL)
-_SWITCHES = frozenset(
-    re.findall(
-        r"\S+",
-        "no use enable disable skip allow deny require requires with without show hide print ask include exclude",
-    )
+_SWITCHES = word_set(
+    "no use enable disable skip allow deny require requires with without show hide print ask include exclude"
 )
 _FILE = re.compile(r"@?(?:\.{1,2}|~)/|[^/\s]+\.(?:pem|key|crt|cer|p12|pfx|json|toml|ya?ml|env|txt|ini)$")
 _SHORT = re.compile(r"(?!.*[\s/\\(){}'\"$;|&<>`])(?=.*[A-Za-z])(?=.*[\d!#%^*+=?~.,-])(?!@)\S{6,}")
@@ -56,7 +54,7 @@ def masked_command(words: Sequence[str]) -> Masked:
 
 def masked_words(words: Sequence[str]) -> list[Masked]:
     """Mask each word of a command; the first word is the program."""
-    found = [_inside(each) for each in words[:1]]
+    found = [masked_text(each) for each in words[:1]]
     for at, word in enumerate(words[1:], start=1):
         option = _OPTION.fullmatch(words[at - 1]) if at > 1 else None
         if option is not None and not word.startswith("-") and _takes_secret(option[1], word):
@@ -69,16 +67,11 @@ def masked_words(words: Sequence[str]) -> list[Masked]:
     ]
 
 
-def masked_address(address: str) -> Masked:
-    """Mask the password in an address, and the parameters whose names are those of secrets."""
-    return _inside(address)
-
-
 def masked_variable(name: str, value: str) -> Masked:
     """Mask a variable or a header, `NAME=value`; if the name is that of a secret, only its length is shown."""
     if not names_given_secret(name) or _is_plain(value):
-        inner = _inside(value)
-    elif _VARIABLE.search(value) or not value:
+        inner = masked_text(value)
+    elif VARIABLE.search(value) or not value:
         inner = _named_value(name, value)
     else:
         # A header may have a scheme before the secret.
@@ -119,7 +112,7 @@ def _word(word: str) -> Masked:
             inner = _named_value(name, value)
             return Masked(before + inner.shown, inner.secrets)
         rest = value
-    inner = _inside(rest)
+    inner = masked_text(rest)
     return Masked(before + inner.shown, inner.secrets)
 
 
@@ -143,11 +136,11 @@ def _value(value: str) -> Masked:
     """Mask a secret, except for variables in it and a scheme before it."""
     scheme = _SCHEME.fullmatch(value)
     before, rest = (scheme[1], scheme[2]) if scheme else ("", value)
-    if not _VARIABLE.search(rest):
+    if not VARIABLE.search(rest):
         return Masked(before + REDACTED, (rest,)) if rest.strip() else Masked(value)
     shown, done = before, 0
     secrets: list[str] = []
-    for each in _VARIABLE.finditer(rest):
+    for each in VARIABLE.finditer(rest):
         shown += _literal(rest[done : each.start()], secrets)
         shown += f"${{{each[1]}:-{REDACTED}}}" if each[2] else each[0]
         secrets += [each[2]] if each[2] else []
@@ -163,8 +156,8 @@ def _literal(text: str, secrets: list[str]) -> str:
     return REDACTED
 
 
-def _inside(text: str) -> Masked:
-    """Mask everything in a text that looks like a secret."""
+def masked_text(text: str) -> Masked:
+    """Mask what looks like a secret, and in addresses the password and the parameters with the names of secrets."""
     spans = list(_search.scan(text).spans)
     for each in _USERINFO.finditer(text):
         user, colon, password = each[2].partition(":")

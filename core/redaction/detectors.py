@@ -115,7 +115,9 @@ def _format_needles(form: dict[str, Any]) -> Iterator[_Needle]:
 def _all_needles() -> Iterator[_Needle]:
     for form in json.loads(Path(__file__).with_name("formats.json").read_bytes()):
         yield from _format_needles(form)
-    yield from map(_noun_needle, _noun_texts())
+    for text, noun in _noun_texts():
+        at = text.rindex(noun)
+        yield _Needle(text, noun=(at, at + len(noun)))
     for each in TABLE["commands"]:
         pattern = command_pattern(**each)
         for program in each["programs"].split():
@@ -142,12 +144,6 @@ def _noun_texts() -> Iterator[tuple[str, str]]:
         )
     for noun in word_set(TABLE["url"]):
         yield f"{noun}=", noun
-
-
-def _noun_needle(found: tuple[str, str]) -> _Needle:
-    text, noun = found
-    at = text.rindex(noun)
-    return _Needle(text, noun=(at, at + len(noun)))
 
 
 class _Table:

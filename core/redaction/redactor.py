@@ -7,7 +7,7 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
 from functools import cached_property
-from itertools import accumulate
+from itertools import accumulate, chain
 from typing import Any
 from urllib.parse import quote, urlsplit
 
@@ -136,14 +136,13 @@ class Redactor:
 
     def redact(self, text: str) -> str:
         """Mask every secret in a text, or in encoded JSON, by `[redacted]`."""
-        spans = self._spans(text)
-        return _mask(text, spans) if spans else text
+        return "".join(_masked_parts(text, self._scan(text)[0]))
 
     def redact_in_pieces(self, text: str, size: int) -> Iterator[str]:
         """Mask every secret as `redact` does, in pieces of about `size` characters, without a copy of the text."""
         waiting: list[str] = []
         length = 0
-        for part in _masked_parts(text, self._spans(text)):
+        for part in _masked_parts(text, self._scan(text)[0]):
             for at in range(0, len(part), size):
                 waiting.append(part[at : at + size])
                 length += len(waiting[-1])
@@ -176,8 +175,8 @@ class Redactor:
         """
         spans, fields = self._scan(text)
         if not fields:
-            masked = _mask(text, spans) if spans else text
-            if masked is text or _is_json(masked):
+            masked = "".join(_masked_parts(text, spans))
+            if masked == text or _is_json(masked):
                 return masked
         return msgspec.json.encode(self.redact_value(msgspec.json.decode(text))).decode()
 
@@ -189,9 +188,6 @@ class Redactor:
         texts: set[str] = set()
         _collect(value, texts, 0)
         return self._copy(value, self._masked(texts), 0)
-
-    def _spans(self, text: str) -> list[tuple[int, int]]:
-        return self._scan(text)[0]
 
     def _scan(self, text: str) -> tuple[list[tuple[int, int]], bool]:
         """Where the secrets of a text are, and whether compact JSON may have others that are not strings."""
@@ -213,15 +209,12 @@ class Redactor:
         ordered = list(texts - long)
         starts = list(accumulate((len(text) + len(_BETWEEN) for text in ordered), initial=0))
         touched: set[int] = set()
-        for start, end in self._near(_BETWEEN.join(ordered)):
+        joined = _BETWEEN.join(ordered)
+        raw = (at.span() for form in self._raw_forms for at in re.finditer(re.escape(form), joined))
+        for start, end in chain(self._known.search.near(joined), raw):
             touched.update(range(bisect_right(starts, start) - 1, bisect_left(starts, end)))
         touched_texts = {ordered[at] for at in touched if at < len(ordered)}
         return {text: self.redact(text) for text in touched_texts | long}
-
-    def _near(self, text: str) -> Iterator[tuple[int, int]]:
-        yield from self._known.search.near(text)
-        for form in self._raw_forms:
-            yield from (found.span() for found in re.finditer(re.escape(form), text))
 
     def _copy(self, value: Any, masked: dict[str, str], depth: int) -> Any:
         if isinstance(value, str):
@@ -355,10 +348,6 @@ def _is_json(text: str) -> bool:
     except (ValueError, RecursionError):
         return False
     return True
-
-
-def _mask(text: str, spans: list[tuple[int, int]]) -> str:
-    return "".join(_masked_parts(text, spans))
 
 
 def _masked_parts(text: str, spans: list[tuple[int, int]]) -> Iterator[str]:

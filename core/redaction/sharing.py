@@ -37,6 +37,23 @@ def short_path(path: Path) -> Iterator[str]:
         os.close(folder)
 
 
+def bound_socket(path: Path, kind: int = socket.SOCK_STREAM) -> socket.socket:
+    """A socket at a path, for this user alone.
+
+    Raises:
+        OSError: it cannot be created.
+    """
+    bound = socket.socket(socket.AF_UNIX, kind)
+    try:
+        with short_path(path) as name:
+            bound.bind(name)
+        path.chmod(0o600)
+    except BaseException:
+        bound.close()
+        raise
+    return bound
+
+
 class SharedSecrets:
     """Gives the values that a redactor knows to every program of this user that connects to a socket.
 
@@ -51,15 +68,8 @@ class SharedSecrets:
     def __init__(self, path: Path, redactor: Redactor) -> None:
         self.path = path
         self._redactor = redactor
-        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        try:
-            with short_path(path) as name:
-                self._socket.bind(name)
-            path.chmod(0o600)
-            self._socket.listen(8)
-        except BaseException:
-            self._socket.close()
-            raise
+        self._socket = bound_socket(path)
+        self._socket.listen(8)
         threading.Thread(
             target=copy_context().run, args=(self._serve,), name="shared secrets", daemon=True
         ).start()

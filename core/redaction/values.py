@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 TABLE: dict[str, Any] = json.loads(Path(__file__).with_name("names.json").read_bytes())
-_LONGEST = 200
 _PLACES = frozenset({"PWD", "OLDPWD"})
 _WORD = re.compile(r"[A-Z]+(?![a-zà-ÿ])|[A-Z]?[a-zà-ÿ]+|[0-9]+|[^\W0-9A-Za-zà-ÿ_]+")
 
@@ -69,7 +68,7 @@ def names_given_secret(name: str) -> bool:
 @lru_cache(maxsize=8192)
 def grade(name: str, *, given: bool = False) -> Grade:
     """What the name of a value says about it; `given` for variables, headers and options."""
-    if len(name) > _LONGEST or name in _PLACES:
+    if len(name) > 200 or name in _PLACES:
         return Grade.NONE
     given = given or name.isupper()
     words = _words(name)

@@ -72,9 +72,9 @@ def is_empty(value: Any) -> bool:
 def without_secrets(value: str) -> str:
     """A value for display: an address without its password."""
     # Only messages need this.
-    from ua_tui.core.redaction.arguments import masked_address
+    from ua_tui.core.redaction.arguments import masked_text
 
-    return masked_address(value).shown
+    return masked_text(value).shown
 
 
 def winner(layers: Sequence[Layer], name: str) -> SourcedValue | None:

@@ -47,7 +47,6 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 _SERVICE = "ua-tui"
-_EXPORT_EVERY_MS = 1_000
 _NO_PROJECT = b'{"project_name": "", "project_url": ""}'
 
 
@@ -125,10 +124,14 @@ class SpanPipeline:
         if exports.collector is not None:
             self._collector = collector_exporter(self.monitor)
             # The SDK reads OTEL_BSP_* unless an argument overrides it.
-            delay = None if os.environ.get("OTEL_BSP_SCHEDULE_DELAY") else _EXPORT_EVERY_MS
+            delay = None if os.environ.get("OTEL_BSP_SCHEDULE_DELAY") else 1_000
             processors.append(BatchSpanProcessor(self._collector, schedule_delay_millis=delay))
         ids = _SessionIds(self._trace_id, int(tracer.root_id, 16))
-        resource = _resource() if exports.any or exports.metrics is not None else Resource.get_empty()
+        resource = Resource.get_empty()
+        if exports.any or exports.metrics is not None:
+            # What the environment says of this program, and what it says of itself.
+            own = Resource({"service.name": _SERVICE, "service.version": VERSION})
+            resource = Resource.create(own.merge(OTELResourceDetector().detect()).attributes)
         content = SpanContent(tracer.redactor, included=tracer.has_content)
         self._metrics: SessionMetrics | None = None
         if exports.metrics is not None:
@@ -219,12 +222,6 @@ def _own_provider(
     for processor in processors:
         provider.add_span_processor(processor)
     return provider
-
-
-def _resource() -> Resource:
-    """What the environment says of this program, and what it says of itself."""
-    own = Resource({"service.name": _SERVICE, "service.version": VERSION})
-    return Resource.create(own.merge(OTELResourceDetector().detect()).attributes)
 
 
 def _configured_logfire(

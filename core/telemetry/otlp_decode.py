@@ -17,7 +17,6 @@ from ua_tui.core.redaction.redactor import Redactor, preview
 from ua_tui.core.telemetry.spans.conventions import NO_LABELS, Labels, facts_of_child
 from ua_tui.core.text import clean
 
-_LONGEST = 4_000
 # The protocol has 0 for a kind that is not stated, then the kinds in the order of the API.
 _KINDS = dict(enumerate((SpanKind.INTERNAL, *SpanKind)))
 _CODES = {code.value: code for code in StatusCode}
@@ -96,4 +95,4 @@ def _plain(value: AnyValue, redactor: Redactor) -> Any:
 
 
 def _text(text: str, redactor: Redactor) -> str:
-    return clean(preview(text, _LONGEST, redactor))
+    return clean(preview(text, 4_000, redactor))

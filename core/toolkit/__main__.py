@@ -14,9 +14,9 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ua_tui.core.connections.toolkit_tools import PROGRAM, SERVER, toolkit_tools
 from ua_tui.core.text import clean_line
@@ -27,12 +27,6 @@ if TYPE_CHECKING:
 
 INSTRUCTIONS = "Reads web pages in parallel and keeps files in the workspace of the session."
 _LOOK_EVERY, _GRACE = 1.0, 2.0
-
-
-def _listed(start: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """What `tools/list` says of the tools of a session."""
-    has = {"always": True, "knowledge": start.get("knowledge"), "sandbox": start.get("session_file")}
-    return [tool for group, tools in toolkit_tools().items() if has[group] for tool in tools]
 
 
 def _open_calls(given: str) -> ToolCalls:
@@ -63,7 +57,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     # Reading standard input blocks, and a KeyboardInterrupt would end in a traceback.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
-    ToolServer(SERVER, "1", INSTRUCTIONS, _listed(start), partial(_open_calls, given)).run()
+    has = {"always": True, "knowledge": start.get("knowledge"), "sandbox": start.get("session_file")}
+    listed = [tool for group, tools in toolkit_tools().items() if has[group] for tool in tools]
+    ToolServer(SERVER, "1", INSTRUCTIONS, listed, partial(_open_calls, given)).run()
     return 0
 
 

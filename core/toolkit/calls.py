@@ -141,17 +141,13 @@ class Tool:
         ]
         return msgspec.defstruct(self.name, fields, kw_only=True)
 
-    @cached_property
-    def _schema(self) -> dict[str, Any]:
-        found: dict[str, Any] = msgspec.json.schema(self._arguments)["$defs"][self.name]
-        return {name: value for name, value in found.items() if name != "title"}
-
     def description(self) -> dict[str, Any]:
         """The tool as `tools/list` describes it."""
+        schema: dict[str, Any] = msgspec.json.schema(self._arguments)["$defs"][self.name]
         return {
             "name": self.name,
             "description": (inspect.getdoc(self.function) or "").partition("\n\nRaises:")[0],
-            "inputSchema": self._schema,
+            "inputSchema": {name: value for name, value in schema.items() if name != "title"},
             "annotations": self.annotations,
             "_meta": self.meta,
         }

@@ -131,13 +131,10 @@ def _find(
         text = source.strip()
         if not text:
             raise WorkspaceError("the file is empty")
-        article = Article(title=_heading_of(text) or path, url="", text=text, words=count_words(text))
+        first = text.partition("\n")[0]
+        heading = clean_line(first.lstrip("# "), 200) if first.startswith("#") else ""
+        article = Article(title=heading or path, url="", text=text, words=count_words(text))
     return path, article
-
-
-def _heading_of(text: str) -> str | None:
-    first = text.partition("\n")[0]
-    return clean_line(first.lstrip("# "), 200) or None if first.startswith("#") else None
 
 
 def _nothing_to_save(missing: list[dict[str, str]]) -> str:

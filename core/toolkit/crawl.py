@@ -196,13 +196,14 @@ def _cached(context: ToolContext, url: str, max_age: int) -> Crawled | None:
     # The clock may have been set back.
     if not 0 <= age <= max_age:
         return None
-    return _crawled(article, path, fetched_at=article.fetched_at, cached=True, age_seconds=int(age))
+    return _crawled(article, path, int(age))
 
 
-def _crawled(article: Article, path: str, **of_copy: Any) -> Crawled:
-    """What the model is told of an article; `of_copy` is what is said of one that was not fetched."""
-    facts = {name: getattr(article, name) for name in ("title", "url", "words", "date", "partial")}
-    return Crawled(path=path, **facts, **of_copy)
+def _crawled(article: Article, path: str, age: int | None = None, *, from_knowledge: bool = False) -> Crawled:
+    """What the model is told of an article; `age` is that of one that was not fetched."""
+    names = ("title", "url", "words", "date", "partial", *(() if age is None else ("fetched_at",)))
+    facts: dict[str, Any] = {name: getattr(article, name) for name in names}
+    return Crawled(path=path, cached=age is not None, from_knowledge=from_knowledge, age_seconds=age, **facts)
 
 
 async def _known(context: ToolContext, url: str, max_age: int) -> Crawled | None:
@@ -222,15 +223,7 @@ async def _known(context: ToolContext, url: str, max_age: int) -> Crawled | None
         return None
     page, article = found
     written = context.workspace.write(article_path(url, context.workspace.redactor), encode_article(article))
-    age = int(now.timestamp() - page.made_at)
-    return _crawled(
-        article,
-        written.path,
-        fetched_at=article.fetched_at,
-        cached=True,
-        from_knowledge=True,
-        age_seconds=age,
-    )
+    return _crawled(article, written.path, int(now.timestamp() - page.made_at), from_knowledge=True)
 
 
 async def _fetch_and_save(context: ToolContext, url: str) -> Crawled:

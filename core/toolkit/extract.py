@@ -52,12 +52,10 @@ CHROME_SELECTORS = [
 _MARK = "\u241f"
 # It would escape an underscore.
 _LOW = "\u241e"
-# How many of the blocks that are found a stricter search has to find, so that the text ends where that ends, and how
-# much of the words in a row of its last block.
+# How many of the blocks that are found a stricter search has to find, so that the text ends where that ends.
 _MOST = 0.3
-_SOME = 0.3
 _IN_A_ROW = 4
-# How sites call the part of a page that has the text of its article, and the characters from which one counts.
+# How sites call the part of a page that has the text of its article.
 _BODY = re.compile(
     r"(?:article|post|entry|story)[-_]{0,2}(?:body|content|text)|(?<![\w-])body(?![\w-])", re.IGNORECASE
 )
@@ -68,9 +66,6 @@ _LEAD = re.compile(
     re.IGNORECASE,
 )
 _NO_LEAD = re.compile(r"caption|byline|author|date|share|comment", re.IGNORECASE)
-_SHORTEST_LEAD = 80
-_MOST_BEFORE = 10_000
-_MOST_SAME = 10
 _BESIDE = frozenset(("nav", "aside", "footer", "form", "figure", "ul", "ol", "table", "blockquote"))
 _WORD = re.compile(r"\w+")
 # What leads to another article: "Read more: " and its title.
@@ -236,7 +231,7 @@ def _end(body: Any, known: Set[tuple[str, ...]]) -> None:
     after: list[Any] = []
     for block in reversed(body):
         runs = _runs(block)
-        if sum(number for run, number in runs.items() if run in known) > _SOME * runs.total():
+        if sum(number for run, number in runs.items() if run in known) > 0.3 * runs.total():
             break
         after.append(block)
     if len(after) < len(body):
@@ -267,15 +262,15 @@ def _add_lead(body: Any, tree: Any) -> None:
     text = " ".join(_WORD.findall(" ".join(body.itertext())))
     found: dict[str, None] = {}
     has_heading = False
-    for element in islice(tree.iter("h1", "h2", "h3", "p", "div"), _MOST_BEFORE):
+    for element in islice(tree.iter("h1", "h2", "h3", "p", "div"), 10_000):
         if element.tag == "h1":
             has_heading = True
             found.clear()
         elif next(element.iterdescendants(*BLOCKS), None) is None:
             lead = " ".join(element.text_content().split())
-            if len(lead) < _SHORTEST_LEAD:
+            if len(lead) < 80:
                 continue
-            if " ".join(_WORD.findall(lead)[:_MOST_SAME]) in text:
+            if " ".join(_WORD.findall(lead)[:10]) in text:
                 break
             if _is_lead(element):
                 found[lead] = None
@@ -370,6 +365,7 @@ def _stated_day(date: str | None, page: str) -> str | None:
 def convert_page(html: str, url: str) -> Extracted:
     """Convert a whole HTML page to Markdown, without its navigation."""
     from html_to_markdown import ConversionOptions, convert
+    from lxml import html as lxml_html
 
     options = ConversionOptions(
         extract_metadata=False,
@@ -378,22 +374,18 @@ def convert_page(html: str, url: str) -> Extracted:
         base_url=url,
         exclude_selectors=CHROME_SELECTORS,
     )
-    links = LinkCollector(url)
+    title, links = _title_of(html), LinkCollector(url)
     visitor: Any = _Visitor(links)
     try:
-        plain = links.unmarked(write_indices(without_emphasis(separate(_without_hidden(html)))))
+        tree = parsed(html)
+        if tree is not None and drop_hidden(tree):
+            html = lxml_html.tostring(tree, encoding="unicode")
+        plain = links.unmarked(write_indices(without_emphasis(separate(html))))
         text = convert(plain, options, visitor=visitor).content or ""
     except Exception as error:
         raise NotReadable("the page could not be read as HTML") from error
     text, references = links.references(visible(text))
-    return Extracted(text=text, title=_title_of(html), links=references)
-
-
-def _without_hidden(html: str) -> str:
-    from lxml import html as lxml_html
-
-    tree = parsed(html)
-    return lxml_html.tostring(tree, encoding="unicode") if tree is not None and drop_hidden(tree) else html
+    return Extracted(text=text, title=title, links=references)
 
 
 def to_markdown(text: str) -> str:

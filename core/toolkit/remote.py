@@ -123,12 +123,11 @@ class RemoteFiles(msgspec.Struct, eq=False):
                 raise ConnectionFailed(
                     advice_for("unreachable", detail=f" ({reason})"), code="unreachable"
                 ) from error
-            value = _object(bytes(data))
-            status = response.status_code
+            value, status = from_json(bytes(data)), response.status_code
             set_status(status)
             if not 200 <= status < 300:
                 raise _failure(status, value, response.headers, body["mount_relative_path"])
-            if value is None:
+            if not isinstance(value, dict):
                 raise ConnectionFailed(advice_for("web_page"))
             return value
 
@@ -202,8 +201,8 @@ async def _reporting(what: str) -> AsyncIterator[None]:
         ) from error
 
 
-def _failure(status: int, value: dict[str, Any] | None, headers: Any, path: str) -> ConnectionFailed:
-    error = value.get("error") if value is not None else None
+def _failure(status: int, value: Any, headers: Any, path: str) -> ConnectionFailed:
+    error = value.get("error") if isinstance(value, dict) else None
     message = clean_line(str(error.get("message") or ""), 160) if isinstance(error, dict) else ""
     code = f"http_{status}"
     if status in {401, 403}:
@@ -219,8 +218,3 @@ def _failure(status: int, value: dict[str, Any] | None, headers: Any, path: str)
         if seconds is None or seconds <= 8.0:
             return Retryable(advice, code=code, wait=seconds)
     return ConnectionFailed(advice, code=code)
-
-
-def _object(data: bytes) -> dict[str, Any] | None:
-    value = from_json(data)
-    return value if isinstance(value, dict) else None

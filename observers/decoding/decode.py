@@ -15,8 +15,6 @@ from ua_tui.core.events.codec import takes_too_much_memory
 from ua_tui.observers.decoding.lenient import JSON, STRING, read_literal
 from ua_tui.observers.decoding.truncated_json import repair, without_half_escape
 
-_MAX_FAILURES = 32
-_MAX_CUT = 1_000
 _OPENING = re.compile(r"[{\[]")
 # The line of such a label describes a result; it is not the result.
 _QUOTING = re.compile(
@@ -34,7 +32,7 @@ class Documents(msgspec.Struct):
     with one of which nothing can be read.
     """
 
-    values: list[Any] = msgspec.field(default_factory=list)
+    values: list[Any] = []
     prose: str = ""
     truncated: bool = False
     unreadable: bool = False
@@ -46,7 +44,7 @@ def find_documents(body: str) -> Documents:
     prose: list[str] = []
     start = position = failures = cuts = 0
     address = body.find("://")
-    while failures < _MAX_FAILURES and cuts < _MAX_CUT:
+    while failures < 32 and cuts < 1_000:
         opening = _OPENING.search(body, position)
         if opening is None:
             break
@@ -166,20 +164,15 @@ def decode_text(text: str, wrappings: int = 0) -> Decoded:
         return Decoded()
     try:
         if body[0] in '{["':
-            try:
-                return _unwrap(_strict(body), wrappings)
-            except ValueError:
-                pass
+            with suppress(ValueError):
+                try:
+                    value = msgspec.json.decode(body)
+                except (msgspec.DecodeError, UnicodeEncodeError):
+                    value = JSON.decode(body)
+                return _unwrap(value, wrappings)
         return _decode_loosely(body, wrappings)
     except RecursionError:
         return Decoded(problem="the result is nested too deeply to read")
-
-
-def _strict(body: str) -> Any:
-    try:
-        return msgspec.json.decode(body)
-    except (msgspec.DecodeError, UnicodeEncodeError):
-        return JSON.decode(body)
 
 
 def _unwrap(value: Any, wrappings: int) -> Decoded:

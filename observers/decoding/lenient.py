@@ -10,7 +10,6 @@ from typing import Any
 STRING = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
 """A string of JSON in double quotes."""
 
-_MAX_LITERAL = 4 << 20
 _BAD_ESCAPE = re.compile(r"(?<!\\)(?:\\\\)*\\(?:[^\\'\"abfnrtvxuUN0-7\n]|[4-7][0-7]{2})")
 _PYTHON_ONLY = re.compile(r"'|\b(?:None|True|False)\b")
 
@@ -27,7 +26,7 @@ def decode_bytes(data: bytes) -> str:
 
 def read_literal(body: str) -> Any | None:
     """Read a Python literal as JSON would have it, or None if `body` is not one."""
-    if body[0] not in "{[(" or len(body) > _MAX_LITERAL:
+    if body[0] not in "{[(" or len(body) > (4 << 20):
         return None
     if not _PYTHON_ONLY.search(body) or _BAD_ESCAPE.search(body):
         return None

@@ -7,12 +7,10 @@ from typing import Any
 
 from ua_tui.core.events.codec import from_json, to_json
 
-_DEEPEST = 12
-
 
 def readable(text: str) -> str:
     """A result as a person would read it: of JSON the names and values, one a line, a paragraph for each object."""
-    return "\n".join(_lines(text, "", _DEEPEST)).strip("\n")
+    return "\n".join(_lines(text, "", 12)).strip("\n")
 
 
 def _lines(value: Any, name: str, deepest: int) -> Iterator[str]:

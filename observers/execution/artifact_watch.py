@@ -18,9 +18,6 @@ from ua_tui.core.errors import WorkspaceError
 from ua_tui.core.events.types import ArtifactChanged, ArtifactSaved, Event
 from ua_tui.core.storage.workspace import Workspace
 
-_PAUSE = 2.0
-_MOST_FILES = 200
-_LARGEST = 256 << 20
 # A file that changed often has to rest for more checks.
 _LONGEST_REST = 30
 
@@ -48,7 +45,7 @@ class ArtifactWatch(msgspec.Struct, eq=False):
 
     workspace: Workspace
     publish: Callable[[Event], object]
-    pause: Callable[[], Awaitable[None]] = lambda: asyncio.sleep(_PAUSE)
+    pause: Callable[[], Awaitable[None]] = lambda: asyncio.sleep(2.0)
     _known: dict[str, _Artifact] = {}
     _handle: Handle | None = None
 
@@ -57,7 +54,7 @@ class ArtifactWatch(msgspec.Struct, eq=False):
         if isinstance(event, ArtifactSaved):
             self._known.pop(event.path, None)
             self._known[event.path] = _Artifact(event.path, event.kind, event.sha256)
-            if len(self._known) > _MOST_FILES:
+            if len(self._known) > 200:
                 del self._known[next(iter(self._known))]
 
     def start(self, spawn: Spawn) -> None:
@@ -113,7 +110,7 @@ class ArtifactWatch(msgspec.Struct, eq=False):
         try:
             with self.workspace.root.opened(path) as file:
                 size = os.fstat(file.fileno()).st_size
-                digest = hashlib.file_digest(file, "sha256").hexdigest() if size <= _LARGEST else ""
+                digest = hashlib.file_digest(file, "sha256").hexdigest() if size <= (256 << 20) else ""
         except (OSError, WorkspaceError):
             return None
         artifact.checked = artifact.seen

@@ -96,7 +96,9 @@ def observe_in_child(desk: TaskContext, argument: dict[str, Any]) -> dict[str, A
 
     None when there is no such observer here, as a plug-in that could not be loaded again.
     """
-    observer = _observer(argument["observer"], argument["rules"])
+    # Plug-ins are loaded only for one of them.
+    places = (_observers(plugins, argument["rules"]) for plugins in (False, True))
+    observer = next((known[name] for known in places if (name := argument["observer"]) in known), None)
     if observer is None:
         return None
     result = msgspec.msgpack.decode(argument["result"], type=ToolResult)
@@ -113,14 +115,6 @@ def observe_in_child(desk: TaskContext, argument: dict[str, Any]) -> dict[str, A
     perform(run, observer, whole, context)
     outcome = msgspec.to_builtins(run.outcome)
     return {"outcome": outcome, "error": run.error, "duration_ms": run.duration_ms}
-
-
-def _observer(name: str, rules: bytes | None) -> Observer | None:
-    # Plug-ins are loaded only for one of them.
-    for plugins in (False, True):
-        if found := _observers(plugins, rules).get(name):
-            return found
-    return None
 
 
 @lru_cache(maxsize=2)

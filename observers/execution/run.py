@@ -6,7 +6,7 @@ import inspect
 import logging
 import time
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any
 
 import msgspec
@@ -79,15 +79,8 @@ class Run(msgspec.Struct):
                 return
             yield self.started()
         for saved in self.outcome.artifacts:
-            yield ArtifactSaved(
-                path=saved.path,
-                kind=saved.kind,
-                size=saved.size,
-                sha256=saved.sha256,
-                observer=self.observer,
-                tool_use_id=self.tool_use_id,
-                copied_to=saved.copied_to,
-            )
+            facts = asdict(saved)
+            yield ArtifactSaved(observer=self.observer, tool_use_id=self.tool_use_id, **facts)
         if self.outcome.checked is not None:
             yield msgspec.structs.replace(self.outcome.checked, tool_use_id=self.tool_use_id)
         yield ObserverFinished(

@@ -184,7 +184,6 @@ _MARK_FLAGS = os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _PATIENCE_SECONDS = 10.0
 _LONGEST_SECONDS = 0.5
-_SHORTEST_PAUSE = 0.0005
 _LONGEST_PAUSE = 0.01
 
 
@@ -272,7 +271,7 @@ class WriteLock:
             self._warn(error.strerror or type(error).__name__)
             return None
         until = time.monotonic() + self._patience
-        pause = _SHORTEST_PAUSE
+        pause = 0.0005
         while True:
             try:
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -19,8 +19,6 @@ FOLDER = "work_products"
 _OWN_WRITERS = frozenset({"write_local_file"})
 _NATIVE_WRITERS = frozenset({"Write", "Edit", "MultiEdit", "NotebookEdit"})
 _QUIET = 0.75
-_POLL = 0.05
-_PATIENCE = 10.0
 
 
 def writes_work_product(call: ToolCall) -> bool:
@@ -71,7 +69,7 @@ def read_written(result: ToolResult, workspace: Workspace, path: str, largest: i
 
 
 def _read_when_complete(workspace: Workspace, path: str, largest: int) -> bytes:
-    end = time.monotonic() + _PATIENCE
+    end = time.monotonic() + 10.0
     seen: tuple[int, int, int] | None = None
     since = time.monotonic()
     while (now := time.monotonic()) < end:
@@ -84,7 +82,7 @@ def _read_when_complete(workspace: Workspace, path: str, largest: int) -> bytes:
                 data = file.read(largest + 1)
                 if _state(file) == state:
                     return data
-        time.sleep(_POLL)
+        time.sleep(0.05)
     raise ObserverError(f"cannot read {path}: it is still being written; write it again when it is complete")
 
 

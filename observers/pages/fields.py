@@ -21,14 +21,12 @@ _MARKS = re.compile(r"[^a-z0-9]")
 _BY = re.compile(r"^by\s+", re.IGNORECASE)
 _HEADING = re.compile(r"^# +([^\n]{1,300})$", re.MULTILINE)
 _NO_TITLE = ("undefined", "null", "none", "(no title)", "untitled")
-_LONGEST_HEAD = 2_000
 _LONGEST_FACT = 300
-_LONGEST_NAME = 64
 
 
 def folded(name: object) -> str:
     """A field's name without the marks and capitals that readers spell it with: `og:site_name` is `ogsitename`."""
-    return _MARKS.sub("", str(name)[:_LONGEST_NAME].lower())
+    return _MARKS.sub("", str(name)[:64].lower())
 
 
 def field_of(name: object) -> str | None:
@@ -51,7 +49,7 @@ def page_of(
         return next((text for fact in facts if (text := read(fact))), None)
 
     title = first(TITLE, lambda fact: text if (text := _fact(fact)).lower() not in _NO_TITLE else None)
-    if title is None and (heading := _HEADING.search(content[:_LONGEST_HEAD])):
+    if title is None and (heading := _HEADING.search(content[:2_000])):
         title = _fact(heading[1])
     author = first(AUTHOR, lambda fact: None if is_web_url(text := _BY.sub("", _fact(fact))) else text)
     date = first(DATE, lambda fact: _day(fact, now))

@@ -39,9 +39,6 @@ _AROUND = re.compile(r"(?:---[ \t]*|(?:\w+ ){1,3}Results:)\n+", re.IGNORECASE)
 _HEADING = re.compile(r"# ([^\n]{0,500})\n(?=URL: )")
 _FURTHER = re.compile(r"\n(?=(?:# [^\n]{0,500}\nURL|Title|URL Source|URL): )")
 _OTHER_LABELS = ("warning", "favicon", "description", "number of pages", "status", "language", "image")
-_MOST_LABELS = 20
-_MOST_CANDIDATES = 1_000
-_LONGEST_HEAD = 10_000
 _RAW = "\nRaw Content: "
 _CUT_NOTICE = "<error>Content truncated."
 _FAILURE = re.compile(r"Error (?:fetching|reading) https?://\S+ [^\n]{0,300}")
@@ -51,8 +48,6 @@ _PROBLEM = re.compile(
     r"access denied|not found|no content|no results?|invalid|blocked|4\d\d|5\d\d)\b",
     re.IGNORECASE,
 )
-_LONGEST_PROBLEM = 400
-_LONGEST_YAML = 1 << 20
 
 
 class PageReading(msgspec.Struct):
@@ -80,7 +75,7 @@ def pages_in_text(text: str, now: datetime, asked: Collection[str], *, bare: boo
     """
     text = text.strip("\ufeff \t\r\n\x00").replace("\r\n", "\n")
     found = PageReading()
-    if len(text) <= _LONGEST_PROBLEM and _PROBLEM.match(text):
+    if len(text) <= 400 and _PROBLEM.match(text):
         return PageReading(failed=1)
     rest, _, last = text.rpartition("\n")
     # The last lines name the pages that could not be read.
@@ -113,8 +108,8 @@ def _parts(text: str, asked: Collection[str]) -> list[str]:
     first, _ = _head(text)
     wanted = {normal_form(url) for url in asked} - {normal_form(address_in(first) or "")}
     starts = [0]
-    for match in islice(_FURTHER.finditer(text), _MOST_CANDIDATES if len(asked) > 1 else 0):
-        fields, _ = _head(text[match.end() : match.end() + _LONGEST_HEAD])
+    for match in islice(_FURTHER.finditer(text), 1_000 if len(asked) > 1 else 0):
+        fields, _ = _head(text[match.end() : match.end() + 10_000])
         form = normal_form(address_in(fields) or "")
         if form in wanted:
             wanted.discard(form)
@@ -132,7 +127,7 @@ def _head(text: str) -> tuple[dict[str, str], str]:
     if heading := _HEADING.match(text):
         fields["title"], position = heading[1], heading.end()
     is_fenced = text.startswith("---")
-    for _ in range(_MOST_LABELS):
+    for _ in range(20):
         label = _LABEL.match(text, position)
         name = label[1].strip().lower() if label else ""
         if label and field_of(name) == CONTENT:
@@ -150,7 +145,7 @@ def _head(text: str) -> tuple[dict[str, str], str]:
 
 def _yaml(text: str) -> dict[str, Any] | None:
     """The fields of a page that a reader wrote as YAML; None if the text is something else."""
-    if len(text) > _LONGEST_YAML or not text.startswith(("url: ", "title: ")) or "\ncontent: " not in text:
+    if len(text) > (1 << 20) or not text.startswith(("url: ", "title: ")) or "\ncontent: " not in text:
         return None
     import yaml
 
@@ -174,8 +169,6 @@ _OFFSETS = ("start_index", "startIndex", "offset")
 _CRAWLS = frozenset({"crawl", "crawling", "crawler", "browser"})
 _SEVERAL = _CRAWLS | {"batch"}
 """Tools for several pages: a text that names none is about their work."""
-_MOST_ADDRESSES = 1_000
-_SHORTEST_PAGE = 500
 
 
 def interest_in(call: ToolCall) -> Interest:
@@ -207,16 +200,15 @@ def read_pages(
         return [reading for value in values for reading in _of_several(call, value, now)]
     is_known = reads_pages(call.name) or is_web_reader(call.name)
     reading = _of_reader(name, call.input, texts, now, is_known=is_known)
-    return [reading if is_known else _without_short_pages(reading)]
+    if not is_known:
+        # What an unknown tool says of an address is its page only if it is long: a short text describes the page.
+        pages = [each for each in reading.pages if len(each.content) >= 500]
+        reading = PageReading(reading.tool, pages)
+    return [reading]
 
 
 def _is_reader(slug: str) -> bool:
     return bool(slug) and reads_pages(f"mcp__inner__{slug}")
-
-
-def _without_short_pages(reading: PageReading) -> PageReading:
-    """What an unknown tool says of an address is its page only if it is long: a short text describes the page."""
-    return PageReading(reading.tool, [each for each in reading.pages if len(each.content) >= _SHORTEST_PAGE])
 
 
 def _of_reader(
@@ -343,14 +335,12 @@ def _asked(arguments: Mapping[str, Any]) -> list[str]:
     found: list[str] = []
     for name in _ADDRESSES:
         value = arguments.get(name)
-        for item in value[:_MOST_ADDRESSES] if isinstance(value, list) else [value]:
+        for item in value[:1_000] if isinstance(value, list) else [value]:
             url = item.get("url") if isinstance(item, dict) else item
             found += [url.strip()] if isinstance(url, str) and is_web_url(url.strip()) else []
     return list(dict.fromkeys(found))
 
 
-_MOST_VALUES = 200_000
-_MOST_PAGES = 10_000
 _METADATA = ("metadata", "meta", "content")
 _OF_FAILURES = word_set("failed failedresults failedurls failures errors")
 _OTHER_THINGS = word_set(
@@ -359,7 +349,6 @@ _OTHER_THINGS = word_set(
 )
 """Fields with objects that have an address as well, or with the words of a model."""
 _VAGUE = word_set("data body result output response")
-_SHORTEST = 200
 _OPENINGS = ('{"', "[{", "<")
 _STATUSES = ("statuscode", "httpstatuscode", "httpstatus", "status", "code")
 
@@ -372,7 +361,7 @@ def pages_in(document: Any, now: datetime, address: str | None = None) -> PageRe
     found = PageReading()
     waiting: list[tuple[str, Any, int]] = [("", document, 0)]
     visited, reported = 0, False
-    while waiting and visited < _MOST_VALUES and len(found.pages) < _MOST_PAGES:
+    while waiting and visited < 200_000 and len(found.pages) < 10_000:
         key, value, depth = waiting.pop()
         visited += 1
         match value:
@@ -423,7 +412,7 @@ def _content_of(value: Mapping[str, Any]) -> str | None:
         vague = [
             item.strip() for name, item in value.items() if isinstance(item, str) and folded(name) in _VAGUE
         ]
-        texts = [text for text in vague if len(text) >= _SHORTEST and not text.startswith(_OPENINGS)]
+        texts = [text for text in vague if len(text) >= 200 and not text.startswith(_OPENINGS)]
     return max(texts, key=len) if texts else None
 
 

@@ -21,8 +21,6 @@ from ua_tui.observers.search.scope import Scope
 _SAFE = "/:;,()@!*'~.-_"
 _GROUPS_OF_IDS = word_set("id ids externalids inlinelinks versions resourceid")
 _LISTS_OF_IDS = word_set("articleids identifier identifiers industryidentifiers dois")
-_MOST_IDS = 20
-_LONGEST = 300
 _DEEPEST = 3
 _LANGUAGES = ("language", "lang", "language_code", "lang_code")
 _CODE = re.compile(r"([a-z]{2})(?:[-_][A-Z]{2})?")
@@ -120,7 +118,7 @@ def _derived(item: Mapping[str, Any], words: frozenset[str], scope: Scope) -> st
     """The address that the provider of an item documents for its identifier, or None."""
     found: dict[str, str] = {}
     for name, value in _identifiers(item):
-        if 0 < len(value) <= _LONGEST and is_encodable(value):
+        if 0 < len(value) <= 300 and is_encodable(value):
             found.setdefault(name, value)
     found["osm"] = f"{found.get('osmtype')}/{found.get('osmid')}"
     fields = set(map(fold, item))
@@ -148,7 +146,7 @@ def _identifiers(item: Mapping[str, Any], depth: int = 0) -> Iterator[tuple[str,
             case [str() as first, *_]:
                 yield name, first.strip()
             case [dict(), *_] if name in _LISTS_OF_IDS:
-                for part in value[:_MOST_IDS]:
+                for part in value[:20]:
                     if isinstance(part, dict):
                         kind = part.get("idtype") or part.get("type") or name
                         yield (

@@ -266,7 +266,6 @@ def _time(hour: str, minute: str | None, second: str | None, half: str | None, z
 _UNSPACED = ("zh", "zh-Hant", "ja", "ko", "th")
 # "Listopad" is November in Polish and October in Croatian, where the day before it has a full stop.
 _NOT = {"pl": re.compile(r"\d\.\s*[^\W\d_]"), "hr": re.compile(r"\d\s+[^\W\d_]+\s+\d{4}")}
-_MOST_WORDS = 8
 _LETTERS = re.compile(r"[^\W\d_]+")
 _OPTIONAL = re.compile(r"\w\?")
 
@@ -276,7 +275,7 @@ def _translations(text: str) -> Iterator[tuple[str, str]]:
 
     Languages that do not know all words of the text are left out.
     """
-    if not 0 < len(words := _bare_words(text)) <= _MOST_WORDS:
+    if not 0 < len(words := _bare_words(text)) <= 8:
         return
     from dateparser.conf import settings  # type: ignore[import-untyped]
     from dateparser.languages.loader import default_loader  # type: ignore[import-untyped]

@@ -27,7 +27,6 @@ from ua_tui.observers.search.keys import (
 )  # fmt: skip
 from ua_tui.observers.search.scope import has_own_query
 
-_CACHED = 4096
 _DEEPEST = 3
 _ADDRESS_ENDS = ("url", "link", "href", "uri", "pdf")
 _ADDRESS_NAMES = ("url", "link", "href", "page_url")
@@ -63,7 +62,7 @@ class Plan(NamedTuple):
 _COLUMNS = Plan._fields[:6]
 
 
-@lru_cache(maxsize=_CACHED)
+@lru_cache(maxsize=4096)
 def _plan_of_keys(keys: tuple[str, ...]) -> Plan:
     columns: dict[str, list[tuple[int, str]]] = {}
     extra: list[str] = []

@@ -38,7 +38,6 @@ UNREAD = "unread"
 """The kind of a page that stands for the answer of a search that no rule reads."""
 
 _PANEL = ("title", "url", "source", "date", "snippet", "extra")
-_MOST_DOCUMENTS = 10_000
 _NO_PASSAGE = {"position", "title", "url", "extra"}
 """The columns of a row that are not taken over when its text is added to another row."""
 
@@ -51,10 +50,10 @@ class ResultPage(msgspec.Struct, eq=False):
 
     scope: Scope
     kind: str
-    items: list[Any] = msgspec.field(default_factory=list)
-    rows: list[dict[str, Any]] = msgspec.field(default_factory=list)
+    items: list[Any] = []
+    rows: list[dict[str, Any]] = []
     rejected: int = 0
-    beside: dict[str, Any] = msgspec.field(default_factory=dict)
+    beside: dict[str, Any] = {}
 
 
 class Recognised(msgspec.Struct):
@@ -68,7 +67,7 @@ def recognise(call: ToolCall, decoded: Decoded, now: datetime) -> Recognised:
     """Find every list of results; a search that found nothing or failed gives one page without items."""
     outer = scope_of(call)
     walk = Walk(outer, inner_calls(call))
-    several = sum(map(only_asks, decoded.values[:_MOST_DOCUMENTS])) > 1
+    several = sum(map(only_asks, decoded.values[:10_000])) > 1
     scope = outer
     for value in documents_of(decoded.values, outer):
         if several and only_asks(value):
@@ -100,7 +99,7 @@ def _pages_of(candidates: list[Candidate], now: datetime) -> list[ResultPage]:
     for each in candidates:
         if (kind := each.verdict.kind) is not None:
             made = normalise(each.items, kind, now, named=each.named)
-            page = ResultPage(each.scope, kind, each.items, made.rows, made.rejected)
+            page = ResultPage(each.scope, kind, each.items, *made)
             if page.rows:
                 found.setdefault((kind, len(each.items), repr(each.items)), (each, page))
     strong = {id(each.scope) for each, page in found.values() if each.named or _addresses_of(page)}
@@ -162,7 +161,7 @@ def _beside(scope: Scope, now: datetime) -> dict[str, Any]:
         source = panel.get("source")
         if url_of(panel) is None and isinstance(source, dict) and (url := url_of(source)) is not None:
             panel = {"url": url, **panel}
-        rows = normalise([dict(panel)], "web", now, named=True).rows
+        rows, _ = normalise([dict(panel)], "web", now, named=True)
         if rows and rows[0]["title"] is not None:
             if (url := rows[0]["url"]) is not None:
                 set_missing_sources(rows, [normal_form(url)])
@@ -203,7 +202,7 @@ def _in_prose(prose: str, scope: Scope, now: datetime) -> list[ResultPage]:
     pages = []
     for section in sections:
         items = with_addresses(section.items, scope) if is_search else section.items
-        made = normalise(items, section.kind or kind, now)
-        if made.rows:
-            pages.append(ResultPage(scope, section.kind or kind, items, made.rows, made.rejected))
+        page = ResultPage(scope, section.kind or kind, items, *normalise(items, section.kind or kind, now))
+        if page.rows:
+            pages.append(page)
     return pages

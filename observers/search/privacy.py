@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
@@ -19,9 +19,9 @@ from ua_tui.observers.search.keys import fold
 _VERB = re.compile(r"(?:search|find|list|get|lookup|query)(?=[a-z]{2})")
 _LONGEST = 6
 """The words of the longest phrase, one of which may be spelled in two parts."""
+_PLURALS = (("s", ""), ("es", ""), ("ies", "y"))
 _SECOND_LEVEL = frozenset(("ac", "co", "com", "edu", "gov", "net", "org"))
 _MAIL_ADDRESS = re.compile(r"(?:mailto:)?[^\s@<>]{1,64}@[^\s@<>]{1,253}\.[a-z]{2,24}", re.IGNORECASE)
-_MOST_VALUES = 20_000
 
 
 @cache
@@ -75,16 +75,14 @@ def _without(phrases: frozenset[str], words: list[str]) -> list[str]:
         for start in range(len(left) - size + 1):
             part = left[start : start + size]
             whole = "".join(part)
-            if all(part) and not phrases.isdisjoint((whole, *_singular(whole))):
+            singulars = (
+                whole.removesuffix(plural) + singular
+                for plural, singular in _PLURALS
+                if whole.endswith(plural)
+            )
+            if all(part) and not phrases.isdisjoint((whole, *singulars)):
                 left[start : start + size] = [""] * size
     return left
-
-
-def _singular(word: str) -> Iterator[str]:
-    """What a word may be the plural of."""
-    for plural, singular in (("s", ""), ("es", ""), ("ies", "y")):
-        if word.endswith(plural):
-            yield word.removesuffix(plural) + singular
 
 
 def rows_are_public(items: Sequence[Any], urls: Sequence[str | None]) -> bool:
@@ -115,7 +113,7 @@ def _public_site(url: str | None) -> str:
 def has_private_fields(items: Sequence[Any]) -> bool:
     """Whether the items have, at any depth, a field of private data, or a mail address as a value."""
     listed, waiting = _listed("private_data", "fields"), list(items)
-    for _ in range(_MOST_VALUES):
+    for _ in range(20_000):
         if not waiting:
             return False
         match waiting.pop():

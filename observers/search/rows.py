@@ -8,8 +8,6 @@ from datetime import datetime
 from functools import partial
 from typing import Any
 
-import msgspec
-
 from ua_tui.observers.decoding.truncated_json import CUT_OFF
 from ua_tui.observers.decoding.urls import is_web_url
 from ua_tui.observers.search.dates import inferred_date, iso_date
@@ -17,7 +15,6 @@ from ua_tui.observers.search.items import Plan, is_resource_name, plan_of, url_o
 from ua_tui.observers.search.keys import CLUSTERS, NAME_KEYS
 from ua_tui.observers.search.sanitise import one_line, plain_text, plain_value, without_controls
 
-_LONGEST_CITATION = 300
 _BETWEEN_PARTS = re.compile(" [-\u2013\u2014] ")
 _JOURNAL = re.compile(r"(?:(.+?)[,\s]+)?((?:1[5-9]|20)\d\d)")
 _TEXTS = ("rendered", "text", "#text")
@@ -29,32 +26,29 @@ class DerivedUrl(str):
     __slots__ = ()
 
 
-class Rows(msgspec.Struct):
-    """The rows of one list of results, and the number of items that are not results."""
-
-    rows: list[dict[str, Any]] = msgspec.field(default_factory=list)
-    rejected: int = 0
+Row = dict[str, Any]
 
 
-def normalise(items: list[Any], kind: str, now: datetime, *, named: bool = False) -> Rows:
+def normalise(items: list[Any], kind: str, now: datetime, *, named: bool = False) -> tuple[list[Row], int]:
     """Make rows of the items of one list, in order; items that are not results are counted and skipped.
 
     An item without an address is a result when it has a title and a text, and in a list that is one of results by
     its name (`named`) when it has a title and something else; its URL is None.
     """
-    result = Rows()
+    rows: list[Row] = []
+    rejected = 0
     for number, item in enumerate(items, start=1):
         try:
             found = list(_rows_of(item, number, kind, now, named))
         except (ValueError, TypeError, RecursionError):
             found = []
-        result.rows += found
+        rows += found
         if not found and not (isinstance(item, dict) and CUT_OFF in item):
-            result.rejected += 1
-    return result
+            rejected += 1
+    return rows, rejected
 
 
-def _rows_of(item: Any, number: int, kind: str, now: datetime, named: bool) -> Iterator[dict[str, Any]]:
+def _rows_of(item: Any, number: int, kind: str, now: datetime, named: bool) -> Iterator[Row]:
     """The row of an item, or those of a cluster: its leading story, unless it is one itself, and the other stories."""
     if isinstance(item, str) and is_web_url(item):
         item = {"url": item}
@@ -83,7 +77,7 @@ def _rows_of(item: Any, number: int, kind: str, now: datetime, named: bool) -> I
                 yield row | {"kind": "story"}
 
 
-def _row(item: dict[str, Any], plan: Plan, url: str | None, number: int, now: datetime) -> dict[str, Any]:
+def _row(item: dict[str, Any], plan: Plan, url: str | None, number: int, now: datetime) -> Row:
     cut = item.get(CUT_OFF)
     if cut is not None and cut not in plan.snippet:
         # A field that was cut in two says something else than the whole; half a text is only shorter.
@@ -92,7 +86,7 @@ def _row(item: dict[str, Any], plan: Plan, url: str | None, number: int, now: da
     for key in plan.extra:
         _keep(extra, key, item[key])
     place = _pick(item, plan.position, extra, _position)
-    row: dict[str, Any] = {
+    row: Row = {
         "position": number if place is None else place,
         "title": _pick(item, plan.title, extra, _title),
         "url": url,
@@ -118,10 +112,10 @@ def _row(item: dict[str, Any], plan: Plan, url: str | None, number: int, now: da
     return row
 
 
-def _cite(row: dict[str, Any], key: str, citation: Any) -> None:
+def _cite(row: Row, key: str, citation: Any) -> None:
     """Take the journal and the year of a row from a line such as `A Ash, B Elm - Journal, 2019 - site.example`."""
     line = citation.get("summary") if isinstance(citation, dict) else citation
-    words = line[:_LONGEST_CITATION].split() if isinstance(line, str) else []
+    words = line[:300].split() if isinstance(line, str) else []
     parts = _BETWEEN_PARTS.split(" ".join(words))
     for part in parts[1:]:
         if (found := _JOURNAL.fullmatch(part)) is not None:
@@ -132,7 +126,7 @@ def _cite(row: dict[str, Any], key: str, citation: Any) -> None:
             return
 
 
-def set_missing_sources(rows: list[dict[str, Any]], forms: list[str]) -> None:
+def set_missing_sources(rows: list[Row], forms: list[str]) -> None:
     """Name the host of those rows that have no other source; `forms` are the normal forms of their URLs."""
     for row, form in zip(rows, forms, strict=True):
         if row["source"] is None:
@@ -140,7 +134,7 @@ def set_missing_sources(rows: list[dict[str, Any]], forms: list[str]) -> None:
             row["source"] = host.split("?", 1)[0] if "?" in host else host
 
 
-def remove_controls(rows: list[dict[str, Any]]) -> None:
+def remove_controls(rows: list[Row]) -> None:
     """Remove from the texts of rows what steers a terminal or changes the direction of text."""
     for row in rows:
         for column in ("title", "source", "snippet"):

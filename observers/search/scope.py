@@ -37,8 +37,6 @@ _ANSWER = re.compile(r"^\W*(?:(?:direct|ai|quick|short) )?answer\W*:\W*", re.IGN
 _FAILURES = ("error", "fail", "failed", "failure")
 _ONLY_OF_ERRORS = {"detail", "errors", "message", "code", "request_id", "requestId"}
 _LONGEST_NOTICE = 2000
-_MOST_RELATED = 30
-_LONGEST_RELATED = 200
 
 
 class Scope(msgspec.Struct):
@@ -52,7 +50,7 @@ class Scope(msgspec.Struct):
     policy: Policy
     query: str | None = None
     name: str = ""
-    arguments: Mapping[str, Any] = msgspec.field(default_factory=dict)
+    arguments: Mapping[str, Any] = {}
     server_kind: str = "web"
     engine: str = ""
     answer: str | None = None
@@ -61,9 +59,9 @@ class Scope(msgspec.Struct):
     marked: bool = False
     other_lists: bool = False
     preview: bool = False
-    texts: list[str] = msgspec.field(default_factory=list)
+    texts: list[str] = []
     panel: Mapping[str, Any] | None = None
-    related: list[str] = msgspec.field(default_factory=list)
+    related: list[str] = []
 
 
 def scope_of(call: ToolCall) -> Scope:
@@ -252,7 +250,7 @@ def _panel_in(key: str, value: Any) -> Mapping[str, Any] | None:
 def _related_in(value: Any) -> list[str]:
     """The further searches that a provider suggests, each on one line and once."""
     lines = (without_controls(one_line(words)) for words in _words_in(value))
-    return list(islice(dict.fromkeys(line[:_LONGEST_RELATED] for line in lines if line), _MOST_RELATED))
+    return list(islice(dict.fromkeys(line[:200] for line in lines if line), 30))
 
 
 def _words_in(value: Any) -> Iterator[str]:

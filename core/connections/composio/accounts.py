@@ -16,7 +16,6 @@ from ua_tui.core.settings.model import Settings
 FAILED = frozenset({"FAILED", "EXPIRED", "INACTIVE", "REVOKED"})
 """States of an account that following its link does not change."""
 
-_MOST_PAGES = 60
 _MOST_CLOSE = 5
 
 
@@ -103,7 +102,7 @@ class Accounts(msgspec.Struct, eq=False):
             account = self._client.connected_accounts.get(link.account)
             return str(account.status), str(getattr(account, "status_reason", None) or "")
 
-    def _pages(self, most: int = _MOST_PAGES, **filters: Any) -> Iterator[Toolkit]:
+    def _pages(self, most: int = 60, **filters: Any) -> Iterator[Toolkit]:
         cursor: str | None = None
         for _ in range(most):
             with sdk_calls(self.settings):

@@ -23,9 +23,6 @@ if TYPE_CHECKING:
     from ua_tui.core.settings.model import Settings
 
 
-_LONGEST = 200
-
-
 def advice_for(problem: str, settings: Settings | None = None, detail: str = "") -> Advice:
     """The advice for a problem of the service that the settings name; `detail` is a name, or ` (a reason)`."""
     has_address = settings is not None and bool(settings.composio_base_url)
@@ -113,7 +110,7 @@ def _shown(detail: BaseException | str, settings: Settings) -> str:
 
         # Redacted before it is cut: the redactor would not recognise half a secret.
         redactor = Redactor(secrets(settings, os.environ))
-        message = clean_line(redactor.redact(str(detail)[:10_000]), _LONGEST)
+        message = clean_line(redactor.redact(str(detail)[:10_000]), 200)
         detail = message or type(detail).__name__
     return f" ({detail})" if detail else ""
 

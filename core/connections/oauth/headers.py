@@ -10,7 +10,6 @@ import asyncio
 import json
 import logging
 import shlex
-import socket
 import sys
 from collections.abc import Callable
 from contextlib import suppress
@@ -19,7 +18,7 @@ from pathlib import Path
 from ua_tui.core.connections.oauth.store import LoginStore, StoredLogin
 from ua_tui.core.connections.oauth.target import LoginTarget
 from ua_tui.core.errors import UniversalAgentError, WorkspaceError
-from ua_tui.core.redaction.sharing import short_path
+from ua_tui.core.redaction.sharing import bound_socket
 from ua_tui.core.tasks import end_tasks
 
 _log = logging.getLogger(__name__)
@@ -70,11 +69,7 @@ class LoginHeaders:
         Raises:
             OSError: the socket cannot be created.
         """
-        path = self._folder / _SOCKET
-        listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        with short_path(path) as name:
-            listening.bind(name)
-        path.chmod(0o600)
+        listening = bound_socket(self._folder / _SOCKET)
         self._server = await asyncio.start_unix_server(self._answer, sock=listening)
 
     async def close(self) -> None:

@@ -117,8 +117,7 @@ class SpanContent(msgspec.Struct, eq=False):
             return {}
         kept = list(parts[:_MOST_PARTS])
         message = {"role": "assistant", "parts": kept, "finish_reason": self.short(stop_reason or "unknown")}
-        encoded = to_json([message])
-        return _messages("output", kept, encoded)
+        return _messages("output", kept, to_json([message]))
 
     def _encoded(self, given: Mapping[str, Any]) -> str:
         """Arguments as JSON; of a large one only the pieces that remain are redacted, by whoever cuts it."""

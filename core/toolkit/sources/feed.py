@@ -177,5 +177,4 @@ def _article(title: str, about: str, entries: list[_Entry]) -> Extracted | None:
 
 
 def _summary(text: str) -> str:
-    line = " ".join(_LINK_TEXT.sub(r"\1", to_markdown(text)).split())
-    return clean_line(line, 600)
+    return clean_line(" ".join(_LINK_TEXT.sub(r"\1", to_markdown(text)).split()), 600)

@@ -124,10 +124,13 @@ def article_of(parts: Sequence[dict[str, Any]], problem: str = "") -> Extracted:
     if len(texts) < count:
         why = f" ({problem})" if problem else ""
         sections.append(f"(The text ends here: pages {len(texts) + 1} to {count} were not read{why}.)")
-    title = clean_line(str(head.get("title") or ""), 300)
+    title: str | None = clean_line(str(head.get("title") or ""), 300)
+    if not _is_title(title or ""):
+        lines = map(str.strip, texts[0].splitlines())
+        title = next((clean_line(line, 200) for line in lines if sum(map(str.isalpha, line)) > 3), None)
     return Extracted(
         text="\n\n".join(sections),
-        title=title if _is_title(title) else _first_line(texts),
+        title=title,
         author=head.get("author"),
         date=head.get("date"),
     )
@@ -170,8 +173,3 @@ def _is_title(title: str) -> bool:
             (".doc", ".docx", ".indd", ".tex", ".dvi", ".pdf", ".ppt", ".pptx", ".qxd", ".ai")
         )
     )
-
-
-def _first_line(texts: Sequence[str]) -> str | None:
-    lines = (line.strip() for text in texts[:1] for line in text.splitlines())
-    return next((clean_line(line, 200) for line in lines if sum(map(str.isalpha, line)) > 3), None)

@@ -29,7 +29,6 @@ SECONDS_TO_EXTRACT = 20.0
 SECONDS_TO_CONVERT = 10.0
 HTML_TYPES = frozenset({"text/html", "application/xhtml+xml"})
 _READ = "ua_tui.core.toolkit.sources.web_page:read_in_child"
-_CONVERT = "ua_tui.core.toolkit.sources.web_page:convert_in_child"
 _READ_PDF = "ua_tui.core.toolkit.sources.pdf:read_in_child"
 
 
@@ -75,17 +74,17 @@ def _read(conversions: Conversions, page: Page, kind: str, may_be_feed: bool, st
     argument = msgspec.to_builtins(
         WebDocument(page.body, page.encoding, page.final_url, kind, may_be_feed), builtin_types=(bytes,)
     )
-    run = partial(conversions.run, argument=argument, stop=stop)
+    run = partial(conversions.run, _READ, stop=stop)
     try:
         try:
-            found = run(_READ, seconds=SECONDS_TO_EXTRACT)
+            found = run(argument, seconds=SECONDS_TO_EXTRACT)
         except TooComplex as error:
             if kind != "html":
                 raise
             logger.warning(
                 "no article is extracted, the whole page is kept: %s (%s)", clean_line(page.url), error
             )
-            found = run(_CONVERT, seconds=SECONDS_TO_CONVERT)
+            found = run({**argument, "whole": True}, seconds=SECONDS_TO_CONVERT)
     except TooComplex as error:
         raise NotReadable(
             f"the page is too complex to be read as HTML ({error}); choose another source", "too_complex"

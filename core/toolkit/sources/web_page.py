@@ -171,7 +171,6 @@ def _named(value: Any) -> str | None:
 # Longer pages are articles, whatever they mention.
 _MOST_WORDS = 60
 _CONSENT_HOSTS = ("consent.", "guce.", "cmp.", "myprivacy.", "privacywall.")
-_LONGEST = 400_000
 
 
 def obstacle(tree: Any, html: str, text: str, url: str) -> str | None:
@@ -179,7 +178,7 @@ def obstacle(tree: Any, html: str, text: str, url: str) -> str | None:
     words = count_words(text)
     if words > 200:
         return None
-    head = html[:_LONGEST]
+    head = html[:400_000]
     title = " ".join(" ".join(tree.xpath("//title//text()"))[:500].split())
     if _is_bot_check(title, head, text, words):
         return "bot_check"
@@ -269,13 +268,12 @@ _SAMPLE = 64 << 10
 # Of a Markdown file, which may begin with a table of YAML.
 _HEADING = re.compile(r"\s*(?:---\n(?:.{0,500}\n){0,50}?---[ \t]*\n\s*)?#[ \t]+(\S.*)")
 _NESTED = re.compile(r"<(/?)(?:div|span|section|article|table|ul|ol|li|blockquote|font|b)\b", re.IGNORECASE)
-_DEEPEST = 250
 
 
 class WebDocument(msgspec.Struct, frozen=True):
     """What the worker process gets: the bytes of a page, their encoding (empty if unknown), and its address.
 
-    `kind` is html, xml, json or text.
+    `kind` is html, xml, json or text. Of a `whole` page all is converted, because extraction takes too long.
     """
 
     body: bytes
@@ -283,6 +281,7 @@ class WebDocument(msgspec.Struct, frozen=True):
     url: str
     kind: str = "html"
     may_be_feed: bool = False
+    whole: bool = False
 
     @property
     def text(self) -> str:
@@ -304,15 +303,11 @@ def read_in_child(_: TaskContext, argument: Any) -> Any:
     return msgspec.to_builtins(read_document(document))
 
 
-def convert_in_child(_: TaskContext, argument: Any) -> Any:
-    """Convert a whole `WebDocument` in the worker process, if extraction takes too long."""
-    document = msgspec.convert(argument, WebDocument)
-    return msgspec.to_builtins(ReadPage(convert_page(document.text, document.url)))
-
-
 def read_document(document: WebDocument) -> ReadPage:
     """Read a document as a feed if it is one, otherwise by its kind."""
     text = document.text
+    if document.whole:
+        return ReadPage(convert_page(text, document.url))
     if document.may_be_feed:
         feed = (json_feed if document.kind == "json" else xml_feed)(text, document.url)
         if feed is not None:
@@ -356,7 +351,12 @@ def read_html(html: str, url: str) -> ReadPage:
     if found is None and reason == "javascript":
         found = text_of_state(tree, _THIN)
     if found is not None:
-        return ReadPage(with_metadata_of(_with_text_of(found, article), article))
+        # Below those paragraphs of the page that the data does not have.
+        known = _words(found.text)
+        missing = [part for part in article.text.strip().split("\n\n") if _words(part) not in known]
+        if missing:
+            found = replace(found, text="\n\n".join([*missing, found.text]), links=article.links)
+        return ReadPage(with_metadata_of(found, article))
     if reason is None and is_cut_off(tree, html):
         article = replace(article, partial="paywall")
     if not words and _is_deep(html):
@@ -387,7 +387,7 @@ def _is_deep(html: str) -> bool:
     for tag in _NESTED.finditer(html):
         depth = max(0, depth - 1) if tag[1] else depth + 1
         deepest = max(deepest, depth)
-    return deepest > _DEEPEST
+    return deepest > 250
 
 
 def _refreshed(tree: Any, url: str) -> str | None:
@@ -401,13 +401,6 @@ def _refreshed(tree: Any, url: str) -> str | None:
             except ValueError:
                 return None
     return None
-
-
-def _with_text_of(found: Extracted, article: Extracted) -> Extracted:
-    """Return a text of data below those paragraphs of the page that it does not have."""
-    words = _words(found.text)
-    missing = [part for part in article.text.strip().split("\n\n") if _words(part) not in words]
-    return replace(found, text="\n\n".join([*missing, found.text]), links=article.links) if missing else found
 
 
 def _words(text: str) -> str:

@@ -25,9 +25,7 @@ from ua_tui.observers.search.text.lines import (
     title_in,
 )
 
-_LONGEST_LINE = 4000
 _FOLDED, _MOST_FOLDED = 60, 2000
-_LONGEST_PARAGRAPH = 5
 _ANNOUNCES = (":", "：")
 """The end of a line that says what follows: it is neither a title nor the text of the result before."""
 _BULLETS = ("- ", "* ", "• ")
@@ -41,7 +39,7 @@ class Section(msgspec.Struct):
     """The results under one heading: its kind, if it has one, and the offset of the first result in the text."""
 
     kind: str | None = None
-    items: list[dict[str, Any]] = msgspec.field(default_factory=list)
+    items: list[dict[str, Any]] = []
     start: int = 0
     bare: bool = True
 
@@ -101,7 +99,7 @@ class _Reader:
             self._sections.append(Section(kind))
         elif label:
             self._add_label(*label)
-        elif len(line) > _LONGEST_LINE or (self._titled_by_label and "url" in self._item):
+        elif len(line) > 4000 or (self._titled_by_label and "url" in self._item):
             # So long a line can only continue a text, and what has labels has one for each field.
             self._add_text(line)
         elif "://" in line and (link := link_in(line)):
@@ -176,7 +174,7 @@ class _Reader:
         else:
             above = [] if item or self._gap else self._paragraph
             self._finish()
-            is_title = len(above) < _LONGEST_PARAGRAPH and not line.endswith(_ANNOUNCES)
+            is_title = len(above) < 5 and not line.endswith(_ANNOUNCES)
             self._paragraph = [*above, text] if is_title else []
 
     def _ends(self, line: str) -> bool:
@@ -221,7 +219,6 @@ def _unquoted(value: str) -> str:
     return value
 
 
-_MAX_TEXT = 4 << 20
 _NAMES = "item|entry|result|document|search_result|search-result|web_page|webpage|hit"
 _OPENING = re.compile(rf"<(?:{_NAMES})(?=[\s>])", re.IGNORECASE)
 _CLOSING = re.compile(rf"</(?:{_NAMES})>", re.IGNORECASE)
@@ -232,7 +229,7 @@ _AUTHOR = re.compile(r"<author>\s*<name>([^<]*)</name>", re.IGNORECASE)
 
 def sections_in_text(text: str) -> list[Section]:
     """The sections of results in a text, one per vertical; items have `title`, `url` and other fields."""
-    if len(text) > _MAX_TEXT:
+    if len(text) > (4 << 20):
         return []
     found = list(_elements_in(text)) or list(_rows_in(text))
     return [Section(None, found, 0, bare=False)] if found else read_blocks(text)

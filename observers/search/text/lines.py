@@ -20,7 +20,6 @@ _LABELS = {
     for column, labels in _DATA["columns"].items()
     for label in " ".join(labels.split()).split(", ")
 }
-_LONGEST_HEADING = 60
 # Bullets, symbols and a number before the text of a line.
 _MARKS = r"[^\w\[<>|]{0,12}(?:(?:\[?\d{1,3}[\]).:]|【\d{1,3}】)\s{0,4})?[^\w\[<>|]{0,12}"
 _ITEM = r"(?:[-*•]|\[?\^?\d{1,3}[\]).:]{1,2}) +"
@@ -79,7 +78,7 @@ def is_divider(line: str) -> bool:
 
 def heading_in(line: str) -> str | None:
     """The kind of results that a line announces, such as `NEWS RESULTS:`, or None."""
-    found = _SECTION.match(line) if len(line) <= _LONGEST_HEADING else None
+    found = _SECTION.match(line) if len(line) <= 60 else None
     return KINDS.get(fold(found["name"])) if found else None
 
 

@@ -4,7 +4,7 @@ import shlex
 from pathlib import Path
 
 from tests.core.redaction import CASES
-from ua_tui.core.redaction.arguments import Masked, masked_address, masked_command, masked_variable
+from ua_tui.core.redaction.arguments import Masked, masked_command, masked_text, masked_variable
 from ua_tui.core.redaction.values import names_given_secret, names_secret
 
 
@@ -18,7 +18,7 @@ def test_of_a_secret_the_value_alone_is_masked() -> None:
     for words in CASES["plain_commands"]:
         assert written(masked_command(shlex.split(words))) == (shlex.join(shlex.split(words)), [])
     for address, shown, secrets in CASES["addresses"]:
-        assert written(masked_address(address)) == (shown, secrets)
+        assert written(masked_text(address)) == (shown, secrets)
     for name, value, shown, secrets in CASES["variables"]:
         assert written(masked_variable(name, value)) == (shown, secrets)
 

@@ -53,7 +53,7 @@ def test_a_row_says_that_its_year_is_inferred_and_prefers_a_whole_date() -> None
         {"title": "One", "link": address, "date": "Nov 5"},
         {"title": "Two", "link": address, "date": "Nov 5", "published_at": "2024-11-05"},
     ]
-    one, two = normalise(items, "web", NOW).rows
+    one, two = normalise(items, "web", NOW)[0]
     assert (one["date"], one["date_inferred"], one["extra"]) == (
         "2025-11-05", True, {"date_original": "Nov 5"},
     )  # fmt: skip
