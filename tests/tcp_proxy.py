@@ -11,15 +11,17 @@ from types import TracebackType
 from typing import Self
 
 _PIECE = 1 << 16
+_ESTABLISHED = b"\x01"
 
 
 class TcpProxy:
     """Forwards connections to a server; `port` is where it listens, from `start` until `stop`.
 
     `accepted` counts connections, `forwarded` the pieces that they carry, `swallowed` those that came during a pause,
-    and `cuts` the cuts of `cut_after`. `most_open` is the most connections that were open at a time. Each piece waits
-    `delay` seconds, and `reset_rate` of those to the server end their connection instead. Its threads forward for
-    clients in this process and in others. A test stops it, or uses it as a context manager.
+    and `cuts` the cuts of `cut_after`. `most_open` is the most connections that were open at a time, without those that
+    their client has closed while nothing was forwarded. Each piece waits `delay` seconds, and `reset_rate` of those to
+    the server end their connection instead. Its threads forward for clients in this process and in others. A test stops
+    it, or uses it as a context manager.
     """
 
     def __init__(self, host: str, port: int) -> None:
@@ -35,6 +37,7 @@ class TcpProxy:
         self._target = (host, port)
         self._listener: socket.socket | None = None
         self._open: set[socket.socket] = set()
+        self._clients: set[socket.socket] = set()
         self._times_cut = 0
         self._lock = threading.Lock()
         self._forwards = threading.Event()
@@ -120,7 +123,8 @@ class TcpProxy:
             is_cut = self._times_cut > times_cut
             if not is_cut:
                 self._open.update(both)
-                self.most_open = max(self.most_open, len(self._open) // 2)
+                self._clients.add(client)
+                self.most_open = max(self.most_open, sum(map(_is_open, self._clients)))
         if is_cut:
             for each in both:
                 each.close()
@@ -131,6 +135,7 @@ class TcpProxy:
         back.join()
         with self._lock:
             self._open.difference_update(both)
+            self._clients.discard(client)
         for each in both:
             each.close()
 
@@ -163,6 +168,11 @@ class TcpProxy:
             allowed = min(count, self._bytes_left)
             self._bytes_left -= allowed
             return allowed
+
+
+def _is_open(client: socket.socket) -> bool:
+    """Whether a client has not closed its end."""
+    return client.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 1) == _ESTABLISHED
 
 
 def _cut(connection: socket.socket) -> None:

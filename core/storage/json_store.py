@@ -114,6 +114,9 @@ class JsonStore(Generic[T]):
         from ua_tui.core.storage.files import Root
 
         data = msgspec.json.format(msgspec.json.encode(value, order="deterministic"), indent=2)
+        if len(data) >= _LARGEST:
+            # It would count as damaged, and all of it would be lost.
+            raise WorkspaceError(f"{self.path} would be larger than {_LARGEST >> 20} MB; remove some of it")
         try:
             Root(self.path.parent, create=True).write(self.path.name, data + b"\n")
         except WorkspaceError as error:

@@ -25,6 +25,8 @@ log = logging.getLogger(__name__)
 _DEEPEST = 4
 _RECORD_SIZE = 64 << 10
 _PIECE = 1 << 20
+LARGEST = 64 << 20
+"""The most bytes of a file whose content is copied."""
 
 
 class Piece(NamedTuple):

@@ -21,7 +21,7 @@ from ua_tui.core.storage.json_store import JsonStore
 from ua_tui.core.storage.ownership import is_sealed, seal
 from ua_tui.core.storage.workspace import LETTERS
 from ua_tui.core.tasks import pause
-from ua_tui.core.team.letters import command_text, encode_answer, items_of, read_answer, read_command
+from ua_tui.core.team.letters import LARGEST, command_text, encode_answer, items_of, read_answer, read_command
 from ua_tui.core.team.records import Answer, Answered, Command, Question, Received, SessionId
 
 log = logging.getLogger(__name__)
@@ -54,6 +54,18 @@ class _Letters(msgspec.Struct):
         """What is sealed."""
         parts = [self.questions, self.answers, self.commands]
         return msgspec.json.encode(parts, order="deterministic").decode()
+
+
+class _Earlier(_Letter, kw_only=True):
+    """A letter of an earlier version, which had each of them in a file of its own."""
+
+    id: str
+    seal: str = ""
+
+
+# Built as the module is imported: see `ua_tui.core.events.codec`.
+_EARLIER = msgspec.json.Decoder(_Earlier)
+msgspec.json.Decoder(_Letters)
 
 
 class LocalMailbox:
@@ -150,15 +162,18 @@ class LocalMailbox:
         """
 
         def changed() -> T:
-            Root(self._folder).make_folder(LETTERS)
+            root = Root(self._folder)
+            root.make_folder(LETTERS)
             # A thread goes on when whoever waits for it is cancelled.
             with self._changing:
                 taken = list(self._taken)
+                earlier = _earlier(root) if begins and not self._has_begun else {}
                 with self._store.changed() as letters:
                     if not self._is_own(letters):
                         letters.questions, letters.answers, letters.commands = {}, {}, []
                     elif begins and not self._has_begun:
                         letters.questions, letters.answers = {}, {}
+                    letters.commands += [each for each in earlier.values() if each is not None]
                     for request, letter in taken:
                         if letter.kind:
                             letters.commands[:] = [each for each in letters.commands if each != letter]
@@ -166,6 +181,9 @@ class LocalMailbox:
                             letters.answers[request].text = ""
                     result = change(letters)
                     letters.seal = seal("letters", self._folder, letters.content)
+                # Answers may have secrets.
+                for name in earlier:
+                    root.remove(name)
                 self._has_begun |= begins
                 del self._taken[: len(taken)]
             return result
@@ -190,6 +208,21 @@ class LocalMailbox:
             yield
         except WorkspaceError as error:
             raise TeamError(f"the messages of the session cannot be used: {error}") from error
+
+
+def _earlier(root: Root) -> dict[str, _Letter | None]:
+    """The files of an earlier version, the oldest first, with the commands that the user has sent."""
+    found: dict[str, _Letter | None] = {}
+    for each in root.list(LETTERS):
+        if each.name.startswith(("question-", "answer-", "command-")):
+            name = f"{LETTERS}/{each.name}"
+            found[name] = None
+            with suppress(WorkspaceError, msgspec.MsgspecError, UnicodeDecodeError):
+                old = _EARLIER.decode(root.read(name, 4 * LARGEST))
+                parts = (name, old.id, old.text, old.kind, old.by, old.at)
+                if old.kind and is_sealed(old.seal, "letter", root.path, *parts):
+                    found[name] = _Letter(text=old.text, kind=old.kind, by=old.by, at=old.at)
+    return dict(sorted(found.items(), key=lambda item: item[1].at if item[1] is not None else 0.0))
 
 
 def _discard_answer(request: str, letters: _Letters) -> None:

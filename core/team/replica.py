@@ -38,7 +38,7 @@ from ua_tui.core.redaction.redactor import Redactor, error_raised
 from ua_tui.core.settings.model import Settings
 from ua_tui.core.storage.workspace import Workspace, is_record
 from ua_tui.core.tasks import end_tasks, pause
-from ua_tui.core.team.folder_copy import FolderCopy, new_identity, next_identity, store_identity
+from ua_tui.core.team.folder_copy import LARGEST, FolderCopy, new_identity, next_identity, store_identity
 from ua_tui.core.team.records import SessionId
 from ua_tui.core.text import clean_line
 from ua_tui.core.view.activity import Activity
@@ -63,7 +63,7 @@ _POLL_S = 0.5
 _ANSWER_S = 12.0
 _LONGEST_PAUSE_S = 5.0
 _TITLE = 200
-_SMALL, LARGEST = 5 << 20, 64 << 20
+_SMALL = 5 << 20
 """A file that is not small is copied in pieces, and one that is larger than the largest is only listed."""
 _PIECE_SIZE = 4 << 20
 
@@ -106,7 +106,10 @@ class Superseded(TeamError):
 
 @dataclass(frozen=True)
 class _File:
-    """A file to copy: as it was announced, and as it is; `data` is None if it is copied in pieces."""
+    """A file to copy: as it was announced, and as it is; `data` is None if it is copied in pieces.
+
+    `changed` is when the content was written, of which it has the digest.
+    """
 
     name: str
     announced: str
@@ -114,6 +117,7 @@ class _File:
     sha256: str
     size: int
     data: bytes | None = None
+    changed: int = 0
 
 
 class SessionReplica:
@@ -303,7 +307,8 @@ class SessionReplica:
                         return not self._stopped
                 finally:
                     self._connection = None
-            await self._wait_for_change()
+            if self._file is None:
+                await self._wait_for_change()
         return False
 
     async def _copy_all(self, db: Connection) -> bool:
@@ -314,8 +319,7 @@ class SessionReplica:
             if await self._copy_some(db):
                 if self._file is None or self._address.connections is None:
                     continue
-                # The rest of a large file, while others have the connection.
-                self._wake.set()
+                # The rest of a large file, once others have had the connection.
                 return False
             if self._is_failing:
                 self._is_failing = False
@@ -453,12 +457,20 @@ class SessionReplica:
         waiting = self._waiting_files()
         if not waiting:
             return False
-        name, announced = waiting[0]
+        # While one is copied in pieces, others may be announced, and other versions of it.
+        name, announced = (self._file.name, self._file.announced) if self._file is not None else waiting[0]
         try:
-            if self._file is None:
-                self._file, self._at = await asyncio.to_thread(self._read_file, name, announced), 0
-            file = self._file
+            file = self._file or await asyncio.to_thread(self._read_file, name, announced)
+            if self._copied.get(name) == file.sha256:
+                # It was attached in an earlier attempt.
+                self._copied[name] = announced
+                return True
             is_in_pieces = file.data is None and file.size <= LARGEST
+            if is_in_pieces and self._file is None:
+                with answering_within(db, _ANSWER_S):
+                    # What was sent before a connection was lost is not sent again.
+                    ((self._at,),) = await rows_of(db, _END, (self.identity.id, file.sha256))
+            self._file = file
             piece = await asyncio.to_thread(self._read_piece, file) if is_in_pieces else b""
         except WorkspaceError as error:
             log.warning("a file is not copied to the team's database: %s", error)
@@ -471,14 +483,17 @@ class SessionReplica:
                 return True
             columns = {name: getattr(file, name) for name in ("path", "sha256", "size", "data")}
             await self._change(db, _ARTIFACT, **columns)
-        # Another version may have been announced meanwhile.
-        self._copied[file.name], self._file = file.announced, None
+        self._copied[name], self._file = announced, None
         return True
 
     def _read_piece(self, file: _File) -> bytes:
         with self._workspace.root.opened(file.path) as content:
             content.seek(self._at)
-            return content.read(_PIECE_SIZE)
+            piece = content.read(_PIECE_SIZE)
+            # A part of another content must not get the name of this one: it would stay there.
+            if os.fstat(content.fileno()).st_mtime_ns != file.changed:
+                raise WorkspaceError(f"{file.path} was changed while it was copied")
+            return piece
 
     def _read_file(self, name: str, announced: str) -> _File:
         """The digest, size and, unless it is large, the content of a file."""
@@ -488,7 +503,9 @@ class SessionReplica:
             if len(data) <= _SMALL:
                 return _File(name, announced, path, hashlib.sha256(data).hexdigest(), len(data), data)
             file.seek(0)
-            found = _File(name, announced, path, hashlib.file_digest(file, "sha256").hexdigest(), file.tell())
+            changed = os.fstat(file.fileno()).st_mtime_ns
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+            found = _File(name, announced, path, digest, file.tell(), changed=changed)
         if found.size > LARGEST:
             log.warning("%s is larger than %d MB: it is not copied", path, LARGEST >> 20)
         return found
@@ -511,8 +528,13 @@ def state_row(view: SessionView, activity: Activity, redactor: Redactor, named: 
     }
 
 
-# The files that are stored: their paths, each with its SHA-256.
-_FILES = "SELECT path, sha256 FROM artifact WHERE session = %s"
+# The files that are stored: their paths, each with its SHA-256. Earlier versions only listed those above 5 MB.
+_FILES = """
+    SELECT path, sha256 FROM artifact a WHERE session = %s AND (size NOT BETWEEN 5242881 AND 67108864 OR size = (
+        SELECT sum(octet_length(data)) FROM piece p WHERE p.session = a.session AND p.path = '.files/' || a.sha256))
+"""
+# Up to where the content of a large file is stored: its pieces are stored one after the other.
+_END = "SELECT coalesce(max(start + octet_length(data)), 0) FROM piece WHERE session = %s AND path = '.files/' || %s"
 # The last piece of each file that only grows.
 _LAST_PIECES = """
     SELECT DISTINCT ON (path) path, start, start + octet_length(data) AS end, encode(sha256(data), 'hex') AS sha256

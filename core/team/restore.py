@@ -27,7 +27,7 @@ from ua_tui.core.storage.ownership import seal_session
 from ua_tui.core.storage.paths import numbered, safe_name
 from ua_tui.core.storage.workspace import CONVERSATION, JOURNAL, Workspace, is_record
 from ua_tui.core.tasks import end_tasks, pause
-from ua_tui.core.team.folder_copy import store_identity
+from ua_tui.core.team.folder_copy import LARGEST, store_identity
 from ua_tui.core.team.records import SessionId
 from ua_tui.core.text import clean_line
 
@@ -61,7 +61,9 @@ FROM artifact a WHERE a.session = %s ORDER BY a.saved_at, a.path
 """
 _CONTENT = "SELECT data FROM blob WHERE sha256 = %s AND owner = %s"
 _LARGE = """
-SELECT data FROM piece WHERE session = %s AND path = '.files/' || %s AND start >= %s ORDER BY start LIMIT 4
+SELECT data FROM piece WHERE session = %s AND path = '.files/' || %s AND start >= %s
+    AND octet_length(data) BETWEEN 1 AND 4194304
+ORDER BY start LIMIT 4
 """
 
 
@@ -265,9 +267,9 @@ class _Pull:
     async def file(self, file: Any) -> None:
         """Write a file of the session, unless its content is missing or its path refused."""
         pieces = [] if file.is_large else await self._fetch(_CONTENT, (file.sha256, self.session.owner))
-        at = 0
-        # Where the database fails, the file is not missing.
-        while file.is_large and (rows := await self._fetch(_LARGE, (self.session.id, file.sha256, at))):
+        at, end = 0, file.size if file.is_large and file.size <= LARGEST else 0
+        # Where the database fails, the file is not missing. Its owner may have written what has no end.
+        while at < end and (rows := await self._fetch(_LARGE, (self.session.id, file.sha256, at))):
             pieces += rows
             at += sum(len(data) for (data,) in rows)
         try:

@@ -44,8 +44,7 @@ _JSON = ("json", "jsonl", "ndjson")
 _TABLES = ("csv", "tsv")
 _UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _ARCHIVE = b"PK\x03\x04"
-# Built as the module is imported: see `ua_tui.core.events.codec`.
-_ARRAY = msgspec.json.Decoder(list[msgspec.Raw])
+_BLANK = re.compile(r"[\s,]*")
 
 _Problems = list[tuple[int, str]]
 """Numbers of lines, and what is wrong with each."""
@@ -247,7 +246,9 @@ def _reader(name: str, text: str, problems: _Problems) -> Iterator[tuple[int, An
     """Read the rows as the ending of the name says, or if it says nothing, as the first line looks."""
     ending = name.lower().rpartition(".")[2]
     lines: Iterator[tuple[int, str]] = enumerate(io.StringIO(text, newline="\n"), 1)
-    number, first = next((each for each in lines if each[1].strip()), (1, ""))
+    number, first = next((each for each in lines if each[1].strip()), (0, ""))
+    if not number:
+        return iter(())
     lines = chain([(number, first)], lines)
     is_json = first.lstrip().startswith(("{", "[{", '["')) or first.strip() == "["
     delimiter = _delimiter(first)
@@ -255,8 +256,8 @@ def _reader(name: str, text: str, problems: _Problems) -> Iterator[tuple[int, An
         return _table_rows(number, (line for _, line in lines), problems, delimiter or ",")
     if ending in _JSON or (ending not in _PLAIN and is_json):
         if first.lstrip().startswith("["):
-            return _decoded(_elements(text.encode(), problems), problems)
-        return _decoded(lines, problems, "; write each object on one line")
+            return _array_rows(text, problems)
+        return _json_rows(lines, problems)
     remedy = f"Rename the file to {{}} if that is its format, or change line {number} if each line is a query"
     if is_json:
         raise SettingsError(f"line {number} looks like JSON. {remedy.format('.json or .jsonl')}")
@@ -283,31 +284,38 @@ def _delimiter(header: str) -> str:
     return ""
 
 
-def _decoded(
-    pieces: Iterable[tuple[int, str | msgspec.Raw]], problems: _Problems, advice: str = ""
-) -> Iterator[tuple[int, Any]]:
-    for number, piece in pieces:
-        if isinstance(piece, msgspec.Raw) or piece.strip():
+def _json_rows(lines: Iterable[tuple[int, str]], problems: _Problems) -> Iterator[tuple[int, Any]]:
+    for number, line in lines:
+        if line.strip():
             try:
-                row = msgspec.json.decode(piece)
+                row = msgspec.json.decode(line)
             except (msgspec.DecodeError, RecursionError) as error:
-                problems.append((number, f"it is not valid JSON ({clean_line(str(error), 120)}){advice}"))
+                reason = clean_line(str(error), 120)
+                problems.append((number, f"it is not valid JSON ({reason}); write each object on one line"))
             else:
                 yield number, row
 
 
-def _elements(data: bytes, problems: _Problems) -> Iterator[tuple[int, msgspec.Raw]]:
-    """The rows of one array, however its lines are broken; a row has the number of the line where it begins."""
-    number, at, end = 1, 0, 0
-    try:
-        for row in _ARRAY.decode(data):
-            begin = data.index(row, end)
-            number, at, end = number + data.count(b"\n", at, begin), begin, begin + len(bytes(row))
-            yield number, row
-    except (msgspec.DecodeError, RecursionError) as error:
-        byte = re.search(r"byte ([0-9]+)", str(error))
-        number = data.count(b"\n", 0, int(byte[1]) if byte else len(data.rstrip())) + 1
-        problems.append((number, f"it is not valid JSON ({clean_line(str(error), 120)})"))
+def _array_rows(text: str, problems: _Problems) -> Iterator[tuple[int, Any]]:
+    """The rows of one array, however its lines are broken; a row has the number of the line where it begins.
+
+    People write some by hand, and other programs have numbers that JSON lacks: commas too many and NaN are no fault.
+    """
+    decoder = json.JSONDecoder()
+    begin, number, counted = text.index("[") + 1, 1, 0
+    while True:
+        begin = _BLANK.match(text, begin).end()  # type: ignore[union-attr]
+        number, counted = number + text.count("\n", counted, begin), begin
+        if text[begin : begin + 1] == "]" and not text[begin + 1 :].strip():
+            return
+        try:
+            row, begin = decoder.raw_decode(text, begin)
+            # Half a character, which an escape can be, is no text.
+            json.dumps(row, ensure_ascii=False).encode()
+        except (ValueError, RecursionError) as error:
+            problems.append((number, f"it is not valid JSON ({clean_line(str(error), 120)})"))
+            return
+        yield number, row
 
 
 def _table_rows(

@@ -111,3 +111,13 @@ def test_programs_and_threads_that_write_at_once_lose_nothing(tmp_path: Path) ->
         thread.join()
     assert [child.wait() for child in children] == [0, 0]
     assert numbers.read() == {"count": 100}
+
+
+def test_nothing_is_written_that_could_not_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    numbers = store(tmp_path, set_aside=True)
+    numbers.replace({"a": 1})
+    monkeypatch.setattr("ua_tui.core.storage.json_store._LARGEST", 100)
+    with pytest.raises(WorkspaceError, match="would be larger"), numbers.changed() as value:
+        value["b" * 100] = 2
+    assert store(tmp_path, set_aside=True).read() == {"a": 1}
+    assert [each.name for each in tmp_path.iterdir() if "corrupt" in each.name] == []

@@ -3,6 +3,7 @@ from __future__ import annotations
 import asyncio
 import getpass
 import json
+import os
 import threading
 import time
 from collections.abc import AsyncIterator, Callable
@@ -29,6 +30,7 @@ from ua_tui.core.events.types import ElicitationAsked, PermissionAsked
 from ua_tui.core.postgres.address import Address
 from ua_tui.core.postgres.schema import grant
 from ua_tui.core.storage.files import Root
+from ua_tui.core.storage.ownership import seal
 from ua_tui.core.storage.workspace import LETTERS
 from ua_tui.core.tasks import end_tasks
 from ua_tui.core.team import local_mailbox
@@ -288,6 +290,36 @@ async def test_letters_of_somebody_else_or_of_another_folder_do_not_count(tmp_pa
             assert await person.questions() == []
         await person.send("s1", submit("Own"))
         assert await next_of(items) == submit("Own")
+
+
+async def test_files_of_an_earlier_version_give_their_commands_and_are_removed(tmp_path: Path) -> None:
+    folder = tmp_path / LETTERS
+    folder.mkdir()
+
+    def write(kind: str, id_: str, text: str, command: str, at: float, *, forged: bool = False) -> None:
+        name = f"{LETTERS}/{kind}-{id_}.json"
+        code = seal("letter", tmp_path, name, id_, text, command, "owner", at)
+        letter = {
+            "id": id_,
+            "text": text,
+            "kind": command,
+            "by": "owner",
+            "at": at,
+            "seal": "" if forged else code,
+        }
+        (tmp_path / name).write_text(json.dumps(letter))
+
+    write("question", "r1", "{}", "", 1.0)
+    write("answer", "r1", "a secret", "", 1.5)
+    write("command", "c1", "second", "submit", 3.0)
+    write("command", "c2", "first", "submit", 2.0)
+    write("command", "c3", "forged", "submit", 4.0, forged=True)
+    (folder / "command-x.json").write_text("{")
+    worker = LocalMailbox(tmp_path)
+    async with worker.received(SESSION) as items:
+        assert [(await next_of(items)).body for _ in range(2)] == ["first", "second"]
+    assert sorted(os.listdir(folder)) == ["letters.json", "letters.lock"]
+    assert "secret" not in (folder / "letters.json").read_text()
 
 
 async def test_messages_have_limits(store: Store) -> None:

@@ -502,6 +502,113 @@ async def test_a_large_file_is_copied_in_pieces_and_lines_come_between(
     assert team_database.execute(data, f".files/{written.sha256}") == [(written.sha256,)]
 
 
+def announce(session: CopiedSession, path: str, data: bytes) -> str:
+    written = session.workspace.root.write_chunks(path, [data])
+    session.publish(
+        ev.ArtifactSaved(path=path, kind="x", size=written.size, sha256=written.sha256, observer="test")
+    )
+    return written.sha256
+
+
+async def test_pieces_that_are_stored_are_not_sent_again_when_a_connection_is_lost(
+    tmp_path: Path, team_database: Database, proxy: TcpProxy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ua_tui.core.team.replica._PIECE_SIZE", 1 << 20)
+    starts, read = list[int](), SessionReplica._read_piece
+
+    def read_and_cut(replica: SessionReplica, file: Any) -> bytes:
+        starts.append(replica._at)
+        if len(starts) == 4:
+            proxy.cut()
+        return read(replica, file)
+
+    monkeypatch.setattr(SessionReplica, "_read_piece", read_and_cut)
+    async with copied_session(tmp_path, proxy.url(team_database.url)) as session:
+        digest = announce(session, "downloads/large.bin", os.urandom(6 << 20))
+        await until_in_thread(lambda: team_database.execute("SELECT sha256 FROM artifact") == [(digest,)])
+    # The one that was cut may have arrived.
+    assert starts[:4] == [0, 1 << 20, 2 << 20, 3 << 20]
+    assert starts[4] in (3 << 20, 4 << 20)
+    assert starts == sorted(starts)
+
+
+async def test_a_large_file_that_is_changed_while_it_is_copied_leaves_no_false_piece(
+    tmp_path: Path, team_database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ua_tui.core.team.replica._PIECE_SIZE", 1 << 20)
+    read = SessionReplica._read_piece
+    first, second, changed = os.urandom(6 << 20), os.urandom(7 << 20), threading.Event()
+
+    def read_changed(replica: SessionReplica, file: Any) -> bytes:
+        if replica._at == 2 << 20 and file.size == len(first):
+            (session.workspace.path / "downloads/large.bin").write_bytes(second)
+            changed.set()
+        return read(replica, file)
+
+    monkeypatch.setattr(SessionReplica, "_read_piece", read_changed)
+    async with copied_session(tmp_path, team_database) as session:
+        announce(session, "downloads/large.bin", first)
+        await until_in_thread(changed.is_set)
+        digest = hashlib.sha256(second).hexdigest()
+        session.publish(
+            ev.ArtifactSaved(
+                path="downloads/large.bin", kind="x", size=len(second), sha256=digest, observer="test"
+            )
+        )
+        assert await session.replica.flush(PATIENCE)
+    assert team_database.execute("SELECT sha256 FROM artifact") == [(digest,)]
+    for path, data in team_database.execute(
+        "SELECT path, string_agg(data, '' ORDER BY start) FROM piece WHERE path LIKE '.files/%' GROUP BY path"
+    ):
+        whole = second if path.endswith(digest) else first
+        assert whole.startswith(data)
+
+
+async def test_files_that_are_stored_are_not_sent_again_when_a_session_is_resumed(
+    tmp_path: Path, team_database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with copied_session(tmp_path, team_database) as session:
+        announce(session, "downloads/only-listed.bin", os.urandom(6 << 20))
+        announce(session, "downloads/large.bin", os.urandom(6 << 20))
+        announce(session, "notes.md", b"notes")
+        files = [
+            ev.AttachedFile(path="notes.md", media_type="text/plain", size=5, sha256="0" * 64),
+            ev.AttachedFile(
+                path="downloads/large.bin", media_type="text/plain", size=6 << 20, sha256="0" * 64
+            ),
+        ]
+        session.publish(ev.FilesAttached(query_id="q1", files=files))
+        assert await session.replica.flush(PATIENCE)
+    # As an earlier version has stored it.
+    team_database.execute(
+        "DELETE FROM piece p USING artifact a WHERE a.path LIKE '%only-listed%' AND p.path = '.files/' || a.sha256"
+    )
+    saved = "SELECT path, saved_at FROM artifact WHERE path NOT LIKE '%only-listed%'"
+    before = sorted(team_database.execute(saved))
+    sent, read = list[str](), SessionReplica._read_piece
+    monkeypatch.setattr(
+        SessionReplica, "_read_piece", lambda replica, file: (sent.append(file.path), read(replica, file))[1]
+    )
+    async with copied_session(session.workspace.path, team_database, SessionId(id="s1", attempt=2)) as later:
+        assert await later.replica.flush(PATIENCE)
+    assert sorted(team_database.execute(saved)) == before
+    assert set(sent) == {"downloads/only-listed.bin"}
+    assert team_database.execute("SELECT count(*) FROM piece WHERE path LIKE '.files/%'") == [(4,)]
+
+
+async def test_pieces_of_a_large_file_follow_each_other_at_once_over_a_shared_connection(
+    tmp_path: Path, team_database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ua_tui.core.team.replica._PIECE_SIZE", 1 << 20)
+    monkeypatch.setattr("ua_tui.core.team.replica._SHARED_PAUSE_S", 3600.0)
+    async with (
+        sharing(Address.parse(team_database.url), 1) as address,
+        copied_session(tmp_path, address) as session,
+    ):
+        announce(session, "downloads/large.bin", os.urandom(6 << 20))
+        assert await session.replica.flush(PATIENCE)
+
+
 async def test_no_records_or_paths_outside_are_copied(tmp_path: Path, team_database: Database) -> None:
     (tmp_path / "secret").write_text("secret")
     async with copied_session(tmp_path, team_database) as session:

@@ -166,3 +166,19 @@ def test_rows_give_no_rights_unless_the_person_says_so(text: str) -> None:
 )
 def test_rows_without_rights_need_nothing(text: str) -> None:
     assert [job.query for job in read(text)] == ["a"]
+
+
+def test_arrays_written_by_hand_or_by_pandas_are_read() -> None:
+    text = '[\n{"query": "a", "score": NaN},\n{"query": "b"},\n]\n'
+    assert [(job.number, job.query) for job in read(text, "a.json")] == [(2, "a"), (3, "b")]
+    assert [job.query for job in read('[{"query": "a"}\n{"query": "b"}]', "a.json")] == ["a", "b"]
+
+
+@pytest.mark.parametrize("text", ["", "\n\n"])
+def test_an_empty_table_has_no_query(text: str) -> None:
+    with pytest.raises(SettingsError, match="has no query"):
+        read(text, "a.csv")
+
+
+def test_a_table_that_is_not_utf_8_has_one_problem() -> None:
+    assert problems(b"query\na\nb\xff\n", "a.csv") == ["line 3: it is not UTF-8 text: save the file as UTF-8"]
