@@ -528,8 +528,8 @@ class Return:
             pending = msgspec.json.decode(root.read(PENDING), type=_Pending)
         except (msgspec.MsgspecError, UnicodeDecodeError) as error:
             raise WorkspaceError(
-                f"'{PENDING}' cannot be read ({error}): remove it; the files stay as they are, and what they were is "
-                f"in {root.path / VERSIONS}"
+                f"'{PENDING}' cannot be read ({error}): remove it; the files stay as they are, and their earlier "
+                f"content is in {root.path / VERSIONS}"
             ) from error
         return cls(root, pending.name, pending.changes)
 

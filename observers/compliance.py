@@ -71,7 +71,8 @@ def _differing(rule: SubagentRule, workspace: Workspace, since: datetime | None)
     claims = [claim for check in checks for claim in check.check.red]
     more = f" (and {len(claims) - 1} more)" if len(claims) > 1 else ""
     finding = f"{_finding(claims[0])}{more}"
-    return UnmetRule(rule.name, message, finding, f"{reports} differs from the sources")
+    differ = "differs" if len(checks) == 1 else "differ"
+    return UnmetRule(rule.name, message, finding, f"{reports} {differ} from the sources")
 
 
 def _is_current(check: ReportCheck, path: str, workspace: Workspace) -> bool:

@@ -41,7 +41,7 @@ class Downloads:
             found = hashlib.file_digest(file, "sha256").hexdigest()
         if found != digest:
             raise ObserverError(
-                f"{clean_line(path, 120)} is not what was downloaded: it was changed since, so download it again"
+                f"{clean_line(path, 120)} is not what was downloaded: it has been changed since, so download it again"
             )
         return Outcome((Saved(path, "download", size, digest),), items=1)
 

@@ -45,9 +45,9 @@ _UNPARSED = f"{FOLDER}/unparsed"
 _MAX_UNPARSED = 4 << 20
 _SHORT_SNIPPET = 500
 _NAMED = {
-    Policy.SEARCH: "is a search by its name",
-    Policy.UNKNOWN: "is not a search by its name: its results are saved if it is known to return public content",
-    Policy.NEVER: "is not taken as a search: its name says that it does something else, or returns private data",
+    Policy.SEARCH: "has the name of a search",
+    Policy.UNKNOWN: "does not have the name of a search: its results are saved if it is known to return public content",
+    Policy.NEVER: "is not taken for a search: its name says that it does something else, or returns private data",
 }
 _WORD = re.compile(r"[a-z0-9]")
 

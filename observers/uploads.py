@@ -65,7 +65,7 @@ class Uploads:
     def observe(self, result: ToolResult, context: ObserverContext) -> Outcome:
         """Save one record for each tool that uploaded something."""
         if result.observation.has_error:
-            return Outcome(note="the call failed, and nothing is known to be uploaded")
+            return Outcome(note="the call failed, and nothing is known to have been uploaded")
         texts = texts_of(result, context.workspace)
         values = decode_texts(texts).values
         value = next((each for each in values if isinstance(each, dict)), {"output": "\n".join(texts)})
@@ -99,7 +99,7 @@ def _record(
     # What a run has printed a key of was uploaded, whatever failed after it.
     is_done = is_sandbox(name) and bool(files)
     if (answer.get("successful") is False or answer.get("error")) and not is_done:
-        return Outcome(note="the tool reports a failure, and nothing is known to be uploaded")
+        return Outcome(note="the tool reports a failure, and nothing is known to have been uploaded")
     if not files:
         return Outcome(note="no uploaded file is named")
     moment = moment_of(result, context)

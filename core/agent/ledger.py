@@ -249,9 +249,7 @@ def _describe(earlier: Sequence[EarlierAction], count: int) -> str:
     """What the model reads in place of the result of a call that may not run again."""
     found = [_describe_one(action) for action in earlier]
     more = (
-        " Nothing of this call ran; call the other tools of it again without these."
-        if count > len(earlier)
-        else ""
+        " Nothing in this call ran; call its other tools again without these." if count > len(earlier) else ""
     )
     return "\n".join(found) + more
 

@@ -99,7 +99,7 @@ class Stopping(msgspec.Struct, eq=False):
                 await self.agent.interrupt()
                 await asyncio.shield(done)
         except TimeoutError:
-            log.warning("the agent did not stop within %s s and is ended", _STOP_WITHIN)
+            log.warning("the agent did not stop within %s s, so it is killed", _STOP_WITHIN)
             await self.agent.kill()
         except AgentError:
             log.info("the agent ended while it was being stopped")

@@ -67,7 +67,7 @@ class ProgressReceiver:
                 return
             call, done, total, unit = found
             if not 0 <= done <= total:
-                _log.warning("the progress of a call is no share of a whole: %d of %d", done, total)
+                _log.warning("the progress of a call makes no sense: %d of %d", done, total)
                 return
             self._publish(ToolCallProgress(tool_use_id=call, done=done, total=total, unit=unit))
 

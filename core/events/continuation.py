@@ -25,7 +25,7 @@ def resumption(unknown: Sequence[str]) -> str:
 def _unknown(tools: Sequence[str]) -> str:
     named = ", ".join(dict.fromkeys(tools[:_MOST_NAMED]))
     return (
-        f"Of these calls it is not known whether they succeeded: {named}. They are not run again with the same "
+        f"It is not known whether these calls succeeded: {named}. They are not run again with the same "
         "arguments: say in the answer which of them somebody has to check."
     )
 

@@ -67,7 +67,7 @@ def rebuild(folder: Path, redactor: Redactor) -> SessionStats:
     try:
         if workspace.root.size(JOURNAL) != journal.size:
             raise WorkspaceError(
-                f"the session in {folder} was resumed in the meantime, which wrote these files"
+                f"the session in {folder} was resumed in the meantime, and these files were written then"
             )
         write_derived(workspace, view, _earlier_info(workspace))
     finally:

@@ -210,6 +210,6 @@ class ModelSetup:
         except SettingsError as error:
             return (f"The next start from this folder will fail: {error}",)
         return tuple(
-            f"{origin} will override what is stored at the next start: remove it there."
+            f"{origin} will override the stored value at the next start: remove it there."
             for origin in dict.fromkeys(where.origin for where in elsewhere.values())
         )

@@ -364,7 +364,7 @@ def unreadable(error: JournalError | OSError) -> str:
         case errno.ELOOP:
             return "its journal is a link, which is not followed"
         case errno.EACCES | errno.EPERM:
-            return "it may not be read: check the permissions of its folder and its journal"
+            return "you have no permission to read it: check the permissions of its folder and its journal"
         case _:
             return f"its journal cannot be read: {error.strerror or error}"
 

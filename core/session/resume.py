@@ -122,7 +122,7 @@ def _is_valid(name: str, value: Value) -> bool:
 
 log = logging.getLogger(__name__)
 
-ENDED = "The program ended before this did."
+ENDED = "The program ended before this was finished."
 
 
 class _Span(msgspec.Struct, frozen=True):
@@ -337,6 +337,6 @@ def conversation_to_resume(previous: PreviousState, workspace: Workspace, agent_
     if setup.spoken:
         raise ConversationGone(
             f"the conversation of {workspace.session_id} was not found in {agent_home}, and the session's folder has "
-            "no copy of it, because an earlier version made none"
+            "no copy of it, because an earlier version of ua-tui did not keep one"
         )
     return None

@@ -639,7 +639,7 @@ class Session:
         try:
             await asyncio.to_thread(seal_session, self.workspace.root, synced=synced)
         except WorkspaceError as error:
-            log.warning("the session cannot be recognised as this user's later: %s", error)
+            log.warning("the session cannot be recognised later as this user's: %s", error)
 
     async def _connect_or_fail(self) -> None:
         try:

@@ -223,7 +223,7 @@ def _warning(name: str, file: Path, places: Places) -> str:
         if held_back is not None and held_back.given.path == file:
             return f"It has no effect: {held_back.reason}."
         if holds is not None and holds.path != file and not SPECS[name].adds_up:
-            return f"{holds.origin} overrides it: remove it there for this to apply."
+            return f"{holds.origin} overrides it: remove that to use the stored value."
         load_settings(None, places)
     except SettingsError as error:
         return f"The next start from this folder will fail: {error}"

@@ -187,7 +187,7 @@ class Settings:
     public_searches: Annotated[tuple[str, ...], Spec(values.patterns, user_only=True, affects="data")] = ()
     """Tools that search public content, such as mcp__acme__search, separated by commas.
 
-    Their results are saved without checking the rows. Most public searches are already known."""
+    Their results are saved even if their rows do not look public. Most public searches are already known."""
     composio_api_key: Annotated[
         str | None, Spec(values.text, ("COMPOSIO_API_KEY",), secret=True, affects="data")
     ] = None
@@ -266,7 +266,7 @@ class Settings:
             affects="cost",
         ),
     ] = None
-    """The context window, in tokens, of a model that the agent does not know; it compacts the context to fit in it."""
+    """The context window, in tokens, of a model that the agent does not know: the agent compacts the context to fit."""
     demo: Annotated[bool, Spec(values.flag, affects="tools")] = False
     """Play a session with a scripted model, without a network or keys."""
     demo_pace: Annotated[

@@ -126,7 +126,7 @@ def database(value: Any) -> Address:
     except SettingsError as error:
         # What is written after "must be" here is a sentence of its own.
         raise ValueError(
-            f"an address without a password, as postgresql://user@host/database ({error})"
+            f"an address without a password, such as postgresql://user@host/database ({error})"
         ) from None
 
 
@@ -281,7 +281,7 @@ def _names(value: Any, allowed: str, alone: frozenset[str] = frozenset()) -> tup
     if names == ("none",):
         return ()
     if len(names) > 1 and not alone.isdisjoint(names):
-        raise ValueError(f"{allowed}, and all or none must be alone")
+        raise ValueError(f"{allowed}; all and none must stand alone")
     if not all(map(_SLUG.fullmatch, names)):
         raise ValueError(allowed)
     return names

@@ -198,7 +198,7 @@ def _toml_advice(content: str, problem: str) -> str:
     if re.match(r"[^\W\d]|[~/.\\]", text) is None:
         return ""
     # The text may be a secret, so it is not shown.
-    return f'; put texts in quotes, as in {before.strip()} "..."'
+    return f'; put text in quotes, as in {before.strip()} "..."'
 
 
 class KeyChoice(NamedTuple):

@@ -41,7 +41,7 @@ WAIT_SECONDS = 60.0
 """How long an action waits for a database that cannot be reached."""
 _PAUSES = (0.1, 0.2, 0.5, 1.0)
 _MOST = 200
-_LEAVING = "This was not run: the program is ending. It is asked again when the session is resumed."
+_LEAVING = "This was not run: the program is ending. It will be requested again when the session is resumed."
 
 _BEGIN = """
 WITH mine AS (

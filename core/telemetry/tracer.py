@@ -156,7 +156,7 @@ class Tracer(msgspec.Struct, eq=False):
         elif not self._is_full:
             self._is_full = True
             _log.warning(
-                "tracing cannot keep up: %s and what follows while the queue is full is not traced", name
+                "tracing cannot keep up: nothing is traced while the queue is full, beginning with %s", name
             )
 
     def start(self) -> None:

@@ -155,7 +155,7 @@ def describe_question(event: Asked, redact: Callable[[Any], Any] = lambda value:
     """Describe in one line what a person is asked."""
     match event:
         case ev.PermissionAsked(is_plan=True):
-            return "asks to approve a plan"
+            return "asks for approval of a plan"
         case ev.PermissionAsked(is_question=True):
             return "asks a question"
         case ev.PermissionAsked():

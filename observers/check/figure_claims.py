@@ -26,7 +26,7 @@ _SEEN = 0.2
 """The share of a sentence's words that the passage shows that is named for a claim without any other."""
 _NOTHING = Figure(start=0, end=0, text="")
 _ELSEWHERE = "The source gives this value for something else, and a different value for this."
-_OPPOSED = "Two values in the sources give this value in the opposite direction."
+_OPPOSED = "Two values in the sources give this change, but in the opposite direction."
 _WRONG = "The values that it is calculated from give another result."
 _CONTRARY = "The direction in the sentence does not fit its two values."
 _ATTRIBUTES: frozenset[Problem] = frozenset({"rate", "direction", "scale", "unit", "digits"})

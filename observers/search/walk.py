@@ -154,7 +154,7 @@ class Walk:
         on_page = len(value) == 1 and key not in KINDS and key not in PLAIN_NAMES and _is_page(value[0])
         verdict = verdict_on(value, key, path, scope)
         if on_page:
-            verdict = Verdict(None, "its one item is the page that the results are on")
+            verdict = Verdict(None, "its only item is the page with the results")
         if verdict.kind is not None:
             kind = verdict.kind
             items, others = opened(value, kind, images=kind == "images")

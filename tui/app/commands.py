@@ -134,7 +134,9 @@ def _queries(app: UaTuiApp) -> Iterator[Command]:
     if controls is None:
         return
     if "compact" in controls.commands:
-        yield _query(app, "compact", "Summarise the conversation", "Frees context; add what to keep", "")
+        yield _query(
+            app, "compact", "Summarise the conversation", "Frees context; you can add what to keep", ""
+        )
     if "clear" in controls.commands:
         yield _query(app, "clear", "Clear the agent's context", "It forgets the conversation; files stay", "")
     for each in controls.custom_commands:

@@ -161,7 +161,7 @@ def choose_keys(choices: Sequence[KeyChoice]) -> Keys:
         del chosen[name]
         now = Keys(chosen)
         problems.append(
-            f"{origins[name]}: {shown_key(key)} is already the key of {other} there, so {name} stays on "
+            f"{origins[name]}: {shown_key(key)} is already the key of {other} in the same place, so {name} stays on "
             f"{', '.join(map(shown_key, now.of(name)))}; choose another key, or give {other} another one in [keys]."
         )
     return Keys({name: keys for name, keys in chosen.items() if Keys().of(name) != keys}, tuple(problems))

@@ -67,7 +67,7 @@ class Question:
     def hint(self) -> str:
         """What can be an answer, for a line that is not an answer."""
         what = f"{'numbers' if self.several else 'a number'} from 1 to {len(self.answers)}"
-        return f"Please answer with {what}{', or with a text' if self.is_open else ''}."
+        return f"Please answer with {what}{', or with text' if self.is_open else ''}."
 
     def chosen(self, typed: str) -> Answer | None:
         """Return the answer with this number, or those with these numbers if several are possible; else None."""

@@ -335,7 +335,7 @@ class _JobRun:
     async def _query_with_note(self) -> str:
         """The query for a new conversation, with what ran in the one that is gone."""
         ran = "These calls ran before the conversation was lost, and do not run again with the same arguments"
-        unknown = "Of these it is not known whether they succeeded"
+        unknown = "It is not known whether these succeeded"
         parts = [self._claim.job.query]
         for words, states in ((ran, ("done", "failed")), (unknown, ("running",))):
             tools = [clean_line(each.tool, 200) for each in await self._earlier_actions(*states)]

@@ -167,7 +167,7 @@ class QuestionRelay:
                     self._asked.discard(answer.request)
                     self._wake.set()
             case None:
-                log.info("an answer came when its question no longer waited")
+                log.info("an answer came when its question was no longer waiting")
 
     async def _interrupt(self, session: Session, by: str) -> None:
         self.stopped_by = clean_line(by, 60) or "someone"

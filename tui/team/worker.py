@@ -89,7 +89,7 @@ async def run_worker(
             if health_file is not None:
                 with suppress(OSError):
                     health_file.unlink()
-            return f"; its jobs wait for a worker again in {ALIVE_SECONDS:.0f} s"
+            return f"; other workers can claim its jobs in {ALIVE_SECONDS:.0f} s"
 
         with stopping_on_signals(worker.stop, end_at_once) as stopped:
             await worker.work()

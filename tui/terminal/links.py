@@ -77,7 +77,7 @@ def browser_link(url: str) -> Link | None:
 
 def leads_to(link: Link | None) -> str:
     """Say where a link leads; None is one that a browser does not open."""
-    return link.host if link is not None else "not a web link: copy only"
+    return link.host if link is not None else "nothing: not a web link, copy only"
 
 
 def open_browser_link(widget: Widget, link: Link | None) -> bool:

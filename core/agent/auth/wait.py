@@ -88,7 +88,7 @@ class AuthWait(msgspec.Struct, eq=False):
             try:
                 active = await is_connected(toolkit)
             except Exception as error:
-                log.info("whether %s is connected could not be asked: %s", toolkit, error)
+                log.info("could not ask whether %s is connected: %s", toolkit, error)
             else:
                 if active and was_active is False:
                     self._handle = None

@@ -106,7 +106,7 @@ def _yaml(head: str, origin: str) -> Any:
         where = f" in line {mark.line + 2}" if mark is not None else ""
         why = clean_line(error.problem or error.context or "it cannot be read", 200)
         raise SettingsError(
-            f"the front matter of {origin} is not valid YAML{where} ({why}): put quotes around a text with a colon"
+            f"the front matter of {origin} is not valid YAML{where} ({why}): put quotes around text with a colon"
         ) from error
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise SettingsError(

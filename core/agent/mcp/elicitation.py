@@ -205,7 +205,7 @@ def _is_within(field: FormField, number: float) -> bool:
 
 def _checked_text(field: FormField, raw: object) -> str:
     if not isinstance(raw, str):
-        raise FormError("Enter a text.")
+        raise FormError("Enter some text.")
     _refuse_unless(len(raw) <= _LONGEST_ANSWER, f"The text has more than {_LONGEST_ANSWER:,} characters.")
     _refuse_unless(_is_within(field, len(raw)), f"Enter {_range(field, 'character')}; this is {len(raw)}.")
     if field.format in _EXAMPLES:

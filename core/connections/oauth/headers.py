@@ -94,7 +94,7 @@ class LoginHeaders:
             try:
                 self._store.note_scope(target, scope)
             except WorkspaceError as error:
-                _log.warning("the next login to %s asks for no more: %s", name, error)
+                _log.warning("the next login to %s asks for no more rights than before: %s", name, error)
 
     async def headers(self, name: str, *, by_agent: bool = False) -> dict[str, str]:
         """The headers for a server; without a token if there is no valid login.

@@ -157,7 +157,7 @@ def _taken_query(row: Any) -> str:
         raise _Wrong('it is not an object with a query, such as {"query": "..."}')
     given = row.pop(named["query"])
     if not isinstance(given, str):
-        raise _Wrong("the query is not a text")
+        raise _Wrong("the query is not text")
     query = given.strip()
     if not query:
         raise _Wrong("the query is empty")

@@ -36,10 +36,10 @@ async def knowledge_search(
     since: Annotated[
         str,
         Meta(
-            description="only what was found since then: a day as 2026-11-20, or a time ago as 12h, 30d, 3mo"
+            description="only what was found since then: a day such as 2026-11-20, or an age such as 12h, 30d, 3mo"
         ),
     ] = "",
-    site: Annotated[str, Meta(description="only pages of this site, as example.org")] = "",
+    site: Annotated[str, Meta(description="only pages of this site, such as example.org")] = "",
     limit: Annotated[int, Meta(description="most documents to return", ge=1, le=MOST_HITS)] = 10,
 ) -> str:
     """Search what earlier sessions found and wrote: articles, search results, reports, answers, files.
@@ -60,7 +60,8 @@ async def knowledge_search(
     first = parse_date(since, now.astimezone()) if since.strip() else None
     if since.strip() and first is None:
         raise KnowledgeError(
-            f"since is {clean_line(since, 60)!r}, which is not a time: write a day as 2026-11-20, or a time ago as 30d"
+            f"since is {clean_line(since, 60)!r}, which is not a time: "
+            "write a day such as 2026-11-20, or an age such as 30d"
         )
     scope: dict[str, Any] = {"kind": kinds, "site": site.strip(), "since": first}
     found = await _asked(context, lambda base: base.search(query[:10_000], limit=limit, **scope))

@@ -193,7 +193,7 @@ def test_what_may_not_be_read_is_reported(tmp_path: Path, monkeypatch: pytest.Mo
     (second, first) = listed(of)
     assert second.query == "Open"
     assert (first.state, first.query) == ("corrupt", "")
-    assert first.why.startswith("it may not be read: check the permissions")
+    assert first.why.startswith("you have no permission to read it: check the permissions")
 
 
 def test_a_session_of_a_later_version_says_so_whether_it_can_be_read_or_not(tmp_path: Path) -> None:

@@ -144,7 +144,7 @@ def test_what_was_cut_off_lasted_until_the_last_event(workspace: Workspace) -> N
     (end,) = read_previous_state(workspace).closing_events()
     assert isinstance(end, ev.QueryFinished)
     assert describe(end).sentence == (
-        "Interrupted after 7.0 s: The program ended before this did. Partial output is kept."
+        "Interrupted after 7.0 s: The program ended before this was finished. Partial output is kept."
     )
 
 

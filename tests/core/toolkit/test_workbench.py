@@ -134,7 +134,7 @@ async def test_what_was_downloaded_is_among_what_was_saved(here: Here) -> None:
     (saved,) = Downloads().observe(ToolResult(call=call, observation=seen), context).artifacts
     assert (saved.path, saved.kind, saved.sha256) == ("downloads/chart.png", "download", reported["sha256"])
     here.workspace.write("downloads/chart.png", b"another")
-    with pytest.raises(UniversalAgentError, match="was changed since"):
+    with pytest.raises(UniversalAgentError, match="has been changed since"):
         Downloads().observe(ToolResult(call=call, observation=seen), context)
 
 

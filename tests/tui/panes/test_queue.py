@@ -57,7 +57,7 @@ async def test_at_most_three_rows_and_how_many_more_there_are() -> None:
         await pilot.pause()
         assert rows(app) == ["‖ 0", "‖ 1", "‖ 2  +6"]
         assert app.query_one(QueueBar).region.height == 3
-        assert "9 paused · Enter when empty sends · " in str(app.prompt.border_subtitle)
+        assert "9 paused · Enter sends when empty · " in str(app.prompt.border_subtitle)
         app.prompt.show_queue([])
         await pilot.pause()
         assert app.query_one(QueueBar).region.height == 0

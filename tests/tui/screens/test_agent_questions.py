@@ -140,7 +140,7 @@ def test_plain_mode_takes_a_number_several_numbers_or_a_text() -> None:
     # Numbers that are no answer are a typo; other numbers are a text.
     assert one.answer("2 3") is several.answer("2 9") is None
     assert one.answer("3.5") == Answer(allow=True, text="3.5")
-    assert "or with a text" in one.hint
+    assert "or with text" in one.hint
     # A line of a pipe is an answer if it has numbers only.
     assert several.chosen("2 4") == Answer(allow=True, text="News, Filings")
     assert one.chosen("2 3") is several.chosen("now") is several.chosen(" ") is None

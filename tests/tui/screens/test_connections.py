@@ -167,7 +167,7 @@ async def test_a_login_is_offered_for_servers_of_the_user_that_can_have_one(tmp_
         json.dumps({"mcpServers": {"notes": {"url": url}, "tickets": {"url": url}}})
     )
     async with connections(tmp_path, needs, TOOLKIT, unknown) as (app, session, screen, pilot):
-        await until(lambda: "Press l to log in in the browser, Space to disable it." in screen_text(app))
+        await until(lambda: "Press l for the browser login, Space to disable it." in screen_text(app))
         assert "needs a login" not in screen_text(app)
         await pilot.press("down", "l", "down", "l")
         await until(lambda: "Trust or refuse tickets first" in notices(app))

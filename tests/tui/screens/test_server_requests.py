@@ -128,7 +128,7 @@ async def test_a_page_is_opened_only_by_the_person_and_marked_if_it_may_be_anoth
         for url, warning in (
             ("http://pay.example.com/", "The connection is not encrypted."),
             ("https://раypal.example/", "letters that look like other letters"),
-            ("javascript:alert(1)", "not a web link: copy only"),
+            ("javascript:alert(1)", "nothing: not a web link, copy only"),
         ):
             await shown(app, pilot)
             await asked(msgspec.structs.replace(PAGE, url=url), session, app, pilot)

@@ -49,7 +49,7 @@ class Desk(ModelSetup):
         return self.verdict
 
     def store(self, plan: SetupPlan) -> StoredSetup:
-        wins = "will override what is stored at the next start: remove it there."
+        wins = "will override the stored value at the next start: remove it there."
         return StoredSetup(self.path, (f"The environment variable ANTHROPIC_BASE_URL {wins}",))
 
 

@@ -66,7 +66,7 @@ async def test_a_second_signal_removes_the_health_file_and_tells_when_jobs_are_b
         ended.set()
         assert await working == 0
     assert not health.exists()
-    assert "everything was saved; its jobs wait for a worker again in 30 s" in capsys.readouterr().err
+    assert "everything was saved; other workers can claim its jobs in 30 s" in capsys.readouterr().err
 
 
 def run_without(folder: Path, missing: tuple[str, ...], *command: str) -> subprocess.CompletedProcess[str]:

@@ -170,7 +170,7 @@ class Prompt(TextArea):
         self._queue, self._paused = tuple(texts), paused
         count = len(texts)
         keys = keys_of(self.app)
-        send = f"{keys.shown('prompt.send')} when empty sends · " if paused else ""
+        send = f"{keys.shown('prompt.send')} sends when empty · " if paused else ""
         word = "paused" if paused else "queued"
         every = keys.shown("prompt.queue")
         self.border_subtitle = f"{count} {word} · {send}↑ edits the last · {every} all" if count else ""

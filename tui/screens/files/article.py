@@ -131,6 +131,6 @@ def open_article(
         elif page.url:
             follow_link(owner, page.url, note=_NOT_READ)
         else:
-            owner.notify("This row has neither a text nor an address.")
+            owner.notify("This row has neither text nor an address.")
 
     start_job(owner, partial(open_found), "article")

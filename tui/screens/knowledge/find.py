@@ -211,7 +211,7 @@ class FindScreen(Modal[None]):
             return [_EMPTY]
         return [
             "Nothing found.",
-            "Try other words. A word is found only by its beginning.",
+            "Try other words. Words match only from their beginning.",
         ]
 
     def action_only(self, dimension: str) -> None:

@@ -394,9 +394,7 @@ def _todo(server: McpServer, keys: Keys, definition: UserServer | None) -> str:
         case "untrusted":
             return f"Press {again} to trust or refuse it."
         case "needs-auth" if definition is not None:
-            return (
-                f"Press {keys.shown('connections.log_in')} to log in in the browser, {switch} to disable it."
-            )
+            return f"Press {keys.shown('connections.log_in')} for the browser login, {switch} to disable it."
         case "needs-auth":
             return f"Sign in at the service, then press {again} to reconnect."
         case "disabled":
