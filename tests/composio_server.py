@@ -6,12 +6,13 @@ import json
 import re
 import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
+import msgspec
 import uvicorn
 from starlette.applications import Starlette
 from starlette.responses import Response
@@ -41,9 +42,17 @@ class Fault:
 
 
 class _Services(Services):
-    """The services, which give a reply instead of running a call while there is one."""
+    """The services, which give a reply instead of running a call while there is one, and run other tools, too."""
 
     reply: dict[str, Any] | None = None
+    executors: dict[str, Callable[..., Awaitable[dict[str, Any]]]] = msgspec.field(default_factory=dict)
+
+    async def execute(
+        self, session: DemoRemoteSession, slug: str, arguments: dict[str, Any]
+    ) -> dict[str, Any]:
+        if (executor := self.executors.get(slug)) is not None:
+            return await executor(session, arguments)
+        return await super().execute(session, slug, arguments)
 
     async def call(self, session: DemoRemoteSession, name: str, arguments: dict[str, Any]) -> ToolAnswer:
         if self.reply is not None:

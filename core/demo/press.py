@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import cache
 from html import escape
 from pathlib import Path
-from string import Template
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 from starlette.requests import Request
@@ -18,6 +17,9 @@ from starlette.responses import HTMLResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
 from ua_tui.core.demo.playbook import Pace
+
+if TYPE_CHECKING:
+    from jinja2 import Template
 
 DOMAIN = ".example"
 WORD = re.compile(r"[a-z0-9]{4,}")
@@ -106,19 +108,20 @@ class Catalogue:
 
     def body(self, article: DemoArticle) -> list[str]:
         """The paragraphs of an article, its lead first."""
+        quote = f"“{article.quote}” said {article.quote_by}."
+        return [article.lead, *article.facts, quote, *self.background(article)]
+
+    def background(self, article: DemoArticle) -> list[str]:
+        """The last paragraphs of an article, which fit its theme."""
         background = self.themes[article.theme].background
         start = self.articles.index(article)
-        chosen = [background[(start + i) % len(background)] for i in range(5)]
-        return [article.lead, *article.facts, f"“{article.quote}” said {article.quote_by}.", *chosen]
+        return [background[(start + i) % len(background)] for i in range(5)]
 
 
 def load_catalogue(text: str, now: datetime) -> Catalogue:
     """Read the articles from the text of their data file; raises msgspec.MsgspecError when it is broken."""
     found = msgspec.json.decode(text, type=_File)
     return Catalogue(found.articles, found.themes, now)
-
-
-_PAGE = Template(Path(__file__).with_name("article.html").read_text("utf-8"))
 
 
 class ArticlePages(msgspec.Struct, eq=False):
@@ -148,7 +151,13 @@ class ArticlePages(msgspec.Struct, eq=False):
                 status,
             )
         await self.pace.wait(article.delay)
-        return HTMLResponse(_article(article, self.catalogue))
+        text = _template().render(
+            article=article,
+            catalogue=self.catalogue,
+            published=article.published(self.catalogue.now),
+            section=self.catalogue.themes[article.theme].section,
+        )
+        return HTMLResponse(text)
 
 
 def host_of(request: Request) -> str:
@@ -156,53 +165,10 @@ def host_of(request: Request) -> str:
     return request.headers.get("host", "").partition(":")[0].lower()
 
 
-def _article(article: DemoArticle, catalogue: Catalogue) -> str:
-    published = article.published(catalogue.now)
-    stamp = published.strftime("%Y-%m-%dT%H:%M:%SZ")
-    section = catalogue.themes[article.theme].section
-    related = "".join(
-        f'<li><a href="{escape(other.url)}">{escape(other.title)}</a></li>'
-        for other in catalogue.related(article)
-    )
-    linked_data = json.dumps(
-        {
-            "@context": "https://schema.org",
-            "@type": "NewsArticle",
-            "headline": article.title,
-            "datePublished": stamp,
-            "author": {"@type": "Person", "name": article.author},
-            "publisher": {"@type": "Organization", "name": article.source},
-        }
-    ).replace("</", "<\\/")
-    return _PAGE.substitute(
-        title=escape(article.title),
-        source=escape(article.source),
-        author=escape(article.author),
-        stamp=stamp,
-        url=escape(article.url),
-        lead=escape(article.lead),
-        section=escape(section),
-        lower_section=escape(section.lower()),
-        linked_data=linked_data,
-        published=f"{published:%d %B %Y, %H:%M}",
-        year=published.year,
-        paragraphs=_paragraphs(article, catalogue),
-        related=f"<ul>{related}</ul>",
-    )
+@cache
+def _template() -> Template:
+    # Not needed before the first page is asked for.
+    from jinja2 import Environment
 
-
-def _paragraphs(article: DemoArticle, catalogue: Catalogue) -> str:
-    """The body with its quotation set apart and one figure, as on a real page."""
-    lead, *rest = catalogue.body(article)
-    quote = f"“{article.quote}” said {article.quote_by}."
-    parts = [f'<p class="lead"><strong>{escape(lead)}</strong></p>']
-    for index, paragraph in enumerate(rest):
-        if paragraph == quote:
-            parts.append(
-                f"<blockquote><p>“{escape(article.quote)}”</p><footer>{escape(article.quote_by)}</footer></blockquote>"
-            )
-            continue
-        parts.append(f"<p>{escape(paragraph)}</p>")
-        if index == len(article.facts):
-            parts.append('<div class="advert" aria-hidden="true"><p>Advertisement</p></div>')
-    return "\n".join(parts)
+    page = Path(__file__).with_name("article.html.jinja").read_text("utf-8")
+    return Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True).from_string(page)

@@ -9,7 +9,6 @@ from pathlib import Path
 
 from ua_tui.core.agent.definitions.roster import (
     Roster,
-    RosterEntry,
     expected_servers,
     problems_of,
     read_roster,
@@ -153,6 +152,7 @@ def _checks(settings: Settings, environ: Mapping[str, str]) -> list[PlannedCheck
 
 
 _MOST = 20
+_USE = {True: "use it without the invalid parts", False: "do not use it"}
 _KINDS = {"agent": "Sub-agent", "skill": "Skill", "command": "Command"}
 
 
@@ -162,7 +162,7 @@ def check_definitions(settings: Settings, places: Places) -> dict[str, Finding]:
     listed = roster_entries(roster, settings, expected_servers(settings, places.cwd))
     found = {
         f"{_KINDS[entry.kind]} {entry.name}": failed(
-            " ".join(problems), f"{_consequence(entry)}; `ua-tui agents` lists every file"
+            " ".join(problems), f"sessions {_USE[entry.state == 'broken']}; `ua-tui agents` lists every file"
         )
         for entry in listed
         if (problems := problems_of(entry))
@@ -173,12 +173,6 @@ def check_definitions(settings: Settings, places: Places) -> dict[str, Finding]:
         more = failed(f"{len(found) - _MOST} more files have problems", "`ua-tui agents` lists every file")
         found = dict(list(found.items())[:_MOST]) | {"More files": more}
     return found or {"Sub-agents": ok(_counted(roster))}
-
-
-def _consequence(entry: RosterEntry) -> str:
-    if entry.state == "broken":
-        return "sessions use it without the invalid parts"
-    return "sessions do not use it"
 
 
 def _counted(roster: Roster) -> str:

@@ -137,7 +137,7 @@ class TeamChecks(msgspec.Struct, eq=False):
         except TeamError as error:
             if isinstance(error.__cause__, ImportError):
                 return skipped("not checked without the packages")
-            return failed(error.advice.problem, error.advice.remedy)
+            raise
         found = f"{self.address}, as {db.info.user}"
         if _is_local(db.info.host, db.info.hostaddr):
             return ok(f"{found}, on this machine")

@@ -201,7 +201,7 @@ def world() -> Iterator[World]:
                 {"from": "eve@evil.example", "text": ORDERS, "link": f"https://{SECRET}.news.example/"}
             ]
         }
-        service.services._executors.update(
+        service.services.executors.update(
             GMAIL_SEND_EMAIL=partial(received, "mail"),
             SLACK_POST_MESSAGE=partial(received, "message"),
             GMAIL_FETCH_EMAILS=partial(returned, mails),

@@ -19,6 +19,7 @@ from ua_tui.tui.app.app import UaTuiApp
 from ua_tui.tui.app.controllers.attention import Attention
 from ua_tui.tui.app.port import DEMO, SET_UP, ToAskAgain, ToResume
 from ua_tui.tui.app.session_source import LiveSource, SessionSource
+from ua_tui.tui.layout.store import LayoutStore
 from ua_tui.tui.theme.store import store_theme
 
 if TYPE_CHECKING:
@@ -93,14 +94,23 @@ def make_app(session: NextSession) -> UaTuiApp:
         past = PastSession(resume.folder)
         source = resumed = ResumedSource(build, past, resume, offers_draft=session.first_query is None)
     source.quits = session.quits
-    app = UaTuiApp(session.settings, source, session.first_query)
-    app.attention = Attention(session.settings, app.write_to_terminal)
+    app = screen_of(session.settings, source, session.first_query)
+    return app
+
+
+def screen_of(
+    settings: Settings, source: SessionSource, first_query: str | None = None, *, informs: bool = True
+) -> UaTuiApp:
+    """Make the application around a source; what is chosen in it is stored, and it `informs` who is elsewhere."""
+    app = UaTuiApp(settings, source, first_query, layout=LayoutStore())
+    app.attention = Attention(settings, app.write_to_terminal) if informs else None
     app.theme_store = store_theme
     return app
 
 
-def run_read_only(app: UaTuiApp, settings: Settings) -> int:
+def run_read_only(settings: Settings, source: SessionSource) -> int:
     """Run a screen that only shows a session, then the session that was chosen on it; returns the exit code."""
+    app = screen_of(settings, source, informs=False)
     result = app.run()
     settings = replace(settings, theme=app.chosen_theme or settings.theme)
     following = next_session(result, settings)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from typing import Any
@@ -23,10 +23,38 @@ def print_line(text: str, *, flush: bool = False) -> None:
 
 def print_table(rows: Sequence[Sequence[str]]) -> None:
     """Write rows, of which the first is the header, with their columns aligned; a row needs a cell for each."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for row in rows:
-        cells = (f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True))
-        print_line("  ".join(cells).rstrip())
+    for line in table_lines(rows):
+        print_line(line)
+
+
+def table_lines(rows: Sequence[Sequence[str]], most: int | None = None) -> Iterator[str]:
+    """Give the lines of a table; no cell but the last of a row has more than `most` cells of the terminal."""
+    from rich.cells import cell_len
+
+    from ua_tui.tui.render.format import tail_cut
+
+    cut = [[*(tail_cut(cell, most) if most else cell for cell in row[:-1]), row[-1]] for row in rows]
+    widths = [max(map(cell_len, column)) for column in zip(*cut, strict=True)]
+    for row in cut:
+        cells = (cell + " " * (width - cell_len(cell)) for cell, width in zip(row, widths, strict=True))
+        yield "  ".join(cells).rstrip()
+
+
+def print_list(
+    fields: Iterable[object],
+    header: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    *,
+    as_json: bool,
+    empty: str = "",
+) -> None:
+    """Write entries as JSON with their fields, or as the rows of a table; `empty` instead of a table without rows."""
+    if as_json:
+        print_json([*fields])
+    elif (cells := [*rows]) or not empty:
+        print_table([header, *cells])
+    else:
+        print_line(empty)
 
 
 def print_json(value: object) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import zip_longest
 
+import msgspec
 from rich.cells import set_cell_size
 from textual.content import Content
 
@@ -56,11 +57,10 @@ def comparison_lines(comparison: Comparison, difference: Difference | None, widt
         yield row_text(rows.row(number)).rstrip()
 
 
-class ComparisonBody:
+class ComparisonBody(msgspec.Struct, eq=False):
     """What two sessions have in common and what not, but for the texts of their reports."""
 
-    def __init__(self, comparison: Comparison) -> None:
-        self.comparison = comparison
+    comparison: Comparison
 
     def lay_out(self, width: int, theme: MarkdownTheme, stop: Stop = NEVER) -> ListRows:
         """Lay the sections out."""
@@ -89,33 +89,46 @@ class ComparisonBody:
 
 def _facts(both: Comparison, width: int) -> Iterator[Content]:
     a, b = both.a, both.b
-    # Of what runs, a part says nothing.
-    share = (lambda _a, _b: "") if "running" in (a.state, b.state) else _share
     yield from _row("", ("- A", "removed-sign"), ("+ B", "added-sign"), width)
-    for label, one, other in (
-        ("session", a.session, b.session),
-        ("state", _state(a), _state(b)),
-        ("started", _started(a), _started(b)),
-        ("model", a.model or _UNKNOWN, b.model or _UNKNOWN),
-        ("queries", _query_count(a), _query_count(b)),
-        ("calls", _calls(a), _calls(b)),
-        ("cost", _cost(a), _cost(b) + share(a.cost_usd, b.cost_usd)),
-        ("tokens", tokens(a.tokens), tokens(b.tokens) + share(a.tokens, b.tokens)),
-        ("time", duration(a.seconds), duration(b.seconds) + share(a.seconds, b.seconds)),
-        ("pages", f"{a.pages:,}", f"{b.pages:,}"),
-        ("claims", _claim_count(a), _claim_count(b)),
-        ("report", a.report or _UNKNOWN, b.report or _UNKNOWN),
-    ):
+    others = _session_facts(b)
+    # Of what runs, a part says nothing.
+    if "running" not in (a.state, b.state):
+        others["cost"] += _share(a.cost_usd, b.cost_usd)
+        others["tokens"] += _share(a.tokens, b.tokens)
+        others["time"] += _share(a.seconds, b.seconds)
+    for label, one in _session_facts(a).items():
         # What is equal recedes.
-        role = "dim" if one == other else ""
-        yield from _row(label, (one, role), (other, role), width)
+        role = "dim" if one == others[label] else ""
+        yield from _row(label, (one, role), (others[label], role), width)
     for letter, notices in (("A", a.notices), ("B", b.notices), ("", both.notices)):
         for notice in notices:
             yield from _wrapped("", f"{letter}: {notice}" if letter else notice, width, "warn")
 
 
-def _state(session: ComparedSession) -> str:
-    return f"{session.state}, demo" if session.demo else session.state
+def _session_facts(session: ComparedSession) -> dict[str, str]:
+    """What the table says of a session, by the names of the rows."""
+    cost = money(session.cost_usd, is_estimated=session.cost_is_estimated) or "?"
+    if session.inherited_usd and cost != "?":
+        cost += f", {money(session.inherited_usd)} inherited"
+    claims = _UNKNOWN if session.claims is None else f"{session.claims:,} besides links"
+    return {
+        "session": session.session,
+        "state": f"{session.state}, demo" if session.demo else session.state,
+        "started": _started(session),
+        "model": session.model or _UNKNOWN,
+        "queries": f"{session.queries:,}{_counted(session.undone, 'undone')}",
+        "calls": f"{session.calls:,}{_counted(session.failed_calls, 'failed')}",
+        "cost": cost,
+        "tokens": tokens(session.tokens),
+        "time": duration(session.seconds),
+        "pages": f"{session.pages:,}",
+        "claims": claims + ("" if session.claims is None else _counted(session.doubtful, "doubtful")),
+        "report": session.report or _UNKNOWN,
+    }
+
+
+def _counted(number: int, what: str) -> str:
+    return f", {number:,} {what}" if number else ""
 
 
 def _started(session: ComparedSession) -> str:
@@ -123,28 +136,6 @@ def _started(session: ComparedSession) -> str:
         return _UNKNOWN if session.started is None else f"{session.started.astimezone():%Y-%m-%d %H:%M}"
     except (OverflowError, ValueError):
         return _UNKNOWN
-
-
-def _query_count(session: ComparedSession) -> str:
-    return f"{session.queries:,}" + (f", {session.undone:,} undone" if session.undone else "")
-
-
-def _calls(session: ComparedSession) -> str:
-    return f"{session.calls:,}" + (f", {session.failed_calls:,} failed" if session.failed_calls else "")
-
-
-def _cost(session: ComparedSession) -> str:
-    inherited = f", {money(session.inherited_usd)} inherited" if session.inherited_usd else ""
-    cost = money(session.cost_usd, is_estimated=session.cost_is_estimated)
-    return cost + inherited if cost else "?"
-
-
-def _claim_count(session: ComparedSession) -> str:
-    if session.claims is None:
-        return _UNKNOWN
-    return f"{session.claims:,} besides links" + (
-        f", {session.doubtful:,} doubtful" if session.doubtful else ""
-    )
 
 
 def _share(a: float | None, b: float | None) -> str:

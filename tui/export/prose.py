@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from itertools import islice, takewhile
 from urllib.parse import unquote
 
+import msgspec
+
 from ua_tui.core.claims.records import Claim
 from ua_tui.core.concurrency.cancellation import NEVER, Stop
 from ua_tui.tui.export.convert import PICTURE
@@ -66,7 +68,7 @@ def write_prose(
             lines.append("")
         lines[line] += content
     ranges = find_ranges(lines, claims, stop) if claims else {}
-    writer = _Writer(pictures, deeper, claims, look_of)
+    writer = _Writer(pictures, deeper, look_of)
     at = iter(shown)
     for number, piece in enumerate(pieces):
         if number % 2:
@@ -91,23 +93,15 @@ def _visible(pieces: Sequence[str]) -> Iterator[tuple[int, int, str]]:
             column += len(content)
 
 
-class _Writer:
+class _Writer(msgspec.Struct, eq=False):
     """Writes a text part by part, and knows whether it is in a link."""
 
-    def __init__(
-        self,
-        pictures: Pictures,
-        deeper: int,
-        claims: Sequence[Claim],
-        look_of: Callable[[int], Look] | None,
-    ) -> None:
-        self.parts: list[str] = []
-        self.placed: set[int] = set()
-        self._pictures = pictures
-        self._deeper = deeper
-        self._claims = claims
-        self._look_of = look_of
-        self._in_link = False
+    pictures: Pictures
+    deeper: int
+    look_of: Callable[[int], Look] | None
+    parts: list[str] = []
+    placed: set[int] = set()
+    is_in_link: bool = False
 
     def text(self, piece: str, content: str, column: int, ranges: Sequence[Range]) -> None:
         """Write the text between two tags, given as it is written and as it is read."""
@@ -127,19 +121,19 @@ class _Writer:
 
     def _claim(self, number: int, content: str) -> None:
         written = html.escape(content, quote=False)
-        if self._look_of is None or not content.strip():
+        if self.look_of is None or not content.strip():
             self.parts.append(written)
             return
-        look = self._look_of(number)
+        look = self.look_of(number)
         attributes = {"class": f"q {look.style}", "title": look.tip}
         tag = "span"
         if number not in self.placed:
             self.placed.add(number)
             attributes |= {"id": f"m{number}", "data-mark": look.mark}
             # No link is inside another.
-            if not self._in_link and look.mark:
+            if not self.is_in_link and look.mark:
                 tag, attributes = "a", attributes | {"href": f"#e{number}"}
-            elif not self._in_link:
+            elif not self.is_in_link:
                 attributes["tabindex"] = "0"
         given = "".join(f' {name}="{html.escape(value)}"' for name, value in attributes.items() if value)
         self.parts.append(f"<{tag}{given}>{written}</{tag}>")
@@ -149,15 +143,15 @@ class _Writer:
         if tag.startswith("<img"):
             tag = self._picture(tag)
         elif tag.startswith(("<a ", "<a>", "</a>")):
-            self._in_link = tag != "</a>"
-        elif self._deeper:
-            tag = _HEADING.sub(lambda found: f"{found[1]}h{min(int(found[2]) + self._deeper, 6)}", tag)
+            self.is_in_link = tag != "</a>"
+        elif self.deeper:
+            tag = _HEADING.sub(lambda found: f"{found[1]}h{min(int(found[2]) + self.deeper, 6)}", tag)
         self.parts.append(tag)
 
     def _picture(self, tag: str) -> str:
         source, alternative = _SOURCE.search(tag), _ALTERNATIVE.search(tag)
         alt = html.unescape(alternative[1]) if alternative else ""
         address = unquote(html.unescape(source[1]).removeprefix(PICTURE)) if source else ""
-        if data := self._pictures.get(address):
+        if data := self.pictures.get(address):
             return f'<img src="{html.escape(data)}" alt="{html.escape(alt)}">'
         return f'<span class="missing">[Picture: {html.escape(alt) or "not included"}]</span>'

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import datetime
 from pathlib import Path
 from typing import Any, TypeVar, get_args
@@ -61,13 +61,13 @@ class Redaction:
     def record(self, record: _Struct) -> _Struct:
         """Copy a record with all of its texts as they may be in the export."""
         plain = msgspec.to_builtins(record, builtin_types=(datetime,))
-        found: set[str] = set()
-        _collect(plain, found)
-        texts = list(found - _OWN)
+        safe: dict[str, str] = {}
+        _mapped(plain, lambda text: safe.setdefault(text, text))
+        texts = list(safe.keys() - _OWN)
         # One search through all texts instead of one for each.
         masked = self.redactor.redact_value(texts)
-        safe = {text: clean(self._without_paths(new)) for text, new in zip(texts, masked, strict=True)}
-        return msgspec.convert(_replaced(plain, safe), type(record))
+        safe |= {text: clean(self._without_paths(new)) for text, new in zip(texts, masked, strict=True)}
+        return msgspec.convert(_mapped(plain, safe.__getitem__), type(record))
 
     def _without_paths(self, text: str) -> str:
         if "/" not in text and "\\" not in text:
@@ -109,22 +109,12 @@ def _pieces(text: str) -> Iterable[str]:
         at = end
 
 
-def _collect(value: Any, texts: set[str]) -> None:
+def _mapped(value: Any, change: Callable[[str], str]) -> Any:
+    """A copy of a value in which each text is changed."""
     if isinstance(value, str):
-        texts.add(value)
-    elif isinstance(value, dict):
-        for item in value.values():
-            _collect(item, texts)
-    elif isinstance(value, list | tuple):
-        for item in value:
-            _collect(item, texts)
-
-
-def _replaced(value: Any, texts: dict[str, str]) -> Any:
-    if isinstance(value, str):
-        return texts.get(value, value)
+        return change(value)
     if isinstance(value, dict):
-        return {key: _replaced(item, texts) for key, item in value.items()}
+        return {key: _mapped(item, change) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_replaced(item, texts) for item in value]
+        return [_mapped(item, change) for item in value]
     return value

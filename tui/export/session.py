@@ -127,12 +127,7 @@ def _export(
         session=facts,
         queries=tuple(_queries(record, {query.number for query in queries_shown}, notices)),
         calls=calls,
-        artifacts=tuple(
-            Artifact(
-                path=each.path, kind=each.kind, size=each.size, sha256=each.sha256, saved_at=each.saved_at
-            )
-            for each in artifacts
-        ),
+        artifacts=tuple(msgspec.convert(each, Artifact, from_attributes=True) for each in artifacts),
         costs=costs,
         notices=tuple(notices),
     )

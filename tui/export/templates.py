@@ -32,7 +32,7 @@ _STATUSES = {
     "blocked": ("–", "blocked"),
     "": ("…", "no end"),
 }
-_WEB_ADDRESS = re.compile(r"https?://[^\s]+\Z", re.IGNORECASE)
+_WEB_ADDRESS = re.compile(r"(?=.{,2000}\Z)https?://\S+\Z", re.IGNORECASE)
 
 
 @cache
@@ -48,7 +48,7 @@ def template(name: str) -> Template:
         keep_trailing_newline=True,
         loader=FileSystemLoader(Path(__file__).parent),
     )
-    made.tests |= {"own": is_own, "web_address": _is_web_address}
+    made.tests |= {"own": is_own, "web_address": _WEB_ADDRESS.match}
     made.filters |= {
         "demoted": demoted,
         "fenced": fenced,
@@ -70,10 +70,6 @@ def template(name: str) -> Template:
         "statuses": _STATUSES,
     }
     return made.get_template(name)
-
-
-def _is_web_address(url: str) -> bool:
-    return _WEB_ADDRESS.match(url) is not None and len(url) <= 2_000
 
 
 def _pretty(text: str) -> str:

@@ -11,6 +11,8 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
+import msgspec
+
 MOST_IN_LINE = 1 << 20
 """Characters of a line without an end; more become another line."""
 
@@ -30,7 +32,7 @@ def hidden_input(descriptor: int) -> Iterator[None]:
             termios.tcsetattr(descriptor, termios.TCSADRAIN, before)
 
 
-class TypedLines:
+class TypedLines(msgspec.Struct, eq=False):
     """Reads lines from a file descriptor as they come; belongs to the running event loop.
 
     A thread reads it, because regular files do not report readiness. It does not use Python's own buffer, whose lock
@@ -42,16 +44,13 @@ class TypedLines:
         interrupted: called for each of them, in the event loop.
     """
 
-    def __init__(
-        self, descriptor: int, interrupt: str = "", interrupted: Callable[[], object] | None = None
-    ) -> None:
-        self._descriptor = descriptor
-        self._interrupt = interrupt
-        self._interrupted = interrupted
-        self._loop = asyncio.get_running_loop()
-        self._lines: deque[str] = deque()
-        self._came = asyncio.Event()
-        self._ended = False
+    descriptor: int
+    interrupt: str = ""
+    interrupted: Callable[[], object] | None = None
+    _loop: asyncio.AbstractEventLoop = msgspec.field(default_factory=asyncio.get_running_loop)
+    _lines: deque[str] = msgspec.field(default_factory=deque)
+    _came: asyncio.Event = msgspec.field(default_factory=asyncio.Event)
+    _ended: bool = False
 
     def start(self) -> None:
         """Start reading."""
@@ -82,12 +81,12 @@ class TypedLines:
         rest = ""
         while True:
             try:
-                data = os.read(self._descriptor, 65536)
+                data = os.read(self.descriptor, 65536)
             except OSError:
                 # The terminal is gone.
                 data = b""
             text = rest + decoder.decode(data, final=not data)
-            *broken, text = text.split(self._interrupt) if self._interrupt else [text]
+            *broken, text = text.split(self.interrupt) if self.interrupt else [text]
             *lines, rest = text.split("\n")
             if len(rest) > MOST_IN_LINE:
                 lines, rest = [*lines, rest], ""
@@ -105,8 +104,8 @@ class TypedLines:
 
     def _break_off(self, lines: list[str]) -> None:
         self._add(lines, False)
-        if self._interrupted is not None:
-            self._interrupted()
+        if self.interrupted is not None:
+            self.interrupted()
 
     def _add(self, lines: list[str], ended: bool) -> None:
         self._lines.extend(line.rstrip("\r") for line in lines)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+
+import msgspec
 
 from ua_tui.core.events.types import (
     KNOWLEDGE,
@@ -29,15 +30,14 @@ OBSERVER_END_SECONDS = 1.0
 CallLater = Callable[[float, Callable[[], None]], object]
 
 
-@dataclass
-class _DelayedLine:
+class _DelayedLine(msgspec.Struct):
     line: str
-    saved: list[str] = field(default_factory=list)
+    saved: list[str] = []
     observers: int = 0
     items: int = 0
 
 
-class Narrator:
+class Narrator(msgspec.Struct, eq=False):
     """A subscriber that turns events into lines.
 
     The end of a successful call is delayed for a moment, so that its line has the number of items found, and the
@@ -47,17 +47,18 @@ class Narrator:
         write: writes a line.
         later: calls a function after some seconds, as `loop.call_later` does.
         read_aloud: write answers without Markdown syntax.
+
+    Attributes:
+        typed: the query that the terminal shows already because a person typed it there.
     """
 
-    def __init__(self, write: Callable[[str], None], later: CallLater, *, read_aloud: bool = False) -> None:
-        self._read_aloud = read_aloud
-        self._write = write
-        self._later = later
-        self._lines = EventLines(marks=False)
-        self._delayed: dict[str, _DelayedLine] = {}
-        self._last_answer = ""
-        self.typed: str | None = None
-        """The query that the terminal shows already because a person typed it there."""
+    write: Callable[[str], None]
+    later: CallLater
+    read_aloud: bool = False
+    typed: str | None = None
+    _lines: EventLines = msgspec.field(default_factory=lambda: EventLines(marks=False))
+    _delayed: dict[str, _DelayedLine] = {}
+    _last_answer: str = ""
 
     def __call__(self, event: Event) -> None:
         """Handle one event of the bus."""
@@ -94,30 +95,30 @@ class Narrator:
 
     def _write_line(self, line: str | None) -> None:
         if line:
-            self._write(line.removesuffix(":"))
+            self.write(line.removesuffix(":"))
 
     def _write_answer(self, text: str, *, incomplete: bool = False) -> None:
         self._last_answer = text.strip()
         speaker = "Agent (incomplete): " if incomplete else "Agent: "
-        if self._read_aloud:
+        if self.read_aloud:
             # Only this needs the Markdown parser.
             from ua_tui.tui.plain.plain_markdown import unmarked
 
-            self._write(speaker + unmarked(self._last_answer))
+            self.write(speaker + unmarked(self._last_answer))
         else:
-            self._write(speaker + clean(self._last_answer))
+            self.write(speaker + clean(self._last_answer))
 
     def _end_query(self, event: QueryFinished) -> None:
         if event.text.strip() and event.text.strip() != self._last_answer:
             self._write_answer(event.text)
         self._last_answer = ""
         end = self._lines.end_of_query(event)
-        self._write(clean_line(end.sentence, 500))
+        self.write(clean_line(end.sentence, 500))
 
     def _delay(self, call: str, line: str) -> None:
         self._delayed[call] = _DelayedLine(line)
-        self._later(OBSERVER_START_SECONDS, lambda: self._release_unobserved(call))
-        self._later(OBSERVER_END_SECONDS, lambda: self._release(call))
+        self.later(OBSERVER_START_SECONDS, lambda: self._release_unobserved(call))
+        self.later(OBSERVER_END_SECONDS, lambda: self._release(call))
 
     def _finish_observer(self, event: ObserverFinished) -> None:
         delayed = self._delayed[event.tool_use_id]
@@ -139,6 +140,6 @@ class Narrator:
         if delayed is None:
             return
         items = f", {quantity(delayed.items, 'item')}" if delayed.items else ""
-        self._write(delayed.line + items)
+        self.write(delayed.line + items)
         for line in delayed.saved:
             self._write_line(line)

@@ -35,19 +35,18 @@ if TYPE_CHECKING:
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
-class ProgressPrinter:
+class ProgressPrinter(msgspec.Struct, eq=False):
     """Writes a readable line for the events that a user wants to know about."""
 
-    def __init__(self, out: TextIO) -> None:
-        self._out = out
-        self._lines = EventLines(marks=True)
+    out: TextIO
+    _lines: EventLines = msgspec.field(default_factory=lambda: EventLines(marks=True))
 
     def __call__(self, event: Event) -> None:
         """Handle one event of the bus."""
         line = self._lines.of(event)
         if line:
-            self._out.write(line + "\n")
-            self._out.flush()
+            self.out.write(line + "\n")
+            self.out.flush()
 
 
 class OneQuery(msgspec.Struct, frozen=True, kw_only=True):
@@ -221,7 +220,7 @@ def note_signal(interrupted: asyncio.Future[int], number: int) -> None:
     interrupted.set_result(int(number))
 
 
-class OutputLines:
+class OutputLines(msgspec.Struct, eq=False):
     """Standard output until a write fails; the query still runs to its end, and then reports the failure.
 
     Attributes:
@@ -229,9 +228,8 @@ class OutputLines:
         ended: whether it takes no more, for whatever reason.
     """
 
-    def __init__(self) -> None:
-        self.error: OSError | None = None
-        self.ended = False
+    error: OSError | None = None
+    ended: bool = False
 
     def write(self, line: bytes) -> None:
         """Write a line; write nothing after the first failure."""

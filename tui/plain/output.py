@@ -6,12 +6,14 @@ import asyncio
 import sys
 from collections.abc import Callable
 
+import msgspec
+
 from ua_tui.tui.plain.one_query import OutputLines
 
 _AGAIN_SECONDS = 0.2
 
 
-class PlainOutput:
+class PlainOutput(msgspec.Struct, eq=False, kw_only=True):
     """Writes lines one after the other, and never over an earlier one.
 
     Args:
@@ -21,35 +23,26 @@ class PlainOutput:
         call_later: calls a function after some seconds; the running event loop's by default.
     """
 
-    def __init__(
-        self,
-        *,
-        at_terminal: bool,
-        rings: bool,
-        send: Callable[[bytes], None] | None = None,
-        call_later: Callable[[float, Callable[[], None]], object] | None = None,
-    ) -> None:
-        self.lines = OutputLines()
-        self._at_terminal = at_terminal
-        self._rings = rings
-        self._send = send or self.lines.send
-        self._call_later = call_later
-        self._encoding = sys.stdout.encoding or "utf-8"
-        self._prompt = ""
-        self._is_prompting = False
+    at_terminal: bool
+    rings: bool
+    send: Callable[[bytes], None] | None = None
+    call_later: Callable[[float, Callable[[], None]], object] | None = None
+    lines: OutputLines = msgspec.field(default_factory=OutputLines)
+    _prompt: str = ""
+    _is_prompting: bool = False
 
     def write(self, line: str) -> None:
         """Write a line; below a prompt if there is one, which is written again when no more lines follow."""
         if self._is_prompting:
             self._put("\n")
             self._is_prompting = False
-            call_later = self._call_later or asyncio.get_running_loop().call_later
+            call_later = self.call_later or asyncio.get_running_loop().call_later
             call_later(_AGAIN_SECONDS, self._prompt_again)
         self._put(line + "\n")
 
     def ask(self, prompt: str) -> None:
         """Write a prompt, if there is a terminal."""
-        if self._at_terminal:
+        if self.at_terminal:
             self._prompt = prompt
             self._prompt_again()
 
@@ -60,7 +53,7 @@ class PlainOutput:
 
     def interrupt_line(self) -> None:
         """Start a new line after what the terminal shows for a key such as Ctrl+C."""
-        if self._at_terminal and not self._is_prompting:
+        if self.at_terminal and not self._is_prompting:
             self._put("\n")
 
     def give_up(self) -> None:
@@ -71,7 +64,7 @@ class PlainOutput:
 
     def ring(self) -> None:
         """Ring the bell for a user who is not looking."""
-        if self._rings:
+        if self.rings:
             self._put("\a")
 
     def _prompt_again(self) -> None:
@@ -80,4 +73,5 @@ class PlainOutput:
             self._is_prompting = True
 
     def _put(self, text: str) -> None:
-        self._send(text.encode(self._encoding, "replace"))
+        send = self.send or self.lines.send
+        send(text.encode(sys.stdout.encoding or "utf-8", "replace"))

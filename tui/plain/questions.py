@@ -247,7 +247,7 @@ def typed_value(field: FormField, typed: str) -> Value | None:
     choices = _choices(field)
     if not choices:
         return checked_value(field, typed)
-    numbers = typed.replace(",", " ").split()
+    numbers = _parts(typed)
     if not all(each.isascii() and each.isdigit() and 1 <= int(each[:4]) <= len(choices) for each in numbers):
         raise FormError(f"Enter a number from 1 to {len(choices)}.")
     found = [choices[int(each) - 1][0] for each in numbers]

@@ -213,7 +213,9 @@ class _Plain:
         self._changed.set()
 
     def _remove_question(self, request_id: str) -> None:
-        self._questions = deque(each for each in self._questions if _id_of(each) != request_id)
+        self._questions = deque(
+            each for each in self._questions if getattr(each, "request_id", "") != request_id
+        )
 
     # -- questions --------------------------------------------------------------------------------
 
@@ -360,14 +362,6 @@ class _Plain:
         task = asyncio.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
-
-
-def _id_of(event: Asked) -> str:
-    match event:
-        case PermissionAsked() | ElicitationAsked():
-            return event.request_id
-        case AuthRequired():
-            return ""
 
 
 class InterruptKey:

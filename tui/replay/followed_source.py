@@ -72,7 +72,9 @@ class FollowedSource(PastSource):
         host.status.hint = "loading the session…"
         try:
             folder = self._place if isinstance(self._place, Path) else await self._place.start()
-            await _wait_for_journal(folder)
+            # It may have begun just now.
+            while not (folder / JOURNAL).exists() and runs_elsewhere(folder):  # noqa: ASYNC110  # a file announces nothing
+                await asyncio.sleep(POLL_SECONDS)
         except TeamError:
             host.early_state = "failed"
             raise
@@ -145,13 +147,6 @@ class FollowedSource(PastSource):
         self.has_prompt = False
         host.frame.prompt.disabled = True
         host.frame.show("conversation")
-
-
-async def _wait_for_journal(folder: Path) -> None:
-    """Wait until the session, which may have begun just now, has a journal here."""
-    journal = folder / JOURNAL
-    while not journal.exists() and runs_elsewhere(folder):  # noqa: ASYNC110  # a file announces nothing
-        await asyncio.sleep(POLL_SECONDS)
 
 
 def _notify(host: UaTuiApp, text: str) -> None:

@@ -161,7 +161,7 @@ class SessionLoader:
         try:
             async for events in self._past.all_events():
                 twins.gather_for(shown)
-                await _handle_in_turns(feed, events)
+                await in_turns(feed.handle, events)
                 if time.monotonic() - reported_at > PROGRESS_SECONDS:
                     reported_at = time.monotonic()
                     self._report_progress(self._past.stats.read)
@@ -187,7 +187,7 @@ class SessionLoader:
         """Show what happens in the session where it runs, and call `on_change` each time, until it ends."""
         try:
             async for events in self._past.follow():
-                await _handle_in_turns(self._feed, events)
+                await in_turns(self._feed.handle, events)
                 on_change()
         except JournalError as error:
             if not self._past.closed:
@@ -215,10 +215,16 @@ class SessionLoader:
         panes.observers.end()
 
 
-async def _handle_in_turns(feed: EventFeed, events: Sequence[Event]) -> None:
+async def in_turns(
+    handle: Callable[[Sequence[Event]], object],
+    events: Sequence[Event],
+    turn: float = TURN_SECONDS,
+    few: int = A_FEW,
+) -> None:
+    """Handle events, a few at a time, and let other tasks have their turn after so many seconds."""
     began = time.perf_counter()
-    for at in range(0, len(events), A_FEW):
-        feed.handle(events[at : at + A_FEW])
-        if time.perf_counter() - began > TURN_SECONDS:
+    for at in range(0, len(events), few):
+        handle(events[at : at + few])
+        if time.perf_counter() - began > turn:
             await asyncio.sleep(0)
             began = time.perf_counter()

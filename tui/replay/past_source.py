@@ -6,6 +6,7 @@ import asyncio
 from functools import partial
 from typing import TYPE_CHECKING
 
+import msgspec
 from textual.content import Content
 
 from ua_tui.core.history.event_replay import SessionStats
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 PAST, RUNNING = "· past session", "… running elsewhere · followed"
 
 
-class PastStatus:
+class PastStatus(msgspec.Struct, eq=False):
     """A figure is shown only if it is that of the whole session.
 
     Attributes:
@@ -34,10 +35,9 @@ class PastStatus:
         unread: what the line says before anything is known.
     """
 
-    def __init__(self) -> None:
-        self.unread = PAST
-        self.stats: SessionStats | None = None
-        self.read = 0.0
+    unread: str = PAST
+    stats: SessionStats | None = None
+    read: float = 0.0
 
     def describe(self) -> list[tuple[str, str]]:
         """Nothing more than the line shows."""

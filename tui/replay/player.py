@@ -17,7 +17,7 @@ from ua_tui.core.history.past_files import PastFolder
 from ua_tui.core.history.recording import MarkKind, Recording
 from ua_tui.core.view.session import SessionView
 from ua_tui.tui.panes.feed import EventFeed, Handler
-from ua_tui.tui.replay.loader import SessionPanes
+from ua_tui.tui.replay.loader import SessionPanes, in_turns
 
 if TYPE_CHECKING:
     from ua_tui.tui.app.app import UaTuiApp
@@ -234,7 +234,8 @@ class Player:
         """Let the events up to a position happen."""
         raw = await self._read(self.position, target)
         events = [*self._replay.add(raw), *self._replay.rest()] if coalesce else [*self._replay.live(raw)]
-        await self._add(self._feed, events, _FASTEST_TURN_SECONDS if coalesce else TURN_SECONDS)
+        turn = _FASTEST_TURN_SECONDS if coalesce else TURN_SECONDS
+        await in_turns(self._feed.add, events, turn, _SLICE)
         self._reach(target, raw)
         for handler in self._feed.view_handlers:
             self._feed.show(handler)
@@ -243,14 +244,6 @@ class Player:
         if stop - start <= _SLICE:
             return self.recording.events(start, stop)
         return await asyncio.to_thread(self.recording.events, start, stop)
-
-    async def _add(self, feed: EventFeed, events: Sequence[Event], turn: float = TURN_SECONDS) -> None:
-        began = time.perf_counter()
-        for at in range(0, len(events), _SLICE):
-            feed.add(events[at : at + _SLICE])
-            if time.perf_counter() - began > turn:
-                await asyncio.sleep(0)
-                began = time.perf_counter()
 
     def _reach(self, target: int, raw: Sequence[Event]) -> None:
         self.position, self._event_time = target, None
@@ -284,12 +277,12 @@ class Player:
             for at in range(start, target, _BATCH):
                 twins.gather_for(shown)
                 raw = await self._read(at, min(at + _BATCH, target))
-                await self._add(feed, [*replay.add(raw)])
+                await in_turns(feed.add, [*replay.add(raw)], TURN_SECONDS, _SLICE)
                 if target > AT_ONCE:
                     shown.conversation.show_reading(at / target)
                 if self._wanted is not None:
                     return
-            await self._add(feed, [*replay.rest()])
+            await in_turns(feed.add, [*replay.rest()], TURN_SECONDS, _SLICE)
         finally:
             resume_collection()
         twins.gather_for(shown)
@@ -316,7 +309,10 @@ class Player:
         if changes != self._shown_changes or not self._has_all_files:
             self._shown_changes = changes
             try:
-                self._has_all_files = await asyncio.to_thread(self._copy_files, self.position)
+                files = self.recording.files.at(self.position)
+                self._has_all_files = await asyncio.to_thread(
+                    self._folder.show, files, self._requested.is_set
+                )
             except UniversalAgentError as error:
                 self._has_all_files = True
                 self._host.notice.show(
@@ -327,9 +323,6 @@ class Player:
             self._show_line()
         if self._has_all_files:
             self._panes.conversation.describe_results()
-
-    def _copy_files(self, position: int) -> bool:
-        return self._folder.show(self.recording.files.at(position), self._requested.is_set)
 
     # -- what it looks like -----------------------------------------------------------------------
 

@@ -7,9 +7,11 @@ import hashlib
 import logging
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from string import Template
 
+import msgspec
 import textual_serve
 from aiohttp import WSCloseCode, WSMsgType, web
 from aiohttp.http_exceptions import HttpProcessingError
@@ -44,7 +46,7 @@ log = logging.getLogger(__name__)
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
-class Server:
+class Server(msgspec.Struct, eq=False):
     """Listens at one address.
 
     Args:
@@ -55,18 +57,15 @@ class Server:
         keep_seconds: how long a session without a tab waits for one before it ends.
     """
 
-    def __init__(
-        self, arguments: Sequence[str], guard: Guard, *, here: bool, most_tabs: int, keep_seconds: float
-    ) -> None:
-        self._arguments = arguments
-        self._guard = guard
-        self._here = here
-        self._most_tabs = most_tabs
-        self._keep_seconds = keep_seconds
-        self._sessions: dict[str, ServedSession] = {}
-        self._keeping: dict[ServedSession, asyncio.Task[None]] = {}
-        self._closing = False
-        self._runner: web.AppRunner | None = None
+    arguments: Sequence[str]
+    guard: Guard
+    here: bool
+    most_tabs: int
+    keep_seconds: float
+    _sessions: dict[str, ServedSession] = {}
+    _keeping: dict[ServedSession, asyncio.Task[None]] = {}
+    _closing: bool = False
+    _runner: web.AppRunner | None = None
 
     async def start(self, host: str, port: int) -> int:
         """Start listening; returns the port, which the system chooses for port 0.
@@ -78,8 +77,8 @@ class Server:
         app.on_response_prepare.append(_add_headers)
         app.add_routes(
             [
-                web.get("/", _page),
-                web.get("/page.js", _script),
+                web.get("/", partial(_file, "page.html")),
+                web.get("/page.js", partial(_file, "page.js")),
                 web.get("/ws", self._connect),
                 web.static("/static", _STATIC),
             ]
@@ -110,7 +109,7 @@ class Server:
         given = request.query.get("token")
         cookie = self._cookie(request)
         tokens = [each for each in (given, request.cookies.get(cookie)) if each is not None]
-        why = self._guard.refusal(
+        why = self.guard.refusal(
             host=request.headers.get("Host", ""),
             origin=request.headers.get("Origin"),
             websocket=request.path == "/ws",
@@ -121,7 +120,7 @@ class Server:
         if request.path == "/" and given is not None:
             # Out of the address line, where it would be read over a shoulder and kept in the history.
             response = web.Response(status=303, headers={"Location": "/"})
-            if self._guard.token is not None and self._guard.lets_in([given]):
+            if self.guard.token is not None and self.guard.lets_in([given]):
                 response.set_cookie(cookie, given, httponly=True, samesite="Lax", path="/")
             return response
         try:
@@ -174,19 +173,19 @@ class Server:
         for session in reversed(self._keeping):
             if session.app_service_id in others and not session.is_over:
                 return session
-        while len(self._sessions) >= self._most_tabs:
+        while len(self._sessions) >= self.most_tabs:
             ending = next((each for each in self._sessions.values() if each.is_over), None)
             if ending is not None:
                 # Its process is there until then.
                 await self._end(ending)
                 continue
-            tabs = "one tab" if self._most_tabs == 1 else f"{self._most_tabs} tabs"
+            tabs = "one tab" if self.most_tabs == 1 else f"{self.most_tabs} tabs"
             return ended(
                 "was not started",
                 f"Only {tabs} can be open at the same time, counting sessions that wait for a closed tab to come back. "
                 "Quit one of them with Ctrl+Q, or start ua-tui serve with a higher --max-tabs.",
             )
-        session = ServedSession(self._arguments, here=self._here)
+        session = ServedSession(self.arguments, here=self.here)
         self._sessions[session.app_service_id] = session
         return session
 
@@ -195,13 +194,13 @@ class Server:
         if session.is_shown or self._closing:
             return
         self._keeping[session] = asyncio.create_task(self._keep(session))
-        if session.is_over or not self._keep_seconds:
+        if session.is_over or not self.keep_seconds:
             await self._keeping[session]
 
     async def _keep(self, session: ServedSession) -> None:
         """End a session once it was without a tab for so long, or has ended by itself."""
         with suppress(TimeoutError):
-            async with asyncio.timeout(self._keep_seconds):
+            async with asyncio.timeout(self.keep_seconds):
                 await session.wait()
         await self._end(session)
         self._keeping.pop(session, None)
@@ -234,12 +233,9 @@ def _describe_failure(record: logging.LogRecord) -> bool:
     return True
 
 
-async def _page(_: web.Request) -> web.StreamResponse:
-    return web.Response(text=_read("page.html"), content_type="text/html", charset="utf-8")
-
-
-async def _script(_: web.Request) -> web.StreamResponse:
-    return web.Response(text=_read("page.js"), content_type="text/javascript", charset="utf-8")
+async def _file(name: str, _: web.Request) -> web.StreamResponse:
+    kind = "text/javascript" if name.endswith(".js") else "text/html"
+    return web.Response(text=_read(name), content_type=kind, charset="utf-8")
 
 
 def _read(name: str) -> str:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable
 from types import SimpleNamespace
 from typing import Final
 
+import msgspec
 from textual._xterm_parser import BRACKETED_PASTE_END, BRACKETED_PASTE_START, XTermParser
 from textual.drivers import linux_driver
 from textual.drivers._writer_thread import WriterThread
@@ -27,17 +28,16 @@ _ESCAPE: Final = "\x1b[27u"
 """The key Esc, in a form that begins no other sequence."""
 
 
-class PasteGuard:
+class PasteGuard(msgspec.Struct, eq=False):
     """Removes the control characters between the marks of a bracketed paste.
 
     Some terminals and multiplexers pass escape sequences in a paste. Input comes in pieces, and a mark may be split
     between two of them. Input outside a paste is returned unchanged and at once.
     """
 
-    def __init__(self) -> None:
-        self._pasting = False
-        self._before = ""
-        self._buffer = ""
+    _pasting: bool = False
+    _before: str = ""
+    _buffer: str = ""
 
     def __call__(self, data: str) -> str:
         """Return the next piece without the control characters of a paste; empty if all of it is buffered."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import secrets
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from importlib.resources import files
 from pathlib import Path
@@ -159,35 +159,30 @@ class ToolAnswer(msgspec.Struct, frozen=True):
         return json.dumps(self.content, ensure_ascii=False, separators=(",", ":"))
 
 
-Executor = Callable[[DemoRemoteSession, dict[str, Any]], Awaitable[dict[str, Any]]]
-
-
 class ToolFailed(Exception):
     """A remote tool refused its arguments or has no connection; the message is for the model."""
 
 
-class Services:
+class Services(msgspec.Struct, eq=False):
     """All remote tools over one catalogue; `connections` holds the accounts of their users."""
 
-    def __init__(self, library: Library, catalogue: Catalogue, pace: Pace) -> None:
-        self._library = library
-        self._catalogue = catalogue
-        self._pace = pace
-        self.connections = Connections()
-        self._executors: dict[str, Executor] = {
-            "COMPOSIO_SEARCH_NEWS": self._search_news,
-            "COMPOSIO_SEARCH_WEB": self._search_web,
-            "GMAIL_SEND_EMAIL": self._send_mail,
-        }
+    library: Library
+    catalogue: Catalogue
+    pace: Pace
+    connections: Connections = msgspec.field(default_factory=Connections)
 
     async def execute(
         self, session: DemoRemoteSession, slug: str, arguments: dict[str, Any]
     ) -> dict[str, Any]:
         """Run one tool by its slug; raises ToolFailed."""
-        executor = self._executors.get(slug)
-        if executor is None:
-            raise ToolFailed(f"Tool {slug} not found")
-        return await executor(session, arguments)
+        match slug:
+            case "COMPOSIO_SEARCH_NEWS":
+                return await self._search_news(arguments)
+            case "COMPOSIO_SEARCH_WEB":
+                return await self._search_web(arguments)
+            case "GMAIL_SEND_EMAIL":
+                return await self._send_mail(session)
+        raise ToolFailed(f"Tool {slug} not found")
 
     async def call(self, session: DemoRemoteSession, name: str, arguments: dict[str, Any]) -> ToolAnswer:
         """Run one of the tools the MCP server lists."""
@@ -240,16 +235,16 @@ class Services:
         problem = f"{failed} out of {len(results)} tools failed" if failed else None
         return self._envelope(session, {"results": results, **counts}, problem)
 
-    async def _search_news(self, session: DemoRemoteSession, arguments: dict[str, Any]) -> dict[str, Any]:
-        await self._pace.wait(SEARCH_SECONDS)
-        found = self._catalogue.search("news", arguments["query"], arguments.get("limit", 25))
+    async def _search_news(self, arguments: dict[str, Any]) -> dict[str, Any]:
+        await self.pace.wait(SEARCH_SECONDS)
+        found = self.catalogue.search("news", arguments["query"], arguments.get("limit", 25))
         data: dict[str, Any] = {
             "has_results": bool(found),
             "news_results": [
                 {
                     "date": article.age,
                     "link": article.url,
-                    "published_at": article.published(self._catalogue.now).strftime("%Y-%m-%d %H:%M:%S UTC"),
+                    "published_at": article.published(self.catalogue.now).strftime("%Y-%m-%d %H:%M:%S UTC"),
                     "snippet": article.lead,
                     "source": article.source,
                     "title": article.title,
@@ -261,19 +256,19 @@ class Services:
             data["page_excerpts"] = [
                 {
                     "page": article.url,
-                    "excerpt": "\n\n".join(self._catalogue.body(article))[:4_000],
-                    "related_titles": [other.title for other in self._catalogue.related(article)],
+                    "excerpt": "\n\n".join(self.catalogue.body(article))[:4_000],
+                    "related_titles": [other.title for other in self.catalogue.related(article)],
                 }
                 for article in found
             ]
         return data
 
-    async def _search_web(self, session: DemoRemoteSession, arguments: dict[str, Any]) -> dict[str, Any]:
+    async def _search_web(self, arguments: dict[str, Any]) -> dict[str, Any]:
         query = arguments["query"]
-        await self._pace.wait(SEARCH_SECONDS)
+        await self.pace.wait(SEARCH_SECONDS)
         if (recorded := self._match("COMPOSIO_SEARCH_WEB", query)) is not None:
             return dict(recorded)
-        found = self._catalogue.search("web", query, 10)
+        found = self.catalogue.search("web", query, 10)
         leads = " ".join(article.lead for article in found[:2])
         return {
             "answer": leads,
@@ -281,9 +276,7 @@ class Services:
                 {
                     "author": article.author,
                     "id": article.url,
-                    "publishedDate": article.published(self._catalogue.now).strftime(
-                        "%Y-%m-%dT%H:%M:%S.000Z"
-                    ),
+                    "publishedDate": article.published(self.catalogue.now).strftime("%Y-%m-%dT%H:%M:%S.000Z"),
                     "snippet": article.lead,
                     "source": article.source,
                     "title": article.title,
@@ -293,11 +286,11 @@ class Services:
             ],
         }
 
-    async def _send_mail(self, session: DemoRemoteSession, arguments: dict[str, Any]) -> dict[str, Any]:
+    async def _send_mail(self, session: DemoRemoteSession) -> dict[str, Any]:
         account = self.connections.account(session.user_id, "gmail")
         if account is None or account.status != "ACTIVE":
             raise ToolFailed("No active connection found for toolkit(s) 'gmail' in this session")
-        await self._pace.wait(SEARCH_SECONDS)
+        await self.pace.wait(SEARCH_SECONDS)
         message_id = secrets.token_hex(8)
         return {"id": message_id, "labelIds": ["SENT"], "threadId": message_id}
 
@@ -308,12 +301,12 @@ class Services:
         if found is None:
             note = "The demo's sandbox runs nothing: it only plays what was recorded for its scripts.\n"
             found = {"results": "", "stdout": "", "stderr": note, "error": "nothing recorded for this code"}
-        await self._pace.wait(SEARCH_SECONDS * 2)
+        await self.pace.wait(SEARCH_SECONDS * 2)
         error = str(found.get("error") or "") or None
         return self._envelope(session, {**found, "sandbox_id_suffix": "k7qd"}, error)
 
     def _match(self, slug: str, text: str) -> Mapping[str, Any] | None:
-        for recording in self._library.recordings(slug):
+        for recording in self.library.recordings(slug):
             if any_match((recording.match,), text):
                 return recording.result
         return None
@@ -326,7 +319,7 @@ class Services:
             return ToolAnswer(
                 f"output_path must be a {CLIP_SUFFIX} file in the {CLIP_FOLDER} folder", failed=True
             )
-        await self._pace.wait(SEARCH_SECONDS * 2)
+        await self.pace.wait(SEARCH_SECONDS * 2)
         data = unpack(files("ua_tui.core.demo.composio").joinpath(CLIP).read_bytes())
         try:
             written = Root(path.parent).write_new(path.name, data)

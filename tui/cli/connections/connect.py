@@ -15,7 +15,7 @@ from ua_tui.core.errors import ConnectionFailed
 from ua_tui.core.settings.model import Settings
 from ua_tui.core.text import clean_line
 from ua_tui.tui.cli.arguments import settings_of
-from ua_tui.tui.cli.output import StepReporter, complain, print_json, print_table, quiet_libraries
+from ua_tui.tui.cli.output import StepReporter, complain, print_list, quiet_libraries
 from ua_tui.tui.cli.start import report_untrusted
 from ua_tui.tui.terminal.exit_codes import EXIT_USAGE
 from ua_tui.tui.terminal.links import open_link
@@ -173,28 +173,25 @@ def _code(url: str) -> list[str]:
 
 
 def _list(toolkits: Sequence[Toolkit], *, as_json: bool) -> int:
-    if as_json:
-        plain = [
-            {
-                "toolkit": each.slug,
-                "name": each.name,
-                "state": _state(each),
-                "connected": each.is_connected,
-                "in_sessions": each.offered,
-            }
-            for each in toolkits
-        ]
-        print_json(plain)
-        return 0
-    rows = [
+    fields = (
+        {
+            "toolkit": each.slug,
+            "name": each.name,
+            "state": _state(each),
+            "connected": each.is_connected,
+            "in_sessions": each.offered,
+        }
+        for each in toolkits
+    )
+    rows = (
         (
             clean_line(each.slug, 40),
             clean_line(each.name, 40),
             _state(each) + ("" if each.offered else ", not in sessions"),
         )
         for each in toolkits
-    ]
-    print_table([("TOOLKIT", "NAME", "STATE"), *rows])
+    )
+    print_list(fields, ("TOOLKIT", "NAME", "STATE"), rows, as_json=as_json)
     return 0
 
 

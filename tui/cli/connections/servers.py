@@ -16,7 +16,7 @@ from ua_tui.core.settings.loading import load_settings
 from ua_tui.core.text import clean_line
 from ua_tui.core.trust import Acts
 from ua_tui.tui.cli.arguments import WrongUsage
-from ua_tui.tui.cli.output import complain, print_json, print_line, print_table
+from ua_tui.tui.cli.output import complain, print_line, print_list
 from ua_tui.tui.terminal.exit_codes import EXIT_USAGE
 
 _HEADER = ("SERVER", "STATE", "TRANSPORT", "STARTS OR OPENS", "FROM")
@@ -24,6 +24,9 @@ _STATES = {"trusted": "trusted", "refused": "refused", None: "not trusted yet"}
 _PLACES = {"here": "on this machine only", "outside": "on this machine and elsewhere"}
 _LOGINS = {"logged in": "logged in", "expired": "login expired"}
 _LONGEST = 10_000
+_NONE = (
+    "you have no MCP servers of your own: add them to .mcp.json, or to [mcp_servers.NAME] in your settings"
+)
 
 
 class _Row(msgspec.Struct, frozen=True):
@@ -99,20 +102,9 @@ def _list(
 ) -> int:
     rows = [_row(each, folder, trust) for each in found]
     problems = [row.problem for row in rows if row.problem]
-    if as_json:
-        print_json([msgspec.structs.asdict(row) for row in rows])
-        return 1 if problems else 0
-    if not rows:
-        print_line(
-            "you have no MCP servers of your own: add them to .mcp.json, or to [mcp_servers.NAME] in your settings"
-        )
-        return 0
-    cells = [
-        _HEADER,
-        *((r.name, r.standing, r.transport, clean_line(r.target, 60), r.source) for r in rows),
-    ]
-    print_table(cells)
-    for problem in problems:
+    cells = ((r.name, r.standing, r.transport, clean_line(r.target, 60), r.source) for r in rows)
+    print_list(map(msgspec.structs.asdict, rows), _HEADER, cells, as_json=as_json, empty=_NONE)
+    for problem in () if as_json else problems:
         complain(problem)
     return 1 if problems else 0
 

@@ -31,14 +31,12 @@ def run(args: argparse.Namespace) -> int:
     roster = read_roster(settings, places)
     listed = roster_entries(roster, settings, expected_servers(settings, places.cwd))
     if args.json:
-        result = {"entries": [asdict(each) for each in listed], "problems": list(roster.not_chosen)}
-        print_json(result)
+        print_json({"entries": [asdict(each) for each in listed], "problems": list(roster.not_chosen)})
     else:
         _list(listed)
     problems = [*(problem for each in listed for problem in problems_of(each)), *roster.not_chosen]
-    if not args.json:
-        for problem in problems:
-            complain(problem)
+    for problem in () if args.json else problems:
+        complain(problem)
     return 1 if problems else 0
 
 

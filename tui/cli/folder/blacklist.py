@@ -10,10 +10,11 @@ from ua_tui.core.storage.folders import WORKSPACES
 from ua_tui.core.text import clean_line
 from ua_tui.core.web_reader import Blacklist, Listing
 from ua_tui.tui.cli.arguments import WrongUsage, settings_of
-from ua_tui.tui.cli.output import complain, local_time, print_json, print_line, print_table
+from ua_tui.tui.cli.output import complain, local_time, print_json, print_line, print_list
 from ua_tui.tui.terminal.exit_codes import EXIT_USAGE
 
 _HEADER = ("SITE", "ERRORS", "LAST ERROR", "LISTED SINCE", "UNTIL")
+_NONE = "nothing is on the blacklist"
 
 
 def run(args: argparse.Namespace) -> int:
@@ -26,28 +27,16 @@ def run(args: argparse.Namespace) -> int:
     warnings.setFormatter(logging.Formatter("ua-tui: %(message)s"))
     logging.getLogger().addHandler(warnings)
     try:
-        blacklist = _open(args)
+        blacklist = Blacklist(settings_of(args).workspace_base / WORKSPACES)
         return _clear(blacklist, args) if args.action == "clear" else _list(blacklist, as_json=args.json)
     finally:
         logging.getLogger().removeHandler(warnings)
 
 
-def _open(args: argparse.Namespace) -> Blacklist:
-    settings = settings_of(args)
-    return Blacklist(settings.workspace_base / WORKSPACES)
-
-
 def _list(blacklist: Blacklist, *, as_json: bool) -> int:
     entries = blacklist.entries()
-    if as_json:
-        print_json([_plain(entry) for entry in entries])
-        return 0
-    listed = sum(entry.listed for entry in entries)
-    if not entries:
-        print_line("nothing is on the blacklist")
-        return 0
-    print_table([_HEADER, *(_row(entry) for entry in entries)])
-    if not listed:
+    print_list(map(_plain, entries), _HEADER, map(_row, entries), as_json=as_json, empty=_NONE)
+    if entries and not as_json and not any(entry.listed for entry in entries):
         print_line("\nnothing is on the blacklist now; these sites have had errors")
     return 0
 
@@ -66,7 +55,7 @@ def _clear(blacklist: Blacklist, args: argparse.Namespace) -> int:
         for host in cleared:
             print_line(f"cleared {host}")
     elif args.all:
-        print_line("nothing is on the blacklist")
+        print_line(_NONE)
     if unknown:
         names = ", ".join(clean_line(host, 100) for host in unknown)
         return complain(f"not on the blacklist: {names}; `ua-tui blacklist` shows what is", EXIT_USAGE)

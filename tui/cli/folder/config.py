@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from ua_tui.core.plugins import PluginProblem, list_plugins
 from ua_tui.core.settings.describe import (
     SettingListing,
+    SettingOrigin,
     StoredSetting,
     list_settings,
     setting_of,
@@ -114,7 +115,7 @@ def _plugins(*, on: bool) -> list[str]:
 def _held_back(listed: Sequence[SettingListing]) -> list[str]:
     """What files of the folder set without effect, and why."""
     lines = [
-        f"  {setting.name} in {origin.place}{f', line {origin.line}' if origin.line else ''}: {origin.held_back}"
+        f"  {setting.name} in {_where(origin)}: {origin.held_back}"
         for setting in listed
         for origin in setting.origins
         if origin.held_back
@@ -146,12 +147,11 @@ def _whole(setting: SettingListing) -> list[str]:
     if setting.variables:
         lines.append(f"  environment: {', '.join(setting.variables)}")
     for at, origin in enumerate(setting.origins):
-        line = f", line {origin.line}" if origin.line else ""
         value = clean_line(origin.value, 200) or "empty, which means the default"
         counts = "from" if at == 0 else "and from" if setting.gathered else "overruled:"
         if origin.held_back:
             counts, value = "held back:", f"{value} ({clean_line(origin.held_back, 500)})"
-        lines.append(f"  {counts} {clean_line(origin.place, 1000)}{line}: {value}")
+        lines.append(f"  {counts} {clean_line(_where(origin), 1000)}: {value}")
     if all(each.held_back for each in setting.origins):
         lines.append("  the default")
     return lines
@@ -163,6 +163,8 @@ def _place(setting: SettingListing) -> str:
         return "default"
     if setting.gathered and len(origins) > 1:
         return f"{len(origins)} files"
-    origin = origins[0]
-    line = f", line {origin.line}" if origin.line else ""
-    return clean_line(f"{origin.place}{line}", 1000)
+    return clean_line(_where(origins[0]), 1000)
+
+
+def _where(origin: SettingOrigin) -> str:
+    return f"{origin.place}, line {origin.line}" if origin.line else origin.place

@@ -13,7 +13,7 @@ from ua_tui.core.history.permission_log import read_decisions
 from ua_tui.core.settings.loading import load_settings
 from ua_tui.core.text import clean_line
 from ua_tui.tui.cli.arguments import WrongUsage, settings_of
-from ua_tui.tui.cli.output import complain, local_time, print_json, print_line, print_table
+from ua_tui.tui.cli.output import complain, local_time, print_line, print_list
 from ua_tui.tui.terminal.exit_codes import EXIT_USAGE
 
 _HEADER = ("NUMBER", "EFFECT", "RULE", "SERVER", "FROM", "LAST USED")
@@ -40,29 +40,19 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _list(store: RuleStore, *, as_json: bool) -> int:
-    stored, given = store.rules(), list(rules_of(load_settings()))
-    if as_json:
-        rows = [
-            {"number": at, "folder": each.folder, **_plain(each.rule, store)}
-            for at, each in enumerate(stored, 1)
-        ]
-        rows += [{"number": None, "folder": "", **_plain(rule, store)} for rule in given]
-        print_json(rows)
-    elif not stored and not given:
-        print_line(NO_RULES)
-    else:
-        rules = [
-            *((str(at), each.rule, each.folder) for at, each in enumerate(stored, 1)),
-            *(("-", rule, "") for rule in given),
-        ]
-        print_table([_HEADER, *(_row(number, rule, folder, store) for number, rule, folder in rules)])
+    rules: list[tuple[int | None, Rule, str]] = [
+        *((at, each.rule, each.folder) for at, each in enumerate(store.rules(), 1)),
+        *((None, rule, "") for rule in rules_of(load_settings())),
+    ]
+    fields = (_fields(*each, store) for each in rules)
+    print_list(fields, _HEADER, (_row(*each, store) for each in rules), as_json=as_json, empty=NO_RULES)
     return complain(store.problem) if store.problem else 0
 
 
-def _row(number: str, rule: Rule, folder: str, store: RuleStore) -> tuple[str, ...]:
+def _row(number: int | None, rule: Rule, folder: str, store: RuleStore) -> tuple[str, ...]:
     used = store.last_used(rule)
     return (
-        number,
+        str(number or "-"),
         rule.effect,
         clean_line(rule.text, 200),
         clean_line(rule.server or "-"),
@@ -71,9 +61,11 @@ def _row(number: str, rule: Rule, folder: str, store: RuleStore) -> tuple[str, .
     )
 
 
-def _plain(rule: Rule, store: RuleStore) -> dict[str, str | None]:
+def _fields(number: int | None, rule: Rule, folder: str, store: RuleStore) -> dict[str, object]:
     used = store.last_used(rule)
     return {
+        "number": number,
+        "folder": folder,
         "effect": rule.effect,
         "rule": clean_line(rule.text, 10_000),
         "server": rule.server,
@@ -104,13 +96,8 @@ def _log(args: argparse.Namespace) -> int:
     settings = settings_of(args)
     folder = find_session(settings.workspace_base, args.names[0] if args.names else LATEST)
     found = read_decisions(folder)
-    if args.json:
-        print_json([{**asdict(each), "at": each.at.isoformat()} for each in found])
-    elif not found:
-        print_line(f"no permission was needed in {folder.name}")
-    else:
-        rows = [
-            (local_time(e.at), e.decision, e.tools, e.by, clean_line(e.rule or e.reason, 120)) for e in found
-        ]
-        print_table([_LOG_HEADER, *rows])
+    fields = ({**asdict(each), "at": each.at.isoformat()} for each in found)
+    rows = ((local_time(e.at), e.decision, e.tools, e.by, clean_line(e.rule or e.reason, 120)) for e in found)
+    empty = f"no permission was needed in {folder.name}"
+    print_list(fields, _LOG_HEADER, rows, as_json=args.json, empty=empty)
     return 0

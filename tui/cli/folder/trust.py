@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
-import msgspec
 from msgspec.structs import asdict, replace
 
 from ua_tui.core.claims.files import LEDGER
@@ -32,7 +31,7 @@ from ua_tui.core.text import clean_line
 from ua_tui.core.trust import Answer, TrustStore
 from ua_tui.core.trust_question import FolderQuestion, describe_question, read_folder, revoke
 from ua_tui.tui.cli.arguments import WrongUsage
-from ua_tui.tui.cli.output import agrees, complain, print_json, print_line, print_table
+from ua_tui.tui.cli.output import agrees, complain, print_json, print_line, print_list
 from ua_tui.tui.terminal.exit_codes import EXIT_USAGE
 
 _QUESTION = (
@@ -205,19 +204,15 @@ def _answer(question: FolderQuestion, answer: Answer, places: Places) -> int:
 
 def _list(*, as_json: bool) -> int:
     decisions = TrustStore().folders()
-    if as_json:
-        print_json([msgspec.structs.asdict(each) | {"texts": None} for each in decisions])
-    elif not decisions:
-        print_line("no folder is trusted")
-    else:
-        rows = [
-            (
-                clean_line(each.folder, 200),
-                STATES[each.answer],
-                clean_line(each.at, 40),
-                clean_line(", ".join(each.texts), 60),
-            )
-            for each in decisions
-        ]
-        print_table([_HEADER, *rows])
+    fields = (asdict(each) | {"texts": None} for each in decisions)
+    rows = (
+        (
+            clean_line(each.folder, 200),
+            STATES[each.answer],
+            clean_line(each.at, 40),
+            clean_line(", ".join(each.texts), 60),
+        )
+        for each in decisions
+    )
+    print_list(fields, _HEADER, rows, as_json=as_json, empty="no folder is trusted")
     return 0

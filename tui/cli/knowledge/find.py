@@ -16,10 +16,13 @@ from ua_tui.core.history.lookup import find_session
 from ua_tui.core.knowledge.access import open_search, open_store
 from ua_tui.core.knowledge.place import KnowledgePlace, folder_key, folder_path, is_here, place_of, version_of
 from ua_tui.core.knowledge.records import Hit, Results
+from ua_tui.core.knowledge.search.embeddings import embedder_of
+from ua_tui.core.knowledge.search.query import parse_query
 from ua_tui.core.knowledge.status import read_status
 from ua_tui.core.postgres.address import Address
 from ua_tui.core.settings.model import Settings
 from ua_tui.core.text import clean_line
+from ua_tui.observers.knowledge.figures import day_of_figure, figures_near
 from ua_tui.tui.cli.arguments import WrongUsage, settings_of
 from ua_tui.tui.cli.output import complain, page_width, print_json, print_line, print_table, wrapped
 from ua_tui.tui.render.format import tail_cut
@@ -36,9 +39,6 @@ def run(args: argparse.Namespace) -> int:
         SettingsError: a setting is wrong, the knowledge base is off or missing, or there is no such session.
         WrongUsage: an option or a filter is wrong.
     """
-    from ua_tui.core.knowledge.search.embeddings import embedder_of
-    from ua_tui.observers.knowledge.figures import figures_near
-
     words = " ".join(args.words)
     # Before the words, which may have a quotation mark too few.
     query = f"{_filters(args, words)} {words}"
@@ -83,8 +83,6 @@ def _print(found: Results, notices: Sequence[str], place: KnowledgePlace) -> Non
 
 def _filters(args: argparse.Namespace, words: str) -> str:
     """The filters that options stand for; those among the words are tested, too."""
-    from ua_tui.core.knowledge.search.query import parse_query
-
     now, text = datetime.now().astimezone(), ""
     if wrong := parse_query(words, now).wrong:
         raise WrongUsage(" ".join(wrong).rstrip("."))
@@ -132,8 +130,6 @@ def _shown_file(hit: Hit, place: KnowledgePlace) -> str:
 
 def print_figures(figures: Sequence[Hit], width: int | None) -> None:
     """Print a table of figures; for a terminal of `width` cells the sentences are cut around the figures."""
-    from ua_tui.observers.knowledge.figures import day_of_figure
-
     rows = [
         (
             clean_line(day_of_figure(each), 10),
@@ -165,8 +161,6 @@ def _fields(
 
 
 def _figure_fields(hit: Hit, place: KnowledgePlace) -> dict[str, Any]:
-    from ua_tui.observers.knowledge.figures import day_of_figure
-
     fields = _hit_fields(hit, place)
     for name in ("copies", "same_address", "older", "newer", "score"):
         del fields[name]

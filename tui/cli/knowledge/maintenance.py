@@ -9,19 +9,23 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ua_tui.core.errors import KnowledgeError
+from ua_tui.core.events.units import quantity, size
+from ua_tui.core.knowledge.access import open_store
+from ua_tui.core.knowledge.forgetting import Forgotten, forget
+from ua_tui.core.knowledge.index.database import KnowledgeEmptied
+from ua_tui.core.knowledge.place import place_of, written_place
+from ua_tui.core.knowledge.search.embeddings import Embedder, embedder_of
+from ua_tui.core.knowledge.status import Status, read_status
+from ua_tui.core.settings.model import Settings
 from ua_tui.core.text import as_sentence, clean_line
+from ua_tui.observers.knowledge.catch_up import update
 from ua_tui.tui.cli.arguments import WrongUsage, redactor_of, settings_of
+from ua_tui.tui.cli.knowledge.find import find_database, session_key, unread_sessions
 from ua_tui.tui.cli.output import agrees, complain, local_time, print_json, print_line
 from ua_tui.tui.terminal.exit_codes import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_USAGE
-
-if TYPE_CHECKING:
-    from ua_tui.core.knowledge.forgetting import Forgotten
-    from ua_tui.core.knowledge.search.embeddings import Embedder
-    from ua_tui.core.knowledge.status import Status
-    from ua_tui.core.settings.model import Settings
 
 _FORGET_OPTIONS = ("session", "source", "match", "dry_run", "yes")
 _MOST_NAMES = 20
@@ -55,10 +59,6 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _show(settings: Settings, *, as_json: bool) -> int:
-    from ua_tui.core.knowledge.place import place_of
-    from ua_tui.core.knowledge.search.embeddings import embedder_of
-    from ua_tui.core.knowledge.status import read_status
-
     path = place_of(settings)
     if path is None:
         print_line('{"path": null}' if as_json else "The knowledge base is off (setting knowledge).")
@@ -75,8 +75,6 @@ def _show(settings: Settings, *, as_json: bool) -> int:
 
 
 def _fields(status: Status, embedder: Embedder | None) -> dict[str, Any]:
-    from ua_tui.core.knowledge.place import written_place
-
     meaning = embedder and {"model": embedder.model, "host": embedder.host, "vectors": status.vectors}
     updated = status.updated and datetime.fromtimestamp(status.updated, UTC).isoformat(timespec="seconds")
     return {
@@ -92,8 +90,6 @@ def _fields(status: Status, embedder: Embedder | None) -> dict[str, Any]:
 
 
 def _rows(status: Status, embedder: Embedder | None) -> Iterator[tuple[str, str]]:
-    from ua_tui.core.events.units import quantity, size
-
     if status.exists:
         yield "size", size(status.size)
     else:
@@ -129,11 +125,6 @@ def _rows(status: Status, embedder: Embedder | None) -> Iterator[tuple[str, str]
 
 def _fill(settings: Settings, action: str, *, as_json: bool) -> int:
     """Update or rebuild the knowledge base, and show it."""
-    from ua_tui.core.knowledge.access import open_store
-    from ua_tui.core.knowledge.index.database import KnowledgeEmptied
-    from ua_tui.observers.knowledge.catch_up import update
-    from ua_tui.tui.cli.knowledge.find import find_database
-
     path, redactor = find_database(settings, must_exist=False), redactor_of(settings)
     try:
         open_store(path).close()
@@ -158,9 +149,6 @@ def _forget(settings: Settings, args: argparse.Namespace) -> int:
         value = getattr(args, name)
         if value is not None and not value.strip():
             raise WrongUsage(f"--{name} is empty")
-    from ua_tui.core.knowledge.forgetting import forget
-    from ua_tui.tui.cli.knowledge.find import find_database, session_key, unread_sessions
-
     path = find_database(settings)
     which = partial(
         forget,
@@ -199,8 +187,6 @@ def _print_forgotten(found: Forgotten, *, done: bool, as_json: bool) -> None:
     if as_json:
         print_json({"forgotten": done, **dataclasses.asdict(found)})
         return
-    from ua_tui.core.events.units import quantity
-
     documents, passages = quantity(found.documents, "document"), quantity(found.passages, "passage")
     print_line(f"{'Forgotten' if done else 'To forget'}: {documents} with {passages}.")
     if not done:

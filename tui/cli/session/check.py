@@ -37,11 +37,11 @@ from ua_tui.tui.cli.output import (
     page_width,
     print_line,
     quiet_libraries,
+    table_lines,
     wrapped,
 )
 from ua_tui.tui.export.records import PAGE_MARK
 from ua_tui.tui.render.format import tail_cut
-from ua_tui.tui.render.layout import width_of
 from ua_tui.tui.terminal.exit_codes import EXIT_FAILED, EXIT_USAGE
 from ua_tui.tui.viewers.claims.marks import risk_of, sign_of
 
@@ -96,20 +96,14 @@ class CheckPage(msgspec.Struct, eq=False):
         if is_wide and report.second_opinion:
             columns.append(("opinion", [claim.opinion.verdict if claim.opinion else "" for claim in claims]))
         columns.append(("sentence", [clean_line(claim.sentence, _SENTENCE) for claim in claims]))
-        yield from ("", *_rows(columns, width))
+        cells = zip(*([title.upper(), *texts] for title, texts in columns), strict=True)
+        most = max(8, width // 3) if width else _TEXT
+        yield ""
+        # A cell takes at most a third of the line.
+        yield from (tail_cut(line, width) if width else line for line in table_lines([*cells], most))
 
     def _paragraph(self, text: str, indent: str = "", later: str | None = None) -> Iterator[str]:
         return wrapped([(text, False)], self.width, indent, later)
-
-
-def _rows(columns: Sequence[tuple[str, Sequence[str]]], width: int) -> Iterator[str]:
-    """The rows below their header; with a `width` no cell but the last takes more than a third of the line."""
-    most = max(8, width // 3) if width else _TEXT
-    widths = [min(most, max(map(width_of, (title, *cells)))) for title, cells in columns[:-1]]
-    for *row, last in zip(*([title.upper(), *cells] for title, cells in columns), strict=True):
-        cut = [(tail_cut(cell, room), room) for cell, room in zip(row, widths, strict=True)]
-        line = "".join(cell + " " * (room - width_of(cell) + 2) for cell, room in cut) + last
-        yield (tail_cut(line, width) if width else line).rstrip()
 
 
 def _details(told: Description) -> Iterator[tuple[str, bool]]:

@@ -34,16 +34,11 @@ def run(args: argparse.Namespace) -> int:
             sys.stdout.flush()
             sys.stdout.buffer.write(data)
             return 0
-        written = _write(Path(args.output), data)
+        written = Path(args.output)
+        # One that exists is never replaced.
+        Root(written.absolute().parent).write(written.name, data, replace=False)
 
     print_line(
         f"Exported {folder.name} to {clean_line(str(written), 1000)} ({size(written.stat().st_size)})."
     )
     return 0
-
-
-def _write(path: Path, data: bytes) -> Path:
-    """Write a file of that name; one that exists is never replaced."""
-    root = Root(path.absolute().parent)
-    root.write(path.name, data, replace=False)
-    return path

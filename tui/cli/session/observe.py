@@ -6,7 +6,8 @@ import argparse
 import hashlib
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +19,9 @@ from ua_tui.core.events.codec import encode_event
 from ua_tui.core.events.types import Event
 from ua_tui.core.history.lookup import find_session
 from ua_tui.core.knowledge.place import place_of
+from ua_tui.core.observation import ToolResult
 from ua_tui.core.plugins import PluginProblem
 from ua_tui.core.records.journal_reader import PastJournal
-from ua_tui.core.settings.model import Settings
 from ua_tui.core.storage.workspace import Workspace
 from ua_tui.core.text import clean_line, escape_unsafe
 from ua_tui.observers.base import ObserverContext
@@ -38,7 +39,21 @@ _MAX_FILE = 256 << 20
 def run(args: argparse.Namespace) -> int:
     """Run the command; returns the exit code: 0, 1 when an observer or a file failed, 2 for wrong usage."""
     _check_usage(args)
-    return _observe_session(args) if args.session else _observe_file(args)
+    settings, journal = settings_of(args), None
+    if args.session:
+        folder = find_session(settings.workspace_base, args.session)
+        with PastJournal(folder) as journal:
+            results = [*results_of(event for _, batch in journal.batches(0) for event in batch)]
+    else:
+        folder, results = Path(args.workspace), [_given_result(args)]
+    with closing(Workspace.open(folder, redactor_of(settings))) as workspace:
+        knowledge, public = place_of(settings), settings.public_searches
+        context = ObserverContext(workspace, knowledge=knowledge, public_searches=public)
+        observation = _Observation(as_json=args.json, explain=args.explain, plugins=settings.plugins)
+        code = observation.over(results, context)
+    if journal is not None and (skipped := journal.skipped + journal.torn):
+        complain(f"lines of the journal that cannot be read: {skipped}")
+    return code
 
 
 def _check_usage(args: argparse.Namespace) -> None:
@@ -54,44 +69,12 @@ def _check_usage(args: argparse.Namespace) -> None:
         raise WrongUsage(f"missing {', '.join(missing)}; or use --session SESSION alone")
 
 
-def _observe_file(args: argparse.Namespace) -> int:
+def _given_result(args: argparse.Namespace) -> ToolResult:
     data = read_given_file(args.result, _MAX_FILE)
     arguments = _read_input(args.input) if args.input else {}
-    settings = settings_of(args)
-    workspace = Workspace.open(Path(args.workspace), redactor_of(settings))
-    try:
-        result = saved_result(args.tool, arguments, data, tool_use_id=_id_of(args.tool, arguments, data))
-        report = _Observation(as_json=args.json, explain=args.explain, plugins=settings.plugins)
-        return report.over([(result, _context(workspace, settings))])
-    finally:
-        workspace.close()
-
-
-def _context(workspace: Workspace, settings: Settings) -> ObserverContext:
-    return ObserverContext(workspace, knowledge=place_of(settings), public_searches=settings.public_searches)
-
-
-def _id_of(tool: str, arguments: dict[str, Any], data: bytes) -> str:
-    """The call's id: the same result is one call however often it is observed, another is another call."""
-    digest = hashlib.sha256(msgspec.json.encode([tool, arguments], order="deterministic") + data)
-    return f"observe_{digest.hexdigest()[:12]}"
-
-
-def _observe_session(args: argparse.Namespace) -> int:
-    settings = settings_of(args)
-    folder = find_session(settings.workspace_base, args.session)
-    with PastJournal(folder) as journal:
-        events = [event for _, batch in journal.batches(0) for event in batch]
-    workspace: Workspace = Workspace.open(folder, redactor_of(settings))
-    try:
-        context = _context(workspace, settings)
-        report = _Observation(as_json=args.json, explain=args.explain, plugins=settings.plugins)
-        code = report.over([(result, context) for result in results_of(events)])
-        if skipped := journal.skipped + journal.torn:
-            complain(f"lines of the journal that cannot be read: {skipped}")
-        return code
-    finally:
-        workspace.close()
+    # The same result is one call however often it is observed, another is another call.
+    digest = hashlib.sha256(msgspec.json.encode([args.tool, arguments], order="deterministic") + data)
+    return saved_result(args.tool, arguments, data, tool_use_id=f"observe_{digest.hexdigest()[:12]}")
 
 
 class _Observation(msgspec.Struct, eq=False):
@@ -103,13 +86,13 @@ class _Observation(msgspec.Struct, eq=False):
     _failed: bool = False
     _artifacts: int = 0
 
-    def over(self, results: list[tuple[Any, ObserverContext]]) -> int:
+    def over(self, results: Sequence[ToolResult], context: ObserverContext) -> int:
         bus = Bus()
         if self.as_json:
             bus.subscribe(_print_event)
         observers = default_observers(plugins=self.plugins, report=self._left_out)
         publish: Callable[[Event], object] = bus.publish
-        for result, context in results:
+        for result in results:
             runs = observe_result(result, observers, context, publish)
             self._report(result.call.name, runs)
             for line in explain(result, context) if self.explain else ():

@@ -6,15 +6,14 @@ import argparse
 import gc
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
 
+from ua_tui.core.history.lookup import find_session
+from ua_tui.core.history.session import PastSession
+from ua_tui.core.records.journal_reader import PastJournal
+from ua_tui.core.settings.model import Settings
 from ua_tui.tui.cli.arguments import settings_of
 from ua_tui.tui.cli.output import complain, screen_problem
 from ua_tui.tui.terminal.exit_codes import EXIT_USAGE
-
-if TYPE_CHECKING:
-    from ua_tui.core.settings.model import Settings
-    from ua_tui.tui.app.session_source import SessionSource
 
 _NO_SCREEN = "without one, read transcript.md in the session's folder"
 _NO_SCREEN_IN_DEMO = 'without one, ask the demo yourself: ua-tui run --demo "What is the capital of France?"'
@@ -34,24 +33,19 @@ def read_speed(text: str) -> float:
 
 def open_session(args: argparse.Namespace) -> int:
     """Show a session; returns the exit code: 0, 1 if the screen failed, 2 without a session or a terminal."""
-    from ua_tui.core.history.lookup import find_session
-    from ua_tui.core.history.session import PastSession
-
     settings = settings_of(args)
     session = PastSession(find_session(settings.workspace_base, args.session))
-    if problem := screen_problem():
-        return complain(f"{problem}; {_NO_SCREEN}", EXIT_USAGE)
-    # Hardly anything becomes garbage before the first frame.
-    gc.disable()
+
+    if code := _code_without_screen(_NO_SCREEN):
+        return code
+    from ua_tui.tui.cli.full_screen import run_read_only
     from ua_tui.tui.replay.past_source import PastSource
 
-    return _show(settings, PastSource(session, from_list=args.back))
+    return run_read_only(settings, PastSource(session, from_list=args.back))
 
 
 def replay_session(args: argparse.Namespace) -> int:
     """Replay a session; returns the exit code: 0, 1 if the screen failed, 2 without a session or a terminal."""
-    from ua_tui.core.history.lookup import find_session
-
     settings = settings_of(args)
     folder = find_session(settings.workspace_base, args.session)
     return _replay(settings, folder, speed=args.speed, until=args.until, from_list=args.back)
@@ -78,28 +72,24 @@ def _replay(
     label: str = "",
     from_list: bool = False,
 ) -> int:
-    from ua_tui.core.records.journal_reader import PastJournal
-
     PastJournal(folder).close()
-    if problem := screen_problem():
-        return complain(f"{problem}; {_NO_SCREEN_IN_DEMO if label else _NO_SCREEN}", EXIT_USAGE)
-    # Hardly anything becomes garbage before the first frame.
-    gc.disable()
+
+    if code := _code_without_screen(_NO_SCREEN_IN_DEMO if label else _NO_SCREEN):
+        return code
+    from ua_tui.tui.cli.full_screen import run_read_only
     from ua_tui.tui.replay.replay_source import ReplaySource
 
     wait = settings.replay_wait
     source = ReplaySource(
         folder, speed=speed, until=until, label=label, longest_wait=wait, from_list=from_list
     )
-    return _show(settings, source)
+    return run_read_only(settings, source)
 
 
-def _show(settings: Settings, source: SessionSource) -> int:
-    from ua_tui.tui.app.app import UaTuiApp
-    from ua_tui.tui.cli.full_screen import run_read_only
-    from ua_tui.tui.layout.store import LayoutStore
-    from ua_tui.tui.theme.store import store_theme
-
-    app = UaTuiApp(settings, source, layout=LayoutStore())
-    app.theme_store = store_theme
-    return run_read_only(app, settings)
+def _code_without_screen(instead: str) -> int:
+    """Say what to do `instead` if the terminal cannot have a screen; 0 if it can."""
+    if problem := screen_problem():
+        return complain(f"{problem}; {instead}", EXIT_USAGE)
+    # Hardly anything becomes garbage before the first frame.
+    gc.disable()
+    return 0

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import argparse
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ua_tui.core.errors import SettingsError
+from ua_tui.core.events.units import duration, money
+from ua_tui.core.history.headline import Summary
+from ua_tui.core.history.index import SessionIndex, branch, with_families
+from ua_tui.core.knowledge.place import place_of
 from ua_tui.core.text import clean_line
 from ua_tui.tui.cli.arguments import settings_of
-from ua_tui.tui.cli.output import complain, has_screen, local_time, print_json, print_table
-
-if TYPE_CHECKING:
-    from ua_tui.core.history.headline import Summary
+from ua_tui.tui.cli.output import complain, has_screen, local_time, print_list
 
 _HEADER = ("SESSION", "STATE", "STARTED", "DURATION", "COST", "CALLS", "FILES", "TITLE OR FIRST QUERY")
 
@@ -25,9 +26,6 @@ def run(args: argparse.Namespace) -> int:
     Raises:
         SettingsError: there is no such folder.
     """
-    from ua_tui.core.history.index import SessionIndex
-    from ua_tui.core.knowledge.place import place_of
-
     settings = settings_of(args)
     if not settings.workspace_base.is_dir():
         raise SettingsError(f"there is no folder {clean_line(str(settings.workspace_base), 700)}")
@@ -37,7 +35,11 @@ def run(args: argparse.Namespace) -> int:
         if not found and not args.json:
             complain(f"there are no sessions in {index.sessions}")
         else:
-            _print(found, as_json=args.json)
+            rows = (
+                (*_row(each), f"{branch(at)}{clean_line(each.line, 200)}")
+                for each, at in with_families(found)
+            )
+            print_list(map(_fields, found), _HEADER, rows, as_json=args.json)
         return 0
     from ua_tui.tui.app.list_apps import SessionsApp
     from ua_tui.tui.keys.keymap import choose_keys
@@ -45,21 +47,6 @@ def run(args: argparse.Namespace) -> int:
     app = SessionsApp(index, settings.theme, keys=choose_keys(settings.keys), database=place_of(settings))
     app.run()
     return app.return_code or 0
-
-
-def _print(summaries: list[Summary], *, as_json: bool) -> None:
-    if as_json:
-        print_json([_fields(each) for each in summaries])
-    else:
-        from ua_tui.core.history.index import branch, with_families
-
-        families = with_families(summaries)
-        print_table(
-            [
-                _HEADER,
-                *((*_row(each), f"{branch(depth)}{clean_line(each.line, 200)}") for each, depth in families),
-            ]
-        )
 
 
 def _fields(summary: Summary) -> dict[str, Any]:
@@ -81,25 +68,15 @@ def _fields(summary: Summary) -> dict[str, Any]:
 
 
 def _row(summary: Summary) -> tuple[str, ...]:
-    from ua_tui.core.events.units import duration
-
     return (
         summary.name,
         summary.state,
         "-" if summary.started is None else local_time(_at(summary.started)),
         "-" if summary.seconds is None else duration(summary.seconds),
-        _cost(summary),
+        "?" if summary.unpriced else money(summary.cost, is_estimated=summary.is_estimated) or "-",
         "-" if summary.calls is None else str(summary.calls),
         "-" if summary.artifacts is None else str(summary.artifacts),
     )
-
-
-def _cost(summary: Summary) -> str:
-    from ua_tui.core.events.units import money
-
-    if summary.unpriced:
-        return "?"
-    return money(summary.cost, is_estimated=summary.is_estimated) or "-"
 
 
 def _at(seconds: float) -> datetime:

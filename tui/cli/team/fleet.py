@@ -150,14 +150,9 @@ def _follow(settings: Settings, session: str, address: Address | None, folder: P
     if problem := screen_problem():
         return complain(problem)
     source = asyncio.run(make_source(session, address, folder))
-    from ua_tui.tui.app.app import UaTuiApp
-    from ua_tui.tui.app.controllers.attention import Attention
-    from ua_tui.tui.layout.store import LayoutStore
-    from ua_tui.tui.theme.store import store_theme
+    from ua_tui.tui.cli.full_screen import screen_of
 
-    app = UaTuiApp(settings, source, layout=LayoutStore())
-    app.attention = Attention(settings, app.write_to_terminal)
-    app.theme_store = store_theme
+    app = screen_of(settings, source)
     app.run()
     return app.return_code or 0
 
