@@ -458,9 +458,11 @@ class SessionReplica:
         if not waiting:
             return False
         # While one is copied in pieces, others may be announced, and other versions of it.
-        name, announced = (self._file.name, self._file.announced) if self._file is not None else waiting[0]
+        file = self._file
+        name, announced = waiting[0] if file is None else (file.name, file.announced)
         try:
-            file = self._file or await asyncio.to_thread(self._read_file, name, announced)
+            if file is None:
+                file = await asyncio.to_thread(self._read_file, name, announced)
             if self._copied.get(name) == file.sha256:
                 # It was attached in an earlier attempt.
                 self._copied[name] = announced
@@ -592,7 +594,7 @@ _WRITE = """
     )
     SELECT pg_notify(%(channel)s, 'session ' || id) FROM mine
 """
-# Records a file of the session, with its content if it is small.
+# Records a file of the session, with its content if it is small; a large content that it had is removed.
 _ARTIFACT = """
     WITH mine AS (
         SELECT id, owner FROM session WHERE id = %(id)s AND attempt = %(attempt)s FOR SHARE
@@ -601,6 +603,12 @@ _ARTIFACT = """
         SELECT owner, %(sha256)s, %(data)s::bytea FROM mine
         WHERE %(data)s::bytea IS NOT NULL
         ON CONFLICT (owner, sha256) DO NOTHING
+    ), replaced AS (
+        DELETE FROM piece p USING mine, artifact a
+        WHERE a.session = mine.id AND a.path = %(path)s AND a.sha256 <> %(sha256)s
+            AND p.session = mine.id AND p.path = '.files/' || a.sha256
+            AND NOT EXISTS (
+                SELECT FROM artifact b WHERE b.session = a.session AND b.sha256 = a.sha256 AND b.path <> a.path)
     ), file AS (
         INSERT INTO artifact (session, path, sha256, size) SELECT id, %(path)s, %(sha256)s, %(size)s FROM mine
         ON CONFLICT (session, path) DO UPDATE SET sha256 = EXCLUDED.sha256, size = EXCLUDED.size, saved_at = now()

@@ -12,12 +12,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeGuard, TypeVar
 
 import msgspec
-from msgspec.structs import replace
+from msgspec.structs import FieldInfo, fields, replace
 
 from ua_tui.core.events.types import Usage
 from ua_tui.core.settings.parsers import ModelPrice
@@ -60,8 +61,7 @@ class _ListedModel(msgspec.Struct, rename="camel"):
     description: str | None = None
 
 
-# Built as the module is imported: see `ua_tui.core.events.codec`.
-msgspec.json.Decoder(ModelReport)
+_fields: Callable[[Any], tuple[FieldInfo, ...]] = cache(fields)
 _NOTHING = ModelReport()
 
 
@@ -74,9 +74,15 @@ def _as(kind: type[_T], value: Any) -> _T | None:
 
 
 def model_reports(raw: Any) -> dict[str, ModelReport]:
-    """Read the report on each model; one that is malformed counts as nothing."""
+    """Read the report on each model; a figure that is malformed counts as nothing."""
     given = raw.items() if isinstance(raw, Mapping) else ()
-    return {str(name): report for name, each in given if (report := _as(ModelReport, each)) is not None}
+    return {str(name): _parts_of(ModelReport, each) for name, each in given if isinstance(each, Mapping)}
+
+
+def _parts_of(kind: type[_T], raw: Mapping[str, Any]) -> _T:
+    """What the agent reports as a struct, without the fields that are malformed."""
+    found = {each.name: _as(each.type, raw.get(each.encode_name)) for each in _fields(kind)}
+    return kind(**{name: value for name, value in found.items() if value is not None})
 
 
 class Spending(msgspec.Struct, frozen=True):
@@ -281,7 +287,7 @@ class _Category(msgspec.Struct):
 
 def _each(kind: type[_T], values: Any) -> list[_T]:
     given = values if isinstance(values, list) else []
-    return [found for each in given if (found := _as(kind, each)) is not None]
+    return [_parts_of(kind, each) for each in given if isinstance(each, Mapping)]
 
 
 def read_context_usage(raw: Mapping[str, Any]) -> ContextUsage:

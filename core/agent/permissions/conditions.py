@@ -182,7 +182,7 @@ def is_anywhere_in(pattern: Sequence[str], command: str) -> bool:
     return any(
         all(
             _word_matches(pattern, word) or _word_matches(pattern, word.rsplit("/", 1)[-1])
-            for pattern, word in zip(wanted, words[at:], strict=False)
+            for pattern, word in zip(wanted, words[at : at + len(wanted)], strict=True)
         )
         for at in range(len(words) - len(wanted) + 1)
     )

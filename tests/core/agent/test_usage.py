@@ -10,7 +10,14 @@ import pytest
 from tests.core.agent.test_translate import begin, fed, result, stream
 from tests.core.cases import cases_of
 from ua_tui.core.agent.messages.translate import Translator, TurnOutcome
-from ua_tui.core.agent.messages.usage import ModelReport, Prices, Spending, model_reports, usage_between
+from ua_tui.core.agent.messages.usage import (
+    ModelReport,
+    Prices,
+    Spending,
+    model_reports,
+    read_context_usage,
+    usage_between,
+)
 from ua_tui.core.events.types import TokensSpent, Usage
 from ua_tui.core.settings.parsers import read_prices
 
@@ -143,6 +150,26 @@ def test_each_part_of_a_sub_agents_message_counts_once_also_when_two_work_at_onc
     ]
     assert [each.parent_tool_use_id for each in spent] == ["toolu_1"] * 3 + ["toolu_2", "toolu_1"]
     assert spent[1].cost_usd == pytest.approx(100 * 10 / 1e6)
+
+
+def test_of_a_report_only_the_malformed_figures_are_lost() -> None:
+    bad = {
+        "inputTokens": 5,
+        "outputTokens": -1,
+        "cacheReadInputTokens": "x",
+        "costUSD": 2.0,
+        "costBasis": None,
+    }
+    (report,) = model_reports({"m": {**bad, "contextWindow": None}, "n": 3}).values()
+    assert (report.input_tokens, report.output_tokens, report.cost_usd, report.context_window) == (
+        5,
+        0,
+        2.0,
+        0,
+    )
+    parts = [{"id": "messages", "name": None, "tokens": 7}, {"id": "x", "name": "X", "tokens": "y"}, None]
+    (part,) = read_context_usage({"categories": parts}).parts
+    assert part.tokens == 7
 
 
 def test_the_end_of_a_turn_shows_how_much_the_model_takes_in() -> None:

@@ -465,10 +465,10 @@ async def test_a_large_file_is_copied_in_pieces_and_lines_come_between(
     monkeypatch.setattr("ua_tui.core.team.replica._PIECE_SIZE", 1 << 20)
     monkeypatch.setattr("ua_tui.core.team.replica._SHARED_PAUSE_S", 0.0)
     monkeypatch.setattr("ua_tui.core.team.replica.LARGEST", 7 << 20)
-    may_read, read = threading.Event(), SessionReplica._read_piece
+    may_read, read = threading.Semaphore(0), SessionReplica._read_piece
 
     def read_later(*given: Any) -> bytes:
-        assert may_read.wait(PATIENCE)
+        assert may_read.acquire(timeout=PATIENCE)
         return read(*given)
 
     monkeypatch.setattr(SessionReplica, "_read_piece", read_later)
@@ -490,11 +490,12 @@ async def test_a_large_file_is_copied_in_pieces_and_lines_come_between(
             )
         await until(lambda: session.replica._file is not None and session.replica._file.size == 6 << 20)
         session.publish(ev.QueryReceived(query_id="q1", text="go"))
-        may_read.set()
+        may_read.release(2)
         # Lines do not wait for files.
         pieces = "SELECT count(*) FROM piece WHERE path LIKE '.files/%'"
         await until_in_thread(lambda: len(stored_lines(team_database)) == 4)
         assert team_database.execute(pieces)[0][0] <= 2
+        may_read.release(100)
         assert await session.replica.flush(PATIENCE)
     assert sorted(team_database.execute("SELECT path, size FROM artifact")) == sorted(found)
     assert team_database.execute(pieces) == [(6,)]
@@ -586,9 +587,12 @@ async def test_files_that_are_stored_are_not_sent_again_when_a_session_is_resume
     saved = "SELECT path, saved_at FROM artifact WHERE path NOT LIKE '%only-listed%'"
     before = sorted(team_database.execute(saved))
     sent, read = list[str](), SessionReplica._read_piece
-    monkeypatch.setattr(
-        SessionReplica, "_read_piece", lambda replica, file: (sent.append(file.path), read(replica, file))[1]
-    )
+
+    def read_noted(replica: SessionReplica, file: Any) -> bytes:
+        sent.append(file.path)
+        return read(replica, file)
+
+    monkeypatch.setattr(SessionReplica, "_read_piece", read_noted)
     async with copied_session(session.workspace.path, team_database, SessionId(id="s1", attempt=2)) as later:
         assert await later.replica.flush(PATIENCE)
     assert sorted(team_database.execute(saved)) == before
@@ -607,6 +611,24 @@ async def test_pieces_of_a_large_file_follow_each_other_at_once_over_a_shared_co
     ):
         announce(session, "downloads/large.bin", os.urandom(6 << 20))
         assert await session.replica.flush(PATIENCE)
+
+
+async def test_a_large_file_that_is_written_again_replaces_what_is_stored(
+    tmp_path: Path, team_database: Database
+) -> None:
+    first, second = os.urandom(6 << 20), os.urandom(6 << 20)
+    async with copied_session(tmp_path, team_database) as session:
+        for path in ("downloads/large.bin", "downloads/copy.bin"):
+            announce(session, path, first)
+        assert await session.replica.flush(PATIENCE)
+        digests = []
+        for path in ("downloads/large.bin", "downloads/copy.bin"):
+            digests.append(announce(session, path, second))
+            assert await session.replica.flush(PATIENCE)
+            stored = team_database.execute("SELECT DISTINCT path FROM piece WHERE path LIKE '.files/%'")
+            # The first one is that of the copy, too.
+            assert len(stored) == 3 - len(digests)
+    assert stored == [(f".files/{digests[0]}",)]
 
 
 async def test_no_records_or_paths_outside_are_copied(tmp_path: Path, team_database: Database) -> None:
