@@ -169,7 +169,7 @@ def store_setting(name: str, text: str | None, places: Places, *, in_project: bo
         raise SettingsError(f"{name} is a table: change it in {file} with an editor.")
     if text is not None and in_project and spec.secret:
         raise SettingsError(
-            f"{name} is a secret, and a folder's file is easily shared by mistake: omit --project to store it in "
+            f"{name} is a secret, and a folder's file is easily shared by mistake. Omit --project to store it in "
             f"{places.user_file}, or put {ENVIRONMENT[name][-1]} into a .env that you do not share."
         )
     value = None

@@ -60,6 +60,9 @@ class ColumnList(VirtualList[Listed[Row]], Generic[Row], inherit_bindings=False)
     """Shows rows in columns under a header; the cursor stays on its row when others are added above it.
 
     A subclass says what identifies a row, has the columns and the mark of a row, and a key that opens one.
+
+    Attributes:
+        listed: the rows.
     """
 
     ALLOW_SELECT = False
@@ -95,10 +98,10 @@ class ColumnList(VirtualList[Listed[Row]], Generic[Row], inherit_bindings=False)
         """The style of what matters less."""
         return self.get_component_rich_style("column-list--muted")
 
-    @property
-    def listed(self) -> Sequence[Row]:
-        """The rows."""
-        return [entry.row for entry in self.entries]
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self.listed: Sequence[Row] = ()
+        self._laid_out: tuple[tuple[int, int], Sequence[Column[Row]]] = ((-1, 0), ())
 
     @property
     def chosen(self) -> Row | None:
@@ -108,6 +111,7 @@ class ColumnList(VirtualList[Listed[Row]], Generic[Row], inherit_bindings=False)
     def show(self, rows: Sequence[Row], at: str | None = None) -> None:
         """Show these rows; the cursor moves to the one that `at` names, or stays on its row or at its position."""
         before, line, top = self.cursor, max(0, self.cursor_index), self.bookmark.top[0]
+        self.listed = rows
         self.replace_all(EntryList([Listed(self.name_of(row), row) for row in rows], [1] * len(rows)))
         place = self.index_of(at) if at is not None else None if before is None else self.index_of(before.key)
         if place is None:
@@ -140,6 +144,12 @@ class ColumnList(VirtualList[Listed[Row]], Generic[Row], inherit_bindings=False)
         if self._cursor is not None:
             self.show_entry(self._cursor)
 
+    def _columns(self, width: int) -> Sequence[Column[Row]]:
+        """The columns, for which all rows may be read: once for all lines that are drawn at a time."""
+        if self._laid_out[0] != (self._generation, width):
+            self._laid_out = (self._generation, width), self.columns(width)
+        return self._laid_out[1]
+
     @property
     def entry_width(self) -> int:
         """All cells: the scroll bar has a column of its own."""
@@ -147,13 +157,15 @@ class ColumnList(VirtualList[Listed[Row]], Generic[Row], inherit_bindings=False)
 
     def render_head(self, width: int, height: int) -> Sequence[Line]:
         """Name the columns."""
-        return [[Segment("  " + titles(self.columns(self.entry_width)), self.palette["column-list--header"])]]
+        return [
+            [Segment("  " + titles(self._columns(self.entry_width)), self.palette["column-list--header"])]
+        ]
 
     def render_entry(self, entry: Listed[Row], width: int) -> Sequence[Line]:
         """Draw a row."""
         glyph, style = self.mark(entry.row)
         line = [Segment(f"{glyph} ", style)]
-        for column in self.columns(width):
+        for column in self._columns(width):
             style = column.style(entry.row) if callable(column.style) else column.style
             line.append(Segment(column.cell(column.text(entry.row)), style or None))
         return [cut_line(line, width)]

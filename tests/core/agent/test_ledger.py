@@ -194,7 +194,7 @@ async def test_a_wrapper_names_the_action_that_ran_already(workspace: Workspace)
     decision, reason = await hooked.before(MULTI, both)
     assert decision == "deny"
     assert "GMAIL_SEND_EMAIL has run" in reason
-    assert "Nothing of this call ran" in reason
+    assert "Nothing in this call ran" in reason
     assert hooked.ledger.begun == []
     assert (await hooked.before(MULTI, {"tools": both["tools"][1:]}))[0] == "allow"
 

@@ -338,6 +338,18 @@ async def test_a_silent_agent_is_counted_in_the_bar_until_something_comes(tmp_pa
         assert not app.notice.is_counting
 
 
+async def test_quitting_offers_no_waiting_when_the_agent_has_finished(tmp_path: Path) -> None:
+    async with opened(tmp_path) as (session, app, pilot):
+        await pilot.press("a", "enter")
+        await pilot.press("ctrl+q")
+        await shown(app, pilot)
+        wait = app.screen.query_one("#wait")
+        assert wait.display
+        session.finish()
+        await until(lambda: not wait.display)
+        assert isinstance(app.screen, QuitScreen)
+
+
 async def test_quitting_asks_while_work_runs_and_can_wait_for_it(tmp_path: Path) -> None:
     async with opened(tmp_path) as (session, app, pilot):
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from tests.tui.app_host import notices
 from tests.tui.fakes import make_app, make_session
 from tests.tui.files_host import screen_text
 from tests.tui.fixture_types import Output, Patch
+from tests.tui.pane_host import hosted
 from tests.tui.pictured import DARK, SMALL, Compare, Size, looks, no_blinking
 from tests.waiting import until, until_in_thread
 from ua_tui.core.errors import UniversalAgentError
@@ -31,6 +32,7 @@ from ua_tui.tui.screens.application.help import HelpScreen
 from ua_tui.tui.screens.session.confirm import ConfirmScreen
 from ua_tui.tui.screens.team.fleet import FleetScreen
 from ua_tui.tui.screens.team.lists import FleetList
+from ua_tui.tui.widgets.column_list import Column
 
 NOW = 1_795_183_320.0
 """2026-11-20 14:02 UTC."""
@@ -515,3 +517,19 @@ async def test_the_fleet(
         await snap_compare(pilot)
         await pilot.resize_terminal(*SMALL)
         await screen_compare(pilot, "80x24")
+
+
+async def test_all_rows_are_read_once_for_what_is_drawn_at_a_time() -> None:
+    class Counted(FleetList):
+        laid_out = 0
+
+        def columns(self, width: int) -> Sequence[Column[Any]]:
+            self.laid_out += 1
+            return super().columns(width)
+
+    rows = [FleetRow(id=f"e{n}", state="done", started=NOW - 60, finished=NOW) for n in range(100)]
+    async with hosted(Counted(now=lambda: NOW), 100, 30) as (listed, _):
+        listed.show(rows)
+        before = listed.laid_out
+        listed.redraw()
+        assert listed.laid_out == before + 1

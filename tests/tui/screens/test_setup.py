@@ -306,7 +306,7 @@ async def test_the_rest_of_the_file_stays_and_what_wins_over_it_is_reported(
         await pilot.press("enter")
         await until(lambda: "The model works" in app.shown)
         assert app.file.read_text() == f'# mine\ntheme = "ua-light"\napi_key = "{KEY}"\n'
-        assert "⚠ The environment variable ANTHROPIC_API_KEY will override what is stored" in app.shown
+        assert "⚠ The environment variable ANTHROPIC_API_KEY will override the stored value" in app.shown
         assert "another-key-12" not in app.shown
 
 

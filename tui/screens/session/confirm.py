@@ -135,9 +135,12 @@ class QuitScreen(Dialog[QuitAnswer]):
         """Refresh what runs every second."""
         self.set_interval(1.0, self._refresh)
 
+    @property
+    def _is_done(self) -> bool:
+        return self._activity is not None and not self._activity().queries
+
     def _heading(self) -> Content:
-        is_done = self._activity is not None and not self._activity().queries
-        return Content("The agent has finished." if is_done else "The agent is still working.")
+        return Content("The agent has finished." if self._is_done else "The agent is still working.")
 
     def _facts(self) -> Content:
         return fields(*_rows(self._activity(), self._now())) if self._activity is not None else Content("")
@@ -154,6 +157,8 @@ class QuitScreen(Dialog[QuitAnswer]):
             heading.update(self._heading())
         for facts in self.query(".facts").results(Static):
             facts.update(self._facts())
+        for wait in self.query("#wait"):
+            wait.display = not self._is_done
 
 
 def _rows(activity: Activity, now: float) -> list[tuple[str, str]]:

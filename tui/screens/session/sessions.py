@@ -223,8 +223,8 @@ class SessionsScreen(Modal[Path | None]):
             ("s", "sort", "screen.sort"),
             ("c", "compare", "screen.compare"),
             ("n", "rename", "screen.rename"),
-            ("X", "export", "screen.export"),
             ("d", "delete", "screen.delete"),
+            ("X", "export", "screen.export"),
             ("Esc", "back", "screen.close"),
         )
 
