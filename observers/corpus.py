@@ -58,7 +58,11 @@ class Corpus:
     def observe(self, result: ToolResult, context: ObserverContext) -> Outcome:
         """Save each article, and add it to the saved search results and the corpus."""
         if short_name(result.call.name) == "save_corpus":
-            return _complete(result, context)
+            if result.observation.has_error:
+                return Outcome(note="the corpus was not saved")
+            # Pages of other readers: the tool that saves it only knows crawled pages.
+            corpus, entries, note = _add_to_corpus(_read_before(context), context)
+            return Outcome(tuple(corpus), entries, note=note or "the corpus is complete")
         moment = moment_of(result, context)
         texts = texts_of(result, context.workspace)
         if is_web_reader(result.call.name):
@@ -91,14 +95,6 @@ class Corpus:
         return Outcome(
             (*saved, *corpus), len(saved), left_out, len(known) - len(saved), "; ".join(notes) or None
         )
-
-
-def _complete(result: ToolResult, context: ObserverContext) -> Outcome:
-    """Add pages of other readers to a new corpus: the tool that saves it only knows crawled pages."""
-    if result.observation.has_error:
-        return Outcome(note="the corpus was not saved")
-    corpus, entries, note = _add_to_corpus(_read_before(context), context)
-    return Outcome(tuple(corpus), entries, note=note or "the corpus is complete")
 
 
 def _add_to_corpus(pages: Sequence[Page], context: ObserverContext) -> tuple[list[Saved], int, str | None]:

@@ -106,7 +106,10 @@ def enrich_corpus(pages: Sequence[Page], workspace: Workspace, ledger: Ledger) -
             if not changed:
                 return None, 0
             if _bytes_of_corpus(workspace) == before:
-                return _write_corpus(workspace, corpus), changed
+                # Compressed only if its tool did so: other programs look for it by its name.
+                packed = workspace.artifact_path(CORPUS) != CORPUS
+                write = workspace.write_json_artifact if packed else workspace.write_json
+                return write(CORPUS, corpus), changed
     raise WorkspaceError(f"cannot add to '{CORPUS}': another program keeps replacing it; try again")
 
 
@@ -155,11 +158,14 @@ def _merge(corpus: dict[str, Any], pages: Sequence[Page], redactor: Redactor) ->
     for page in pages:
         forms = dict.fromkeys((normal_form(page.url), normal_form(redactor.redact(page.url))))
         found = [entry for form in forms for entry in by_url.get(form, ())]
-        if found:
-            changed += sum(_fill(entry, page) for entry in found)
-        elif page.markdown is None or (
-            saved_at is not None and page.read_at is not None and page.read_at > saved_at
-        ):
+        for entry in found:
+            lacking = {key: value for key, value in _entry(page).items() if value and not entry.get(key)}
+            if "content" in lacking:
+                lacking["words"] = page.words
+            entry.update(lacking)
+            changed += bool(lacking)
+        is_later = saved_at is not None and page.read_at is not None and page.read_at > saved_at
+        if not found and (page.markdown is None or is_later):
             entry = _entry(page)
             entries.append(entry)
             by_url.setdefault(normal_form(page.url), []).append(entry)
@@ -183,14 +189,6 @@ def _entry(page: Page) -> dict[str, Any]:
     }
 
 
-def _fill(entry: dict[str, Any], page: Page) -> bool:
-    lacking = {key: value for key, value in _entry(page).items() if value and not entry.get(key)}
-    if "content" in lacking:
-        lacking["words"] = page.words
-    entry.update(lacking)
-    return bool(lacking)
-
-
 def moment_in(value: object) -> datetime | None:
     """The moment of an ISO 8601 text; None if it is not one."""
     try:
@@ -198,12 +196,6 @@ def moment_in(value: object) -> datetime | None:
     except ValueError:
         return None
     return moment.astimezone() if moment is not None else None
-
-
-def _write_corpus(workspace: Workspace, corpus: dict[str, Any]) -> Written:
-    """Write the corpus like its tool, compressed only if it was: other programs look for it by its name."""
-    packed = workspace.artifact_path(CORPUS) != CORPUS
-    return (workspace.write_json_artifact if packed else workspace.write_json)(CORPUS, corpus)
 
 
 def _bytes_of_corpus(workspace: Workspace) -> bytes | None:

@@ -28,8 +28,8 @@ from ua_tui.observers.decoding.urls import normal_form, public_addresses
 from ua_tui.observers.output.saving import save_once, unique_id, write_json
 from ua_tui.observers.search.lists import UNREAD, ResultPage, recognise
 from ua_tui.observers.search.privacy import is_public_search, rows_are_public
-from ua_tui.observers.search.rows import remove_controls, set_missing_sources
-from ua_tui.observers.search.sanitise import plain_text
+from ua_tui.observers.search.rows import set_missing_sources
+from ua_tui.observers.search.sanitise import plain_text, without_controls
 from ua_tui.observers.search.scope import scope_of
 from ua_tui.observers.search.tool_names import (
     Policy,
@@ -216,7 +216,9 @@ def _save(
     if page.kind == "news":
         artifact["articles"] = [_in_short(row, context.workspace.redactor.redact) for row in rows]
     panel = [artifact["knowledge_panel"]] if "knowledge_panel" in artifact else []
-    remove_controls([*rows, *artifact.get("articles", ()), *panel])
+    for row in [*rows, *artifact.get("articles", ()), *panel]:
+        for column in ("title", "source", "snippet"):
+            row[column] = without_controls(row[column])
     said = (scope.answer, scope.error, None if page.items else scope.query)
     unique = unique_id(context, result.call.tool_use_id, page.kind, page.items, *said)
     known: list[bool] = []

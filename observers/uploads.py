@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import PurePosixPath
 from typing import Any
 from urllib.parse import urlsplit
@@ -139,7 +139,12 @@ def _files(
     elif is_sandbox(name):
         code = input_text(arguments, *_CODE) or ""
         found = _KEY.findall(str(answer)[:_LONGEST_OUTPUT].replace('\\"', '"').replace("\\'", "'"))
-        yield from _of_sandbox(_UPLOAD_CALL.findall(code), list(dict.fromkeys(found)))
+        keys, paths = list(dict.fromkeys(found)), _UPLOAD_CALL.findall(code)
+        # The run printed the keys; the code names the paths of the uploads if it has as many.
+        for key, path in zip(keys, paths if len(paths) == len(keys) else [""] * len(keys), strict=True):
+            yield _file(
+                name=PurePosixPath(path or key).name, path=path or None, key=key, destination="composio"
+            )
     elif stored := list(_stored_files(arguments)):
         for each in stored:
             yield _file(
@@ -150,12 +155,6 @@ def _files(
             )
     else:
         yield _local(_path_in(arguments) or "", _target(arguments) or name, context)
-
-
-def _of_sandbox(paths: Sequence[str], keys: Sequence[str]) -> Iterator[dict[str, Any]]:
-    """The uploads of a run, by the keys that it printed; the code names their paths if it has as many."""
-    for key, path in zip(keys, paths if len(paths) == len(keys) else [""] * len(keys), strict=True):
-        yield _file(name=PurePosixPath(path or key).name, path=path or None, key=key, destination="composio")
 
 
 def _local(path: str, target: str, context: ObserverContext) -> dict[str, Any]:

@@ -63,7 +63,6 @@ from ua_tui.core.session.session import Session
 from ua_tui.core.settings.model import Settings, secrets
 from ua_tui.core.settings.places import Places
 from ua_tui.core.storage.workspace import Workspace
-from ua_tui.core.view.costs import Costs
 from ua_tui.core.web_reader import Blacklist, ReaderPolicy
 from ua_tui.observers.base import ObserverContext
 from ua_tui.observers.catalogue import GROUP, default_observers, load_failure_events
@@ -348,8 +347,12 @@ async def _read_start(
     await asyncio.to_thread(settle, workspace, previous)
     resumed = previous.overrides.apply(settings, resume.named)
     # A limit that was set in the session need not prevent its resumption where a person is there to raise it.
-    if not (interactive and "max_cost_usd" in resumed.applied):
-        _check_cost(resumed.settings, previous.view.costs)
+    can_raise = interactive and "max_cost_usd" in resumed.applied
+    limit, spent = resumed.settings.max_cost_usd, previous.view.costs.total or 0.0
+    if not can_raise and limit is not None and spent >= limit:
+        raise SettingsError(
+            f"the session has already cost ${spent:.2f}, and its limit is ${limit:.2f}: set a higher --max-cost"
+        )
     conversation = None
     if not resume.fresh:
         home = conversations_home(settings)
@@ -539,12 +542,3 @@ def _user_servers(
         login_command=logins.command,
         all_trusted=settings.folder.once and settings.folder.state == "trusted",
     )
-
-
-def _check_cost(settings: Settings, costs: Costs) -> None:
-    """Refuse to resume a session that has reached its spending limit."""
-    limit, spent = settings.max_cost_usd, costs.total or 0.0
-    if limit is not None and spent >= limit:
-        raise SettingsError(
-            f"the session has already cost ${spent:.2f}, and its limit is ${limit:.2f}: set a higher --max-cost"
-        )

@@ -182,8 +182,11 @@ async def check_logfire(
         reason = clean_line(Redactor({token}).redact(str(error)), 120) or type(error).__name__
         problem = export_advice("logfire", "no_connection", reason)
     else:
-        if response.status_code == 200 and (project := _project(bytes(data))):
-            return ok(f"traces go to the project {project}")
+        if response.status_code == 200:
+            answer = from_json(bytes(data))
+            name = answer.get("project_name") if isinstance(answer, dict) else None
+            if isinstance(name, str) and (project := clean_line(name, 80)):
+                return ok(f"traces go to the project {project}")
         kind = response.headers.get("content-type", "")
         status = response.status_code
         problem = answer_problem("logfire", status, kind, bytes(data)) or export_advice(
@@ -250,12 +253,6 @@ def _credential(settings: Settings, verdict: ModelVerdict) -> str:
         if value
     ]
     return f" The request used {' and '.join(names)}." if names else ""
-
-
-def _project(data: bytes) -> str:
-    answer = from_json(data)
-    name = answer.get("project_name") if isinstance(answer, dict) else None
-    return clean_line(name, 80) if isinstance(name, str) else ""
 
 
 async def check_toolkit(connection: Connection | None = None) -> Finding:

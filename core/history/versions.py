@@ -121,14 +121,11 @@ def _of_file(path: Path, what: str) -> Iterator[Version]:
         status = path.lstat()
         if os.path.isfile(path) and not path.is_symlink():
             at = datetime.fromtimestamp(status.st_mtime, UTC)
-            yield Version(at, what, path.name, status.st_size, path, sha256=_hash_of(path, status.st_size))
-
-
-def _hash_of(path: Path, size: int) -> str:
-    if size > _LARGEST_HASHED:
-        return ""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+            digest = ""
+            if status.st_size <= _LARGEST_HASHED:
+                with path.open("rb") as file:
+                    digest = hashlib.file_digest(file, "sha256").hexdigest()
+            yield Version(at, what, path.name, status.st_size, path, sha256=digest)
 
 
 def _saved(identity: TextOrigin) -> Iterator[Version]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 import msgspec
 
@@ -60,11 +60,6 @@ def parse_endpoint(text: str) -> tuple[str, int]:
     if not colon or not host or not port.isascii() or not port.isdecimal() or not 0 < int(port) < 65536:
         raise ValueError(f"{text!r} is not HOST:PORT; write it like 127.0.0.1:8000")
     return host, int(port)
-
-
-def parse_endpoints(texts: Iterable[str]) -> frozenset[tuple[str, int]]:
-    """Split several `host:port`."""
-    return frozenset(parse_endpoint(text) for text in texts)
 
 
 class Routes(msgspec.Struct, frozen=True):

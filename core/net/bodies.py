@@ -153,9 +153,13 @@ def declared_encoding(body: bytes, media_type: str, charset: str) -> str:
     is_ascii = sample.isascii()
     # A text in a wide encoding has zero bytes, at least in its spaces and line ends.
     may_be_wide = b"\0" in sample
+    pattern = _META_CHARSET if "html" in media_type else _XML_ENCODING if "xml" in media_type else None
+    found = pattern.search(body[:4096]) if pattern is not None else None
+    in_text = found[1].decode("ascii") if found is not None else ""
     declared = [
         known
-        for each in (charset, *_in_text(body, media_type))
+        # A wide encoding that the text declares could not be read if it were true.
+        for each in (charset, "" if in_text.lower().startswith(_WIDE) else in_text)
         if (known := _usable(each)) and (may_be_wide or not known.startswith(_WIDE))
     ]
     if is_ascii:
@@ -163,15 +167,6 @@ def declared_encoding(body: bytes, media_type: str, charset: str) -> str:
     if not any(name.startswith(_WIDE) for name in declared[:1]) and _fits(sample, "utf-8", exactly=True):
         return "utf-8"
     return next((name for name in (*declared, "utf-8") if _fits(sample, name)), "")
-
-
-def _in_text(body: bytes, media_type: str) -> list[str]:
-    """The encodings that a page or an XML document declares in its text."""
-    pattern = _META_CHARSET if "html" in media_type else _XML_ENCODING if "xml" in media_type else None
-    found = pattern.search(body[:4096]) if pattern is not None else None
-    name = found[1].decode("ascii") if found is not None else ""
-    # The declaration could not be read if it were true.
-    return [] if name.lower().startswith(_WIDE) else [name]
 
 
 def _fits(sample: bytes, encoding: str, *, exactly: bool = False) -> bool:

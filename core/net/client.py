@@ -25,7 +25,7 @@ from protego import Protego
 
 from ua_tui.core.errors import ConnectionFailed, FetchRefused, advice_code, advise, chain_of
 from ua_tui.core.events import units
-from ua_tui.core.net.addresses import Routes, parse_endpoints
+from ua_tui.core.net.addresses import Routes, parse_endpoint
 from ua_tui.core.net.bodies import (
     Inflater,
     check_type,
@@ -232,7 +232,7 @@ class Fetcher:
         user_agent: str = USER_AGENT,
         resolve: Resolver = resolve_host,
     ) -> None:
-        self._allow = parse_endpoints(allow)
+        self._allow = frozenset(map(parse_endpoint, allow))
         self._routes = Routes.parse(routes)
         self._max_bytes = max_bytes
         self._max_decoded = max_decoded
@@ -292,7 +292,10 @@ class Fetcher:
             location = answer.headers.get("location")
             if answer.status not in _REDIRECTS or location is None:
                 return target, answer
-            target = self._redirected(target, location)
+            try:
+                target = self._target(str(target.url.join(location)))
+            except (FetchRefused, httpx.InvalidURL, ValueError) as error:
+                raise FetchRefused(f"it redirects to '{clean_line(location, 200)}': {error}") from error
             if str(target.url) in passed:
                 raise FetchRefused(
                     "it redirects in a circle, perhaps because it needs cookies; "
@@ -410,12 +413,6 @@ class Fetcher:
                 f"the site's robots.txt answers {answer.status}; try again later", code="robots"
             )
         return answer.body.decode("utf-8", "replace") if answer.status < 300 else ""
-
-    def _redirected(self, target: _Target, location: str) -> _Target:
-        try:
-            return self._target(str(target.url.join(location)))
-        except (FetchRefused, httpx.InvalidURL, ValueError) as error:
-            raise FetchRefused(f"it redirects to '{clean_line(location, 200)}': {error}") from error
 
     def _target(self, url: str) -> _Target:
         if not url or len(url) > 4096 or is_unsafe(url) or any(mark in url for mark in "\n\t\\ "):

@@ -210,10 +210,13 @@ def _judge(status: int, data: bytes, *, has_key: bool) -> tuple[str, str]:
     answer = from_json(data)
     if status == 200 and isinstance(answer, dict) and isinstance(answer.get("content"), list):
         return "ok", ""
-    if answer is None:
-        text, code = _describe_body(data), ""
-    else:
+    code = ""
+    if answer is not None:
         text, code = _error_in(answer)
+    elif is_html(data):
+        text = "the answer is a web page"
+    else:
+        text = "the answer is not JSON" if data.strip() else "the answer is empty"
     kind = _kind_of(status, f"{code} {text}".casefold(), is_json=answer is not None, has_text=bool(text))
     if kind == "refused" and not has_key:
         kind = "key_missing"
@@ -244,12 +247,6 @@ def _error_in(answer: Any) -> tuple[str, str]:
     message = inner.get("message") or inner.get("msg") or inner.get("detail") or error
     code = inner.get("type") or inner.get("code")
     return message if isinstance(message, str) else "", str(code or "")
-
-
-def _describe_body(data: bytes) -> str:
-    if is_html(data):
-        return "the answer is a web page"
-    return "the answer is not JSON" if data.strip() else "the answer is empty"
 
 
 def _classify_error(error: Exception, httpx: Any) -> tuple[str, str]:

@@ -97,7 +97,12 @@ def journal_line(event: Event, redactor: Redactor) -> bytes:
     elif isinstance(event, ElicitationAsked) and event.url:
         redactor.add_link(event.url)
         event = msgspec.structs.replace(event, url=mask_link(event.url))
-    return seal_json(_encode(event), redactor)
+    try:
+        text = encode_event(event).decode()
+    except (UnicodeEncodeError, TypeError, ValueError, RecursionError) as error:
+        _log.warning("%s is not plain JSON and is written as far as it can be: %s", event.event_name, error)
+        text = encode_event(_storable(event, 0)).decode()
+    return seal_json(text, redactor)
 
 
 class Journal:
@@ -235,14 +240,6 @@ class Journal:
         )
         failure.__cause__ = error
         self._on_failure(failure)
-
-
-def _encode(event: Event) -> str:
-    try:
-        return encode_event(event).decode()
-    except (UnicodeEncodeError, TypeError, ValueError, RecursionError) as error:
-        _log.warning("%s is not plain JSON and is written as far as it can be: %s", event.event_name, error)
-        return encode_event(_storable(event, 0)).decode()
 
 
 def _storable(value: Any, depth: int) -> Any:

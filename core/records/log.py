@@ -264,7 +264,9 @@ class _Installed(msgspec.Struct, eq=False):
         ]
 
         unraisable, lost_in_thread = sys.unraisablehook, threading.excepthook
-        sys.unraisablehook = _log_unraisable
+        sys.unraisablehook = lambda lost: _log_lost(
+            f"ignored in {lost.object!r}", lost.exc_type, lost.exc_value, lost.exc_traceback
+        )
         threading.excepthook = _log_lost_in_thread
         self._undo += [
             lambda: setattr(sys, "unraisablehook", unraisable),
@@ -297,10 +299,6 @@ def install_root_handler(level: str = "INFO") -> RootHandler:
     _installed.add(handler)
     _owner.set(handler)
     return handler
-
-
-def _log_unraisable(lost: sys.UnraisableHookArgs) -> None:
-    _log_lost(f"ignored in {lost.object!r}", lost.exc_type, lost.exc_value, lost.exc_traceback)
 
 
 def _log_lost_in_thread(lost: threading.ExceptHookArgs) -> None:

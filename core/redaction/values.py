@@ -179,9 +179,13 @@ def is_secret(key: object, value: object) -> bool:
     found = grade(key)
     if not found:
         return False
-    if not isinstance(value, str):
-        return found is Grade.CERTAIN and not _is_harmless_data(value)
-    return is_strong_enough(found, strength(value), key, value)
+    if isinstance(value, str):
+        return is_strong_enough(found, strength(value), key, value)
+    if isinstance(value, dict):
+        is_harmless = not {"type", "$ref", "anyOf", "properties"}.isdisjoint(value)
+    else:
+        is_harmless = isinstance(value, int | float) and abs(value) < 10**_LONG_NUMBER
+    return found is Grade.CERTAIN and not is_harmless
 
 
 def is_strong_enough(found: Grade, value: Strength, name: str, text: str) -> bool:
@@ -198,12 +202,6 @@ def is_strong_enough(found: Grade, value: Strength, name: str, text: str) -> boo
 def _is_link(name: str, text: str) -> bool:
     """Whether an address is a secret itself: whoever has the link to a webhook can post to it."""
     return text.startswith("https://") and "webhook" in name.lower() and text.count("/") > 3
-
-
-def _is_harmless_data(value: object) -> bool:
-    if isinstance(value, dict):
-        return not {"type", "$ref", "anyOf", "properties"}.isdisjoint(value)
-    return isinstance(value, int | float) and abs(value) < 10**_LONG_NUMBER
 
 
 def _of_sentence(text: str) -> Strength:

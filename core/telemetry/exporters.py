@@ -238,11 +238,12 @@ def _configured_logfire(
 
     def on_answer(helper: ServerResponseCallbackHelper) -> None:
         answer = helper.response
-        is_query = answer.request.method == "GET"
-        if is_query and answer.status_code == 200 and _names_project(answer.content):
+        is_known = answer.request.method == "GET" and answer.status_code == 200
+        project = from_json(answer.content) if is_known else None
+        if isinstance(project, dict) and {"project_name", "project_url"} <= project.keys():
             return
         monitor.on_answer(answer)
-        if is_query and answer.status_code == 200:
+        if is_known:
             # Logfire assumes that the answer names a project; without one its thread would end with a traceback.
             answer._content = _NO_PROJECT
 
@@ -265,11 +266,6 @@ def _configured_logfire(
             distributed_tracing=False,
             advanced=logfire.AdvancedOptions(id_generator=ids, server_response_hook=on_answer),
         )
-
-
-def _names_project(body: bytes) -> bool:
-    answer = from_json(body)
-    return isinstance(answer, dict) and {"project_name", "project_url"} <= answer.keys()
 
 
 @contextmanager

@@ -171,7 +171,11 @@ def _article(html: str, url: str, links: LinkCollector) -> tuple[Any, str]:
         strict: Any = find(favor_precision=True)
         if strict is not None and len(strict.body) >= _MOST * len(body):
             _end(body, _runs(strict.body).keys())
-        _drop_title(body, document.title)
+        # The first heading, if it is the title, which an article has beside its text.
+        first = next(body.iterchildren("head"), None)
+        words = _WORD.findall(document.title or "")
+        if first is not None and words and _WORD.findall(" ".join(first.itertext())) == words:
+            body.remove(first)
         _drop_pointers(body)
         _add_lead(body, tree)
     _mark(body, links)
@@ -237,14 +241,6 @@ def _end(body: Any, known: Set[tuple[str, ...]]) -> None:
     if len(after) < len(body):
         for block in after:
             body.remove(block)
-
-
-def _drop_title(body: Any, title: str | None) -> None:
-    """Remove the first heading if it is the title, which an article has beside its text."""
-    first = next(body.iterchildren("head"), None)
-    words = _WORD.findall(title or "")
-    if first is not None and words and _WORD.findall(" ".join(first.itertext())) == words:
-        body.remove(first)
 
 
 def _drop_pointers(body: Any) -> None:

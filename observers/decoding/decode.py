@@ -68,7 +68,8 @@ def find_documents(body: str) -> Documents:
                 found.truncated = found.truncated or not is_whole
                 cuts += 1
         else:
-            if not _is_document(value):
+            is_list = isinstance(value, list) and any(isinstance(item, dict | list) for item in value[:2])
+            if not value or not (is_list or isinstance(value, dict)):
                 position, failures = end, failures + 1
                 continue
         position = end
@@ -81,13 +82,6 @@ def find_documents(body: str) -> Documents:
     return found
 
 
-def _is_document(value: Any) -> bool:
-    return bool(value) and (
-        isinstance(value, dict)
-        or (isinstance(value, list) and any(isinstance(item, dict | list) for item in value[:2]))
-    )
-
-
 def _reads_as_document(body: str, start: int, error: json.JSONDecodeError) -> bool:
     """Whether the text from `start` began well and only then broke, rather than being prose with a bracket in it."""
     opening = body[start : start + 40].replace(" ", "").replace("\n", "").replace("\r", "").replace("\t", "")
@@ -98,7 +92,11 @@ def _reads_as_document(body: str, start: int, error: json.JSONDecodeError) -> bo
 
 def _salvage(body: str, start: int, error: json.JSONDecodeError) -> tuple[Any | None, int, bool]:
     """What is left of a document that cannot be read on: the value, where it ends, and whether it is complete."""
-    end = _end_of_document(body, start, error)
+    is_python = body[start : start + 40].lstrip("[{ \n\r\t").startswith("'")
+    goes_on = is_python or error.msg.startswith(("Unterminated", "Invalid \\"))
+    end = len(body) if goes_on else error.pos
+    if not is_python and (mark := _CUT_MARK.search(body, start, end)):
+        end = mark.start()
     text = body[start:end]
     repaired = repair(text)
     if repaired is None:
@@ -111,15 +109,6 @@ def _salvage(body: str, start: int, error: json.JSONDecodeError) -> tuple[Any | 
         return JSON.raw_decode(repaired)[0], end, is_whole
     except ValueError:
         return read_literal(repaired), end, is_whole
-
-
-def _end_of_document(body: str, start: int, error: json.JSONDecodeError) -> int:
-    """Where a document that cannot be read on ends: at the mark of a cut, or where other text begins."""
-    is_python = body[start : start + 40].lstrip("[{ \n\r\t").startswith("'")
-    goes_on = is_python or error.msg.startswith(("Unterminated", "Invalid \\"))
-    end = len(body) if goes_on else error.pos
-    mark = None if is_python else _CUT_MARK.search(body, start, end)
-    return mark.start() if mark else end
 
 
 MAX_TEXT = 64 << 20

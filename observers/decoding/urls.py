@@ -59,11 +59,6 @@ def public_addresses(urls: Sequence[str], redactor: Redactor) -> list[str]:
     return [url for url in with_masked_parts(urls, redactor) if is_public_address(url, redactor)]
 
 
-def web_urls_in(lines: str) -> list[str]:
-    """Those lines of a text that are URLs."""
-    return [line for line in lines.splitlines() if is_web_url(line)]
-
-
 def normal_form(url: str) -> str:
     """What is the same for two spellings of one page: scheme, case of the host, port, fragment, tracking."""
     try:

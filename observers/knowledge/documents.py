@@ -256,8 +256,10 @@ def documents_of(root: Root, file: SavedFile, redactor: Redactor) -> Iterator[Kn
 
     A file that is missing or damaged gives fewer documents, and never an error. Links are not followed.
     """
+    path = file.path.removesuffix(SUFFIX).lower()
+    is_ours = path.partition("/")[0] in _SKIPPED_FOLDERS or is_record(path) or path.endswith(_SKIPPED_ENDS)
     # A name with a secret cannot be stored, and without it the file would not be found.
-    if _is_skipped(file) or redactor.redact(file.path) != file.path:
+    if is_ours or file.kind == "corpus" or redactor.redact(file.path) != file.path:
         return
     try:
         content = _content(root, file)
@@ -303,13 +305,6 @@ def event_document(event: QueryEvent, redactor: Redactor, asked: str) -> Knowled
         trust="own",
         partial=len(masked) > LONGEST_TEXT,
     )
-
-
-def _is_skipped(file: SavedFile) -> bool:
-    """Whether a file is a record of the program, and nothing that was found or written."""
-    path = file.path.removesuffix(SUFFIX).lower()
-    is_ours = path.partition("/")[0] in _SKIPPED_FOLDERS or is_record(path) or path.endswith(_SKIPPED_ENDS)
-    return is_ours or file.kind == "corpus"
 
 
 def _content(root: Root, file: SavedFile) -> Content | None:

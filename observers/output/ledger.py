@@ -15,7 +15,7 @@ from pathlib import Path
 
 from ua_tui.core.errors import WorkspaceError
 from ua_tui.core.storage.workspace import Workspace
-from ua_tui.observers.decoding.urls import is_public_address, normal_form, web_urls_in, with_masked_parts
+from ua_tui.observers.decoding.urls import is_public_address, is_web_url, normal_form, with_masked_parts
 
 URL_LIST = "search_results/urls.txt"
 
@@ -124,8 +124,12 @@ class Ledger:
             with self._lock:
                 self._read_list()
                 new = {form: url for form, url in by_form.items() if form not in self._listed}
-            lines = self._masked(list(new.values()))
-            if lines != list(new.values()):
+            found, redactor = list(new.values()), self._workspace.redactor
+            secret = {
+                url for url in with_masked_parts(found, redactor) if not is_public_address(url, redactor)
+            }
+            lines = [redactor.redact(url) if url in secret else url for url in found]
+            if lines != found:
                 masked = {normal_form(line): line for line in lines}
                 new = {form: line for form, line in masked.items() if form not in self._listed}
             if not new:
@@ -150,11 +154,6 @@ class Ledger:
             self._outdated.discard(folder)
         return known
 
-    def _masked(self, urls: Sequence[str]) -> list[str]:
-        redactor = self._workspace.redactor
-        secret = {url for url in with_masked_parts(urls, redactor) if not is_public_address(url, redactor)}
-        return [redactor.redact(url) if url in secret else url for url in urls]
-
     def _read_list(self) -> None:
         """Read what was added to the list of URLs since the last read."""
         if not self._list_outdated:
@@ -171,7 +170,8 @@ class Ledger:
             return
         self._list_outdated = False
         self._list_read += data.rfind(b"\n") + 1
-        forms = set(map(normal_form, web_urls_in(data.decode("utf-8", "replace"))))
+        lines = data.decode("utf-8", "replace").splitlines()
+        forms = {normal_form(line) for line in lines if is_web_url(line)}
         self._listed |= forms
         self._urls |= forms
 

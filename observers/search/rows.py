@@ -13,7 +13,7 @@ from ua_tui.observers.decoding.urls import is_web_url
 from ua_tui.observers.search.dates import inferred_date, iso_date
 from ua_tui.observers.search.items import Plan, is_resource_name, plan_of, url_of
 from ua_tui.observers.search.keys import CLUSTERS, NAME_KEYS
-from ua_tui.observers.search.sanitise import one_line, plain_text, plain_value, without_controls
+from ua_tui.observers.search.sanitise import one_line, plain_text, plain_value
 
 _BETWEEN_PARTS = re.compile(" [-\u2013\u2014] ")
 _JOURNAL = re.compile(r"(?:(.+?)[,\s]+)?((?:1[5-9]|20)\d\d)")
@@ -132,13 +132,6 @@ def set_missing_sources(rows: list[Row], forms: list[str]) -> None:
         if row["source"] is None:
             host = form.split("/", 1)[0]
             row["source"] = host.split("?", 1)[0] if "?" in host else host
-
-
-def remove_controls(rows: list[Row]) -> None:
-    """Remove from the texts of rows what steers a terminal or changes the direction of text."""
-    for row in rows:
-        for column in ("title", "source", "snippet"):
-            row[column] = without_controls(row[column])
 
 
 def _pick(

@@ -122,8 +122,9 @@ def learn(value: Mapping[str, Any], scope: Scope) -> None:
             scope.marked = True
         if folded in PANELS:
             scope.panel = scope.panel or _panel_in(folded, item)
-        elif folded in RELATED:
-            scope.related = scope.related or _related_in(item)
+        elif folded in RELATED and not scope.related:
+            lines = (without_controls(one_line(words)) for words in _words_in(item))
+            scope.related = list(islice(dict.fromkeys(line[:200] for line in lines if line), 30))
     scope.query = scope.query or query_in(value)
     for name in listed("details"):
         details = value.get(name)
@@ -245,12 +246,6 @@ def _panel_in(key: str, value: Any) -> Mapping[str, Any] | None:
             return value
         case _:
             return None
-
-
-def _related_in(value: Any) -> list[str]:
-    """The further searches that a provider suggests, each on one line and once."""
-    lines = (without_controls(one_line(words)) for words in _words_in(value))
-    return list(islice(dict.fromkeys(line[:200] for line in lines if line), 30))
 
 
 def _words_in(value: Any) -> Iterator[str]:

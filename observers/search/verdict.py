@@ -30,7 +30,10 @@ class Verdict(NamedTuple):
 
 def verdict_on(value: list[Any], key: str, path: tuple[str, ...], scope: Scope) -> Verdict:
     """Judge a list by its folded name, the names above it, and the first and the last of its items."""
-    kind = _kind_of_names(key, path, scope)
+    kind = next((found for name in reversed(path) if (found := KINDS.get(name))), None)
+    if kind in (None, "web") and scope.policy is Policy.SEARCH and key not in _OWN_VERTICAL:
+        named = named_kind(scope)
+        kind = named if named in WORDLESS else kind
     sample = value if len(value) <= 2 * _SAMPLE else [*value[:_SAMPLE], *value[-_SAMPLE:]]
     own = _Listed(sample, key, path, kind)
     if not value or all(isinstance(item, str) for item in sample):
@@ -63,14 +66,6 @@ class _Listed(NamedTuple):
         """How many items are results by themselves."""
         named = self.kind is not None or self.key == "sources"
         return sum(1 for item in self.sample if is_row(item, images=self.kind == "images", named=named))
-
-
-def _kind_of_names(key: str, path: tuple[str, ...], scope: Scope) -> str | None:
-    kind = next((found for name in reversed(path) if (found := KINDS.get(name))), None)
-    if kind not in (None, "web") or scope.policy is not Policy.SEARCH or key in _OWN_VERTICAL:
-        return kind
-    promised = named_kind(scope)
-    return promised if promised in WORDLESS else kind
 
 
 def _is_of_pages(own: _Listed) -> bool:
@@ -119,7 +114,12 @@ def refined_kind(kind: str | None, key: str, value: list[Any], scope: Scope) -> 
     names = [set(map(fold, item)) for item in value[:4] if isinstance(item, dict)]
     if any(not found.isdisjoint(listed("scholarly")) for found in names):
         return "scholar"
-    return kind_of_name(value[0]["type"][:64]) if _alike(value) else "web"
+    first = value[0].get("type") if isinstance(value[0], dict) else None
+    if isinstance(first, str) and all(
+        isinstance(item, dict) and item.get("type") == first for item in value[:8]
+    ):
+        return kind_of_name(first[:64])
+    return "web"
 
 
 def named_kind(scope: Scope) -> str | None:
@@ -150,11 +150,3 @@ def _looks_like_page(item: Any) -> bool:
     if not isinstance(item, dict) or not is_full_row(item):
         return False
     return not any(isinstance(value, str) and len(value) > _LONGEST_TEXT for value in item.values())
-
-
-def _alike(value: list[Any]) -> bool:
-    """Whether the first items of a list have the same `type`."""
-    first = value[0].get("type") if isinstance(value[0], dict) else None
-    return isinstance(first, str) and all(
-        isinstance(item, dict) and item.get("type") == first for item in value[:8]
-    )

@@ -79,7 +79,10 @@ def with_report(
         return msgspec.structs.replace(export, sources=sources, notices=notices)
     data = _read(root, path)
     inner = path.removesuffix(SUFFIX)
-    source = _decoded(data, inner)
+    # By a byte order mark, as UTF-8, or as a page declares; what does not fit becomes U+FFFD.
+    media_type = "text/html" if report_format(inner) == "html" else "text/plain"
+    encoding = declared_encoding(data, media_type, "") or "utf-8"
+    source = data.decode(encoding, "replace").removeprefix("\ufeff")
     safe = _without_secrets(source, redaction)
     # The mark at the beginning says that it is UTF-8, whatever the report declares.
     checked = data if safe == source else safe.encode("utf-8-sig", "replace")
@@ -126,13 +129,6 @@ def _unrecorded(root: Root) -> list[str]:
                 elif not entry.is_dir and is_report(path, "work_product") and not is_draft(path):
                     found.append((entry.mtime, path))
     return [path for _, path in sorted(found)]
-
-
-def _decoded(data: bytes, path: str) -> str:
-    """Decode by a byte order mark, as UTF-8, or as a page declares; what does not fit becomes U+FFFD."""
-    media_type = "text/html" if report_format(path) == "html" else "text/plain"
-    encoding = declared_encoding(data, media_type, "") or "utf-8"
-    return data.decode(encoding, "replace").removeprefix("\ufeff")
 
 
 def _without_secrets(source: str, redaction: Redaction) -> str:

@@ -85,7 +85,12 @@ class KeyQueue:
         self._waiting_for = number = self._number
         target = self._receiver()
         await self._deliver(event)
-        if _is_text(event, target):
+        if (
+            target is not None
+            and isinstance(event, events.Key)
+            and target.check_consume_key(event.key, event.character)
+        ):
+            # It only adds text to the focused widget; there may be very many of those.
             self._waiting_for = 0
         else:
             # The effects of a key, such as the submission of an input, are complete with the second message.
@@ -118,12 +123,3 @@ class KeyQueue:
     def _receiver(self) -> Widget | None:
         """The first widget to get a key that no binding handles; None while there is no screen."""
         return (self._app.focused or self._app.screen) if self._app.screen_stack else None
-
-
-def _is_text(event: events.Key | events.Paste, target: Widget | None) -> bool:
-    """Whether an event only adds text to the focused widget; there may be very many of those."""
-    return (
-        target is not None
-        and isinstance(event, events.Key)
-        and target.check_consume_key(event.key, event.character)
-    )

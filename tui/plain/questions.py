@@ -144,7 +144,15 @@ def question_of(event: PermissionAsked | AuthRequired) -> Question:
         case PermissionAsked():
             return _permission(event)
         case AuthRequired():
-            return _account(event)
+            by = f" by {event.expires_at.astimezone():%H:%M}" if event.expires_at is not None else ""
+            return Question(
+                [f"Sign in with the link above{by}, then come back. Was the account connected?"],
+                [
+                    ("No, continue without it", DENIED),
+                    ("Yes, the agent continues", Answer(outcome="completed")),
+                ],
+                accepts_text=False,
+            )
 
 
 def _permission(event: PermissionAsked) -> Question:
@@ -187,15 +195,6 @@ def _plan(event: PermissionAsked) -> Question:
             ("Approve it, and allow file edits", Answer(allow=True, mode="acceptEdits")),
         ],
         accepts_text=True,
-    )
-
-
-def _account(event: AuthRequired) -> Question:
-    by = f" by {event.expires_at.astimezone():%H:%M}" if event.expires_at is not None else ""
-    return Question(
-        [f"Sign in with the link above{by}, then come back. Was the account connected?"],
-        [("No, continue without it", DENIED), ("Yes, the agent continues", Answer(outcome="completed"))],
-        accepts_text=False,
     )
 
 

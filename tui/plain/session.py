@@ -8,7 +8,7 @@ import signal
 import sys
 import termios
 from collections import deque
-from collections.abc import Callable, Coroutine, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import replace
 from typing import Any, Literal
@@ -341,7 +341,9 @@ class _Plain:
             self._end(signal.SIGINT)
         elif self._works:
             self._output.write("Stopping the query. Press Ctrl+C again to quit.")
-            self._spawn(self._stop())
+            task = asyncio.create_task(self._stop())
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
         else:
             self._output.write("Press Ctrl+C again to quit.")
 
@@ -357,11 +359,6 @@ class _Plain:
         for event in list(self._questions):
             if isinstance(event, AuthRequired):
                 self._session.finish_auth("cancelled")
-
-    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
-        task = asyncio.create_task(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
 
 
 class InterruptKey:

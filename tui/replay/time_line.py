@@ -117,7 +117,10 @@ class TimeLine(Widget, can_focus=True):
         if width - len(left) - len(right) < FEWEST_CELLS:
             left, right = f"{sign} ", ""
         self._bar = range(len(left), max(len(left) + 1, width - len(right)))
-        here, marks = self._cell(player.offset), self._cells_of_marks(player)
+        if self._marks[0] != len(self._bar):
+            cells = {self._cell(at): kind for kind in SIGNS for at in recording.marks(kind)}
+            self._marks = len(self._bar), cells
+        here, marks = self._cell(player.offset), self._marks[1]
         parts: list[str | tuple[str, str]] = [(left, "bold $accent" if self.has_focus else "bold")]
         for cell in range(len(self._bar)):
             glyph, style = SIGNS[marks[cell]] if cell in marks else ("━" if cell <= here else "─", "")
@@ -131,12 +134,6 @@ class TimeLine(Widget, can_focus=True):
                 base = f"{base} underline"
             parts.append((glyph, base))
         return Content.assemble(*parts, (right, "$foreground-muted"))
-
-    def _cells_of_marks(self, player: Player) -> dict[int, MarkKind]:
-        if self._marks[0] != len(self._bar):
-            cells = {self._cell(at): kind for kind in SIGNS for at in player.recording.marks(kind)}
-            self._marks = len(self._bar), cells
-        return self._marks[1]
 
     def _cell(self, offset: float) -> int:
         assert self.player is not None

@@ -107,16 +107,23 @@ class Server(msgspec.Struct, eq=False):
     @web.middleware
     async def _guarded(self, request: web.Request, handler: Handler) -> web.StreamResponse:
         given = request.query.get("token")
-        cookie = self._cookie(request)
+        host = request.headers.get("Host", "")
+        # Browsers keep cookies for a host, whatever the port; two servers must not take each other's.
+        digest = hashlib.sha256(host.lower().encode("utf-8", "replace"))
+        cookie = f"{COOKIE}-{digest.hexdigest()[:12]}"
         tokens = [each for each in (given, request.cookies.get(cookie)) if each is not None]
         why = self.guard.refusal(
-            host=request.headers.get("Host", ""),
+            host=host,
             origin=request.headers.get("Origin"),
             websocket=request.path == "/ws",
             tokens=tokens,
         )
         if why is not None:
-            return _message(403, "Not allowed", why)
+            # In the colours of the theme, and without anything that has to be fetched: nothing else is given
+            # without the token.
+            heading = "Not allowed"
+            text = Template(_read("message.html")).substitute(title=heading.lower(), heading=heading, why=why)
+            return web.Response(status=403, text=text, content_type="text/html")
         if request.path == "/" and given is not None:
             # Out of the address line, where it would be read over a shoulder and kept in the history.
             response = web.Response(status=303, headers={"Location": "/"})
@@ -129,13 +136,6 @@ class Server(msgspec.Struct, eq=False):
             # Such as a path with a name that no file can have.
             log.info("%s", clean_line(str(error)))
             raise web.HTTPNotFound from error
-
-    def _cookie(self, request: web.Request) -> str:
-        # Browsers keep cookies for a host, whatever the port; two servers must not take each other's.
-        digest = hashlib.sha256(
-            request.headers.get("Host", "").lower().encode("utf-8", "replace")
-        ).hexdigest()
-        return f"{COOKIE}-{digest[:12]}"
 
     async def _connect(self, request: web.Request) -> web.StreamResponse:
         if self._closing:
@@ -214,12 +214,6 @@ class Server(msgspec.Struct, eq=False):
 
 async def _add_headers(_: web.Request, response: web.StreamResponse) -> None:
     response.headers.update(_HEADERS)
-
-
-def _message(status: int, heading: str, why: str) -> web.Response:
-    # In the colours of the theme, and without anything that has to be fetched: nothing else is given without the token.
-    text = Template(_read("message.html")).substitute(title=heading.lower(), heading=heading, why=why)
-    return web.Response(status=status, text=text, content_type="text/html")
 
 
 def _describe_failure(record: logging.LogRecord) -> bool:

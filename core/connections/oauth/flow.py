@@ -329,9 +329,17 @@ class _Browser(msgspec.Struct, eq=False):
         """Show the address of the login."""
         check_address(address)
         if self.target.client.scope:
-            address = _with_scope(address, f"{self.target.client.scope} {self.lacking}".rstrip())
+            parts = urlsplit(address)
+            query = [(name, value) for name, value in parse_qsl(parts.query) if name != "scope"]
+            query.append(("scope", f"{self.target.client.scope} {self.lacking}".rstrip()))
+            address = urlunsplit(parts._replace(query=urlencode(query)))
         self.redirect.expect(parse_qs(urlsplit(address).query)["state"][0])
-        _choose_method(provider)
+        # How a configured secret is sent; a registration says it itself.
+        client, server = provider.context.client_info, provider.context.oauth_metadata
+        if client is not None and client.client_secret and client.token_endpoint_auth_method is None:
+            known = (server and server.token_endpoint_auth_methods_supported) or ["client_secret_basic"]
+            basic = "client_secret_basic" in known
+            client.token_endpoint_auth_method = "client_secret_basic" if basic else "client_secret_post"
         await self.show(address, self.redirect)
 
     async def answer(self) -> AuthorizationCodeResult:
@@ -460,26 +468,11 @@ def _known_client(
     return None
 
 
-def _choose_method(provider: OAuthClientProvider) -> None:
-    """Choose how a configured secret is sent; a registration says it itself."""
-    client, server = provider.context.client_info, provider.context.oauth_metadata
-    if client is not None and client.client_secret and client.token_endpoint_auth_method is None:
-        known = (server and server.token_endpoint_auth_methods_supported) or ["client_secret_basic"]
-        basic = "client_secret_basic" in known
-        client.token_endpoint_auth_method = "client_secret_basic" if basic else "client_secret_post"
-
-
 def _port_of(login: StoredLogin | None) -> int | None:
     addresses = (login.client.get("redirect_uris") if login is not None else None) or ()
     with suppress(ValueError):
         return next((urlsplit(each).port for each in addresses if is_loopback(each)), None)
     return None
-
-
-def _with_scope(address: str, scope: str) -> str:
-    parts = urlsplit(address)
-    query = [(name, value) for name, value in parse_qsl(parts.query) if name != "scope"]
-    return urlunsplit(parts._replace(query=urlencode([*query, ("scope", scope)])))
 
 
 def _plain(model: Any) -> dict[str, Any] | None:

@@ -50,8 +50,12 @@ def _store(places: Places, word: str, value: str | None, args: argparse.Namespac
     if args.json:
         raise WrongUsage("--json cannot be used with set and unset")
     name = setting_of(word)
-    if value == "-":
-        value = _unseen(name)
+    if value == "-" and sys.stdin.isatty():
+        from getpass import getpass
+
+        value = getpass(f"{name}: ").strip()
+    elif value == "-":
+        value = sys.stdin.readline().strip()
     stored = store_setting(name, value, places, in_project=args.project)
     print_line(_done(name, value, stored))
     if stored.warning:
@@ -70,14 +74,6 @@ def _done(name: str, value: str | None, stored: StoredSetting) -> str:
         state = "is stored empty in {}" if stored.empty else "is not set in {}"
         return f"{name} has its default, {clean_line(stored.default, 200)}: it {state.format(stored.path)}"
     return f"{name} is stored in {stored.path}"
-
-
-def _unseen(name: str) -> str:
-    if not sys.stdin.isatty():
-        return sys.stdin.readline().strip()
-    from getpass import getpass
-
-    return getpass(f"{name}: ").strip()
 
 
 def _show(places: Places, words: list[str], *, as_json: bool) -> int:

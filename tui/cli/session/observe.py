@@ -45,7 +45,12 @@ def run(args: argparse.Namespace) -> int:
         with PastJournal(folder) as journal:
             results = [*results_of(event for _, batch in journal.batches(0) for event in batch)]
     else:
-        folder, results = Path(args.workspace), [_given_result(args)]
+        folder, data = Path(args.workspace), read_given_file(args.result, _MAX_FILE)
+        arguments = _read_input(args.input) if args.input else {}
+        # The same result is one call however often it is observed, another is another call.
+        digest = hashlib.sha256(msgspec.json.encode([args.tool, arguments], order="deterministic") + data)
+        call = f"observe_{digest.hexdigest()[:12]}"
+        results = [saved_result(args.tool, arguments, data, tool_use_id=call)]
     with closing(Workspace.open(folder, redactor_of(settings))) as workspace:
         knowledge, public = place_of(settings), settings.public_searches
         context = ObserverContext(workspace, knowledge=knowledge, public_searches=public)
@@ -67,14 +72,6 @@ def _check_usage(args: argparse.Namespace) -> None:
     missing = [option for option in ("--tool", "--result", "--workspace") if option not in given]
     if missing:
         raise WrongUsage(f"missing {', '.join(missing)}; or use --session SESSION alone")
-
-
-def _given_result(args: argparse.Namespace) -> ToolResult:
-    data = read_given_file(args.result, _MAX_FILE)
-    arguments = _read_input(args.input) if args.input else {}
-    # The same result is one call however often it is observed, another is another call.
-    digest = hashlib.sha256(msgspec.json.encode([args.tool, arguments], order="deterministic") + data)
-    return saved_result(args.tool, arguments, data, tool_use_id=f"observe_{digest.hexdigest()[:12]}")
 
 
 class _Observation(msgspec.Struct, eq=False):

@@ -155,7 +155,10 @@ class _Reader(HTMLParser):
             self._add("\n")
             return
         if tag == "img":
-            self._picture(given)
+            self._flush()
+            alt = [run(given["alt"])] if given.get("alt") else []
+            picture = unquote(given.get("src", "").removeprefix(PICTURE))
+            self.blocks.append(Block("picture", alt, picture=picture))
             return
         if tag not in INLINE:
             self._flush()
@@ -253,11 +256,6 @@ class _Reader(HTMLParser):
                 self._is_head &= tag == "th"
                 spans = (_number(given.get(name, ""), 1) for name in ("colspan", "rowspan"))
                 self._spans = (min(next(spans), MOST_COLUMNS), next(spans))
-
-    def _picture(self, given: dict[str, str]) -> None:
-        self._flush()
-        alt = [run(given["alt"])] if given.get("alt") else []
-        self.blocks.append(Block("picture", alt, picture=unquote(given.get("src", "").removeprefix(PICTURE))))
 
     def _pad(self) -> None:
         """Leave the places free that cells of rows above reach into."""
