@@ -134,13 +134,16 @@ def test_one_trace_reaches_the_collector_and_logfire(tmp_path: Path, monkeypatch
         collector(project="https://l.example/p") as logfire,
     ):
         model.collectors = mine, logfire
-        run_tool = service.services.call
+        services = type(service.services)
+        run_tool = services.call
 
-        async def call(session: DemoRemoteSession, name: str, arguments: dict[str, Any]) -> ToolAnswer:
+        async def call(
+            self: Any, session: DemoRemoteSession, name: str, arguments: dict[str, Any]
+        ) -> ToolAnswer:
             asked[name] = arguments
-            return await run_tool(session, name, arguments)
+            return await run_tool(self, session, name, arguments)
 
-        monkeypatch.setattr(service.services, "call", call)
+        monkeypatch.setattr(services, "call", call)
         env = environment(
             tmp_path,
             ANTHROPIC_API_KEY="sk-ant-test-0123456789",
