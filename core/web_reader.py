@@ -44,11 +44,11 @@ _MEANINGS = {TIMED_OUT: "timed out", REFUSED: "rejected the request"}
 # For the agent: by code, for the first failure on a page, the second, and all others.
 _ADVICE = {REFUSED: ("refused",), TIMED_OUT: ("late", "late_again", "always_late")}
 
-_WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
+_WORDS = r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])"
 # The prefixes that clients and servers add to the error of a tool.
-_FAILING = re.compile(r"\A(?:Error: )?(?:Error executing tool [A-Za-z0-9_-]{1,64}: )?")
-_TRANSPORT = re.compile(r"MCP error -?\d{1,6}: (?:[1-5]\d\d [A-Za-z][A-Za-z -]{0,40}: )?")
-_ENVELOPE = re.compile(r'\{\s*"error"\s*:\s*\{\s*"code"\s*:\s*(?:"(\d{3,5})"|(\d{3,5}))\s*[,}]')
+_FAILING = r"\A(?:Error: )?(?:Error executing tool [A-Za-z0-9_-]{1,64}: )?"
+_TRANSPORT = r"MCP error -?\d{1,6}: (?:[1-5]\d\d [A-Za-z][A-Za-z -]{0,40}: )?"
+_ENVELOPE = r'\{\s*"error"\s*:\s*\{\s*"code"\s*:\s*(?:"(\d{3,5})"|(\d{3,5}))\s*[,}]'
 
 
 class ReaderError(msgspec.Struct, frozen=True):
@@ -70,7 +70,7 @@ class ReaderError(msgspec.Struct, frozen=True):
 def is_web_reader(tool: str) -> bool:
     """Whether a tool is a web reader, by its name without the name of its server."""
     own = tool.rsplit("__", 1)[-1] if tool.startswith("mcp__") else tool
-    return {"web", "reader"} <= {word.lower() for word in _WORDS.findall(own)}
+    return {"web", "reader"} <= {word.lower() for word in re.findall(_WORDS, own)}
 
 
 def page_of(arguments: Mapping[str, Any]) -> str | None:
@@ -88,10 +88,10 @@ def reader_error(text: str, *, failed: bool) -> ReaderError | None:
     """
     text = text.strip()
     if failed:
-        text = _FAILING.sub("", text)
+        text = re.sub(_FAILING, "", text)
     if len(text) > 8_000:
         return None
-    carried = _TRANSPORT.match(text)
+    carried = re.match(_TRANSPORT, text)
     inner = _without_quotes(text[carried.end() :] if carried else text)
     code = _code_of(inner)
     return ReaderError(code, certain=failed or carried is not None) if code is not None else None
@@ -115,7 +115,7 @@ def _code_of(text: str) -> str | None:
         value = json.loads(text, object_pairs_hook=_without_repetition)
     except (ValueError, RecursionError):
         # Not JSON: only the part before any foreign text can be trusted.
-        found = _ENVELOPE.match(text)
+        found = re.match(_ENVELOPE, text)
         return (found[1] or found[2]) if found else None
     match value:
         case {"error": {"code": str() | int() as code}}:
@@ -137,7 +137,7 @@ LIFETIME = timedelta(days=30)
 FIRST_LIFETIME = timedelta(days=1)
 
 _MOST_HOSTS = 2_000
-_HOST = re.compile(r"[a-z0-9_.:-]{1,253}")
+_HOST = r"[a-z0-9_.:-]{1,253}"
 _Moment = Annotated[datetime, msgspec.Meta(tz=True)]
 
 log = logging.getLogger(__name__)
@@ -210,7 +210,7 @@ def host_of(url: str) -> str | None:
         return None
     bare = encoded.removeprefix("www.")
     site = bare if "." in bare else encoded
-    return site if _HOST.fullmatch(site) else None
+    return site if re.fullmatch(_HOST, site) else None
 
 
 def _now() -> datetime:

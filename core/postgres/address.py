@@ -26,8 +26,8 @@ _NO_SECRETS = (
 _EXAMPLE = "write it as postgresql://user@host/database"
 _PERCENT = "write a special character of a name as % and two hex digits, for example @ as %40"
 # What no URL has as it is. libpq would accept some of it.
-_NOT_IN_A_URL = re.compile(r"[\x00-\x20\x7f#\\\ud800-\udfff]|%(?![0-9A-Fa-f]{2})|%00")
-_HOST = re.compile(r"(\[[0-9A-Fa-f:.%]+\]|[^:\[\]]*)(?::([0-9]*))?")
+_NOT_IN_A_URL = r"[\x00-\x20\x7f#\\\ud800-\udfff]|%(?![0-9A-Fa-f]{2})|%00"
+_HOST = r"(\[[0-9A-Fa-f:.%]+\]|[^:\[\]]*)(?::([0-9]*))?"
 
 
 class _Parts(NamedTuple):
@@ -74,7 +74,7 @@ class Address(msgspec.Struct, frozen=True):
         # A password with such characters would be divided between the host, the port and the database.
         if "@" in f"{parts.hosts}{parts.database}{parts.options}":
             raise SettingsError(f"the address of the team's database has more than one @: {_PERCENT}")
-        sound = not _NOT_IN_A_URL.search(text) and "" not in names
+        sound = not re.search(_NOT_IN_A_URL, text) and "" not in names
         if not (sound and all(map(_is_host, parts.hosts.split(",")))):
             raise SettingsError(f"the address of the team's database cannot be read: {_EXAMPLE}; {_PERCENT}")
         return cls(text)
@@ -142,5 +142,5 @@ def _options(parts: _Parts) -> Iterator[tuple[str, str]]:
 
 
 def _is_host(text: str) -> bool:
-    found = _HOST.fullmatch(text)
+    found = re.fullmatch(_HOST, text)
     return found is not None and (not found[2] or 0 < int(found[2]) <= 65535)

@@ -19,21 +19,19 @@ from ua_tui.core.redaction.values import PLAIN_VALUES, names_given_secret, names
 
 VARIABLE = re.compile(r"\$\{([A-Za-z_]\w*)(?::-([^}]*))?\}")
 """A variable in a configuration, with the text for one that is not set."""
-_ASSIGNMENT = re.compile(r"(--?)?([A-Za-z][\w.-]*?)(\s*[=:]\s*)(?!//)(\S.*)", re.DOTALL)
-_OPTION = re.compile(r"--?([A-Za-z][\w.-]*)")
-_USERINFO = re.compile(r"(://)([^/?#\s]*)@")
-_PARAMETER = re.compile(r"([?&;#])([^=&;#?\s]+)=([^&;#\s]+)")
+_ASSIGNMENT = r"(?s)(--?)?([A-Za-z][\w.-]*?)(\s*[=:]\s*)(?!//)(\S.*)"
+_OPTION = r"--?([A-Za-z][\w.-]*)"
+_USERINFO = r"(://)([^/?#\s]*)@"
+_PARAMETER = r"([?&;#])([^=&;#?\s]+)=([^&;#\s]+)"
 _PARAMETERS = frozenset({"key", "sig", "signature", "code"})
-_SCHEME = re.compile(r"((?:bearer|basic|token|digest|apikey)\s+)(\S.*)", re.IGNORECASE | re.DOTALL)
+_SCHEME = r"(?is)((?:bearer|basic|token|digest|apikey)\s+)(\S.*)"
 _SWITCHES = word_set(
     "no use enable disable skip allow deny require requires with without show hide print ask include exclude"
 )
-_FILE = re.compile(r"@?(?:\.{1,2}|~)/|[^/\s]+\.(?:pem|key|crt|cer|p12|pfx|json|toml|ya?ml|env|txt|ini)$")
-_SHORT = re.compile(r"(?!.*[\s/\\(){}'\"$;|&<>`])(?=.*[A-Za-z])(?=.*[\d!#%^*+=?~.,-])(?!@)\S{6,}")
-_VERSION = re.compile(
-    r"(?:c?python|pypy)[\d.]+|[\w.-]+@(?:latest|next|v?\d[\w.-]*)|[a-z]+(?:[-_][a-z]+)*", re.IGNORECASE
-)
-_WORDLIKE = re.compile(r"[a-z_-]{1,15}")
+_FILE = r"@?(?:\.{1,2}|~)/|[^/\s]+\.(?:pem|key|crt|cer|p12|pfx|json|toml|ya?ml|env|txt|ini)$"
+_SHORT = r"(?!.*[\s/\\(){}'\"$;|&<>`])(?=.*[A-Za-z])(?=.*[\d!#%^*+=?~.,-])(?!@)\S{6,}"
+_VERSION = r"(?i)(?:c?python|pypy)[\d.]+|[\w.-]+@(?:latest|next|v?\d[\w.-]*)|[a-z]+(?:[-_][a-z]+)*"
+_WORDLIKE = r"[a-z_-]{1,15}"
 _search = SecretSearch()
 
 
@@ -56,7 +54,7 @@ def masked_words(words: Sequence[str]) -> list[Masked]:
     """Mask each word of a command; the first word is the program."""
     found = [masked_text(each) for each in words[:1]]
     for at, word in enumerate(words[1:], start=1):
-        option = _OPTION.fullmatch(words[at - 1]) if at > 1 else None
+        option = re.fullmatch(_OPTION, words[at - 1]) if at > 1 else None
         if option is not None and not word.startswith("-") and _takes_secret(option[1], word):
             found.append(_named_value(option[1], word))
         else:
@@ -95,7 +93,7 @@ def _spans(words: Sequence[str]) -> Iterator[list[tuple[int, int]]]:
 def _takes_secret(option: str, value: str) -> bool:
     if option == "p":
         # Not a port, a package, a version or a text of a program.
-        return _SHORT.fullmatch(value) is not None and not _VERSION.fullmatch(value)
+        return re.fullmatch(_SHORT, value) is not None and not re.fullmatch(_VERSION, value)
     return names_given_secret(option) and not _is_switch(option) and not _is_plain(value)
 
 
@@ -103,7 +101,7 @@ def _word(word: str) -> Masked:
     """Mask a single word, such as `--token=x`, `--env=TOKEN=x`, `Authorization: Bearer x`, an address."""
     before, rest = "", word
     for _ in range(4):
-        assigned = _ASSIGNMENT.fullmatch(rest)
+        assigned = re.fullmatch(_ASSIGNMENT, rest)
         if assigned is None:
             break
         dashes, name, sign, value = assigned[1] or "", assigned[2], assigned[3], assigned[4]
@@ -129,12 +127,12 @@ def _named_value(name: str, value: str) -> Masked:
 
 def _is_worth(name: str, secret: str) -> bool:
     """Whether to mask a value everywhere: the value of a `key` may be a common word, and then it is no secret."""
-    return names_secret(name) or name == "p" or not _WORDLIKE.fullmatch(secret)
+    return names_secret(name) or name == "p" or not re.fullmatch(_WORDLIKE, secret)
 
 
 def _value(value: str) -> Masked:
     """Mask a secret, except for variables in it and a scheme before it."""
-    scheme = _SCHEME.fullmatch(value)
+    scheme = re.fullmatch(_SCHEME, value)
     before, rest = (scheme[1], scheme[2]) if scheme else ("", value)
     if not VARIABLE.search(rest):
         return Masked(before + REDACTED, (rest,)) if rest.strip() else Masked(value)
@@ -159,14 +157,14 @@ def _literal(text: str, secrets: list[str]) -> str:
 def masked_text(text: str) -> Masked:
     """Mask what looks like a secret, and in addresses the password and the parameters with the names of secrets."""
     spans = list(_search.scan(text).spans)
-    for each in _USERINFO.finditer(text):
+    for each in re.finditer(_USERINFO, text):
         user, colon, password = each[2].partition(":")
         if password and colon:
             spans.append((each.start(2) + len(user) + 1, each.end(2)))
         elif len(user) >= 12:
             spans.append(each.span(2))
     if "://" in text:
-        for each in _PARAMETER.finditer(text):
+        for each in re.finditer(_PARAMETER, text):
             if names_given_secret(each[2]) or each[2].lower() in _PARAMETERS:
                 spans.append(each.span(3))
     return _hidden(text, spans)
@@ -196,7 +194,7 @@ def _joined(spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
 
 def _is_plain(value: str) -> bool:
     """Whether a value in place of a secret only says where the secret is, or of what kind."""
-    is_place = _FILE.match(value) is not None or (os.path.isabs(value) and os.path.exists(value))
+    is_place = re.match(_FILE, value) is not None or (os.path.isabs(value) and os.path.exists(value))
     return is_place or value.lower() in PLAIN_VALUES
 
 

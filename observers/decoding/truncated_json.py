@@ -9,9 +9,9 @@ CUT_OFF = "__cut_off__"
 
 MAX_OPEN = 200
 
-_PART = re.compile(r"'[^'\\]*(?:\\.[^'\\]*)*'" + r'|"[^"\\]*(?:\\.[^"\\]*)*"|' + r"['\"{}\[\](),]", re.DOTALL)
+_PART = r"(?s)'[^'\\]*(?:\\.[^'\\]*)*'" + r'|"[^"\\]*(?:\\.[^"\\]*)*"|' + r"['\"{}\[\](),]"
 _KEY = re.compile(r"""\s*,?\s*("[^"\\]*(?:\\.[^"\\]*)*"|'[^'\\]*(?:\\.[^'\\]*)*')\s*:\s*$""", re.DOTALL)
-_HALF_ESCAPE = re.compile(r"((?<!\\)(?:\\\\)*)\\(?:x[0-9a-fA-F]?|u[0-9a-fA-F]{0,3}|U[0-9a-fA-F]{0,7})?$")
+_HALF_ESCAPE = r"((?<!\\)(?:\\\\)*)\\(?:x[0-9a-fA-F]?|u[0-9a-fA-F]{0,3}|U[0-9a-fA-F]{0,7})?$"
 _CLOSER = {"{": "}", "[": "]", "(": ")"}
 
 
@@ -24,7 +24,7 @@ def repair(text: str) -> str | None:
     """
     open_: list[tuple[str, int]] = []
     cut_string: int | None = None
-    for match in _PART.finditer(text):
+    for match in re.finditer(_PART, text):
         part = match.group()
         if part in _CLOSER:
             if len(open_) == MAX_OPEN:
@@ -71,4 +71,4 @@ def _close(text: str, open_: list[tuple[str, int]], cut_string: int | None) -> s
 
 def without_half_escape(value: str) -> str:
     """A text without the escape sequence that a cut left unfinished."""
-    return _HALF_ESCAPE.sub(r"\1", value)
+    return re.sub(_HALF_ESCAPE, r"\1", value)

@@ -9,17 +9,15 @@ from urllib.parse import urlsplit
 from ua_tui.core.redaction.redactor import Redactor
 
 _UNSAFE = r"\x00-\x20\x7f-\x9f\u2028\u2029\ud800-\udfff"
-_WEB = re.compile(rf"https?://[^\s/?#{_UNSAFE}][^{_UNSAFE}]*", re.IGNORECASE)
-_TRACKING = re.compile(
-    r"(?:utm_[a-z_]+|gclid|fbclid|msclkid|dclid|mc_cid|mc_eid|igshid|srsltid)=", re.IGNORECASE
-)
-_SIGNED = re.compile(r"([?&;])(?:sig|signature|key|token|x-amz-[a-z-]+)=", re.IGNORECASE)
+_WEB = rf"(?i)https?://[^\s/?#{_UNSAFE}][^{_UNSAFE}]*"
+_TRACKING = r"(?i)(?:utm_[a-z_]+|gclid|fbclid|msclkid|dclid|mc_cid|mc_eid|igshid|srsltid)="
+_SIGNED = r"(?i)([?&;])(?:sig|signature|key|token|x-amz-[a-z-]+)="
 _MAX_URL = 8192
 
 
 def is_web_url(value: object) -> bool:
     """Whether `value` is an http or https URL that fits on one line."""
-    return isinstance(value, str) and len(value) <= _MAX_URL and _WEB.fullmatch(value) is not None
+    return isinstance(value, str) and len(value) <= _MAX_URL and re.fullmatch(_WEB, value) is not None
 
 
 def repaired_url(value: object) -> str | None:
@@ -42,7 +40,7 @@ def is_public_address(url: str, redactor: Redactor) -> bool:
 
     A known secret, or something with the form of a key, is one wherever it stands.
     """
-    bare = _SIGNED.sub(r"\1part=", url)
+    bare = re.sub(_SIGNED, r"\1part=", url)
     return redactor.redact(bare) == bare
 
 
@@ -69,8 +67,8 @@ def normal_form(url: str) -> str:
     host, query = (parts.hostname or "").removeprefix("www."), parts.query
     if port not in (None, 80, 443):
         host = f"{host}:{port}"
-    if query and _TRACKING.search(query):
-        query = "&".join(pair for pair in query.split("&") if not _TRACKING.match(pair))
+    if query and re.search(_TRACKING, query):
+        query = "&".join(pair for pair in query.split("&") if not re.match(_TRACKING, pair))
     return f"{host}{parts.path.rstrip('/')}?{query}" if query else f"{host}{parts.path.rstrip('/')}"
 
 

@@ -25,10 +25,10 @@ from ua_tui.core.agent.definitions.files import (
 from ua_tui.core.errors import SettingsError
 from ua_tui.core.text import clean_line, shell_words
 
-_NAME = re.compile(r"[a-z][\w-]{0,63}(:[a-z][\w-]{0,63})*", re.IGNORECASE)
-_CALL = re.compile(r"/(\S+)(?:\s+(.*))?", re.DOTALL)
-_PLACE = re.compile(r"\$(?:ARGUMENTS(?:\[(?P<from_0>\d)\])?(?!\w)|(?P<number>\d)(?![.,]?\d))")
-_UNQUOTED = re.compile(r"^(description:|argument-hint:)[ \t]+([^\s\"'|>].*)$", re.MULTILINE)
+_NAME = r"(?i)[a-z][\w-]{0,63}(:[a-z][\w-]{0,63})*"
+_CALL = r"(?s)/(\S+)(?:\s+(.*))?"
+_PLACE = r"\$(?:ARGUMENTS(?:\[(?P<from_0>\d)\])?(?!\w)|(?P<number>\d)(?![.,]?\d))"
+_UNQUOTED = r"(?m)^(description:|argument-hint:)[ \t]+([^\s\"'|>].*)$"
 
 
 class CustomCommand(Definition, frozen=True):
@@ -54,7 +54,7 @@ def command_name(path: PurePath) -> str:
 
 def _read(text: str, path: Path, place: DefinitionFolder, origin: str) -> CustomCommand:
     name = command_name(path.relative_to(place.folder))
-    if not _NAME.fullmatch(name):
+    if not re.fullmatch(_NAME, name):
         raise SettingsError(
             f"{origin} has an invalid name or folder: use letters, digits, - and _, and begin with a letter"
         )
@@ -76,7 +76,7 @@ def _split(text: str, origin: str) -> tuple[dict[str, Any], str]:
         return split_front_matter(text, origin=origin, what=what)
     except SettingsError:
         head, line, prompt = text.partition("\n---\n")
-        quoted = _UNQUOTED.sub(lambda found: f"{found[1]} {json.dumps(found[2].strip())}", head)
+        quoted = re.sub(_UNQUOTED, lambda found: f"{found[1]} {json.dumps(found[2].strip())}", head)
         with suppress(SettingsError):
             return split_front_matter(quoted + line + prompt, origin=origin, what=what)
         raise
@@ -92,7 +92,7 @@ def _text(fields: Mapping[str, Any], name: str) -> str:
 
 def expand(text: str, commands: Sequence[CustomCommand]) -> str:
     """The prompt that a text stands for: that of the command it names, with its arguments; else the text itself."""
-    call = _CALL.fullmatch(text.strip())
+    call = re.fullmatch(_CALL, text.strip())
     name = call[1].casefold() if call is not None else ""
     command = next((each for each in commands if each.name == name), None)
     if command is None or call is None:
@@ -100,7 +100,7 @@ def expand(text: str, commands: Sequence[CustomCommand]) -> str:
     arguments = (call[2] or "").strip()
     words = shell_words(arguments)
 
-    first = 0 if any(place["number"] == "0" for place in _PLACE.finditer(command.prompt)) else 1
+    first = 0 if any(place["number"] == "0" for place in re.finditer(_PLACE, command.prompt)) else 1
 
     def value(place: re.Match[str]) -> str:
         if place["number"] is not None:
@@ -111,5 +111,5 @@ def expand(text: str, commands: Sequence[CustomCommand]) -> str:
             return arguments
         return words[at] if at < len(words) else ""
 
-    prompt, count = _PLACE.subn(value, command.prompt)
+    prompt, count = re.subn(_PLACE, value, command.prompt)
     return f"{prompt}\n\nARGUMENTS: {arguments}" if arguments and not count else prompt

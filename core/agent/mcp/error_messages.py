@@ -16,21 +16,21 @@ from ua_tui.core.errors import advise, recognise
 from ua_tui.core.text import clean_line
 
 # The command line answers such a request with "Method not found"; most servers do not even send it then.
-_SAMPLING = re.compile(r"sampling/createMessage|not support sampling|(?<!-32601): Method not found$")
+_SAMPLING = r"sampling/createMessage|not support sampling|(?<!-32601): Method not found$"
 # The command line refers to how it gets the header with the token; an empty one stands for no login.
-_NO_LOGIN = re.compile(
+_NO_LOGIN = (
     r"Server rejected the Authorization header minted by .*\(HTTP 401\)|rejected the credential from its headersHelper"
     r"|Failed to fetch tools: .*\binvalid_token\b"
 )
-_SCOPE = re.compile(r'Insufficient scope: required "([\x21\x23-\x7e ]{1,500})"')
-_TRANSPORT = re.compile(r"\A(?:SSE|Streamable HTTP) error: ", re.IGNORECASE)
+_SCOPE = r'Insufficient scope: required "([\x21\x23-\x7e ]{1,500})"'
+_TRANSPORT = r"(?i)\A(?:SSE|Streamable HTTP) error: "
 _MAX_VALUE = 160
 
 
 def describe_server_error(error: str) -> str:
     """Say why a server cannot be used and what to do; an unknown error is returned unchanged."""
     # Some begin with the name of the transport that failed.
-    code, groups = recognise("mcp", _TRANSPORT.sub("", error, count=1))
+    code, groups = recognise("mcp", re.sub(_TRANSPORT, "", error, count=1))
     if not code:
         return error
     facts = {
@@ -42,23 +42,23 @@ def describe_server_error(error: str) -> str:
 
 def describe_call_error(error: str, server: str) -> str:
     """Say why the call of a server's tool failed; an unknown error is returned unchanged."""
-    if _SCOPE.fullmatch(error) is not None:
+    if re.fullmatch(_SCOPE, error) is not None:
         return f"{login_needed(server, ' with more permissions').rstrip('.')} ({error})."
     if (found := re.match(r'MCP server "([^"]+)" ', error)) is not None and lacks_login(error):
         return login_needed(found[1])
-    if len(error) < _MAX_VALUE * 2 and _SAMPLING.search(error.rstrip(". ")) is not None:
+    if len(error) < _MAX_VALUE * 2 and re.search(_SAMPLING, error.rstrip(". ")) is not None:
         return f"Sampling is refused: servers may not send requests to the model ({error})"
     return error
 
 
 def lacks_login(error: str) -> bool:
     """Whether the error of a server says that it needs a login, or that the last one has expired."""
-    return _NO_LOGIN.search(error) is not None
+    return re.search(_NO_LOGIN, error) is not None
 
 
 def missing_scope(error: str) -> str:
     """The scope that a login lacks for a call, as `describe_call_error` reports it; empty if that is not its error."""
-    found = _SCOPE.search(error) if error.startswith("MCP server ") else None
+    found = re.search(_SCOPE, error) if error.startswith("MCP server ") else None
     return found[1] if found is not None else ""
 
 
@@ -85,11 +85,9 @@ _UNEXPLAINED = (
     "MCP error -32000: Connection closed",
     "Error POSTing to endpoint: ",
 )
-_FAILED = re.compile(
-    r"Connection failed(?: \((?P<status>\d{3})\): Error POSTing to endpoint(?P<rest>: .*))?", re.DOTALL
-)
+_FAILED = r"(?s)Connection failed(?: \((?P<status>\d{3})\): Error POSTing to endpoint(?P<rest>: .*))?"
 _OUTPUT = "Server stderr: "
-_ERROR_LINE = re.compile(r"^[\w.]*(?:error|exception|fatal|panic)\b.*", re.IGNORECASE | re.MULTILINE)
+_ERROR_LINE = r"(?im)^[\w.]*(?:error|exception|fatal|panic)\b.*"
 
 
 class ServerLogs(msgspec.Struct, eq=False):
@@ -126,7 +124,7 @@ class ServerLogs(msgspec.Struct, eq=False):
             is_earlier = is_earlier or _START in line
             if is_earlier:
                 continue
-            if (found := _FAILED.match(entry)) is not None:
+            if (found := re.match(_FAILED, entry)) is not None:
                 if found["status"]:
                     return f"Error POSTing to endpoint (HTTP {found['status']}){found['rest']}"
                 failed = True
@@ -137,7 +135,7 @@ class ServerLogs(msgspec.Struct, eq=False):
 
 def last_words(output: str) -> str:
     """The last line of a program's output that names an error; the last line of all without one."""
-    lines = _ERROR_LINE.findall(output) or output.strip().splitlines()
+    lines = re.findall(_ERROR_LINE, output) or output.strip().splitlines()
     return str(lines[-1]) if lines else ""
 
 

@@ -33,17 +33,17 @@ _WORDS = {
 }
 _REST = r"[^\s<>\"'`]*"
 _BEHIND = rf"(?::\d{{1,5}})?(?:[/?#\\:]{_REST})?"
-_ADDRESS = re.compile(rf"(?<![\w+.-])([a-z][a-z0-9+.-]{{1,20}}):[/\\]{{1,3}}([^\s/\\?#<>\"'`]*){_REST}", re.I)
+_ADDRESS = rf"(?i)(?<![\w+.-])([a-z][a-z0-9+.-]{{1,20}}):[/\\]{{1,3}}([^\s/\\?#<>\"'`]*){_REST}"
 _SCHEMES = "|".join(_WORDS["schemes"] | _WORDS["without_slashes"])
-_WITHOUT_SLASHES = re.compile(rf"(?<![\w+.-])(?:{_SCHEMES}):(?=[^\s/\\]){_REST}", re.I)
-_FIRST = re.compile(r"[/\\]{2}[^\s/\\]|https?:", re.I)
+_WITHOUT_SLASHES = rf"(?i)(?<![\w+.-])(?:{_SCHEMES}):(?=[^\s/\\]){_REST}"
+_FIRST = r"(?i)[/\\]{2}[^\s/\\]|https?:"
 _LOCAL_PART = r"[^\s@<>()\[\],;:\"'|=]"
-_MAILBOX = re.compile(rf"(?<!{_LOCAL_PART}){_LOCAL_PART}{{1,64}}@([\w-]{{1,63}}(?:\.[\w-]{{1,63}})+)")
+_MAILBOX = rf"(?<!{_LOCAL_PART}){_LOCAL_PART}{{1,64}}@([\w-]{{1,63}}(?:\.[\w-]{{1,63}})+)"
 _LABELS = r"(?:[\w-]{1,63}\.){1,40}(xn--[\w-]{1,59}|[^\W\d_]{2,24})(?![\w-])"
-_HOST = re.compile(rf"(?<![\w@-]){_LABELS}{_BEHIND}")
+_HOST = rf"(?<![\w@-]){_LABELS}{_BEHIND}"
 _NUMBERS = r"(?:\d{1,3}\.){3}\d{1,3}(?![\w.])|\[[0-9a-f:.]*:[0-9a-f:.]*\]|[a-z][\w-]{0,62}:\d{2,5}(?=/)"
-_NUMERIC = re.compile(rf"(?<![\w.])(?:{_NUMBERS}){_BEHIND}", re.I)
-_CODED = re.compile(r"[\w+/-]{12,}={0,2}")
+_NUMERIC = rf"(?i)(?<![\w.])(?:{_NUMBERS}){_BEHIND}"
+_CODED = r"[\w+/-]{12,}={0,2}"
 _STOPS = str.maketrans("。．｡", "...")
 _ENDS = ".,;:!?)]}"
 Hosts = Literal["anywhere", "alone", "nowhere"]
@@ -56,7 +56,7 @@ def places_in(text: str, *, whole: bool = True, hosts: Hosts = "anywhere", files
     and mailboxes count, and `files` whether a text such as `main.rs` can be the name of a file.
     """
     head = text.lstrip()
-    if whole and (_FIRST.match(head) or ((found := _ADDRESS.match(head)) and _leads_outside(found))):
+    if whole and (re.match(_FIRST, head) or ((found := re.match(_ADDRESS, head)) and _leads_outside(found))):
         return [text]
     if places := list(_places(text, hosts, files)):
         return places
@@ -82,16 +82,16 @@ def is_local_file(text: str) -> bool:
 
 def _places(text: str, hosts: Hosts, files: bool) -> Iterator[str]:
     text = text.replace("\\/", "/")
-    yield from (found[0].rstrip(_ENDS) for found in _ADDRESS.finditer(text) if _leads_outside(found))
-    rest = _ADDRESS.sub(" ", text)
-    yield from (found[0].rstrip(_ENDS) for found in _WITHOUT_SLASHES.finditer(rest))
+    yield from (found[0].rstrip(_ENDS) for found in re.finditer(_ADDRESS, text) if _leads_outside(found))
+    rest = re.sub(_ADDRESS, " ", text)
+    yield from (found[0].rstrip(_ENDS) for found in re.finditer(_WITHOUT_SLASHES, rest))
     if hosts == "nowhere" or (hosts == "alone" and len(rest.split()) != 1):
         return
-    for found in _MAILBOX.finditer(rest):
+    for found in re.finditer(_MAILBOX, rest):
         if _is_top_level(found[1].rpartition(".")[2]):
             yield f"{MAILBOX}{found[0].lower()}"
-    yield from (f"https://{found[0].rstrip(_ENDS)}" for found in _NUMERIC.finditer(rest))
-    for found in _HOST.finditer(rest):
+    yield from (f"https://{found[0].rstrip(_ENDS)}" for found in re.finditer(_NUMERIC, rest))
+    for found in re.finditer(_HOST, rest):
         if _is_top_level(found[1]) and not _is_name(found, files, alone=found[0] == text.strip()):
             yield f"https://{found[0].rstrip(_ENDS)}"
 
@@ -123,7 +123,7 @@ def _readings(text: str) -> Iterator[str]:
         yield folded
     if "%" in text:
         yield unquote(text)
-    for word in _CODED.findall(text):
+    for word in re.findall(_CODED, text):
         with suppress(ValueError):
             yield bytes.fromhex(word).decode()
         with suppress(ValueError):
@@ -143,19 +143,18 @@ MOST_IN_A_TEXT = 5_000
 LONGEST = 4_096
 MOST_PARTS = 24
 # No address of usual length is divided.
-_PIECES = re.compile(rf".{{1,{PIECE}}}\S{{0,{LONGEST}}}", re.DOTALL)
+_PIECES = rf"(?s).{{1,{PIECE}}}\S{{0,{LONGEST}}}"
 _PORTS = {"http": 80, "https": 443}
 # Begins the spelling of a place that is no web address.
 _AS_IT_IS = "\n"
-_FORBIDDEN = re.compile(r"[\x00-\x20\x7f-\xa0\\]")
-_IN_TEXT = re.compile(r"(?:https?://|(?<![\w.@/-])www\.)[^\s<>\"'`\\{}|^\x00-\x20\x7f-\xa0]+", re.IGNORECASE)
-_BARE = re.compile(r"(?<![\w.@/:-])(?:[\w-]{1,63}\.)+[^\W\d_]{2,24}(?::\d{1,5})?(?:/[^\s<>\"'`\\]*)?")
-_LINK = re.compile(r"\]\(\s*<?([^)\s<>]{1,4096})|href\s*=\s*[\"']([^\"'\s<>]{1,4096})", re.IGNORECASE)
+_FORBIDDEN = r"[\x00-\x20\x7f-\xa0\\]"
+_IN_TEXT = r"(?i)(?:https?://|(?<![\w.@/-])www\.)[^\s<>\"'`\\{}|^\x00-\x20\x7f-\xa0]+"
+_BARE = r"(?<![\w.@/:-])(?:[\w-]{1,63}\.)+[^\W\d_]{2,24}(?::\d{1,5})?(?:/[^\s<>\"'`\\]*)?"
+_LINK = r"(?i)\]\(\s*<?([^)\s<>]{1,4096})|href\s*=\s*[\"']([^\"'\s<>]{1,4096})"
 _AROUND = "()[]*_~.,;:!?…。，、）】」』»”’"
-_TRACKING = re.compile(
-    r"(?:utm_\w+|at_\w+|ns_\w+|trk\w*|mc_[ce]id|[a-z]*clid|igshid|_g[al]|ref|ref_src|source|src|spm|cmpid|ocid|smid|si|"
-    r"feature|srsltid)(?:=|$)",
-    re.IGNORECASE,
+_TRACKING = (
+    r"(?i)(?:utm_\w+|at_\w+|ns_\w+|trk\w*|mc_[ce]id|[a-z]*clid|igshid|_g[al]|ref|ref_src|source|src|spm|cmpid|ocid|smid|si|"
+    r"feature|srsltid)(?:=|$)"
 )
 _KEPT = "/?#[]@!$&'()*+,;=:%~-._"
 
@@ -198,13 +197,13 @@ def addresses_in_text(text: str, *, base: str = "", bare: bool = False) -> list[
     needs no scheme, and other places count, too. Reads long texts in pieces, so that other threads can run.
     """
     found: dict[str, None] = {}
-    for long in _PIECES.finditer(text):
+    for long in re.finditer(_PIECES, text):
         piece = long[0]
-        candidates = [match[0] for match in _IN_TEXT.finditer(piece)]
+        candidates = [match[0] for match in re.finditer(_IN_TEXT, piece)]
         if bare:
-            candidates += [match[0] for match in _BARE.finditer(piece)]
+            candidates += [match[0] for match in re.finditer(_BARE, piece)]
             found.update(dict.fromkeys(places_in(piece, whole=False)))
-        for match in _LINK.finditer(piece) if base else ():
+        for match in re.finditer(_LINK, piece) if base else ():
             with suppress(ValueError):
                 candidates.append(urljoin(base, match[1] or match[2]))
         for candidate in candidates:
@@ -237,7 +236,7 @@ def _trimmed(candidate: str) -> Iterator[str]:
 
 def _split(address: str) -> tuple[str, str, str, str] | None:
     """Host with an unusual port, path, query and fragment of a web address; None if it is not one."""
-    if len(address) > LONGEST or _FORBIDDEN.search(address) or address != address.strip():
+    if len(address) > LONGEST or re.search(_FORBIDDEN, address) or address != address.strip():
         return None
     try:
         parts = urlsplit(address)
@@ -274,7 +273,7 @@ def _spellings(address: str) -> set[int]:
     # The query without what only tracks readers, and its beginnings.
     parameters = query.split("&")
     beginnings = (parameters[:count] for count in range(1, min(len(parameters), MOST_PARTS)))
-    telling = [each for each in parameters if not _TRACKING.match(each)]
+    telling = [each for each in parameters if not re.match(_TRACKING, each)]
     tails |= {_join("", path, "&".join(each), "") for each in (telling, *beginnings)}
     segments = path.split("/")
     shorter = accumulate(segments[:MOST_PARTS], lambda before, segment: f"{before}/{segment}")
