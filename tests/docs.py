@@ -15,7 +15,6 @@ from typing import Any
 
 from tests.dependencies_page import constraints, licences_table
 from tests.keys_page import keys_page, standard_tables
-from tests.modules_page import modules_page
 from tests.paths import DOCS, PROJECT
 from ua_tui.tui.cli.arguments import COMMANDS
 
@@ -115,7 +114,6 @@ def _with_table(page: str, name: str, table: str) -> str:
 PAGES: dict[Path, Callable[[str], str]] = {
     DOCS / "configuration.md": configuration_page,
     DOCS / "dependencies.md": dependencies_page,
-    DOCS / "modules.md": modules_page,
     DOCS / "tracing.md": tracing_page,
     PROJECT / "core" / "connections" / "toolkit.json": toolkit_tools,
     PROJECT / "tui" / "keys" / "standard.json": standard_tables,

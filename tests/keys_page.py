@@ -86,36 +86,25 @@ def standard_tables(_: str) -> str:
 
 
 def keys_page(text: str) -> str:
-    """The text of the page with its tables made again."""
-    for name, table in (("places", _places_table()), ("actions", _actions_table())):
-        start, end = f"<!-- generated: {name} -->\n", f"<!-- end: {name} -->"
-        before, _, rest = text.partition(start)
-        after = rest.partition(end)[2]
-        text = f"{before}{start}\n{table}\n\n{end}{after}"
-    return text
+    """The text of the page with its table made again."""
+    start, end = "<!-- generated: places -->\n", "<!-- end: places -->"
+    before, _, rest = text.partition(start)
+    after = rest.partition(end)[2]
+    return f"{before}{start}\n{_places_table()}\n\n{end}{after}"
 
 
 def _places_table() -> str:
-    rows = ["| where | keys | what |", "|---|---|---|"]
+    rows = ["| where | keys | what | action |", "|---|---|---|---|"]
     # Not the table of standard keys, which is generated, too.
     keys = Keys({name: tuple(keys.split(",")) for name, keys in standard_keys().items()})
     for place, lines in sections_of(every_place(), keys).items():
-        cells = [(", ".join(map(_written, distinct(each.values()))), what) for what, each in lines.items()]
-        cells += [(f"`{fixed}`", what) for fixed, what in place.fixed]
-        for title, (written, what) in zip((place.title, *[""] * len(cells)), cells, strict=False):
-            rows.append(f"| {title} | {written} | {what} |")
-    return "\n".join(rows)
-
-
-def _actions_table() -> str:
-    described: dict[str, list[str]] = {}
-    for _, binding in named_bindings():
-        described.setdefault(binding.id or "", []).append(binding.description)
-    rows = ["| action | keys | what |", "|---|---|---|"]
-    for name, keys in standard_keys().items():
-        rows.append(
-            f"| `{name}` | {_written(keys.split(','))} | {min(filter(None, described[name]), key=len)} |"
-        )
+        cells = [
+            (", ".join(map(_written, distinct(each.values()))), what, " ".join(f"`{name}`" for name in each))
+            for what, each in lines.items()
+        ]
+        cells += [(f"`{fixed}`", what, "") for fixed, what in place.fixed]
+        for title, (written, what, names) in zip((place.title, *[""] * len(cells)), cells, strict=False):
+            rows.append(f"| {title} | {written} | {what} | {names} |")
     return "\n".join(rows)
 
 
