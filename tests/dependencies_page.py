@@ -53,17 +53,26 @@ def licence(package: str) -> str:
     return _SPELLED.get(found, found)
 
 
+def licences(page: str) -> dict[str, tuple[str, str]]:
+    """The licence of each package in the table of the page, and the extra that installs it."""
+    table = page.partition("<!-- generated: licences -->")[2].partition("|---|---|---|")[2]
+    rows = re.findall(r"^\| ([^|]+) \| ([^|]*?) ?\| ([^|]+) \|$", table, re.MULTILINE)
+    return {name: (licence, extra) for licence, extra, names in rows for name in names.split(", ")}
+
+
 def licences_table(page: str) -> str:
-    """The table of all packages; the rows of those that other systems need are kept."""
-    rows = dict(re.findall(r"^\| ([a-z0-9-]+) (\| [^|]+ \| [^|]+ \|)$", page, re.MULTILINE))
+    """The table of all licences with their packages; those that other systems need are kept."""
+    found = licences(page)
     always = installed_by("ua-tui") - {"ua-tui"}
     added = {extra: installed_by("ua-tui", [extra]) - always for extra in EXTRAS}
     for package in always.union(*added.values()) - {"ua-tui"}:
-        extras = ", ".join(extra for extra in EXTRAS if package in added[extra])
-        rows[package] = f"| {licence(package)} | {extras} |"
+        found[package] = licence(package), ", ".join(extra for extra in EXTRAS if package in added[extra])
     pinned = {pin.partition("==")[0] for pin in PINS}
-    table = [f"| {name} {rows[name]}" for name in sorted(rows) if name in pinned]
-    return "\n".join(["| package | licence | extra |", "|---|---|---|", *table])
+    table: dict[tuple[str, str], list[str]] = {}
+    for name in sorted(pinned & found.keys()):
+        table.setdefault(found[name], []).append(name)
+    rows = [f"| {kind} | {extra} | {', '.join(names)} |" for (kind, extra), names in sorted(table.items())]
+    return "\n".join(["| licence | extra | packages |", "|---|---|---|", *rows])
 
 
 def constraints(_: str) -> str:
