@@ -16,7 +16,7 @@ from ua_tui.core.errors import JournalError, KnowledgeError
 from ua_tui.core.history.lookup import named_entries
 from ua_tui.core.knowledge.access import open_store
 from ua_tui.core.knowledge.index.database import emptied
-from ua_tui.core.knowledge.index.store import KnowledgeStore, Overtaken
+from ua_tui.core.knowledge.index.store import KnowledgeStore
 from ua_tui.core.knowledge.place import KnowledgePlace, folder_key, folder_path, is_session, journal_size
 from ua_tui.core.knowledge.records import Cursor
 from ua_tui.core.postgres.address import Address
@@ -28,6 +28,10 @@ from ua_tui.observers.knowledge.journal import read_batch, with_searches
 _log = logging.getLogger(__name__)
 
 
+class Overtaken(Exception):
+    """Another program indexes the session at this moment, or did while it was read."""
+
+
 def index_piece(store: KnowledgeStore, folder: Path, redactor: Redactor) -> bool:
     """Read the next part of a session's journal into the store; a session that is gone is removed from a file.
 
@@ -35,7 +39,7 @@ def index_piece(store: KnowledgeStore, folder: Path, redactor: Redactor) -> bool
         Whether the journal has more to read.
 
     Raises:
-        Overtaken: another program indexes it at this moment.
+        Overtaken: another program indexes it.
         KnowledgeError: the store cannot be written.
         JournalError: the journal cannot be read.
     """

@@ -210,8 +210,7 @@ class KnowledgeFeed(_Feed):
         self._close_store()
 
     def _index(self) -> None:
-        from ua_tui.core.knowledge.index.store import Overtaken
-        from ua_tui.observers.knowledge.catch_up import index_piece
+        from ua_tui.observers.knowledge.catch_up import Overtaken, index_piece
 
         more = True
         while more and (self._until is None or time.monotonic() < self._until):

@@ -6,8 +6,9 @@ brought in a later one.
 
 from __future__ import annotations
 
-import os.path
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -29,6 +30,7 @@ from ua_tui.core.knowledge.records import Batch, Cursor, IndexedCall, KnowledgeD
 from ua_tui.core.observation import FileWriteObservation, ToolCall
 from ua_tui.core.records.journal_reader import PastJournal, event_in
 from ua_tui.core.redaction.redactor import Redactor
+from ua_tui.core.storage.compression import SUFFIX
 from ua_tui.core.storage.files import Root
 from ua_tui.core.storage.ownership import is_own_session
 from ua_tui.core.storage.workspace import JOURNAL, is_record
@@ -46,6 +48,8 @@ from ua_tui.observers.knowledge.documents import (
 
 MOST_FILES = 32
 """Files of a batch; a few more if many change at once."""
+LARGEST_BATCH = 2 << 20
+"""Bytes of the files of a batch, unless it is a single one: it is stored at once, while other programs wait."""
 
 _LARGEST_SEQ = (1 << 63) - 1
 """What the database can store; an event with another number is no event of a session."""
@@ -70,6 +74,7 @@ def read_batch(folder: Path, cursor: Cursor, redactor: Redactor) -> Batch | None
     if folder.is_symlink():
         raise JournalError(f"the session in {folder} cannot be opened: it is a link, which is not followed.")
     files: dict[str, SavedFile] = {}
+    size = 0
     calls: list[IndexedCall] = []
     texts: list[QueryEvent] = []
     with PastJournal(folder) as journal:
@@ -83,8 +88,14 @@ def read_batch(folder: Path, cursor: Cursor, redactor: Redactor) -> Batch | None
             if not 0 <= event.seq <= _LARGEST_SEQ:
                 continue
             found = {file.path: file for file in _files_of(event, redactor)}
-            is_full = len(files) >= MOST_FILES and not found.keys() <= files.keys()
-            if is_full and isinstance(event, PlacedEvent) and isinstance(event.place, int):
+            size += sum(_size(folder, path) for path in found.keys() - files.keys())
+            is_full = len(files) >= MOST_FILES or (files and size > LARGEST_BATCH)
+            if (
+                is_full
+                and not found.keys() <= files.keys()
+                and isinstance(event, PlacedEvent)
+                and isinstance(event.place, int)
+            ):
                 place = event.place
                 break
             for path, file in found.items():
@@ -138,6 +149,14 @@ def _seq_before(journal: PastJournal, place: int) -> int:
         return -1
     event = event_in(journal.line_before(place))
     return event.seq if event is not None and 0 <= event.seq <= _LARGEST_SEQ else 0
+
+
+def _size(folder: Path, path: str) -> int:
+    """The bytes of a file as it is on the disk; 0 if it is not there."""
+    for each in (path, path + SUFFIX):
+        with suppress(OSError, ValueError):
+            return os.lstat(folder / each).st_size
+    return 0
 
 
 def _documents(

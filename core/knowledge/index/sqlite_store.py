@@ -24,7 +24,7 @@ from ua_tui.core.knowledge.index.database import (
     reporting,
     version_in,
 )
-from ua_tui.core.knowledge.index.store import KnowledgeStore, Overtaken, Prepared, read_statements
+from ua_tui.core.knowledge.index.store import KnowledgeStore, read_statements
 from ua_tui.core.knowledge.records import Cursor
 from ua_tui.core.knowledge.search.candidates import MOST_CANDIDATES, Ask, Deadline, Found, Term
 from ua_tui.core.knowledge.search.tokens import indexed
@@ -211,22 +211,17 @@ class SqliteStore(KnowledgeStore):
                 )
             yield
 
-    def _session(self, folder: str, before: Cursor, *, is_new: bool) -> int:
-        found = self.rows("session", folder=folder)
-        if not found and before == Cursor() and is_new:
-            return int(self.rows("add_session", folder=folder)[0][0])
-        if not found or Cursor(*found[0][1:]) != before:
-            raise Overtaken
-        return int(found[0][0])
+    def _session(self, folder: str, before: Cursor) -> int | None:
+        if before == Cursor():
+            self.rows("add_session", folder=folder)
+        found = {Cursor(*cursor): int(number) for number, *cursor in self.rows("session", folder=folder)}
+        return found.get(before)
 
-    def _put_chunks(self, chunks: Sequence[tuple[Prepared, Chunk]]) -> None:
+    def _put_chunks(self, chunks: Sequence[tuple[dict[str, Any], Chunk]]) -> None:
         ((last,),) = self.rows("last_chunk")
-        rows = [(each.number, chunk.start, chunk.end, chunk.text) for each, chunk in chunks]
-        try:
-            # One statement for all: between two, this thread would wait for others that run.
-            self.rows("put_chunks", rows=rows)
-        except sqlite3.IntegrityError as error:
-            raise Overtaken from error
+        # One statement for all: between two, this thread would wait for others that run.
+        rows = [(row["id"], chunk.start, chunk.end, chunk.text) for row, chunk in chunks]
+        self.rows("put_chunks", rows=rows)
         self.rows("index_chunks", last=last)
 
     def scrub(self) -> bool:

@@ -1,8 +1,8 @@
 """Reads the knowledge base for the search, and writes to it in short transactions that other programs can come between.
 
 Several programs may index the same session, one after the other where a folder can be locked. Each applies what it has
-read from the journal only if the session's cursor is still where it began to read; otherwise another program was
-faster, and it reads again.
+read from the journal, in one transaction, only if the session's cursor is still where it began to read; otherwise
+another program was faster, and it reads again.
 """
 
 from __future__ import annotations
@@ -11,10 +11,9 @@ import re
 import time
 import tomllib
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext, suppress
-from dataclasses import dataclass
-from functools import lru_cache, partial
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Self
 from urllib.parse import urlsplit
@@ -30,11 +29,7 @@ from ua_tui.core.net.urls import canonical_url
 from ua_tui.core.storage.sqlite import PAUSE_SECONDS
 
 _DOCUMENTS = 200
-"""Documents that are removed at once."""
-_CHUNKS = 500
-"""Chunks that are removed in one transaction."""
-_GROUP = 400_000
-"""Characters that are stored in one transaction, for which other programs wait: about a tenth of a second."""
+"""Documents that are removed in one transaction."""
 _LARGEST = (1 << 63) - 1
 """The largest number of a document, and the largest of all in SQLite."""
 _MOST_SPACE = 10_000
@@ -44,21 +39,8 @@ _AMONG = re.compile(r"IN \(:(\w+)\)")
 _PARAMETER = re.compile(r"(?<![\w:]):(\w+)")
 
 
-class Overtaken(Exception):
-    """Another program moved the cursor of the session, or removed it."""
-
-
-@dataclass(slots=True)
-class Prepared:
-    """The row of a document, and its number once it is stored; it has at least one chunk."""
-
-    row: dict[str, Any]
-    number: int = 0
-
-    @property
-    def place(self) -> tuple[str, int]:
-        """Where it is in its session: the file, and the number in the file."""
-        return self.row["path"], self.row["part"]
+Prepared = tuple[dict[str, Any], list[Chunk]]
+"""The row of a document, with its number once it has one, and its chunks, of which there is at least one."""
 
 
 class KnowledgeStore(ABC):
@@ -158,22 +140,15 @@ class KnowledgeStore(ABC):
         """
 
     @abstractmethod
-    def _session(self, folder: str, before: Cursor, *, is_new: bool) -> int:
+    def _session(self, folder: str, before: Cursor) -> int | None:
         """Find the number of a session, and keep others from changing it in the transaction.
 
-        It is made if there is none, if its journal is read from the beginning and `is_new`.
-
-        Raises:
-            Overtaken: its cursor is not `before`, or it is not there.
+        It is made if there is none and its journal is read from the beginning. None if its cursor is not `before`.
         """
 
     @abstractmethod
-    def _put_chunks(self, chunks: Sequence[tuple[Prepared, Chunk]]) -> None:
-        """Add chunks of documents that were put.
-
-        Raises:
-            Overtaken: between two transactions another program removed one of the documents.
-        """
+    def _put_chunks(self, chunks: Sequence[tuple[dict[str, Any], Chunk]]) -> None:
+        """Add chunks of documents that were put."""
 
     @abstractmethod
     def scrub(self) -> bool:
@@ -286,37 +261,38 @@ class KnowledgeStore(ABC):
         return Cursor(*rows[0]) if rows else Cursor()
 
     def apply(self, folder: str, before: Cursor, batch: Batch) -> bool:
-        """Store what was read from a session's journal from the cursor `before` on.
+        """Store what was read from a session's journal from the cursor `before` on, with the new cursor.
 
-        It takes several transactions; the cursor moves with the last one, and what a killed program stored before
-        is replaced by the next try. Documents are asked for outside of transactions. Of a forgotten session only the
-        cursor is stored. `folder` is that of the session, relative to that of the sessions or absolute.
+        Documents are asked for before the transaction. Of a forgotten session only the cursor is stored. `folder` is
+        that of the session, relative to that of the sessions or absolute.
 
         Returns:
             Whether it was stored; False if another program moved the cursor.
         """
-        into = _Target(folder, before, self._forgotten_of(folder))
-        with suppress(Overtaken):
-            self._run(partial(self._start, into, batch), into)
-            for group, is_last in _groups(batch.documents):
-                # With the cursor: another program that begins to read the same removes what it finds.
-                self._run(partial(self._store, into, group, batch.after if is_last else None), into)
-                if not is_last:
-                    time.sleep(PAUSE_SECONDS)
-            return True
-        return False
+        # Of two documents in the same place the last one stays.
+        given = {(each[0]["path"], each[0]["part"]): each for each in map(_prepared, batch.documents)}
+        known = self._forgotten_of(folder)
+        with self._transaction():
+            # Whoever forgets something adds it to the list first, and removes it in a transaction.
+            known.refresh()
+            session = self._session(folder, before)
+            if session is None:
+                return False
+            if not known.has_session(folder):
+                self._put(session, folder, batch, given, known)
+            self.rows("put_cursor", session=session, seq=batch.after.seq, place=batch.after.place)
+        return True
 
     def remove_session(self, folder: str) -> None:
         """Remove everything of a session; a program that is killed meanwhile leaves it to be indexed again."""
-
-        def remove() -> bool:
-            self.rows("restart", folder=folder)
-            is_left = self._remove("documents_of", folder=folder)
-            if not is_left:
-                self.rows("drop_session", folder=folder)
-            return is_left
-
-        self._run(remove)
+        is_left = True
+        while is_left:
+            with self._transaction():
+                self.rows("restart", folder=folder)
+                is_left = self._remove("documents_of", folder=folder)
+                if not is_left:
+                    self.rows("drop_session", folder=folder)
+            time.sleep(PAUSE_SECONDS)
 
     def add_forgotten(self, entry: ForgottenEntry) -> None:
         """Put something on the list of what was forgotten; `finish_forgetting` removes it."""
@@ -344,71 +320,44 @@ class KnowledgeStore(ABC):
             for (chunk, _, text), vector in zip(passages, vectors, strict=True):
                 self.rows("put_vector", model=model, vector=vector, chunk=chunk, text=text)
 
-    # -- what is done in transactions: each of these returns whether it is to be called again
+    # -- what is done in transactions
 
-    def _run(self, work: Callable[[], bool], into: _Target | None = None) -> None:
-        """Do work in as many transactions as it needs, between which other programs can write."""
-        is_left = True
-        while is_left:
-            with self._transaction():
-                if into is not None:
-                    # Whoever forgets something adds it to the list first, and removes it in a transaction.
-                    into.forgotten.refresh()
-                    into.number = self._session(into.folder, into.before, is_new=not into.number)
-                is_left = work()
-            if is_left:
-                time.sleep(PAUSE_SECONDS)
-
-    def _start(self, into: _Target, batch: Batch) -> bool:
-        """Store what is known of the session and of calls, and remove the documents of files."""
-        known = into.forgotten
-        if known.has_session(into.folder):
-            return False
+    def _put(
+        self,
+        session: int,
+        folder: str,
+        batch: Batch,
+        given: Mapping[tuple[str, int], Prepared],
+        known: Tombstones,
+    ) -> None:
+        """Store what is not forgotten; documents in the same places, and of files that were read again, are removed."""
         if batch.title is not None:
             title = storable(batch.title)
-            title = "" if known.has_title(into.folder, title) else title
-            self.rows("put_facts", session=into.number, title=title, demo=batch.demo)
+            title = "" if known.has_title(folder, title) else title
+            self.rows("put_facts", session=session, title=title, demo=batch.demo)
         for call in batch.calls:
-            self.rows("put_call", session=into.number, **msgspec.structs.asdict(call))
-        paths = [storable(path) for path in batch.replaced]
-        return bool(paths) and self._remove("documents_in", session=into.number, paths=paths)
-
-    def _store(self, into: _Target, group: Sequence[tuple[Prepared, Chunk]], after: Cursor | None) -> bool:
-        """Store passages and their documents, but no forgotten ones; the documents in their places are removed.
-
-        The cursor is moved to `after`, if it is given.
-        """
-        # Of two documents in the same place the last one stays.
-        last = {each.place: each for each, _ in group}
-        new = [
-            each
-            for each in last.values()
-            if not each.number
-            and not into.forgotten.has_document(into.folder, *each.place, each.row["url"], each.row["hash"])
-        ]
-        if new:
-            while self._remove("documents_at", session=into.number, places=[each.place for each in new]):
-                pass
-            for each, (number,) in zip(new, self.rows("new_numbers", count=len(new)), strict=True):
-                each.number = number
-            rows = [each.row | {"id": each.number} for each in new]
-            self.rows("put_documents", session=into.number, rows=rows)
-        chunks = [(each, chunk) for each, chunk in group if each.number and last[each.place] is each]
-        if chunks:
-            self._put_chunks(chunks)
-        if after is not None:
-            self.rows("put_cursor", session=into.number, seq=after.seq, place=after.place)
-        return False
+            self.rows("put_call", session=session, **msgspec.structs.asdict(call))
+        if batch.replaced:
+            self._remove("documents_in", session=session, paths=[storable(path) for path in batch.replaced])
+        new = {
+            place: each
+            for place, each in given.items()
+            if not known.has_document(folder, *place, each[0]["url"], each[0]["hash"])
+        }
+        if not new:
+            return
+        self._remove("documents_at", session=session, places=[*new])
+        for (row, _), (number,) in zip(new.values(), self.rows("new_numbers", count=len(new)), strict=True):
+            row["id"] = number
+        self.rows("put_documents", session=session, rows=[row for row, _ in new.values()])
+        self._put_chunks([(row, chunk) for row, chunks in new.values() for chunk in chunks])
 
     def _remove(self, query: str, **values: Any) -> bool:
-        """Remove documents that a query finds, or some chunks of long ones; returns whether it found any."""
+        """Remove the documents that a query finds; returns whether it found any."""
         documents = [number for (number,) in self.rows(query, **values)]
         if documents:
-            chunks = [number for (number,) in self.rows("chunks_of", ids=documents, limit=_CHUNKS)]
-            self.rows("unindex_chunks", ids=chunks)
-            self.rows("remove_chunks", ids=chunks)
-            if len(chunks) < _CHUNKS:
-                self.rows("remove_documents", ids=documents)
+            self.rows("unindex", ids=documents)
+            self.rows("remove_documents", ids=documents)
         return bool(documents)
 
     def _remove_forgotten(self) -> None:
@@ -420,44 +369,15 @@ class KnowledgeStore(ABC):
             if known.has_document(folder, path, part, url, digest.hex())
         ]
         for at in range(0, len(found), _DOCUMENTS):
-            self._run(partial(self._remove, "documents_among", ids=found[at : at + _DOCUMENTS]))
+            with self._transaction():
+                self._remove("documents_among", ids=found[at : at + _DOCUMENTS])
+            time.sleep(PAUSE_SECONDS)
         gone = [folder for folder in self.cursors() if known.has_session(folder)]
         titles = self.rows("titles")
         untitled = [folder for folder, title in titles if known.has_title(folder, title)]
         with self._transaction():
             self.rows("remove_titles", folders=[*untitled, *gone])
             self.rows("remove_calls", folders=gone)
-
-
-@dataclass(slots=True)
-class _Target:
-    """Where a batch is stored: the session with its number, and the list of what must not be stored of it."""
-
-    folder: str
-    before: Cursor
-    forgotten: Tombstones
-    number: int = 0
-
-
-def _groups(
-    documents: Iterable[KnowledgeDocument],
-) -> Iterator[tuple[Sequence[tuple[Prepared, Chunk]], bool]]:
-    """Compute outside of transactions what is stored; each group of passages is stored in one of them.
-
-    Each comes with whether it is the last one; without documents there is one without passages.
-    """
-    group: list[tuple[Prepared, Chunk]] = []
-    size = 0
-    for document in documents:
-        prepared = _prepared(document)
-        # A document without a text is found by its title.
-        for chunk in split_chunks(document.text) if document.text.strip() else [Chunk(0, 0, "")]:
-            if size > _GROUP:
-                yield group, False
-                group, size = [], 0
-            group.append((prepared, chunk._replace(text=storable(chunk.text))))
-            size += len(chunk.text) + 500
-    yield group, True
 
 
 def _prepared(document: KnowledgeDocument) -> Prepared:
@@ -469,7 +389,9 @@ def _prepared(document: KnowledgeDocument) -> Prepared:
     for name in ("path", "title", "context", "author", "date"):
         row[name] = storable(row[name])
     row["tool_use_id"] = document.tool_use_id and storable(document.tool_use_id)
-    return Prepared(row)
+    # A document without a text is found by its title.
+    chunks = split_chunks(document.text) if document.text.strip() else [Chunk(0, 0, "")]
+    return row, [chunk._replace(text=storable(chunk.text)) for chunk in chunks]
 
 
 @lru_cache(maxsize=1_000)

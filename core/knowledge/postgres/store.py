@@ -11,10 +11,10 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from itertools import accumulate
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 from weakref import WeakKeyDictionary
 
 import msgspec
@@ -26,19 +26,17 @@ from psycopg.types.json import Jsonb
 from ua_tui.core.errors import KnowledgeError, TeamError
 from ua_tui.core.knowledge.forgotten import ForgottenEntry, Tombstones
 from ua_tui.core.knowledge.index.chunks import Chunk
-from ua_tui.core.knowledge.index.store import KnowledgeStore, Overtaken, Prepared, read_statements
+from ua_tui.core.knowledge.index.store import KnowledgeStore, read_statements
 from ua_tui.core.knowledge.place import Origin
 from ua_tui.core.knowledge.records import Cursor
 from ua_tui.core.knowledge.search.candidates import Ask, Deadline, Filters, Found, Term
 from ua_tui.core.knowledge.search.tokens import Tokenizer
 from ua_tui.core.postgres.address import Address
 from ua_tui.core.postgres.connection import connect
-from ua_tui.core.postgres.problems import describe, is_temporary
+from ua_tui.core.postgres.problems import describe
 from ua_tui.core.postgres.schema import VERSION_QUERY, check_version
 
 Connection = psycopg.Connection[TupleRow]
-T = TypeVar("T")
-
 _readers: WeakKeyDictionary[Connection, str] = WeakKeyDictionary()
 """For whom the shared connections read."""
 _LONG_SECONDS = 0.1
@@ -78,9 +76,9 @@ class PostgresStore(KnowledgeStore):
         self.path = address
         self._origins = origins or {}
         self._db: Connection | None = None
+        self._used: Connection | None = None
         self._tokenizer = Tokenizer()
         self._forgotten: dict[str | None, ForgottenRows] = {}
-        self._writing: Connection | None = None
         self._owner = ""
         self._shared = True
         super().__init__(read_only=read_only)
@@ -88,14 +86,11 @@ class PostgresStore(KnowledgeStore):
     def execute(
         self, statement: str, values: Mapping[str, object]
     ) -> tuple[list[str], list[tuple[Any, ...]]]:
-        """Run a statement; outside of a transaction once more if the connection was lost."""
-
-        def answer(db: Connection) -> tuple[list[str], list[tuple[Any, ...]]]:
+        """Run a statement."""
+        with self.using() as db:
             cursor = _run(db, statement, values)
             columns = [column.name for column in cursor.description or ()]
             return columns, cursor.fetchall() if columns else []
-
-        return self._read(answer) if self._writing is None else answer(self._writing)
 
     def rows(self, name: str, where: Filters = (), **values: object) -> list[Any]:
         """Run one of the statements; `team` is the session of the team that has the folder."""
@@ -116,57 +111,52 @@ class PostgresStore(KnowledgeStore):
 
     @contextmanager
     def using(self) -> Iterator[Connection]:
-        """A connection, in autocommit mode."""
-        shared = self.path.connections
-        if shared is None or self._db is not None:
-            yield self._connected()
+        """A connection, in autocommit mode, which is that of all calls in the block."""
+        if self._used is not None:
+            yield self._used
             return
-        with self._reporting(), shared.threads.connection() as db:
-            # Each use of a shared connection comes by here: it has the reader of the last one.
-            if _readers.get(db) != self.path.reader:
-                db.execute("SELECT set_config('ua_tui.reader', %s, false)", (self.path.reader,))
-                _readers[db] = self.path.reader
-            self._db = db
-            try:
+        shared = self.path.connections
+        try:
+            with nullcontext(self._connected()) if shared is None else shared.threads.connection() as db:
+                # Each use of a shared connection comes by here: it has the reader of the last one.
+                if shared is not None and _readers.get(db) != self.path.reader:
+                    db.execute("SELECT set_config('ua_tui.reader', %s, false)", (self.path.reader,))
+                    _readers[db] = self.path.reader
+                self._used = db
                 yield db
-            finally:
-                self._db = None
+        except psycopg.Error as error:
+            raise KnowledgeError(
+                f"the knowledge base {self.path} cannot be used, because {describe(error)}"
+            ) from error
+        except TeamError as error:
+            raise KnowledgeError(f"the knowledge base is not available: {error}") from error
+        finally:
+            self._used = None
 
     def _connected(self) -> Connection:
         """The connection of this store, which is made when it is first needed, or again when it was lost."""
-        if self._is_lost:
+        if self._db is not None:
+            try:
+                self._db.execute("")
+                return self._db
+            except psycopg.Error:
+                self._disconnect()
+        self._db = connect(self.path)
+        try:
+            row = self._db.execute(VERSION_QUERY.encode()).fetchone()
+            check_version(None if row is None else row[0], self.path)
+        except BaseException:
             self._disconnect()
-            with self._reporting():
-                db = connect(self.path)
-                try:
-                    row = db.execute(VERSION_QUERY.encode()).fetchone()
-                    check_version(None if row is None else row[0], self.path)
-                except BaseException:
-                    db.close()
-                    raise
-            self._db = db
-        assert self._db is not None
+            raise
         return self._db
 
-    @property
-    def _is_lost(self) -> bool:
-        return self._db is None or self._db.broken or self._db.closed
-
-    def _read(self, work: Callable[[Connection], T]) -> T:
-        """Read something; once more over a new connection if the old one was lost, as by a restart of the server."""
-        was_open = self._db is not None
-        with self._reporting():
-            try:
-                with self.using() as db:
-                    return work(db)
-            except psycopg.Error as error:
-                if not was_open or not is_temporary(error) or not self._is_lost:
-                    raise
-            self._disconnect()
-            with self.using() as db:
-                return work(db)
-
     # -- reading
+
+    @contextmanager
+    def reading(self) -> Iterator[Sequence[str]]:
+        """Have the calls in the block use one connection."""
+        with self.using():
+            yield ()
 
     def expression(self, term: Term) -> str:
         """A term as the text of a `tsquery`: one of its choices."""
@@ -237,7 +227,7 @@ class PostgresStore(KnowledgeStore):
             columns = [column.name for column in cursor.description or ()]
             return [Found(**row) for row in self.records(columns, cursor.fetchall())]
 
-        def read_in_time(db: Connection) -> list[Found] | None:
+        with self.using() as db:
             try:
                 return read(db)
             except psycopg.errors.QueryCanceled:
@@ -247,20 +237,7 @@ class PostgresStore(KnowledgeStore):
                     # What was cancelled was the end of the transaction.
                     db.rollback()
 
-        return self._read(read_in_time)
-
     # -- writing
-
-    @contextmanager
-    def _reporting(self) -> Iterator[None]:
-        try:
-            yield
-        except psycopg.Error as error:
-            raise KnowledgeError(
-                f"the knowledge base {self.path} cannot be used, because {describe(error)}"
-            ) from error
-        except TeamError as error:
-            raise KnowledgeError(f"the knowledge base is not available: {error}") from error
 
     def _forgotten_of(self, folder: str = "") -> ForgottenRows:
         """The list of what was forgotten that holds for a session, which depends on whose it is."""
@@ -271,28 +248,22 @@ class PostgresStore(KnowledgeStore):
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
-        with self._reporting(), self.using() as db:
-            self._writing = db
-            try:
-                with db.transaction():
-                    yield
-            finally:
-                self._writing = None
+        with self.using() as db, db.transaction():
+            yield
 
-    def _session(self, folder: str, before: Cursor, *, is_new: bool) -> int:
+    def _session(self, folder: str, before: Cursor) -> int | None:
         origin = self._origins.get(folder)
         team = None if origin is None else origin.id
-        rows = self.rows("locked", folder=folder)
-        if not rows and before == Cursor() and is_new:
+        if before == Cursor():
             new = origin or Origin("")
-            rows = self.rows("add_session", folder=folder, owner=new.owner, shared=new.shared)
-            rows = rows or self.rows("locked", folder=folder)
-            if not rows:
-                raise _foreign(folder)
-        if not rows and self.rows("knows", folder=folder):
-            raise _foreign(folder)
+            self.rows("add_session", folder=folder, owner=new.owner, shared=new.shared)
+        rows = self.rows("locked", folder=folder)
+        if not rows and (before == Cursor() or self.rows("knows", folder=folder)):
+            raise KnowledgeError(
+                f"the session {folder} belongs to another role in the knowledge base: connect as that role"
+            )
         if not rows or Cursor(rows[0][2], rows[0][3]) != before:
-            raise Overtaken
+            return None
         number, name, _, _, self._owner, self._shared, known_team, attempt = rows[0]
         if origin is not None:
             if (attempt or 0) > origin.attempt:
@@ -304,21 +275,18 @@ class PostgresStore(KnowledgeStore):
             self.rows("name_session", folder=folder, session=number)
         return int(number)
 
-    def _put_chunks(self, chunks: Sequence[tuple[Prepared, Chunk]]) -> None:
-        fields = [(each.row["title"], chunk.text, each.row["context"]) for each, chunk in chunks]
+    def _put_chunks(self, chunks: Sequence[tuple[dict[str, Any], Chunk]]) -> None:
+        fields = [(row["title"], chunk.text, row["context"]) for row, chunk in chunks]
         vectors, lengths = zip(*self._vectors_of(fields), strict=True)
-        try:
-            self.rows(
-                "put_chunks",
-                documents=[each.number for each, _ in chunks],
-                starts=[chunk.start for _, chunk in chunks],
-                ends=[chunk.end for _, chunk in chunks],
-                texts=[chunk.text for _, chunk in chunks],
-                vectors=[*vectors],
-                lengths=[*lengths],
-            )
-        except psycopg.errors.ForeignKeyViolation as error:
-            raise Overtaken from error
+        self.rows(
+            "put_chunks",
+            documents=[row["id"] for row, _ in chunks],
+            starts=[chunk.start for _, chunk in chunks],
+            ends=[chunk.end for _, chunk in chunks],
+            texts=[chunk.text for _, chunk in chunks],
+            vectors=[*vectors],
+            lengths=[*lengths],
+        )
 
     def _vectors_of(self, fields: Sequence[tuple[str, str, str]]) -> Iterator[tuple[str, int]]:
         """Give the `tsvector` of each title, text and context, as a text, and how many words it has."""
@@ -336,7 +304,7 @@ class PostgresStore(KnowledgeStore):
 
     def scrub(self) -> bool:
         """Have the server reuse the space of removed rows; only the owner of the tables may do that."""
-        with self._reporting(), suppress(psycopg.errors.InsufficientPrivilege), self.using() as db:
+        with self.using() as db, suppress(psycopg.errors.InsufficientPrivilege):
             if db.execute("SELECT is_worker()").fetchone() == (True,):
                 db.execute(_VACUUM)
         return True
@@ -380,12 +348,6 @@ def _phrase(words: Iterable[tuple[str, bool]]) -> str:
     """Words that must follow each other, and may be only beginnings of words, as the text of a `tsquery`."""
     found = (f"'{word[:_LONGEST_WORD]}'{':*' * is_beginning}" for word, is_beginning in words)
     return f"({' <-> '.join(found)})"
-
-
-def _foreign(folder: str) -> KnowledgeError:
-    return KnowledgeError(
-        f"the session {folder} belongs to another role in the knowledge base: connect as that role"
-    )
 
 
 def _run(db: Connection, statement: str, values: Mapping[str, object]) -> psycopg.Cursor[TupleRow]:

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import math
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import closing
 
-import msgspec
 import pytest
 
 from tests.core.knowledge.stored import add, document
 from ua_tui.core.errors import KnowledgeError
 from ua_tui.core.knowledge.access import open_search, open_store
 from ua_tui.core.knowledge.forgetting import forget
-from ua_tui.core.knowledge.index import store as index_store
 from ua_tui.core.knowledge.place import KnowledgePlace
 from ua_tui.core.knowledge.records import Batch, Cursor, IndexedCall, KnowledgeDocument
 from ua_tui.core.knowledge.search.embeddings import Embedder
@@ -60,35 +58,6 @@ def test_only_one_of_two_programs_stores_what_both_have_read(place: KnowledgePla
         )
         assert one.cursors() == {}
     assert found(place, "quokka") == []
-
-
-def test_a_program_that_begins_to_read_the_same_takes_nothing_away(
-    place: KnowledgePlace, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """It removes the documents of the files, and then finds that the first program was faster, or is killed."""
-
-    class Killed(Exception):
-        pass
-
-    def none_yet() -> Iterator[KnowledgeDocument]:
-        raise Killed
-        yield
-
-    batch = Batch(after=Cursor(2, 20), replaced=["a"])
-
-    def documents() -> Iterator[KnowledgeDocument]:
-        yield document("quokka", path="a", title="New")
-        with pytest.raises(Killed):
-            other.apply(HERE, Cursor(1, 10), msgspec.structs.replace(batch, documents=none_yet()))
-
-    # Each passage is stored in a transaction of its own.
-    monkeypatch.setattr(index_store, "_GROUP", 0)
-    with open_store(place) as one, open_store(place) as other:
-        old = [document("quokka", path="a", title="Old")]
-        assert one.apply(HERE, Cursor(), Batch(after=Cursor(1, 10), documents=old))
-        assert one.apply(HERE, Cursor(1, 10), msgspec.structs.replace(batch, documents=documents()))
-        assert other.cursor(HERE) == Cursor(2, 20)
-    assert found(place, "quokka") == [(HERE, "New")]
 
 
 def test_a_document_in_the_place_of_another_replaces_it(place: KnowledgePlace) -> None:

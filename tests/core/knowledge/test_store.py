@@ -75,8 +75,7 @@ def test_any_steps_make_the_same_as_one(
         assert content(worn) == content(fresh)
 
 
-def test_a_document_that_is_replaced_by_another_program_between_two_transactions(path: Path) -> None:
-    """The first program stores a part of a long document; the second one stores all of it and moves the cursor."""
+def test_a_document_that_another_program_stores_while_it_is_read(path: Path) -> None:
     long = document("# Title\n\n" + "\n\n".join(f"word{number} " * 200 for number in range(100)))
 
     with open_store(path) as one, open_store(path) as other:
@@ -117,10 +116,12 @@ def test_a_failed_batch_leaves_what_was_there(path: Path) -> None:
     assert [row[1] for row in content(path)[1]] == ["c.md", "notes.md"]
 
 
-def test_a_long_document_leaves_room_for_other_programs(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Another program stores something in each pause of one that stores a document of some megabytes."""
-    text = "\n\n".join(f"paragraph{number} " * 180 for number in range(1_000))
+def test_a_session_is_removed_in_pieces_that_leave_room_for_other_programs(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with open_store(path) as store, open_store(path) as other:
+        many = [document("quokka", path=f"{number}.md") for number in range(500)]
+        assert store.apply("long", Cursor(), Batch(after=Cursor(1, 10), documents=many))
         pauses: list[float] = []
 
         def pause(seconds: float) -> None:
@@ -128,10 +129,10 @@ def test_a_long_document_leaves_room_for_other_programs(path: Path, monkeypatch:
             assert add(other, "short", document("text", path=f"{len(pauses)}.md"))
 
         monkeypatch.setattr(store_module, "time", SimpleNamespace(sleep=pause))
-        assert store.apply("long", Cursor(), Batch(after=Cursor(1, 10), documents=[document(text)]))
+        store.remove_session("long")
     assert len(pauses) > 2
     assert len(found(path, "text")) == len(pauses)
-    assert len(found(path, "paragraph999")) == 1
+    assert found(path, "quokka") == []
 
 
 def test_the_log_does_not_grow(path: Path) -> None:

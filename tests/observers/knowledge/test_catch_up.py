@@ -16,13 +16,12 @@ from ua_tui.core.events import types as ev
 from ua_tui.core.events.codec import encode_event
 from ua_tui.core.knowledge.access import open_store
 from ua_tui.core.knowledge.index.database import adopt_knowledge
-from ua_tui.core.knowledge.index.store import Overtaken
 from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.core.storage.files import Root
 from ua_tui.core.storage.folders import WORKSPACES
 from ua_tui.core.storage.workspace import JOURNAL
 from ua_tui.observers.knowledge import catch_up as catching_up
-from ua_tui.observers.knowledge.catch_up import catch_up, index_piece
+from ua_tui.observers.knowledge.catch_up import Overtaken, catch_up, index_piece
 from ua_tui.observers.knowledge.journal import read_batch
 
 OLD, MIDDLE, NEW = "session_20260310_120000", "session_20260311_120000", "session_20260312_120000"

@@ -19,7 +19,7 @@ from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.core.storage.files import Root
 from ua_tui.core.storage.ownership import seal_session
 from ua_tui.core.storage.workspace import JOURNAL, OWNER
-from ua_tui.observers.knowledge.journal import MOST_FILES, read_batch
+from ua_tui.observers.knowledge.journal import LARGEST_BATCH, MOST_FILES, read_batch
 
 SECRET = "correct-horse-battery-7731"
 MULTI = "mcp__composio__COMPOSIO_MULTI_EXECUTE_TOOL"
@@ -153,6 +153,15 @@ def test_a_batch_has_a_bounded_number_of_files(session: Recorded) -> None:
     assert [len(batch.replaced) for batch in found] == [MOST_FILES] * 3
     assert [batch.after.seq for batch in found][-1] == session.seq
     assert len(documents(session)) == 3 * MOST_FILES + 1
+
+
+def test_a_batch_has_a_bounded_size_or_one_file(session: Recorded) -> None:
+    for number in range(4):
+        session.write_report(f"r{number}", "word " * (LARGEST_BATCH // 10 + number * LARGEST_BATCH // 20))
+    assert [len(batch.replaced) for batch in batches(session)] == [1, 1, 1, 1]
+    for number in range(4):
+        session.write_report(f"s{number}", "word " * (LARGEST_BATCH // 15))
+    assert [len(batch.replaced) for batch in batches(session)][4:] == [3, 1]
 
 
 @pytest.mark.parametrize("steps", [(1, 1, 1), (MOST_FILES, 1), (5, MOST_FILES + 3, 2)])

@@ -18,19 +18,18 @@ from ua_tui.core.errors import KnowledgeError
 from ua_tui.core.knowledge.access import open_search, open_store
 from ua_tui.core.knowledge.forgetting import forget
 from ua_tui.core.knowledge.index.database import open_reader
-from ua_tui.core.knowledge.index.store import Overtaken
 from ua_tui.core.knowledge.status import read_status
 from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.core.storage import sqlite
 from ua_tui.core.storage.workspace import JOURNAL
-from ua_tui.observers.knowledge.catch_up import catch_up, index_piece, update
+from ua_tui.observers.knowledge.catch_up import Overtaken, catch_up, index_piece, update
 
 ROOT = Path(__file__).parents[3]
 IN_STEPS = """
 import sys
 from pathlib import Path
 from ua_tui.core.redaction.redactor import Redactor
-from ua_tui.observers.knowledge.catch_up import update
+from ua_tui.observers.knowledge.catch_up import Overtaken, update
 base = Path(sys.argv[1])
 def report(done, total):
     print(done, flush=True)
