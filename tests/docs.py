@@ -33,11 +33,11 @@ def settings_table() -> str:
     for name, (summary, notes) in field_texts().items():
         spec = SPECS[name]
         variables = ", ".join(f"`{variable}`" for variable in ENVIRONMENT.get(name, ()))
-        own = "Not read from the files of a folder." if spec.user_only else ""
         written = f"Written as {spec.table}." if spec.table else ""
         option = f"Option: `{options[name]}`." if name in options else ""
-        meaning = " ".join(filter(None, (summary, notes, written, own, option))).replace("|", "\\|")
-        rows.append(f"| `{name}` | {variables} | {_default(name)} | {spec.affects} | {meaning} |")
+        meaning = " ".join(filter(None, (summary, notes, written, option))).replace("|", "\\|")
+        group = f"{spec.affects} *" if spec.user_only else spec.affects
+        rows.append(f"| `{name}` | {variables} | {_default(name)} | {group} | {meaning} |")
     return "\n".join(rows)
 
 

@@ -58,7 +58,7 @@ def in_shell(text: str) -> Iterator[list[str]]:
 
 def command_lines() -> Iterator[tuple[str, ...]]:
     """Every command line of the program, without its name."""
-    pages = (*PAGES, PROJECT / "README.md", DOCS / "cli.md")
+    pages = (PROJECT / "README.md", *DOCS.glob("*.md"))
     for block in (block for page in pages for block in _SHELL.findall(page.read_text(encoding="utf-8"))):
         yield from (tuple(words[1:]) for words in in_shell(block) if words[:1] == ["ua-tui"])
     for service in composed()["services"].values():
