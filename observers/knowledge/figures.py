@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from contextlib import closing
 from datetime import datetime
 from itertools import pairwise
 from typing import Any
@@ -14,9 +13,8 @@ import msgspec
 from ua_tui.core.knowledge.records import Hit, Results
 from ua_tui.core.knowledge.search.candidates import Found
 from ua_tui.core.knowledge.search.passages import on_one_line
-from ua_tui.core.knowledge.search.ranking import Matches, Places
+from ua_tui.core.knowledge.search.ranking import Places
 from ua_tui.core.knowledge.search.search import KnowledgeSearch
-from ua_tui.core.knowledge.search.tokens import Tokenizer
 from ua_tui.observers.check.figures.find import find_figures, style_of
 
 _SENTENCE_END = re.compile(r"[.!?…](?=\s)|[。！？]|\n")
@@ -45,17 +43,15 @@ def figures_near(search: KnowledgeSearch, text: str, *, limit: int = 20, **filte
     """
     answer = search.passages(text, **filters)
     passages = [each for each in answer.ranked if each.kind != "query"]
-    with closing(Tokenizer()) as tokenizer:
-        matches = Matches(answer.terms, tokenizer)
-        texts = matches.places([each.text for each in passages])
-        titles = matches.places([each.title for each in passages])
+    texts = answer.matches.places([each.text for each in passages])
+    titles = answer.matches.places([each.title for each in passages])
     found: list[tuple[int, Hit]] = []
     for passage, in_text, in_title in zip(passages, texts, titles, strict=True):
         found += _figures(passage, in_text, {number for number, places in enumerate(in_title) if places})
     most, notices = max((words for words, _ in found), default=0), answer.notices
-    if 2 * most < len(answer.terms):
+    if 2 * most < len(answer.matches.terms):
         found = []
-    elif most < len(answer.terms):
+    elif most < len(answer.matches.terms):
         notices = (*notices, "no sentence with a figure has all of the words: these have some of them.")
     ordered = sorted(
         (each for words, each in found if words == most),

@@ -276,31 +276,18 @@ class PostgresStore(KnowledgeStore):
         return int(number)
 
     def _put_chunks(self, chunks: Sequence[tuple[dict[str, Any], Chunk]]) -> None:
-        fields = [(row["title"], chunk.text, row["context"]) for row, chunk in chunks]
-        vectors, lengths = zip(*self._vectors_of(fields), strict=True)
-        self.rows(
-            "put_chunks",
-            documents=[row["id"] for row, _ in chunks],
-            starts=[chunk.start for _, chunk in chunks],
-            ends=[chunk.end for _, chunk in chunks],
-            texts=[chunk.text for _, chunk in chunks],
-            vectors=[*vectors],
-            lengths=[*lengths],
-        )
-
-    def _vectors_of(self, fields: Sequence[tuple[str, str, str]]) -> Iterator[tuple[str, int]]:
-        """Give the `tsvector` of each title, text and context, as a text, and how many words it has."""
-        words = iter(self._tokenizer.words([text for each in fields for text in each]))
-        for each in zip(words, words, words, strict=True):
-            places: dict[str, list[str]] = {}
-            at = 0
-            for found, weight in zip(each, ("A", "", "B"), strict=True):
-                for word in found:
-                    at += 1
-                    places.setdefault(word[:_LONGEST_WORD], []).append(f"{min(at, 16_383)}{weight}")
-                at += _GAP
-            vector = " ".join([f"'{word}':{','.join(found)}" for word, found in places.items()])
-            yield vector, sum(map(len, each))
+        texts = [text for row, chunk in chunks for text in (row["title"], chunk.text, row["context"])]
+        words = iter(self._tokenizer.words(texts))
+        rows = [
+            {
+                "document": row["id"],
+                **chunk._asdict(),
+                "vector": _vector(found),
+                "length": sum(map(len, found)),
+            }
+            for (row, chunk), *found in zip(chunks, words, words, words, strict=True)
+        ]
+        self.rows("put_chunks", rows=rows)
 
     def scrub(self) -> bool:
         """Have the server reuse the space of removed rows; only the owner of the tables may do that."""
@@ -348,6 +335,18 @@ def _phrase(words: Iterable[tuple[str, bool]]) -> str:
     """Words that must follow each other, and may be only beginnings of words, as the text of a `tsquery`."""
     found = (f"'{word[:_LONGEST_WORD]}'{':*' * is_beginning}" for word, is_beginning in words)
     return f"({' <-> '.join(found)})"
+
+
+def _vector(fields: Iterable[Sequence[str]]) -> str:
+    """The `tsvector` of the words of a title, a text and a context, as a text."""
+    places: dict[str, list[str]] = {}
+    at = 0
+    for words, weight in zip(fields, ("A", "", "B"), strict=True):
+        for word in words:
+            at += 1
+            places.setdefault(word[:_LONGEST_WORD], []).append(f"{min(at, 16_383)}{weight}")
+        at += _GAP
+    return " ".join([f"'{word}':{','.join(found)}" for word, found in places.items()])
 
 
 def _run(db: Connection, statement: str, values: Mapping[str, object]) -> psycopg.Cursor[TupleRow]:

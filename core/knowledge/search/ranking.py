@@ -45,18 +45,15 @@ Span = tuple[int, int]
 Places = list[list[Span]]
 
 
-def rank(
-    found: Sequence[Found], terms: Sequence[Term], total: int, tokenizer: Tokenizer, now: float
-) -> list[Found]:
+def rank(found: Sequence[Found], matches: Matches, total: int, now: float) -> list[Found]:
     """Order passages by BM25 with weights of fields, by words that are near each other, by recency and kind.
 
     `total` is how many passages there are.
     """
-    matches = Matches(terms, tokenizer)
     texts = [text for each in found for text in (each.text, each.title, each.context)]
     places = matches.places(texts)
     lengths = [text.count(" ") + 1 if text else 0 for text in texts]
-    scoring = _Scoring(terms, total, sum(lengths) / len(found) if found else 1.0)
+    scoring = _Scoring(matches.terms, total, sum(lengths) / len(found) if found else 1.0)
     ranked = []
     for number, each in enumerate(found):
         fields = slice(3 * number, 3 * number + 3)
@@ -134,10 +131,10 @@ class _Scoring:
 
 
 class Matches:
-    """Finds the terms of a query in texts, by the words that they are in the index."""
+    """Finds the `terms` of a query in texts, by the words that they are in the index."""
 
     def __init__(self, terms: Sequence[Term], tokenizer: Tokenizer) -> None:
-        self._terms = terms
+        self.terms = terms
         self._tokenizer = tokenizer
         self._beginning = next((term.choices[0].words[-1] for term in terms if term.prefix), "")
         words = {word for term in terms for choice in term.choices for word in choice.words}
@@ -176,7 +173,7 @@ class Matches:
 
     def _of_terms(self, text: str, spans: Sequence[Span]) -> Places:
         if not spans:
-            return [[]] * len(self._terms)
+            return [[]] * len(self.terms)
         at: dict[str, list[Span]] = {}
         for start, end in spans:
             word = self._known[text[start:end]]
@@ -189,7 +186,7 @@ class Matches:
                 for choice in term.choices
                 for span in _of_phrase(text, [at.get(word, []) for word in choice.words])
             ]
-            for term in self._terms
+            for term in self.terms
         ]
 
 

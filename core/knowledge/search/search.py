@@ -49,10 +49,10 @@ _NONE_THEN = "nothing is from that time: all times were searched instead, and it
 
 
 class Passages(NamedTuple):
-    """Passages, the best first, with what `Results` says of a search; `terms` are the words that were searched."""
+    """Passages, the best first, with what `Results` says of a search; `matches` finds the words that were searched."""
 
     ranked: list[Found]
-    terms: Sequence[Term]
+    matches: Matches
     notices: tuple[str, ...]
     partial: bool = False
     is_short: bool = False
@@ -122,7 +122,7 @@ class KnowledgeSearch:
                 return Results(notices=(*parse_query(text, _now()).notices, _MISSING))
             answer = self._answer(text, within, begin, typing=typing)
             pages = pages_of(answer.ranked)
-            hits = self._hits(pages[: max(limit, 0)], answer.terms, within)
+            hits = self._hits(pages[: max(limit, 0)], answer.matches, within)
         if stopped():
             return Results(partial=True)
         has_all = any(each.full for each in answer.ranked)
@@ -140,7 +140,7 @@ class KnowledgeSearch:
         within = [*self._scope, *conditions(**scope)]
         with self._reading() as notices:
             if notices is None:
-                return Passages([], (), (_MISSING,))
+                return Passages([], Matches((), self._tokenizer), (_MISSING,))
             answer = self._answer(text, within, self._deadlines(self._budget), typing=False)
         return answer._replace(notices=(*answer.notices, *notices))
 
@@ -193,7 +193,7 @@ class KnowledgeSearch:
     ) -> Passages:
         terms, without, is_short = make_terms(query, self._tokenizer, typing=typing)
         if query.terms and not terms:
-            return Passages([], (), (*query.notices, _NO_WORDS), is_short=is_short)
+            return Passages([], Matches((), self._tokenizer), (*query.notices, _NO_WORDS), is_short=is_short)
         deadline = begin()
         total, counted = self._database.counted(terms)
         words, corrections = self._corrected(counted)
@@ -209,7 +209,8 @@ class KnowledgeSearch:
         # Without words the newest are found; with words that no passage has, none.
         if ask.any_of or not words:
             found, partial = self._database.candidates(ask, deadline)
-        ranked = rank(found, words, total, self._tokenizer, time.time())
+        matches = Matches(words, self._tokenizer)
+        ranked = rank(found, matches, total, time.time())
         if self._embedder is not None and words:
             try:
                 vector = self._embedder.embed_query(" ".join(each.text for each in query.terms))
@@ -218,7 +219,7 @@ class KnowledgeSearch:
             else:
                 near, is_late = self._near(self._embedder.model, vector, ask, begin())
                 ranked, partial = fused(ranked, near), partial or is_late
-        return Passages(ranked, words, (*query.notices, *corrections), partial, is_short)
+        return Passages(ranked, matches, (*query.notices, *corrections), partial, is_short)
 
     def _deadlines(
         self, budget: float, stopped: Callable[[], bool] = lambda: False
@@ -253,12 +254,12 @@ class KnowledgeSearch:
         order = {chunk: place for place, (_, chunk) in enumerate(near)}
         return sorted(self._database.passages([*order]), key=lambda each: order[each.chunk]), is_late
 
-    def _hits(self, pages: Sequence[Page], terms: Sequence[Term], within: Filters) -> tuple[Hit, ...]:
+    def _hits(self, pages: Sequence[Page], matches: Matches, within: Filters) -> tuple[Hit, ...]:
         """The hits of pages, each with its best passage, and what newer versions of a page say."""
         chosen = [page.first for page in pages]
         ids = [found.id for found in chosen if found.kind == "article" and found.url]
         later = self._database.later_versions(ids, within) if ids else []
-        places = Matches(terms, self._tokenizer).marks([found.text for found in chosen])
+        places = matches.marks([found.text for found in chosen])
         hits = []
         for page, found, marked in zip(pages, chosen, places, strict=True):
             offset, passage, marks = cut_passage(found.text, marked)

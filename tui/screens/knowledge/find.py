@@ -294,7 +294,7 @@ class FindScreen(Modal[None]):
             keys.insert(1, ("↓", "hits", "screen.move('cursor_down')"))
         else:
             keys.append(("/", "words", "screen.edit"))
-        self.query_one(KeyLine).show_keys(*keys, ("Esc", "back", "screen.leave"))
+        self.query_one(KeyLine).show_keys(*keys, ("Esc", "back", "screen.close"))
 
     # -- keys --------------------------------------------------------------------------------------
 
@@ -405,10 +405,6 @@ class FindScreen(Modal[None]):
             follow_link(self, hit.url)
         elif hit is not None:
             self.notify("This hit has no address.", markup=False)
-
-    def action_leave(self) -> None:
-        """Close the screen."""
-        self.dismiss(None)
 
 
 async def _folder_of(place: KnowledgePlace, hit: Hit) -> Path:
