@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, NamedTuple, Self
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import quote, unquote
 
 import msgspec
@@ -28,15 +29,6 @@ _PERCENT = "write a special character of a name as % and two hex digits, for exa
 # What no URL has as it is. libpq would accept some of it.
 _NOT_IN_A_URL = r"[\x00-\x20\x7f#\\\ud800-\udfff]|%(?![0-9A-Fa-f]{2})|%00"
 _HOST = r"(\[[0-9A-Fa-f:.%]+\]|[^:\[\]]*)(?::([0-9]*))?"
-
-
-class _Parts(NamedTuple):
-    """The parts of an address as libpq divides it, still percent-encoded; `hosts` may have several, and ports."""
-
-    user: str | None
-    hosts: str
-    database: str
-    options: str
 
 
 class Address(msgspec.Struct, frozen=True):
@@ -62,27 +54,26 @@ class Address(msgspec.Struct, frozen=True):
         text = text.strip()
         if not text.startswith(_SCHEMES):
             raise SettingsError(f"the address of a team's database begins with postgresql://: {_EXAMPLE}")
-        parts = _parts(text)
-        try:
-            names = [name for name, _ in _options(parts)]
-            # psycopg reads no other characters than those of UTF-8.
+        user, hosts, database, options = _parts(text)
+        names = {""}
+        # psycopg reads no other characters than those of UTF-8.
+        with suppress(ValueError):
             unquote(text, errors="strict")
-        except ValueError:
-            names = [""]
-        if (parts.user is not None and ":" in parts.user) or _SECRETS.intersection(names):
+            names = {*_options(options)}
+        if ":" in user or names & _SECRETS:
             raise SettingsError(f"the address of the team's database has a password: {_NO_SECRETS}")
         # A password with such characters would be divided between the host, the port and the database.
-        if "@" in f"{parts.hosts}{parts.database}{parts.options}":
+        if "@" in f"{hosts}{database}{options}":
             raise SettingsError(f"the address of the team's database has more than one @: {_PERCENT}")
         sound = not re.search(_NOT_IN_A_URL, text) and "" not in names
-        if not (sound and all(map(_is_host, parts.hosts.split(",")))):
+        if not (sound and all(map(_is_host, hosts.split(",")))):
             raise SettingsError(f"the address of the team's database cannot be read: {_EXAMPLE}; {_PERCENT}")
         return cls(text)
 
     @property
     def options(self) -> dict[str, str]:
         """The options behind the question mark, by name."""
-        return dict(_options(_parts(self.url)))
+        return _options(_parts(self.url)[3])
 
     def reading_for(self, role: str) -> Self:
         """The address over which a worker finds only what this role may find in the knowledge base."""
@@ -96,9 +87,9 @@ class Address(msgspec.Struct, frozen=True):
     @property
     def shown(self) -> str:
         """The address for a person: database and host, in one line."""
-        parts, options = _parts(self.url), self.options
-        place = options.get("host") or unquote(parts.hosts) or options.get("hostaddr")
-        name = options.get("dbname") or unquote(parts.database)
+        (_, hosts, database, _), options = _parts(self.url), self.options
+        place = options.get("host") or unquote(hosts) or options.get("hostaddr")
+        name = options.get("dbname") or unquote(database)
         service = options.get("service")
         if not place:
             place = f"the service {service}" if service else os.environ.get("PGHOST") or "this machine"
@@ -116,29 +107,24 @@ def connection_variables(environ: Mapping[str, str]) -> dict[str, str]:
     return {name: value for name, value in environ.items() if name.startswith("PG")}
 
 
-def _parts(url: str) -> _Parts:
+def _parts(url: str) -> tuple[str | Any, ...]:
+    """User, hosts, database and options as libpq divides an address, still percent-encoded."""
     # `urlsplit` divides some addresses otherwise than libpq, which could hide a password from this check.
-    rest = url.partition("://")[2]
-    end = re.search("[@/]", rest)
-    user: str | None = None
-    if end is not None and end[0] == "@":
-        user, rest = rest[: end.start()], rest[end.end() :]
-    place, _, options = rest.partition("?")
-    hosts, _, database = place.partition("/")
-    return _Parts(user, hosts, database, options)
+    found = re.fullmatch(
+        r"(?:([^@/]*)@)?([^/?]*)(?:/([^?]*))?(?:\?(.*))?", url.partition("://")[2], re.DOTALL
+    )
+    assert found is not None
+    return found.groups("")
 
 
-def _options(parts: _Parts) -> Iterator[tuple[str, str]]:
+def _options(text: str) -> dict[str, str]:
     """The options by name.
 
     Raises:
         ValueError: one has no value.
     """
-    for each in parts.options.split("&") if parts.options else ():
-        name, equals, value = each.partition("=")
-        if not equals:
-            raise ValueError(name)
-        yield unquote(name), unquote(value)
+    pairs = (each.split("=", 1) for each in text.split("&") if text)
+    return {unquote(name): unquote(value) for name, value in pairs}
 
 
 def _is_host(text: str) -> bool:

@@ -1,4 +1,4 @@
-"""The texts in a mailbox: questions, answers and commands, each checked by its reader.
+"""The letters in a mailbox, each checked by its reader: questions, answers and commands.
 
 Everybody who may see a session can write an answer or a command, with this program or without it: what is read is
 checked like any other input.
@@ -6,8 +6,12 @@ checked like any other input.
 
 from __future__ import annotations
 
+import asyncio
 import logging
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager, suppress
+from functools import partial
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -15,6 +19,7 @@ from ua_tui.core.agent.permissions.gate import REASON_LIMIT
 from ua_tui.core.errors import TeamError
 from ua_tui.core.events.codec import decode_event, encode_event
 from ua_tui.core.events.types import ElicitationAsked, PermissionAsked
+from ua_tui.core.tasks import pause
 from ua_tui.core.team.records import Answer, Command, Question, Received, SessionId
 from ua_tui.core.text import clean, middle_truncate, without_surrogates
 
@@ -23,8 +28,20 @@ log = logging.getLogger(__name__)
 LARGEST = 256 << 10
 """The most bytes of a question, an answer or the text of a command."""
 _SHOWN = 8_000
+_LAST_S = 2.0
 # Built as the module is imported: see `ua_tui.core.events.codec`.
 _DECODER = msgspec.json.Decoder(Answer)
+
+
+class Letter(NamedTuple):
+    """What a store has for a session: the answer to a request, or a command, which has a `kind` and an `id`."""
+
+    request: str
+    text: str
+    at: Any
+    id: int
+    kind: str
+    by: str
 
 
 def make_question(session: SessionId, asked: PermissionAsked | ElicitationAsked) -> Question:
@@ -107,21 +124,92 @@ def read_command(kind: str, body: str, sent_by: str) -> Command | None:
             return None
 
 
-async def items_of(
-    read: Callable[[], Awaitable[list[Received]]], wait: Callable[[], Awaitable[object]]
-) -> AsyncGenerator[Received, None]:
-    """Give what `read` finds, again and again, with a pause between; while it fails the messages are late."""
-    problem = ""
-    while True:
+class Inbox:
+    """Brings what a store has for sessions to them, each letter once. A subclass has the store."""
+
+    poll_seconds: float
+    """How often is looked for letters that nobody announced."""
+
+    def __init__(self) -> None:
+        self._taken: dict[str, list[Letter]] = {}
+        """What sessions have that is not yet marked, by their ids."""
+
+    @asynccontextmanager
+    async def received(self, session: SessionId) -> AsyncIterator[AsyncIterator[Received]]:
+        """The answers and commands for a session as they come; a session is received once at a time.
+
+        What is not taken comes again, also to a later attempt at the session.
+        """
+        wake = asyncio.Event()
+        end_listening = await self._listen(session, wake)
+        items = self._items(session, wake)
         try:
-            for item in await read():
-                yield item
-            problem = ""
-        except TeamError as error:
-            if str(error) != problem:
-                log.warning("answers and commands are late: %s", error)
-                problem = str(error)
-        await wait()
+            yield items
+        finally:
+            end_listening()
+            await items.aclose()
+            with suppress(TeamError, TimeoutError):
+                async with asyncio.timeout(_LAST_S):
+                    await self._mark_taken(session.id)
+
+    async def _items(self, session: SessionId, wake: asyncio.Event) -> AsyncGenerator[Received, None]:
+        """Mark what the session has, and give what is new, again and again; while that fails the letters are late."""
+        problem = ""
+        while True:
+            try:
+                await self._mark_taken(session.id)
+                for letter in await self._unread(session):
+                    item: Answer | Command | None = (
+                        read_command(letter.kind, letter.text, letter.by)
+                        if letter.kind
+                        else read_answer(letter.request, letter.text)
+                    )
+                    take = partial(self._take, session.id, letter, wake)
+                    if item is not None:
+                        yield item, take
+                    elif letter.kind:
+                        take()
+                    else:
+                        log.warning("an answer that cannot be read was removed; its question waits again")
+                        await self._reject(session.id, letter)
+                problem = ""
+            except TeamError as error:
+                if str(error) != problem:
+                    log.warning("answers and commands are late: %s", error)
+                    problem = str(error)
+            await pause(self.poll_seconds, wake)
+            wake.clear()
+
+    def _take(self, session: str, letter: Letter, wake: asyncio.Event) -> None:
+        self._taken.setdefault(session, []).append(letter)
+        wake.set()
+
+    async def _mark_taken(self, session: str) -> None:
+        """Mark as read what a session has; what cannot be marked now is marked later."""
+        taken = self._taken.get(session, [])
+        while taken:
+            letter = taken[0]
+            await self._mark(session, letter)
+            # It may have been marked twice, at the same time.
+            if letter in taken:
+                taken.remove(letter)
+
+    # -- the store ----------------------------------------------------------------------------------
+
+    async def _listen(self, session: SessionId, wake: asyncio.Event) -> Callable[[], None]:
+        """Set `wake` when there may be a letter; returns what ends it."""
+        raise NotImplementedError
+
+    async def _unread(self, session: SessionId) -> Sequence[Letter]:
+        raise NotImplementedError
+
+    async def _mark(self, session: str, letter: Letter) -> None:
+        """Mark a letter as read; of an answer stays only who gave it, as it may have a secret for a form."""
+        raise NotImplementedError
+
+    async def _reject(self, session: str, letter: Letter) -> None:
+        """Remove an answer, so that its question waits again."""
+        raise NotImplementedError
 
 
 def _cut(value: object, limit: int, depth: int = 0) -> object:

@@ -7,11 +7,8 @@ and every five seconds in any case: a message that wakes nobody is late, never l
 from __future__ import annotations
 
 import asyncio
-import logging
 import re
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
-from functools import partial
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -20,15 +17,10 @@ from msgspec.structs import replace
 from ua_tui.core.errors import TeamError
 from ua_tui.core.postgres.address import Address
 from ua_tui.core.postgres.connection import CHANNEL, Listener, fetch
-from ua_tui.core.tasks import pause
-from ua_tui.core.team.letters import command_text, encode_answer, items_of, read_answer, read_command
+from ua_tui.core.team.letters import Inbox, Letter, command_text, encode_answer, read_answer
 from ua_tui.core.team.local_mailbox import LocalMailbox
-from ua_tui.core.team.records import Answer, Answered, Command, Question, Received, SessionId
+from ua_tui.core.team.records import Answer, Answered, Command, Question, SessionId
 
-log = logging.getLogger(__name__)
-
-POLL_SECONDS = 5.0
-_LAST_S = 2.0
 _MOST = 1_000
 TAKEN_OVER = "another worker continues this session"
 
@@ -122,20 +114,21 @@ _TIME = re.compile(r"\b\d\d:\d\d(?: on \d\d \w+)?")
 """Since when the agent has read what others wrote: a reason to ask says it, and the next attempt reads it anew."""
 
 
-class PostgresMailbox:
+class PostgresMailbox(Inbox):
     """Questions, answers and commands in the database of a team. Belongs to one event loop."""
 
+    poll_seconds = 5.0
+
     def __init__(self, address: Address) -> None:
+        super().__init__()
         self._address = address
         shared = address.connections
         self._listener = Listener(address) if shared is None else shared.listener
-        self._taken: dict[str, list[dict[str, Any]]] = {}
-        """What sessions have that is not yet marked, by their ids."""
 
     async def ask(self, session: SessionId, question: Question) -> None:
         """Ask the team; a question that was asked before waits again."""
         # Its answer may have been taken, and did not fit.
-        await self._mark(session.id)
+        await self._mark_taken(session.id)
         rows = await self._run(
             _ASK,
             session=session.id,
@@ -186,63 +179,18 @@ class PostgresMailbox:
         if not await self._run(_SEND, session=session, kind=command.kind, body=command_text(command)):
             raise TeamError("the team's database has no such session")
 
-    @asynccontextmanager
-    async def received(self, session: SessionId) -> AsyncIterator[AsyncIterator[Received]]:
-        """The answers and commands for a session as they come; a session is received once at a time.
-
-        What is not taken comes again, also to a later attempt at the session.
-        """
-        wake = asyncio.Event()
+    async def _listen(self, session: SessionId, wake: asyncio.Event) -> Callable[[], None]:
         news = ("", f"answer {session.id}", f"command {session.id}")
-        end_listening = self._listener.subscribe(lambda payload: wake.set() if payload in news else None)
+        return self._listener.subscribe(lambda payload: wake.set() if payload in news else None)
 
-        async def wait() -> None:
-            await pause(POLL_SECONDS, wake)
-            wake.clear()
+    async def _unread(self, session: SessionId) -> list[Letter]:
+        return [Letter(*row) for row in await self._run(_NEW, session=session.id, attempt=session.attempt)]
 
-        items = items_of(partial(self._read, session, wake), wait)
-        try:
-            yield items
-        finally:
-            end_listening()
-            await items.aclose()
-            with suppress(TeamError, TimeoutError):
-                async with asyncio.timeout(_LAST_S):
-                    await self._mark(session.id)
+    async def _mark(self, session: str, letter: Letter) -> None:
+        await self._run(_MARK, session=session, **letter._asdict())
 
-    async def _read(self, session: SessionId, wake: asyncio.Event) -> list[Received]:
-        """Mark what a session has, and read what is new for it."""
-        await self._mark(session.id)
-        found: list[Received] = []
-        for row in await self._run(_NEW, session=session.id, attempt=session.attempt):
-            key = {name: getattr(row, name) for name in ("request", "at", "id")}
-            item: Answer | Command | None
-            if row.kind:
-                item = read_command(row.kind, row.text, row.by)
-            elif (item := read_answer(row.request, row.text)) is None:
-                log.warning("an answer that cannot be read was removed; its question waits again")
-                await self._run(_REOPEN, session=session.id, **key)
-                continue
-            take = partial(self._take, session.id, key, wake)
-            if item is not None:
-                found.append((item, take))
-            else:
-                take()
-        return found
-
-    def _take(self, session: str, key: dict[str, Any], wake: asyncio.Event) -> None:
-        self._taken.setdefault(session, []).append(key)
-        wake.set()
-
-    async def _mark(self, session: str) -> None:
-        """Mark as read what a session has; what cannot be marked now is marked later."""
-        taken = self._taken.get(session, [])
-        while taken:
-            key = taken[0]
-            await self._run(_MARK, session=session, **key)
-            # It may have been marked twice, at the same time.
-            if key in taken:
-                taken.remove(key)
+    async def _reject(self, session: str, letter: Letter) -> None:
+        await self._run(_REOPEN, session=session, **letter._asdict())
 
     async def _run(self, statement: str, **values: Any) -> list[Any]:
         return await fetch(self._address, statement, {"channel": CHANNEL, **values})

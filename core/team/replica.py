@@ -11,7 +11,7 @@ import logging
 import os
 import socket
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from importlib import import_module
@@ -38,7 +38,14 @@ from ua_tui.core.redaction.redactor import Redactor, error_raised
 from ua_tui.core.settings.model import Settings
 from ua_tui.core.storage.workspace import Workspace, is_record
 from ua_tui.core.tasks import end_tasks, pause
-from ua_tui.core.team.folder_copy import LARGEST, FolderCopy, new_identity, next_identity, store_identity
+from ua_tui.core.team.folder_copy import (
+    LARGEST,
+    FolderCopy,
+    Piece,
+    new_identity,
+    next_identity,
+    store_identity,
+)
 from ua_tui.core.team.records import SessionId
 from ua_tui.core.text import clean_line
 from ua_tui.core.view.activity import Activity
@@ -60,7 +67,7 @@ _PAUSE_S, _SHARED_PAUSE_S = 0.1, 0.5
 """Between two writes, so that a change is announced at most so often; the latter for a worker, with many sessions."""
 _POLL_S = 0.5
 """How often the folder is looked at while nothing happens."""
-_ANSWER_S = 12.0
+_ANSWER_S, _LARGE_S = 12.0, 60.0
 _LONGEST_PAUSE_S = 5.0
 _TITLE = 200
 _SMALL = 5 << 20
@@ -410,20 +417,24 @@ class SessionReplica:
         # What an earlier attempt did last is over.
         activity = self._view.activity if self._view.seq > self._begins_after else Activity()
         row = state_row(self._view, activity, self._workspace.redactor, self._folder.title)
-        if pieces or row != self._row or self._clock() - self._last_write >= 10.0:
-            with answering_within(db, _ANSWER_S):
-                await self._change(
-                    db,
-                    _WRITE,
-                    **row,
-                    paths=[each.path for each in pieces],
-                    starts=[each.start for each in pieces],
-                    data=[each.data for each in pieces],
-                )
-            self._last_write = self._clock()
-            self._row = row
+        before, self._row = self._row, row
+        if pieces or row != before or self._clock() - self._last_write >= 10.0:
+            await self._write(db, pieces, _ANSWER_S)
         self._folder.advance(pieces)
         return await self._copy_file(db) or bool(pieces)
+
+    async def _write(self, db: Connection, pieces: Sequence[Piece], within: float) -> None:
+        """Write pieces of files, and the state."""
+        with answering_within(db, within):
+            await self._change(
+                db,
+                _WRITE,
+                **self._row,
+                paths=[each.path for each in pieces],
+                starts=[each.start for each in pieces],
+                data=[each.data for each in pieces],
+            )
+        self._last_write = self._clock()
 
     async def _change(self, db: Connection, statement: str, **values: Any) -> None:
         """Run one of the statements below, and announce what is new.
@@ -478,11 +489,12 @@ class SessionReplica:
             log.warning("a file is not copied to the team's database: %s", error)
             self._copied[name], self._file = announced, None
             return True
-        with answering_within(db, 60.0):
-            if piece:
-                await self._change(db, _PIECE, sha256=file.sha256, start=self._at, data=piece)
-                self._at += len(piece)
-                return True
+        if piece:
+            # It has a name of its own, as it never changes.
+            await self._write(db, [Piece(f".files/{file.sha256}", self._at, piece)], _LARGE_S)
+            self._at += len(piece)
+            return True
+        with answering_within(db, _LARGE_S):
             columns = {name: getattr(file, name) for name in ("path", "sha256", "size", "data")}
             await self._change(db, _ARTIFACT, **columns)
         self._copied[name], self._file = announced, None
@@ -614,14 +626,4 @@ _ARTIFACT = """
         ON CONFLICT (session, path) DO UPDATE SET sha256 = EXCLUDED.sha256, size = EXCLUDED.size, saved_at = now()
     )
     SELECT pg_notify(%(channel)s, 'session ' || id) FROM mine
-"""
-# A piece of the content of a large file, which has a name of its own, as it never changes.
-_PIECE = """
-    WITH mine AS (
-        SELECT id FROM session WHERE id = %(id)s AND attempt = %(attempt)s FOR SHARE
-    ), new AS (
-        INSERT INTO piece (session, path, start, data) SELECT id, '.files/' || %(sha256)s, %(start)s, %(data)s::bytea
-        FROM mine ON CONFLICT DO NOTHING
-    )
-    SELECT 1 FROM mine
 """

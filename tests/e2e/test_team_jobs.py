@@ -39,7 +39,7 @@ from ua_tui.core.events.types import PermissionAsked, QueryReceived, SessionFini
 from ua_tui.core.postgres.address import Address
 from ua_tui.core.postgres.state import ALIVE_SECONDS
 from ua_tui.core.storage.workspace import CONVERSATION
-from ua_tui.core.team import mailbox, replica
+from ua_tui.core.team import replica
 from ua_tui.core.team.jobs.queue import SILENCE_SECONDS
 from ua_tui.core.team.jobs.running import JobStop
 from ua_tui.core.team.mailbox import PostgresMailbox
@@ -325,7 +325,7 @@ async def test_a_lost_job_ends_at_once_and_the_next_worker_continues(home: Path)
 async def test_a_worker_that_is_cut_off_ends_its_session_before_others_may_have_it(
     home: Path, team_database: Database, cluster: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(mailbox, "POLL_SECONDS", 0.1)
+    monkeypatch.setattr(PostgresMailbox, "poll_seconds", 0.1)
     monkeypatch.setenv("PGPASSWORD", "owner")
     held = threading.Event()
     # What the network swallows is not given up.

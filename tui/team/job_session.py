@@ -207,11 +207,11 @@ class _JobRun:
             state=state,
             answer=answer,
             error=error,
-            cost_usd=self._progress.cost_usd,
+            cost_usd=self._progress.view.costs.total,
             folder=self._folder,
-            tokens=self._progress.tokens,
+            tokens=self._progress.view.costs.tokens.total or None,
             model=self._progress.model,
-            files=tuple(self._progress.files),
+            files=self._progress.files,
             unknown=self._unknown,
         )
 
@@ -242,7 +242,7 @@ class _JobRun:
             await self._wait_for_lock(folder)
             named = {*job.settings, "max_cost_usd"}
             settings, resume = await asyncio.to_thread(prepare_resume, settings, folder, named=named)
-            if self._progress.spoken:
+            if self._progress.view.setup.spoken:
                 text = resumption([each.tool for each in await self._earlier_actions("running")])
         interactive = asks and (self._mailbox is not None or self._address is None)
         try:
@@ -294,7 +294,7 @@ class _JobRun:
         except JournalError as error:
             log.info("the job begins again: %s", error)
             return None
-        if not progress.started:
+        if progress.view.started is None:
             return None
         self._progress, self._folder = progress, str(folder)
         return folder
@@ -439,7 +439,7 @@ class _JobRun:
 
     async def _note(self) -> None:
         state: Literal["running", "needs_you"] = "needs_you" if self._relay.needs_you else "running"
-        now = (state, self._progress.cost_usd, self._folder)
+        now = (state, self._progress.view.costs.total, self._folder)
         if now == self._noted:
             return
         try:

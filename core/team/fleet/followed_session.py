@@ -37,6 +37,9 @@ AGAIN_SECONDS = 1.0
 """How long a question that nobody knows yet is waited for: it may still be on its way."""
 
 Asked = PermissionAsked | ElicitationAsked
+_STATES: dict[type[Event], str] = {
+    QueryReceived: "running", QueryFinished: "idle", SessionStarted: "idle", SessionFinished: "closed",
+}  # fmt: skip
 _SCOPES = ("session",)
 """For how long a call can be allowed from elsewhere: rules of the machine where it runs are for its own user."""
 
@@ -109,19 +112,12 @@ class FollowedSession(PastSession):
             yield [_limited(event) for event in events]
 
     def _note(self, event: Event) -> None:
+        self.state = _STATES.get(type(event), self.state)
         match event:
-            case QueryReceived(text=text):
-                self.state = "running"
+            case QueryReceived(text=text) | QuerySteered(text=text):
                 self._arrived(text)
-            case QuerySteered(text=text):
-                self._arrived(text)
-            case QueryFinished():
-                self.state = "idle"
             case SessionStarted():
-                self.state = "idle"
                 self._questions.clear()
-            case SessionFinished():
-                self.state = "closed"
             case PermissionAsked() | ElicitationAsked():
                 self._questions[event.request_id] = event
             case PermissionAnswered(request_id=request) | ElicitationAnswered(request_id=request):

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import fcntl
+import hashlib
 import os
 import time
 from collections.abc import Collection, Iterator
 from contextlib import suppress
 from pathlib import Path
-from secrets import token_hex
 
 import msgspec
 
@@ -161,7 +161,7 @@ class _Shown(msgspec.Struct, frozen=True):
     name: str
     began: float
     counts: Counts
-    results: str = ""
+    results: str
     sessions: list[str] = []
 
 
@@ -171,22 +171,26 @@ class RunningBatch:
     Args:
         sessions: the folder of the sessions.
         name: what people call the batch.
-        results: the file of its results, of which only the newest batch is shown.
+        results: the file of its results, which only one batch has at a time, and of which the newest is shown.
         redactor: masks the name and the file, as a program that is killed leaves what it has shown.
     """
 
     def __init__(self, sessions: Path, name: str, results: Path, redactor: Redactor) -> None:
         self._results = redactor.redact(os.path.abspath(results))
         self._name, self._began = redactor.redact(name), time.time()
-        self._path = sessions / BATCHES / f".{token_hex(8)}{_SUFFIX}"
         self._file = -1
         with suppress(OSError):
-            self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            unlocked = self._path.with_suffix(".new")
-            self._file = os.open(unlocked, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            # One without a lock is taken for that of a program that was killed.
-            unlocked.rename(self._path)
+            path = (
+                sessions
+                / BATCHES
+                / f".{hashlib.sha256(os.fsencode(self._results)).hexdigest()[:16]}{_SUFFIX}"
+            )
+            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            # Empty until it is locked: one without a lock is taken for that of a program that was killed.
+            self._file = os.open(
+                path, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600
+            )
+            fcntl.flock(self._file, fcntl.LOCK_EX)
 
     def show(self, counts: Counts, sessions: Collection[str]) -> None:
         """Show how many jobs are in each state, and the names of the sessions of the batch."""
@@ -206,10 +210,7 @@ def batches_of(sessions: Path) -> list[tuple[FleetBatch, list[str]]]:
     What was not done when a batch ended, or its program was killed, counts as cancelled.
     """
     found = [each for path in (sessions / BATCHES).glob(f".*{_SUFFIX}") if (each := _read(path)) is not None]
-    newest: dict[str, tuple[FleetBatch, list[str]]] = {}
-    for each in sorted(found, key=lambda each: (each[0].submitted, each[0].queued), reverse=True):
-        newest.setdefault(each[0].id, each)
-    return list(newest.values())
+    return sorted(found, key=lambda each: each[0].submitted, reverse=True)
 
 
 def _read(path: Path) -> tuple[FleetBatch, list[str]] | None:
@@ -235,7 +236,7 @@ def _read(path: Path) -> tuple[FleetBatch, list[str]] | None:
         results = clean_line(found.results, 1_000)
         batch = FleetBatch(
             # It is the same batch when it is run again.
-            id=f"here:{results or path.name}",
+            id=f"here:{results}",
             name=clean_line(found.name, 200),
             owner="",
             submitted=found.began,

@@ -255,9 +255,7 @@ def _reader(name: str, text: str, problems: _Problems) -> Iterator[tuple[int, An
     if ending in _TABLES or (ending not in _PLAIN and ending not in _JSON and delimiter):
         return _table_rows(number, (line for _, line in lines), problems, delimiter or ",")
     if ending in _JSON or (ending not in _PLAIN and is_json):
-        if first.lstrip().startswith("["):
-            return _array_rows(text, problems)
-        return _json_rows(lines, problems)
+        return _json_rows(text, problems)
     remedy = f"Rename the file to {{}} if that is its format, or change line {number} if each line is a query"
     if is_json:
         raise SettingsError(f"line {number} looks like JSON. {remedy.format('.json or .jsonl')}")
@@ -284,29 +282,18 @@ def _delimiter(header: str) -> str:
     return ""
 
 
-def _json_rows(lines: Iterable[tuple[int, str]], problems: _Problems) -> Iterator[tuple[int, Any]]:
-    for number, line in lines:
-        if line.strip():
-            try:
-                row = msgspec.json.decode(line)
-            except (msgspec.DecodeError, RecursionError) as error:
-                reason = clean_line(str(error), 120)
-                problems.append((number, f"it is not valid JSON ({reason}); write each object on one line"))
-            else:
-                yield number, row
-
-
-def _array_rows(text: str, problems: _Problems) -> Iterator[tuple[int, Any]]:
-    """The rows of one array, however its lines are broken; a row has the number of the line where it begins.
+def _json_rows(text: str, problems: _Problems) -> Iterator[tuple[int, Any]]:
+    """The rows of an array, or one after the other, however their lines are broken, with the lines where they begin.
 
     People write some by hand, and other programs have numbers that JSON lacks: commas too many and NaN are no fault.
     """
-    decoder = json.JSONDecoder()
-    begin, number, counted = text.index("[") + 1, 1, 0
+    decoder, is_array = json.JSONDecoder(), text.lstrip().startswith("[")
+    begin, number, counted = text.index("[") + 1 if is_array else 0, 1, 0
     while True:
         begin = _BLANK.match(text, begin).end()  # type: ignore[union-attr]
         number, counted = number + text.count("\n", counted, begin), begin
-        if text[begin : begin + 1] == "]" and not text[begin + 1 :].strip():
+        first = text[begin : begin + 1]
+        if (first == "]" and not text[begin + 1 :].strip()) if is_array else not first:
             return
         try:
             row, begin = decoder.raw_decode(text, begin)
@@ -314,8 +301,11 @@ def _array_rows(text: str, problems: _Problems) -> Iterator[tuple[int, Any]]:
             json.dumps(row, ensure_ascii=False).encode()
         except (ValueError, RecursionError) as error:
             problems.append((number, f"it is not valid JSON ({clean_line(str(error), 120)})"))
-            return
-        yield number, row
+            begin = text.find("\n", begin)
+            if is_array or begin < 0:
+                return
+        else:
+            yield number, row
 
 
 def _table_rows(

@@ -3,7 +3,6 @@ from __future__ import annotations
 import asyncio
 import getpass
 import json
-import os
 import threading
 import time
 from collections.abc import AsyncIterator, Callable
@@ -30,11 +29,9 @@ from ua_tui.core.events.types import ElicitationAsked, PermissionAsked
 from ua_tui.core.postgres.address import Address
 from ua_tui.core.postgres.schema import grant
 from ua_tui.core.storage.files import Root
-from ua_tui.core.storage.ownership import seal
 from ua_tui.core.storage.workspace import LETTERS
 from ua_tui.core.tasks import end_tasks
-from ua_tui.core.team import local_mailbox
-from ua_tui.core.team import mailbox as mailbox_module
+from ua_tui.core.team import letters, local_mailbox
 from ua_tui.core.team.actions import SessionActions
 from ua_tui.core.team.letters import LARGEST, encode_answer, make_question, read_answer, read_command
 from ua_tui.core.team.local_mailbox import LocalMailbox
@@ -70,14 +67,14 @@ class Store:
 @pytest.fixture(autouse=True)
 def patience(monkeypatch: pytest.MonkeyPatch) -> None:
     """A mailbox that is closed marks what was taken, for which a busy machine takes longer."""
-    monkeypatch.setattr(mailbox_module, "_LAST_S", PATIENCE)
+    monkeypatch.setattr(letters, "_LAST_S", PATIENCE)
 
 
 @pytest.fixture(params=["postgres", "folder"])
 def store(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Store:
     if request.param == "postgres":
         # Messages are announced: none is found by looking regularly.
-        monkeypatch.setattr(mailbox_module, "POLL_SECONDS", 3600.0)
+        monkeypatch.setattr(PostgresMailbox, "poll_seconds", 3600.0)
         database: Database = request.getfixturevalue("team_database")
         add_session(database)
         return Store(
@@ -292,37 +289,6 @@ async def test_letters_of_somebody_else_or_of_another_folder_do_not_count(tmp_pa
         assert await next_of(items) == submit("Own")
 
 
-async def test_files_of_an_earlier_version_give_their_commands_and_are_removed(tmp_path: Path) -> None:
-    folder = tmp_path / LETTERS
-    folder.mkdir()
-
-    def write(kind: str, id_: str, text: str, command: str, at: float, *, forged: bool = False) -> None:
-        name = f"{LETTERS}/{kind}-{id_}.json"
-        code = seal("letter", tmp_path, name, id_, text, command, "owner", at)
-        letter = {
-            "id": id_,
-            "text": text,
-            "kind": command,
-            "by": "owner",
-            "at": at,
-            "seal": "" if forged else code,
-        }
-        (tmp_path / name).write_text(json.dumps(letter))
-
-    write("question", "r1", "{}", "", 1.0)
-    write("answer", "r1", "a secret", "", 1.5)
-    write("command", "c1", "second", "submit", 3.0)
-    write("command", "c2", "first", "submit", 2.0)
-    write("command", "c3", "forged", "submit", 4.0, forged=True)
-    (folder / "command-x.json").write_text("{")
-    worker = LocalMailbox(tmp_path)
-    async with worker.received(SESSION) as items:
-        found = [await next_of(items) for _ in range(2)]
-        assert [each.body for each in found if isinstance(each, Command)] == ["first", "second"]
-    assert sorted(os.listdir(folder)) == ["letters.json", "letters.lock"]
-    assert "secret" not in (folder / "letters.json").read_text()
-
-
 async def test_messages_have_limits(store: Store) -> None:
     person = store.mailbox()
     with pytest.raises(TeamError, match="larger than 256 KB"):
@@ -398,7 +364,7 @@ async def test_messages_come_after_a_restart_and_to_no_worker_that_was_lost(team
 async def test_what_was_read_by_a_statement_whose_end_was_lost_comes_once(
     team_database: Database, cluster: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(mailbox_module, "POLL_SECONDS", 0.1)
+    monkeypatch.setattr(PostgresMailbox, "poll_seconds", 0.1)
     # Else the worker gives up by itself where this test takes long.
     monkeypatch.setattr("ua_tui.core.postgres.connection._LOCKED_MS", 0)
     monkeypatch.setattr("ua_tui.core.postgres.connection.ANSWER_S", 3600.0)

@@ -38,13 +38,16 @@ def progress_of(*events: ev.Event) -> JobProgress:
 
 
 def test_the_cost_is_that_of_all_attempts_with_an_estimate_for_what_runs() -> None:
-    assert progress_of(started(), ASKED).cost_usd is None
-    assert progress_of(started(), ASKED, spent(0.25), spent(None)).cost_usd == 0.25
+    assert progress_of(started(), ASKED).view.costs.total is None
+    assert progress_of(started(), ASKED, spent(0.25), spent(None)).view.costs.total == 0.25
     # What the agent counted replaces the estimate; where it counted nothing the estimate stays.
-    assert progress_of(ASKED, spent(0.25), ended("success", 0.5)).cost_usd == 0.5
-    assert progress_of(ASKED, spent(0.25), ended("interrupted", None)).cost_usd == 0.25
+    assert progress_of(ASKED, spent(0.25), ended("success", 0.5)).view.costs.total == 0.5
+    assert progress_of(ASKED, spent(0.25), ended("interrupted", None)).view.costs.total == 0.25
     cut_off = (started(), ASKED, spent(0.25))
-    assert progress_of(*cut_off, ended("interrupted", 0.25), started(), ASKED, spent(0.5)).cost_usd == 0.75
+    assert (
+        progress_of(*cut_off, ended("interrupted", 0.25), started(), ASKED, spent(0.5)).view.costs.total
+        == 0.75
+    )
 
 
 def test_a_job_is_over_only_if_its_last_query_was_answered() -> None:
@@ -56,13 +59,13 @@ def test_a_job_is_over_only_if_its_last_query_was_answered() -> None:
 
 
 def test_a_new_conversation_has_heard_nothing_yet() -> None:
-    assert not progress_of(started(), ASKED).spoken
-    assert progress_of(started(), ASKED, SAID).spoken
-    assert progress_of(started(), ASKED, SAID, started()).spoken
-    assert not progress_of(started(), ASKED, SAID, started("c2")).spoken
+    assert not progress_of(started(), ASKED).view.setup.spoken
+    assert progress_of(started(), ASKED, SAID).view.setup.spoken
+    assert progress_of(started(), ASKED, SAID, started()).view.setup.spoken
+    assert not progress_of(started(), ASKED, SAID, started("c2")).view.setup.spoken
     assert not progress_of(
         started(), ASKED, SAID, ev.ConversationCleared(query_id="q1", provider_session_id="c3")
-    ).spoken
+    ).view.setup.spoken
 
 
 def test_accounts_that_somebody_has_to_connect_are_known() -> None:
@@ -84,8 +87,12 @@ def test_a_journal_is_read_and_earlier_failures_do_not_count(tmp_path: Path) -> 
     # The last line was cut off with the program.
     (tmp_path / JOURNAL).write_bytes(b"\n".join([*lines, b'{"event":"query_fin']))
     progress = read_progress(tmp_path)
-    assert (progress.started, progress.spoken, progress.succeeded) == (True, True, False)
-    assert (progress.cost_usd, progress.failure, progress.refused) == (0.5, "", False)
+    assert (progress.view.started is not None, progress.view.setup.spoken, progress.succeeded) == (
+        True,
+        True,
+        False,
+    )
+    assert (progress.view.costs.total, progress.failure, progress.refused) == (0.5, "", False)
 
 
 def test_the_message_of_a_resumption_is_the_programs_own() -> None:

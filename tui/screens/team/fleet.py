@@ -178,19 +178,9 @@ class FleetScreen(Modal[None]):
 
     def _show(self) -> None:
         fleet, part, had_keys = self._fleet, self._part, [*self._keys()]
-        rows: Sequence[AnyRow]
-        match self._shown:
-            case "sessions":
-                rows = tuple(self._rows(part))
-            case "batches":
-                rows = [
-                    each
-                    for each in part.batches
-                    if self._matches(f"{each.name} {each.owner} {each.id} {'paused' if each.paused else ''}")
-                ]
-            case "workers":
-                rows = [each for each in part.workers if self._matches(each.name)]
-        self._list.show_kind(self._shown, rows)
+        others: Sequence[AnyRow] = part.batches if self._shown == "batches" else part.workers
+        rows = self._rows(part) if self._shown == "sessions" else filter(self._matches, others)
+        self._list.show_kind(self._shown, tuple(rows))
         if (keys := [*self._keys()]) != had_keys:
             self.query_one(KeyLine).show_keys(*keys)
         notice = fleet.notice if fleet is not None else ""
@@ -200,13 +190,7 @@ class FleetScreen(Modal[None]):
         self._show_title()
 
     def _rows(self, fleet: Fleet) -> Iterator[FleetRow]:
-        shown = [
-            row
-            for row in fleet.rows
-            if self._matches(
-                f"{WORDS[row.state]} {row.title} {row.activity} {row.batch_name} {row.name} {row.where} {row.owner}"
-            )
-        ]
+        shown = [*filter(self._matches, fleet.rows)]
         waits = [row for row in shown if _is_queued(row)]
         # One that was handed back is listed with its session.
         begun = sum(row.state in ("waiting", "held") and bool(row.session) for row in shown)
@@ -229,7 +213,15 @@ class FleetScreen(Modal[None]):
                 yield FleetRow(id=_MORE, state="waiting", title=f"and {more}")
         yield from (row for row in shown if row.is_over)
 
-    def _matches(self, text: str) -> bool:
+    def _matches(self, row: AnyRow) -> bool:
+        match row:
+            case FleetBatch():
+                text = f"{row.name} {row.owner} {row.id} {'paused' if row.paused else ''}"
+            case FleetWorker():
+                text = row.name
+            case FleetRow():
+                text = f"{WORDS[row.state]} {row.title} {row.activity} {row.batch_name}"
+                text += f" {row.name} {row.where} {row.owner}"
         folded = text.casefold()
         return all(word in folded for word in self._query.casefold().split())
 
