@@ -23,7 +23,7 @@ from ua_tui.core.knowledge.forgotten import (
 from ua_tui.core.knowledge.index.database import reporting
 from ua_tui.core.knowledge.index.store import KnowledgeStore
 from ua_tui.core.knowledge.place import KnowledgePlace, folder_key, folder_path, version_of
-from ua_tui.core.knowledge.search.candidates import Ask, Choice, Filters, Term
+from ua_tui.core.knowledge.search.candidates import Choice, Filters, Term
 from ua_tui.core.knowledge.search.query import conditions, parse_query
 from ua_tui.core.knowledge.search.tokens import Tokenizer
 from ua_tui.core.net.urls import canonical_url
@@ -100,12 +100,13 @@ def forget(
     with open_store(place, read_only=True) as database, database.reading() as notices:
         if notices is None:
             raise KnowledgeError(f"there is no knowledge base {place}: it is created when a session runs")
-        ask = Ask(
-            all_of=all_of,
-            without=without,
-            filters=[*filters, *conditions(session=session, source=source and canonical_url(source))],
-        )
-        found = [_Chosen(*row) for row in database.rows("matching", database.filters(ask, "having"))]
+        where = [
+            *filters,
+            *conditions(session=session, source=source and canonical_url(source)),
+            *(("without", [term]) for term in without),
+            *(("having", [term]) for term in all_of),
+        ]
+        found = [_Chosen(*row) for row in database.rows("matching", where)]
         named = _titled(database, found, all_of)
         ((passages,),) = database.rows("count_passages", ids=[each.id for each in found])
         known = bool(database.rows("knows", folder=session))

@@ -28,24 +28,21 @@ from ua_tui.observers.knowledge.journal import read_batch, with_searches
 _log = logging.getLogger(__name__)
 
 
-class Overtaken(Exception):
-    """Another program indexes the session at this moment, or did while it was read."""
-
-
-def index_piece(store: KnowledgeStore, folder: Path, redactor: Redactor) -> bool:
+def index_piece(store: KnowledgeStore, folder: Path, redactor: Redactor) -> bool | None:
     """Read the next part of a session's journal into the store; a session that is gone is removed from a file.
 
     Returns:
-        Whether the journal has more to read.
+        Whether the journal has more to read; None if another program indexes it, or did meanwhile.
 
     Raises:
-        Overtaken: another program indexes it.
         KnowledgeError: the store cannot be written.
         JournalError: the journal cannot be read.
     """
     key = folder_key(store.path, folder)
     more = False
-    with _claimed(folder):
+    with _claimed(folder) as is_free:
+        if not is_free:
+            return None
         try:
             before = store.cursor(key)
             batch = read_batch(folder, before, redactor)
@@ -55,7 +52,7 @@ def index_piece(store: KnowledgeStore, folder: Path, redactor: Redactor) -> bool
             found = with_searches(batch.documents, lambda: store.rows("found_pages", folder=key))
             batch = msgspec.structs.replace(batch, documents=found)
             if batch.after != before and not store.apply(key, before, batch):
-                raise Overtaken
+                return None
             more = batch.more
         except JournalError:
             if _is_folder(folder):
@@ -109,18 +106,18 @@ def catch_up(
     for number, folder in enumerate(reversed(folders) if oldest_first else folders):
         on_progress(number, len(folders))
         cursor = known.get(folder_key(store.path, folder), Cursor())
-        more = folder != besides and journal_size(folder) not in (0, cursor.place)
+        more: bool | None = folder != besides and journal_size(folder) not in (0, cursor.place)
         while more:
             try:
                 more = index_piece(store, folder, redactor)
-            except Overtaken:
-                break
             except KnowledgeError:
                 raise
             except Exception as error:
                 text = str(error) if isinstance(error, JournalError) else ""
                 reason = f"the session {folder.name} cannot be read: {clean_line(str(error), 300)}"
                 on_problem(text or reason)
+                break
+            if more is None:
                 break
             yield
     on_progress(len(folders), len(folders))
@@ -152,13 +149,8 @@ def update(
     with open_store(place) as store:
         if again:
             store.rows("begin_rebuild")
-        for key in store.cursors() if again else ():
-            folder = folder_path(place, key)
-            if isinstance(place, Address):
-                is_old = folder.parent == (base / WORKSPACES).resolve()
-            else:
-                is_old = not is_session(folder)
-            if is_old:
+        for key in store.cursors() if again and isinstance(place, Address) else ():
+            if folder_path(place, key).parent == (base / WORKSPACES).resolve():
                 store.remove_session(key)
         # The oldest first: a search that runs out of time has seen the last passages.
         pieces = catch_up(
@@ -174,18 +166,22 @@ def update(
 
 
 @contextmanager
-def _claimed(folder: Path) -> Iterator[None]:
-    """Keep other programs from indexing a session meanwhile; without locks the store sees that one was faster."""
+def _claimed(folder: Path) -> Iterator[bool]:
+    """Keep other programs from indexing a session meanwhile; gives False if one does.
+
+    Without locks the store sees that one was faster.
+    """
     with ExitStack() as stack:
+        is_free = True
         # What is wrong with a folder is found when it is read.
         with suppress(OSError):
             descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
             stack.callback(os.close, descriptor)
             try:
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError as error:
-                raise Overtaken from error
-        yield
+            except BlockingIOError:
+                is_free = False
+        yield is_free
 
 
 def _is_folder(folder: Path) -> bool:

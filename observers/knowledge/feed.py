@@ -210,19 +210,17 @@ class KnowledgeFeed(_Feed):
         self._close_store()
 
     def _index(self) -> None:
-        from ua_tui.observers.knowledge.catch_up import Overtaken, index_piece
+        from ua_tui.observers.knowledge.catch_up import index_piece
 
-        more = True
-        while more and (self._until is None or time.monotonic() < self._until):
+        more: bool | None = True
+        while more is not False and (self._until is None or time.monotonic() < self._until):
             try:
                 more = index_piece(self._open_store(), self._folder, self._redactor)
-            except Overtaken:
-                time.sleep(self._pace.pause)
             except JournalError as error:
                 # Its writer reports what is wrong with it.
                 _log.info("failed: %s", error)
                 return
-            if more and self._until is None:
+            if more is None or (more and self._until is None):
                 time.sleep(self._pace.pause)
 
     def _index_others(self) -> float:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import heapq
 import sqlite3
-import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
@@ -30,10 +29,8 @@ from ua_tui.core.knowledge.search.candidates import MOST_CANDIDATES, Ask, Deadli
 from ua_tui.core.knowledge.search.tokens import indexed
 from ua_tui.core.storage import sqlite
 from ua_tui.core.storage.ownership import not_own
-from ua_tui.core.storage.sqlite import DAMAGED, PAUSE_SECONDS, identity, primary_code, transaction
+from ua_tui.core.storage.sqlite import DAMAGED, identity, primary_code, transaction
 
-_PAGES = 500
-"""Pages of the index that are merged in one transaction."""
 _CACHE_KIB = 32 << 10
 _GRACE_SECONDS = 0.02
 """The time after the deadline in which the first passage may be found."""
@@ -146,7 +143,7 @@ class SqliteStore(KnowledgeStore):
     def candidates(self, ask: Ask, deadline: Deadline) -> tuple[list[Found], bool]:
         """Find the best passages by bm25, or the newest documents; those that were found before the deadline."""
         name, words = "newest", ""
-        where = self.filters(ask)
+        where = ask.filters
         if ask.any_of or ask.all_of:
             name, words = "matches", self._words(ask)
         of_document = self.statements["of_document"] if where else ""
@@ -232,16 +229,9 @@ class SqliteStore(KnowledgeStore):
         Returns:
             Whether nothing is left; False if another program still reads what was removed.
         """
-        # The index keeps the words of removed texts until its parts are merged.
-        pages = -_PAGES
-        while True:
-            with self._transaction():
-                before = self._db.total_changes
-                self.rows("merge", pages=pages)
-                if self._db.total_changes - before < 2:
-                    break
-            pages = _PAGES
-            time.sleep(PAUSE_SECONDS)
+        with self._transaction():
+            # The index keeps the words of removed texts until its parts are merged.
+            self.rows("merge")
         with self._reporting("written"):
             # `secure_delete` leaves copies in pages whose content was moved to others.
             self._db.execute("VACUUM")

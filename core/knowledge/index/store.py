@@ -185,7 +185,7 @@ class KnowledgeStore(ABC):
         Words that need not be there are not looked at. An empty vector is left out.
         """
         last = _LARGEST
-        while batch := self.rows("vectors_of", self.filters(ask, "has"), model=model, last=last):
+        while batch := self.rows("vectors_of", ask.required(), model=model, last=last):
             yield batch
             last = batch[-1][0] - 1
 
@@ -205,15 +205,6 @@ class KnowledgeStore(ABC):
         """The copies of a page that sessions fetched, the newest first, at most 200; `url` is canonical."""
         return [FoundDocument(**row) for row in self._records("copies", filters, url=url)]
 
-    def filters(self, ask: Ask, all_of: str = "") -> Filters:
-        """The conditions on documents, with the words that they must not have.
-
-        With the name of a condition as `all_of` it holds for each of the words that must be there.
-        """
-        wanted = [(all_of, term) for term in ask.all_of if all_of]
-        words = [*(("without", term) for term in ask.without), *wanted]
-        return [*ask.filters, *((name, [self.expression(term)]) for name, term in words)]
-
     def rows(self, name: str, where: Filters = (), **values: object) -> list[Any]:
         """Run one of the statements, with conditions."""
         return self.execute(*self.statement(name, where, values))[1]
@@ -227,7 +218,8 @@ class KnowledgeStore(ABC):
         for condition, choices in where:
             around, each = self.statements["where"][condition]
             keys = [f"v{len(given) + number}" for number in range(len(choices))]
-            given.update(zip(keys, choices, strict=True))
+            written = [self.expression(each) if isinstance(each, Term) else each for each in choices]
+            given.update(zip(keys, written, strict=True))
             clauses.append(
                 around.format(
                     " OR ".join(each.format(self.statements["parameter"].format(key)) for key in keys)

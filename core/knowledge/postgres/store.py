@@ -170,10 +170,10 @@ class PostgresStore(KnowledgeStore):
     def candidates(self, ask: Ask, deadline: Deadline) -> tuple[list[Found], bool]:
         """Find the best passages by their words, or the newest documents."""
         if not ask.any_of and not ask.all_of:
-            found = self._until(deadline, *self.statement("newest", self.filters(ask), {}))
+            found = self._until(deadline, *self.statement("newest", ask.filters, {}))
             return found or [], found is None
         words = sorted(ask.any_of, key=lambda term: term.passages)
-        if words[0].passages >= _COMMON and not (ask.all_of or ask.filters or ask.without):
+        if words[0].passages >= _COMMON and not (ask.all_of or ask.filters):
             every = " | ".join(map(self.expression, words))
             return self._until(deadline, *self.statement("newest_passages", (), {"words": every})) or [], True
         found = self._until(deadline, *self._best(ask, words))
@@ -203,7 +203,7 @@ class PostgresStore(KnowledgeStore):
         }
         if ask.all_of:
             chosen[required] = 1.0
-        where = self.filters(ask, "has")
+        where = ask.required()
         of_chunk = self.statements["of_chunk"] if ask.all_of else ""
         checked = self.statements["checked"].replace("{of_chunk}", of_chunk) if where else ""
         values = {

@@ -13,7 +13,10 @@ from ua_tui.core.knowledge.records import Hit
 MOST_CANDIDATES = 120
 """The most passages that a database gives for a query: the best ones by its own order."""
 Filters = Sequence[tuple[str, Sequence[object]]]
-"""Conditions that must all hold for a document, of each of which one value must; `[where]` in `statements.toml`."""
+"""Conditions that must all hold for a document, of each of which one value must; `[where]` in `statements.toml`.
+
+A value may be a `Term`.
+"""
 
 
 class Choice(msgspec.Struct, frozen=True):
@@ -58,16 +61,18 @@ class Ask(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         any_of: a passage must have one of these, unless there are some that it must have; they count for its relevance.
         all_of: a passage must have each of these; without these and those above the newest documents are meant.
-        without: no passage of the document may have one of these.
         filters: what else must hold for the document.
         total: how many passages there are.
     """
 
     any_of: Sequence[Term] = ()
     all_of: Sequence[Term] = ()
-    without: Sequence[Term] = ()
     filters: Filters = ()
     total: int = 0
+
+    def required(self) -> Filters:
+        """The filters, and that a passage must have what it must have."""
+        return [*self.filters, *(("has", [term]) for term in self.all_of)]
 
 
 class Found(Hit, frozen=True, kw_only=True):

@@ -200,8 +200,7 @@ class KnowledgeSearch:
         ask = Ask(
             any_of=rarest(words, MOST_WORDS, _MOST_PASSAGES),
             all_of=[term for term in words if term.phrase],
-            without=without,
-            filters=[*query.filters, *within],
+            filters=[*query.filters, *within, *(("without", [term]) for term in without)],
             total=total,
         )
         found: list[Found] = []

@@ -18,18 +18,19 @@ from ua_tui.core.errors import KnowledgeError
 from ua_tui.core.knowledge.access import open_search, open_store
 from ua_tui.core.knowledge.forgetting import forget
 from ua_tui.core.knowledge.index.database import open_reader
+from ua_tui.core.knowledge.records import Cursor
 from ua_tui.core.knowledge.status import read_status
 from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.core.storage import sqlite
 from ua_tui.core.storage.workspace import JOURNAL
-from ua_tui.observers.knowledge.catch_up import Overtaken, catch_up, index_piece, update
+from ua_tui.observers.knowledge.catch_up import catch_up, index_piece, update
 
 ROOT = Path(__file__).parents[3]
 IN_STEPS = """
 import sys
 from pathlib import Path
 from ua_tui.core.redaction.redactor import Redactor
-from ua_tui.observers.knowledge.catch_up import Overtaken, update
+from ua_tui.observers.knowledge.catch_up import update
 base = Path(sys.argv[1])
 def report(done, total):
     print(done, flush=True)
@@ -149,7 +150,8 @@ def test_a_session_of_another_folder_is_not_lost_when_it_is_stopped(base: Path, 
     update(database, base, Redactor(), again=True)
     assert len(passages(database)) < len(before)
     with open_store(database) as store:
-        assert len(store.cursors()) == 6
+        # It is read if it comes back, as that of a disk that was not mounted.
+        assert [key for key, cursor in store.cursors().items() if cursor == Cursor()] == [str(other.folder)]
 
 
 def test_numbers_of_documents_are_not_used_a_second_time(base: Path) -> None:
@@ -197,14 +199,12 @@ def test_other_programs_lose_nothing(base: Path) -> None:
         with open_store(database) as store:
             for number in range(60):
                 recorded.write_report(f"live{number}", f"# Live {number}\n\nnumbat{number} text")
-                with suppress(KnowledgeError, Overtaken):
+                with suppress(KnowledgeError):
                     index_piece(store, recorded.folder, Redactor())
-            more = True
-            while more:
+            more: bool | None = True
+            while more is not False:
                 try:
                     more = index_piece(store, recorded.folder, Redactor())
-                except Overtaken:
-                    continue
                 except KnowledgeError:
                     # The file is another one now, which a rebuild fills.
                     return
