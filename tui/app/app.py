@@ -228,7 +228,7 @@ class UaTuiApp(BaseApp):
             *([self.shutdown] if runs_here else []),
             self.questions,
             *([self.budget] if runs_here else []),
-            *([self.attention] if self.attention is not None else []),
+            self.attention,
             self.queries,
             self.escape,
         ]

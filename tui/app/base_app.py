@@ -23,8 +23,10 @@ from textual.notifications import SeverityLevel
 from textual.widget import MountError
 from textual.worker import WorkerError, WorkerFailed
 
+from ua_tui.core.settings.model import Settings
 from ua_tui.core.settings.parsers import OWN_THEMES
 from ua_tui.core.text import clean_line
+from ua_tui.tui.app.controllers.attention import Attention
 from ua_tui.tui.app.open_session import open_read_only
 from ua_tui.tui.keys.bindings import bindings
 from ua_tui.tui.keys.keymap import ActiveBindings, Keys
@@ -55,7 +57,6 @@ if TYPE_CHECKING:
     from textual.theme import Theme
 
     from ua_tui.core.knowledge.place import KnowledgePlace
-    from ua_tui.tui.app.controllers.attention import Attention
     from ua_tui.tui.screens.knowledge.find import SessionAccess
     from ua_tui.tui.screens.team.fleet import FleetScreen
     from ua_tui.tui.terminal.clipboard import Clipboard
@@ -85,7 +86,7 @@ class BaseApp(App[str]):
     Attributes:
         theme_store: where a theme that is chosen from the list is stored; None stores it nowhere.
         chosen_theme: the name in the settings of the theme that was chosen; None before.
-        attention: calls an absent user back; None never does.
+        attention: calls an absent user back, if it is set to do so.
         is_suspended: whether another program has the terminal.
 
     Raises:
@@ -114,7 +115,7 @@ class BaseApp(App[str]):
         self.theme = theme_named(theme, self.available_themes)
         self.theme_store: Callable[[str], str] | None = None
         self.chosen_theme: str | None = None
-        self.attention: Attention | None = None
+        self.attention = Attention(Settings(notify="off"), self.write_to_terminal)
         self.is_suspended = False
         self._copy_pressed_at = float("-inf")
         self._knowledge: KnowledgePlace | None = None
@@ -139,9 +140,8 @@ class BaseApp(App[str]):
         self.is_suspended = is_suspended
         # What was typed ahead was meant for the other program, and must not answer what is asked meanwhile.
         self.key_queue.drop()
-        if self.attention is not None:
-            self.attention.is_suspended = is_suspended
-            self.attention.touched()
+        self.attention.is_suspended = is_suspended
+        self.attention.touched()
 
     async def on_exit_app(self) -> None:
         """End the program that has the terminal, which is needed for the end of this one."""
@@ -182,7 +182,7 @@ class BaseApp(App[str]):
         """Note that the user is at the screen, and deliver an event; a key waits until the one before was handled."""
         if self.is_suspended and isinstance(event, events.InputEvent | events.Paste):
             return
-        if isinstance(event, events.InputEvent) and self.attention is not None:
+        if isinstance(event, events.InputEvent):
             self.attention.touched()
         await self.key_queue.handle(event)
 
@@ -206,18 +206,15 @@ class BaseApp(App[str]):
 
     def on_app_focus(self) -> None:
         """Note that the terminal has the focus."""
-        if self.attention is not None:
-            self.attention.focused = True
+        self.attention.focused = True
 
     def on_app_blur(self) -> None:
         """Note that the terminal has lost the focus."""
-        if self.attention is not None:
-            self.attention.focused = False
+        self.attention.focused = False
 
     def on_fleet_screen_asked(self, event: FleetScreen.Asked) -> None:
         """Call an absent user back to a session that needs them."""
-        if self.attention is not None:
-            self.attention.announce("a session of the fleet needs you")
+        self.attention.announce("a session of the fleet needs you")
 
     def action_suspend_process(self) -> None:
         """Give the terminal back to the shell, and stop until it continues this program in its foreground.

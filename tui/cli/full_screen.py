@@ -103,7 +103,8 @@ def screen_of(
 ) -> UaTuiApp:
     """Make the application around a source; what is chosen in it is stored, and it `informs` who is elsewhere."""
     app = UaTuiApp(settings, source, first_query, layout=LayoutStore())
-    app.attention = Attention(settings, app.write_to_terminal) if informs else None
+    if informs:
+        app.attention = Attention(settings, app.write_to_terminal)
     app.theme_store = store_theme
     return app
 

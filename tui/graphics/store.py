@@ -82,7 +82,7 @@ class PictureAnchor(Protocol):
     def surface(self) -> Widget:
         """The widget."""
 
-    def redraw_picture(self) -> None:
+    def redraw_picture(self) -> object:
         """Draw the rows of the picture again."""
 
     @property

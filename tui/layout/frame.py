@@ -14,7 +14,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from time import monotonic
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from textual import events
@@ -24,7 +23,6 @@ from textual.content import Content
 from textual.css.query import NoMatches
 from textual.geometry import Size
 from textual.message import Message
-from textual.style import Style
 from textual.widget import Widget
 
 from ua_tui.core.errors import UniversalAgentError
@@ -38,6 +36,7 @@ from ua_tui.tui.panes.spec import PaneSpec, add_panes, column_specs, pane_specs,
 from ua_tui.tui.theme.stylesheet import CachedStylesheet
 from ua_tui.tui.widgets.modal import unscrolled_size
 from ua_tui.tui.widgets.placeholder import Placeholder
+from ua_tui.tui.widgets.tab_line import clicked_tab, tab_line
 
 if TYPE_CHECKING:
     from ua_tui.core.plugins import PluginProblem
@@ -116,7 +115,6 @@ class Frame(Horizontal):
         self._source = source
         self.splits = Splitters(self, layout)
         self.side: str = self.splits.side
-        self._noted_at = float("-inf")
         self._marked = False
         self.controls: Widget | None = None
         """What has the focus where the prompt would have it, if there is no prompt."""
@@ -301,8 +299,7 @@ class Frame(Horizontal):
     def action_maximise(self) -> None:
         """Give the focused pane the whole screen, or share it again; where it has that anyway, say so."""
         is_alone = self.app.size.width < MEDIUM_COLUMNS
-        if is_alone and monotonic() - self._noted_at > NOTE_SECONDS:
-            self._noted_at = monotonic()
+        if is_alone:
             message = f"Only one pane fits: several need a terminal of {MEDIUM_COLUMNS} columns."
             self.notify(message, timeout=NOTE_SECONDS)
         self.maximised = not self.maximised and not is_alone
@@ -321,9 +318,7 @@ class Frame(Horizontal):
         self.splits.reset()
 
     def _resize(self, **by: int) -> None:
-        moved = self.splits.resize(self._of(self.screen.focused) or self.active, **by)
-        if not moved and monotonic() - self._noted_at > NOTE_SECONDS:
-            self._noted_at = monotonic()
+        if not self.splits.resize(self._of(self.screen.focused) or self.active, **by):
             self.notify("This pane has no border to move.", timeout=NOTE_SECONDS)
 
     async def on_unmount(self) -> None:
@@ -624,36 +619,31 @@ class PaneTabs(Widget):
 
     def render(self) -> Content:
         """Draw the names in the widest form that fits."""
-        for tabs, gap in self._forms():
-            if sum(tab.cell_length for tab in tabs) + gap * (len(tabs) - 1) <= self.content_size.width:
+        every, one = {pane.name for pane in self._panes}, {self._active}
+        line = Content("")
+        for named, edge, gap in (
+            (every, " ", 2),
+            (every, "", 2),
+            (every, "", 1),
+            (one, "", 2),
+            (one, "", 1),
+            (set[str](), "", 1),
+        ):
+            line = tab_line([(pane.name, self._tab(pane, named, edge)) for pane in self._panes], gap)
+            if line.cell_length <= self.content_size.width:
                 break
-        return Content(" " * gap).join(tabs)
+        return line
 
-    def _forms(self) -> Iterator[tuple[list[Content], int]]:
-        """Every form of the tabs, the widest first."""
-        named = {pane.name for pane in self._panes}
-        yield self._tabs(named, " "), 2
-        yield self._tabs(named), 2
-        yield self._tabs(named), 1
-        yield self._tabs({self._active}), 2
-        yield self._tabs({self._active}), 1
-        yield self._tabs(set()), 1
-
-    def _tabs(self, named: set[str], edge: str = "") -> list[Content]:
-        """The tabs with the titles of those that are `named`, each between two edges."""
-        tabs = []
-        for pane in self._panes:
-            title, is_active = pane.title if pane.name in named else "", pane.name == self._active
-            if not is_active:
-                tab = Content.styled(f"{edge}{pane.number}{' ' if title else ''}{title}{edge}", "$text-muted")
-            elif title:
-                tab = Content.assemble((f"{edge}{pane.number} ", "$accent"), (title, _CHOSEN))
-            else:
-                tab = Content.styled(str(pane.number), _CHOSEN)
-            tabs.append(tab.stylize(Style.from_meta({"pane": pane.name})) + (edge if is_active else ""))
-        return tabs
+    def _tab(self, pane: PaneSpec, named: set[str], edge: str) -> Content:
+        """A tab with the title of the pane, if that is `named`, between two edges."""
+        title = pane.title if pane.name in named else ""
+        if pane.name != self._active:
+            return Content.styled(f"{edge}{pane.number}{' ' if title else ''}{title}{edge}", "$text-muted")
+        if not title:
+            return Content.styled(str(pane.number), _CHOSEN)
+        return Content.assemble((f"{edge}{pane.number} ", "$accent"), (title, _CHOSEN), edge)
 
     def on_click(self, event: events.Click) -> None:
         """Choose the tab under the pointer."""
-        if pane := event.style.meta.get("pane"):
+        if pane := clicked_tab(event):
             self.post_message(self.Chosen(pane))

@@ -36,13 +36,15 @@ KEEP_SECONDS = 0.5
 class _Border:
     """A border that can be moved: what it changes, and the cells it divides.
 
-    `at` are the cells on its side of `size`, along x or y; they grow with the pointer when `sign` is 1.
+    `at` are the cells on its side of `size`, along x or y; they grow with the pointer when `sign` is 1. `grip` is where
+    the mouse takes it.
     """
 
     name: str
     at: int
     size: int
     along_x: bool
+    grip: Region
     sign: int = 1
 
 
@@ -107,7 +109,7 @@ class Splitters:
                 if pane in stack:
                     is_last = pane == stack[-1]
                     name, sign = (stack[-2:][0], -1) if is_last else (pane, 1)
-        border = self._borders().get(name)
+        border = next((each for each in self._borders() if each.name == name), None)
         if border is None:
             return False
         self._move(border, sign * (cells or lines))
@@ -133,7 +135,8 @@ class Splitters:
                 return ignored
             case events.MouseDown(button=1):
                 self._ignores_click = False
-                border = self._border_under(event.screen_offset)
+                borders = (each for each in self._borders() if each.grip.contains_point(event.screen_offset))
+                border = next(borders, None)
                 if border is not None:
                     self._drag = _Drag(border, event.screen_offset)
                 return border is not None
@@ -168,39 +171,27 @@ class Splitters:
         if widget is not None and widget.focus_on_click():
             screen.set_focus(widget, scroll_visible=False)
 
-    def _border_under(self, at: Offset) -> _Border | None:
-        frame = self._frame
-        if not frame.region.contains_point(at):
-            return None
-        borders = self._borders()
-        talk = self._region("talk")
-        if at.x in (talk.x - 1, talk.x) and "files" in borders:
-            return borders["files"]
-        if at.x in (talk.right - 1, talk.right):
-            return borders.get("machinery") or borders.get("side")
-        for upper, lower in chain.from_iterable(map(pairwise, self._shown_stacks())):
-            above, below = self._region(upper), self._region(lower)
-            if upper in borders and above.x <= at.x < above.right and at.y in (below.y - 1, below.y):
-                return borders[upper]
-        return None
-
     # -- inside -----------------------------------------------------------------------------------
 
-    def _borders(self) -> dict[str, _Border]:
-        """The borders that can be moved now."""
-        frame, found = self._frame, {}
-        mode = frame.mode
+    def _borders(self) -> list[_Border]:
+        """The borders that can be moved now; of two at one place the first is meant."""
+        frame, mode = self._frame, self._frame.mode
         if mode == "single" or frame.has_class("-low"):
-            return {}
-        width = frame.region.width
+            return []
+        whole, talk = frame.region, self._region("talk")
+        left, right = (Region(x - 1, whole.y, 2, whole.height) for x in (talk.x, talk.right))
         if mode == "wide":
-            found["files"] = _Border("files", self._region("files").width, width, True)
-            found["machinery"] = _Border("machinery", self._region("machinery").width, width, True, -1)
+            files, machinery = (self._region(name).width for name in ("files", "machinery"))
+            found = [
+                _Border("files", files, whole.width, True, left),
+                _Border("machinery", machinery, whole.width, True, right, -1),
+            ]
         else:
-            found["side"] = _Border("side", width - self._region("talk").width, width, True, -1)
+            found = [_Border("side", whole.width - talk.width, whole.width, True, right, -1)]
         for upper, lower in chain.from_iterable(map(pairwise, self._shown_stacks())):
             above, below = self._region(upper), self._region(lower)
-            found[upper] = _Border(upper, above.height, above.height + below.height, False)
+            grip = Region(above.x, below.y - 1, above.width, 2)
+            found.append(_Border(upper, above.height, above.height + below.height, False, grip))
         return found
 
     def _shown_stacks(self) -> list[list[str]]:

@@ -3,18 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
+from rich.cells import set_cell_size
 from rich.segment import Segment
 from rich.style import Style
 
-from ua_tui.tui.render.format import middle_cut
-from ua_tui.tui.render.layout import Line, cut_line, width_of
+from ua_tui.tui.render.format import Mark, middle_cut
+from ua_tui.tui.render.layout import PLAIN, Line, cut_line, width_of
 
 FEWEST_NAME_CELLS = 12
 
 Row = tuple[str, Mapping[str, tuple[str, Style]]]
 """A name, and the figure of each column."""
+
+
+@dataclass(frozen=True, slots=True)
+class StateTheme:
+    """The styles of numbers and of states."""
+
+    number: Style = PLAIN
+    running: Style = PLAIN
+    good: Style = PLAIN
+    warning: Style = PLAIN
+    bad: Style = PLAIN
+
+    def of(self, mark: Mark) -> Style:
+        """Return the style of a mark."""
+        styles = {Mark.SUCCESS: self.good, Mark.ERROR: self.bad, Mark.RUNNING: self.running}
+        return styles.get(mark, self.warning)
 
 
 class TableStyles(NamedTuple):
@@ -67,8 +85,7 @@ def render_columns(
     cells = max(1, min(widest, most_name_cells, width - sum(kept.values())))
 
     def named(name: str, style: Style) -> Segment:
-        cut = middle_cut(name, cells)
-        return Segment(cut + " " * (cells - width_of(cut)), style)
+        return Segment(set_cell_size(middle_cut(name, cells), cells), style)
 
     def line(row: Row) -> Line:
         name, figures = row

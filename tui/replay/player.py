@@ -98,9 +98,8 @@ class Player:
         """How far it is played, in seconds at speed 1."""
         if not self.is_playing or math.isinf(self.speed):
             return self._offset
-        offset = self._offset + (self._clock() - self._since) * self.speed
         # Until the next event is shown it has not happened.
-        return min(offset, self.recording.offset(min(self.position + 1, len(self.recording))))
+        return min(self._due_offset(), self.recording.offset(min(self.position + 1, len(self.recording))))
 
     def time(self) -> float:
         """The time of day in the session, in seconds since the epoch."""
@@ -141,7 +140,7 @@ class Player:
         playing = not self.is_playing if playing is None else playing
         if playing and self.is_at_end:
             self._wanted = 0
-        self._set(playing=playing)
+        self._set(playing, self.speed)
 
     def change_speed(self, steps: int) -> None:
         """Play faster or slower by steps."""
@@ -152,9 +151,7 @@ class Player:
 
     def set_speed(self, speed: float) -> None:
         """Play at another speed."""
-        self._offset, self._since = self.offset, self._clock()
-        self.speed = speed
-        self._request()
+        self._set(self.is_playing, speed)
 
     def seek(self, position: int) -> None:
         """Go to a position."""
@@ -172,13 +169,13 @@ class Player:
         found = self.recording.next(kind, here, direction)
         if found is None:
             return False
-        self._set(playing=False)
+        self._set(False, self.speed)
         self.seek(found)
         return True
 
-    def _set(self, *, playing: bool) -> None:
+    def _set(self, playing: bool, speed: float) -> None:
         self._offset, self._since = self.offset, self._clock()
-        self.is_playing = playing
+        self.is_playing, self.speed = playing, speed
         self._request()
 
     def _request(self) -> None:
@@ -209,7 +206,7 @@ class Player:
             await self._advance(min(due, stop), coalesce=is_fastest)
         if self.position >= stop and self._wanted is None:
             self._stop = len(self.recording)
-            self._set(playing=False)
+            self._set(False, self.speed)
             return
         self._show_line()
         if is_fastest:

@@ -7,6 +7,7 @@ grows at its end follows it until the reader moves up; then the lower border cou
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from math import ceil
 from typing import ClassVar, Generic, NamedTuple, Self
@@ -415,42 +416,28 @@ class VirtualList(ScrollView, Generic[EntryT], can_focus=True):
                 self._top = (index, round(offset * self._measure(index) / lines))
         self._seen_size = area
         self._stale = False
-        if not self.entries:
-            self._top = (0, 0)
-        elif self.following:
-            self._fill_upwards(area.height)
-        else:
-            self._fill_downwards(area.height)
+        if self.following:
+            self._top = (len(self.entries), sys.maxsize)
+        self._fit_top(area.height)
         self.lines = list(self._visible(area))
         room = area.height - len(self.lines)
         below = self.render_below(self.entry_width) if room else ()
         self._foot = self._fixed_lines(below[:room])
 
-    def _fill_upwards(self, height: int) -> None:
-        index = len(self.entries)
-        while index and height > 0:
-            index -= 1
-            height -= self._measure(index)
-        self._top = (index, max(0, -height))
-
-    def _fill_downwards(self, height: int) -> None:
-        index, offset = self._top
-        index = min(index, len(self.entries) - 1)
-        offset = max(0, min(offset, self._measure(index) - 1))
-        filled = self.heights[index] - offset
-        following = index + 1
+    def _fit_top(self, height: int) -> None:
+        """Put at the top a line that exists, and as many above it as are missing below it."""
+        if not self.entries:
+            self._top = (0, 0)
+            return
+        index = min(self._top[0], len(self.entries) - 1)
+        offset = max(0, min(self._top[1], self._measure(index) - 1))
+        filled, following = self.heights[index] - offset, index + 1
         while filled < height and following < len(self.entries):
             filled += self._measure(following)
             following += 1
-        missing = height - filled
-        while missing > 0 and (offset or index):
-            if not offset:
-                index -= 1
-                offset = self._measure(index)
-            step = min(offset, missing)
-            offset -= step
-            missing -= step
         self._top = (index, offset)
+        if filled < height:
+            self._top = self._moved(filled - height)
 
     def _visible(self, area: Size) -> Iterator[ScreenLine]:
         index, line = self._top
@@ -794,34 +781,23 @@ class VirtualList(ScrollView, Generic[EntryT], can_focus=True):
         if last < top or first > bottom.position:
             self._select(top)
             self.place_at(*self._top)
-        elif last > bottom.position or (last == bottom.position and bottom.line < self.heights[last] - 1):
-            self._move(min(LINES_A_STEP, self._lines_below(last, LINES_A_STEP)))
+        elif (below := self._lines_below(last)) > 0:
+            self._move(min(LINES_A_STEP, below))
         elif last == len(self.entries) - 1:
             self.action_cursor_end()
         else:
             self._select(last + 1)
-            self._reveal_below(*self.span(last + 1))
+            # All of it comes into view, or its beginning to the top.
+            row = next((y for y, line in enumerate(self.lines) if line.position > last), len(self.lines))
+            self._move(min(row, self._lines_below(self.span(last + 1)[1])))
 
-    def _lines_below(self, last: int, enough: int) -> int:
-        """Count the lines below the screen down to the end of an entry, until there are enough."""
-        bottom = self.lines[-1]
+    def _lines_below(self, last: int) -> int:
+        """Count the lines below the screen down to the end of an entry, as far as they fill a screen."""
+        bottom, room = self.lines[-1], self._seen_size.height
         if last < bottom.position:
             return 0
-        lines = self.heights[bottom.position] - 1 - bottom.line
-        for index in range(bottom.position + 1, last + 1):
-            if lines >= enough:
-                break
-            lines += self._measure(index)
-        return lines
-
-    def _reveal_below(self, first: int, last: int) -> None:
-        room = self._seen_size.height
-        needed = self._lines_below(last, room)
-        height = sum(self._measure(index) for index in range(first, min(last, first + room) + 1))
-        if height >= room:
-            self.place_at(first, 0)
-        else:
-            self._move(needed)
+        hidden = range(bottom.position + 1, min(last, bottom.position + room) + 1)
+        return self.heights[bottom.position] - 1 - bottom.line + sum(map(self._measure, hidden))
 
     def action_cursor_up(self) -> None:
         """Move to the previous entry, or read back in one that is taller than the screen."""
@@ -836,19 +812,10 @@ class VirtualList(ScrollView, Generic[EntryT], can_focus=True):
             self._move(-LINES_A_STEP)
         elif first > 0:
             self._select(first - 1)
-            self._move(-self._lines_above(first - 1))
-
-    def _lines_above(self, last: int) -> int:
-        """Count the lines by which to move up to see the group that ends at `last`."""
-        top = self.lines[0]
-        first, _ = self.span(last)
-        needed = 0
-        for index in range(last, first - 1, -1):
-            if index < top.position or (index == top.position and top.line):
-                needed += self._measure(index) if index < top.position else top.line
-            if needed > self._seen_size.height:
-                return LINES_A_STEP
-        return needed
+            begin, room = self.span(first - 1)[0], self._seen_size.height
+            hidden = range(max(begin, top.position - room - 1), top.position)
+            above = sum(map(self._measure, hidden), top.line if begin <= top.position else 0)
+            self._move(-(above if above <= room else LINES_A_STEP))
 
     def action_cursor_page(self, direction: int) -> None:
         """Move a screen up or down, the cursor with it."""
@@ -859,7 +826,7 @@ class VirtualList(ScrollView, Generic[EntryT], can_focus=True):
         row = next((y for y, line in enumerate(self.lines) if line.position == chosen), 0)
         # Where the cursor will be is found first: the lines are made once, and not before.
         self._top = self._moved(direction * max(1, self._seen_size.height - 1))
-        self._fill_downwards(self._area().height)
+        self._fit_top(self._area().height)
         if self._top == before:
             if direction > 0:
                 self.action_cursor_end()

@@ -56,10 +56,8 @@ class Listed(NamedTuple, Generic[Row]):
     revision: int = 0
 
 
-class ColumnList(VirtualList[Listed[Row]], Generic[Row], inherit_bindings=False):
-    """Shows rows in columns under a header; the cursor stays on its row when others are added above it.
-
-    A subclass says what identifies a row, has the columns and the mark of a row, and a key that opens one.
+class KeyedList(VirtualList[Listed[Row]], Generic[Row]):
+    """Shows rows that have names: its messages say where the cursor is, and that a row is opened.
 
     Attributes:
         listed: the rows.
@@ -67,6 +65,53 @@ class ColumnList(VirtualList[Listed[Row]], Generic[Row], inherit_bindings=False)
 
     ALLOW_SELECT = False
     FOLLOWS_END = False
+
+    class Highlighted(Message):
+        """The row under the cursor is another one, or has changed."""
+
+        def can_replace(self, message: Message) -> bool:
+            """Of several in a row, only the last is handled."""
+            return isinstance(message, KeyedList.Highlighted)
+
+    class Opened(Message):
+        """A row is opened."""
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self.listed: Sequence[Row] = ()
+
+    @abstractmethod
+    def name_of(self, row: Row) -> str:
+        """What identifies a row."""
+
+    @property
+    def chosen(self) -> Row | None:
+        """The row under the cursor."""
+        return self.cursor.row if self.cursor is not None else None
+
+    def list_rows(self, rows: Sequence[Row]) -> None:
+        """Show these rows, all drawn again."""
+        self.listed = rows
+        entries = [Listed(self.name_of(row), row) for row in rows]
+        self.replace_all(EntryList(entries, [self.estimate(entry, self.entry_width) for entry in entries]))
+        self.touch_all()
+
+    def set_cursor(self, key: Hashable | None) -> None:
+        """Move the cursor, and report it."""
+        super().set_cursor(key)
+        self.post_message(self.Highlighted())
+
+    def open_entry(self, entry: Listed[Row]) -> None:
+        """Open a row."""
+        self.post_message(self.Opened())
+
+
+class ColumnList(KeyedList[Row], Generic[Row], inherit_bindings=False):
+    """Shows rows in columns under a header; the cursor stays on its row when others are added above it.
+
+    A subclass says what identifies a row, has the columns and the mark of a row, and a key that opens one.
+    """
+
     single_lines = True
     BINDINGS = bindings("ColumnList")
     COMPONENT_CLASSES: ClassVar[set[str]] = {
@@ -74,16 +119,6 @@ class ColumnList(VirtualList[Listed[Row]], Generic[Row], inherit_bindings=False)
         "column-list--muted",
         "column-list--cursor",
     }
-
-    class Highlighted(Message):
-        """The row under the cursor is another one, or has changed."""
-
-    class Opened(Message):
-        """A row is opened."""
-
-    @abstractmethod
-    def name_of(self, row: Row) -> str:
-        """What identifies a row."""
 
     @abstractmethod
     def columns(self, width: int) -> Sequence[Column[Row]]:
@@ -100,19 +135,12 @@ class ColumnList(VirtualList[Listed[Row]], Generic[Row], inherit_bindings=False)
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
-        self.listed: Sequence[Row] = ()
         self._laid_out: tuple[tuple[int, int], Sequence[Column[Row]]] = ((-1, 0), ())
-
-    @property
-    def chosen(self) -> Row | None:
-        """The row under the cursor."""
-        return self.cursor.row if self.cursor is not None else None
 
     def show(self, rows: Sequence[Row], at: str | None = None) -> None:
         """Show these rows; the cursor moves to the one that `at` names, or stays on its row or at its position."""
         before, line, top = self.cursor, max(0, self.cursor_index), self.bookmark.top[0]
-        self.listed = rows
-        self.replace_all(EntryList([Listed(self.name_of(row), row) for row in rows], [1] * len(rows)))
+        self.list_rows(rows)
         place = self.index_of(at) if at is not None else None if before is None else self.index_of(before.key)
         if place is None:
             place = min(line, max(0, len(rows) - 1))
@@ -120,7 +148,6 @@ class ColumnList(VirtualList[Listed[Row]], Generic[Row], inherit_bindings=False)
             # Rows that are added above do not move the cursor's row on the screen, unless it is at the top.
             top = max(0, top + place - line)
         self.set_cursor(self.entries[place].key if rows else None)
-        self.touch_all()
         self.place_at(top, 0)
         if rows and not any(shown.position == place for shown in self.lines):
             self.show_entry(self.entries[place].key)
@@ -129,15 +156,6 @@ class ColumnList(VirtualList[Listed[Row]], Generic[Row], inherit_bindings=False)
         """Draw all rows again."""
         self.touch_all()
         self.update_rows()
-
-    def set_cursor(self, key: Hashable | None) -> None:
-        """Move the cursor, and report it."""
-        super().set_cursor(key)
-        self.post_message(self.Highlighted())
-
-    def open_entry(self, entry: Listed[Row]) -> None:
-        """Open a row."""
-        self.post_message(self.Opened())
 
     def on_resize(self) -> None:
         """Keep the cursor visible."""

@@ -192,7 +192,6 @@ class Dialog(Modal[Answer]):
         Arguments are not an answer: whoever edits them has left the editor that was started here.
         """
         if self._quiet and self.is_drawn and not self.has_class("-changing"):
-            self.add_class("-quiet")
             self._painted()
 
     async def on_button_pressed(self, event: Button.Pressed) -> None:
@@ -264,10 +263,16 @@ class Dialog(Modal[Answer]):
     def _expect_text(self) -> None:
         """Accept no answer until the person pauses."""
         self._typing, self._quiet = True, TYPING_SECONDS
-        if self._quiet_until is not None:
-            self._quiet_until = self._awake() + self._quiet
-            self.add_class("-quiet")
-            self._start_beat()
+        if self.is_drawn:
+            self._begin_quiet()
+        else:
+            self._show_note()
+
+    def _begin_quiet(self) -> None:
+        """Accept no answer until the quiet time is over."""
+        self._quiet_until = self._awake() + self._quiet
+        self.add_class("-quiet")
+        self._start_beat()
         self._show_note()
 
     def hold_keys(self, why: str) -> None:
@@ -281,10 +286,9 @@ class Dialog(Modal[Answer]):
         if self._was_quiet():
             self._holds_keys = False
             # A key that is held down comes again.
-            self._quiet_until = self._awake() + self._quiet
-            self.add_class("-quiet")
-            self._start_beat()
-        self._show_note()
+            self._begin_quiet()
+        else:
+            self._show_note()
         return True
 
     def show_note(self, text: str) -> None:
@@ -417,9 +421,7 @@ class Dialog(Modal[Answer]):
             return
         if not self._requested and self._was_typing:
             self._typing, self._quiet = True, TYPING_SECONDS
-        self._quiet_until = self._awake() + self._quiet
-        self._show_note()
-        self._start_beat()
+        self._begin_quiet()
 
     @property
     def _was_typing(self) -> bool:
@@ -456,4 +458,4 @@ class Dialog(Modal[Answer]):
             state, quiet, field = "press any key first", True, None
         parts = [state if field else "", self._note, state if quiet and not field else ""]
         for box in self.query(Box):
-            box.border_subtitle = Content(" · ".join(part for part in parts if part))
+            box.border_subtitle = Content(" · ".join(filter(None, parts)))

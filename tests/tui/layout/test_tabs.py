@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 from textual.app import App, ComposeResult
 
@@ -72,5 +74,14 @@ async def test_a_click_takes_the_tab_that_is_seen_there(width: int) -> None:
     async with app.run_test(size=(width, 3)) as pilot:
         for spec in SIDE:
             await pilot.click(PaneTabs, offset=(app.line.index(str(spec.number)), 0))
+            await pilot.pause()
+            assert app.chosen[-1:] == [spec.name]
+
+
+async def test_the_gap_between_two_tabs_belongs_to_the_first() -> None:
+    app = TabsHost(SIDE, "trace")
+    async with app.run_test(size=(60, 3)) as pilot:
+        for spec, following in pairwise(SIDE):
+            await pilot.click(PaneTabs, offset=(app.line.index(str(following.number)) - 2, 0))
             await pilot.pause()
             assert app.chosen[-1:] == [spec.name]

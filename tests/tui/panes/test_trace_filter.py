@@ -66,7 +66,7 @@ async def test_what_comes_while_a_filter_is_on_is_where_it_would_be_if_it_had_co
 @pytest.mark.parametrize(
     "act",
     [
-        lambda view: view.tree_rows.set_open(view.entries[0], open_=False),
+        lambda view: view.tree_rows.toggle(view.entries[0]),
         lambda view: view.tree_rows.set_open(view.entries[0], open_=True),
     ],
     ids=["folded", "unfolded"],
@@ -89,7 +89,7 @@ async def test_a_row_folded_while_a_filter_is_on_is_as_the_rows_say(
 async def test_matches_are_unfolded_as_long_as_they_are_searched_for() -> None:
     async with hosted(long_trace(), 70, 20) as (view, _):
         query = view.entries[0]
-        view.tree_rows.set_open(query, open_=False)
+        view.tree_rows.toggle(query)
         for typed, open_ in (
             ("file7", True),
             ("file77", True),

@@ -73,7 +73,7 @@ async def answered(screen: FindScreen) -> None:
 
 
 def kinds(screen: FindScreen) -> list[str]:
-    return [found.hit.kind for hits in screen.query(HitList) for found in hits.entries]
+    return [found.row.kind for hits in screen.query(HitList) for found in hits.entries]
 
 
 def chosen_kind(screen: FindScreen) -> str | None:

@@ -32,6 +32,7 @@ from ua_tui.core.events.types import ClaimsDecided, Event
 from ua_tui.core.history.versions import TextOrigin
 from ua_tui.tui.panes.workspace.preview import PreviewPane
 from ua_tui.tui.screens.files import evidence
+from ua_tui.tui.screens.files.claims import ClaimsScreen
 from ua_tui.tui.screens.files.viewer import ViewerScreen
 from ua_tui.tui.viewers.claims.checked import FoundCheck
 from ua_tui.tui.viewers.claims.marks import MarkedBody
@@ -197,6 +198,11 @@ async def test_a_claim_is_seen_before_it_is_accepted_and_the_next_one_follows(tm
         await pilot.press("x")
         await finished(app.workers)
         assert decisions_in(session)[6][0] == "rejected"
+        # What was said does not cover the title of the claims.
+        await pilot.press("tab")
+        await until(lambda: isinstance(app.screen, ClaimsScreen))
+        await pilot.pause()
+        assert [*app._notifications] == []
 
 
 async def test_a_claim_stays_the_current_one_if_it_is_gone_to_before_the_evidence_is_drawn(

@@ -35,10 +35,13 @@ class FolderTrustQuestion:
 
     async def _ask(self) -> None:
         while (question := await asyncio.to_thread(_find)) is not None:
-            answer = await self._answer(question)
-            if answer is None:
+            if (answer := await self._answer(question)) is None:
                 return
-            if not await self._store(question, answer):
+            try:
+                await asyncio.to_thread(question.store, answer)
+            except UniversalAgentError as error:
+                why = f"Your answer could not be stored: {error}"
+                self._app.notice.show(why, "the files of the folder have no effect")
                 return
         await self._reload()
 
@@ -58,16 +61,6 @@ class FolderTrustQuestion:
             else:
                 self._app.status.state = self._app.state
                 return None if answer == "not_now" else answer
-
-    async def _store(self, question: FolderQuestion, answer: Answer) -> bool:
-        try:
-            await asyncio.to_thread(question.store, answer)
-        except UniversalAgentError as error:
-            self._app.notice.show(
-                f"Your answer could not be stored: {error}", "the files of the folder have no effect"
-            )
-            return False
-        return True
 
     async def _reload(self) -> None:
         from ua_tui.core.settings.loading import reload_folder

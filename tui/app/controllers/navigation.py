@@ -12,6 +12,7 @@ from ua_tui.core.errors import UniversalAgentError
 from ua_tui.core.text import clean_line
 from ua_tui.tui.app.open_session import open_fleet_row, open_read_only
 from ua_tui.tui.app.port import ToAskAgain, ToResume, refusals_notified
+from ua_tui.tui.widgets.placeholder import Placeholder
 
 if TYPE_CHECKING:
     from ua_tui.core.postgres.address import Address
@@ -55,6 +56,33 @@ def open_blacklist(app: UaTuiApp) -> None:
 
     blacklist = Blacklist(app.settings.workspace_base / WORKSPACES)
     app.push_screen(BlacklistScreen(blacklist))
+
+
+def export(app: UaTuiApp) -> None:
+    """Export the session that is shown."""
+    from ua_tui.tui.screens.files.export import export_session
+
+    if (session := app.session) is None:
+        app.notify("There is no session to export yet.")
+    else:
+        export_session(app, session.workspace.path)
+
+
+def run_in_pane(app: UaTuiApp, pane: str, action: str) -> None:
+    """Show a pane, and run one of its actions there."""
+    app.frame.show(pane)
+    widget = app.frame.query_one(f"#{pane}")
+    if widget.is_attached and not isinstance(widget, Placeholder):
+        # Later, because the pane has the focus only then.
+        app.call_later(widget.run_action, action)
+
+
+def follow(app: UaTuiApp) -> None:
+    """Go to the end of the active pane; from the prompt, of the conversation."""
+    if app.frame.active == "workspace":
+        app.notify("The workspace has no output to follow.")
+    else:
+        run_in_pane(app, app.frame.active, "cursor_end")
 
 
 def open_trace_link(app: UaTuiApp) -> None:

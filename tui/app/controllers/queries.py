@@ -40,6 +40,10 @@ class Queries:
         return (*(session.queued if session is not None and in_session else ()), *self._unsent)
 
     @property
+    def _inbox(self) -> Inbox | None:
+        return self._app.session.inbox if self._app.session is not None else None
+
+    @property
     def _is_paused(self) -> bool:
         return self._app.controls is not None and self._app.controls.queue_paused
 
@@ -55,15 +59,14 @@ class Queries:
 
     def send_unsent(self) -> None:
         """Give the session the queries that it did not accept before."""
-        session = self._app.session
-        inbox = session.inbox if session is not None else None
+        inbox = self._inbox
         while inbox is not None and self._unsent and self._app.state in _ACCEPTS:
             inbox.submit(self._unsent.pop(0))
         self.show()
 
     def steer(self, text: str) -> None:
         """Send a message to the running query; without one it becomes a query."""
-        inbox = self._app.session.inbox if self._app.session is not None else None
+        inbox = self._inbox
         if inbox is None or self._app.state != "running":
             self.send(text)
         else:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable
-from functools import partial
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
     from ua_tui.tui.widgets.dialog import Dialog
 
 Question = PermissionAsked | ElicitationAsked | AuthRequired
+_ACCOUNT = ""
 
 
 class Questions:
@@ -74,18 +74,18 @@ class Questions:
             case PermissionAsked() | ElicitationAsked() | AuthRequired():
                 self._add(event)
             case PermissionAnswered():
-                self._close_if(partial(_is_request, event.request_id))
+                self._close(event.request_id)
             case ElicitationAnswered():
-                self._close_if(partial(_is_request, event.request_id))
+                self._close(event.request_id)
                 if event.by == "withdrawn":
                     self._app.notify(f"{clean_line(event.server)} is no longer waiting for your answer.")
             case AuthFinished():
-                self._close_if(lambda question: isinstance(question, AuthRequired))
+                self._close(_ACCOUNT)
             case ToolCallStarted():
                 self._remember_call(event)
             case SessionFinished() | SessionStarted():
                 # A program that continues a session asks again what it needs to know.
-                self._close_if(lambda _: True)
+                self._close(None)
             case _:
                 pass
 
@@ -96,9 +96,7 @@ class Questions:
     def _add(self, question: Question) -> None:
         # It may wait or be shown already: what is asked elsewhere can arrive on two ways.
         known = [*self._open, *self._later, *([] if self._shown is None else [self._shown[0]])]
-        if isinstance(question, AuthRequired) or not any(
-            _is_request(question.request_id, each) for each in known
-        ):
+        if (request_id := _id_of(question)) == _ACCOUNT or request_id not in map(_id_of, known):
             self._open.append(question)
 
     def _remember_call(self, event: ToolCallStarted) -> None:
@@ -108,10 +106,15 @@ class Questions:
             server = server_of(event.name)
             self._seen.update((server, subject) for subject in subjects_of(event.name, event.input))
 
-    def _close_if(self, is_done: Callable[[Question], bool]) -> None:
-        self._open = deque(event for event in self._open if not is_done(event))
-        self._later = [event for event in self._later if not is_done(event)]
-        if self._shown is not None and is_done(self._shown[0]):
+    def _close(self, request_id: str | None) -> None:
+        """Ask one question no longer; None stands for all of them."""
+
+        def is_open(event: Question) -> bool:
+            return request_id not in (None, _id_of(event))
+
+        self._open = deque(filter(is_open, self._open))
+        self._later = [*filter(is_open, self._later)]
+        if self._shown is not None and not is_open(self._shown[0]):
             _, dialog = self._shown
             self._shown = None
             self._answered = self._answered or "The previous question was answered or withdrawn."
@@ -221,5 +224,6 @@ class Questions:
                 pass
 
 
-def _is_request(request_id: str, question: Question) -> bool:
-    return not isinstance(question, AuthRequired) and question.request_id == request_id
+def _id_of(question: Question) -> str:
+    """What names a question in its answer; of a question about an account, of which there is one, it is empty."""
+    return _ACCOUNT if isinstance(question, AuthRequired) else question.request_id

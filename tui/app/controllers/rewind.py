@@ -10,11 +10,9 @@ from ua_tui.core.text import clean_line
 from ua_tui.tui.app.port import controls_or_notify
 
 if TYPE_CHECKING:
-    from ua_tui.core.session.rewinding import Prospect
     from ua_tui.core.session.session import Session
     from ua_tui.core.view.records import Query
     from ua_tui.tui.app.app import UaTuiApp
-    from ua_tui.tui.screens.session.rewind import Answer
 
 
 def open_rewind(app: UaTuiApp) -> None:
@@ -32,49 +30,31 @@ def open_rewind(app: UaTuiApp) -> None:
     elif not queries:
         app.notify("There is no query to rewind to.")
     else:
-        app.push_screen(RewindScreen(queries), partial(_look, app, controls))
+        app.push_screen(RewindScreen(queries), partial(_choose, app, controls))
 
 
-def _look(app: UaTuiApp, controls: Session, query: Query | None) -> None:
+def _choose(app: UaTuiApp, controls: Session, query: Query | None) -> None:
     if query is not None:
-        app.spawn(partial(_ask, app, controls, query), "look back", "agent")
+        app.spawn(partial(_rewind, app, controls, query), "rewind", "agent")
 
 
-async def _ask(app: UaTuiApp, controls: Session, query: Query) -> None:
+async def _rewind(app: UaTuiApp, controls: Session, query: Query) -> None:
+    """Show what would change, and rewind if the person wants that."""
     from ua_tui.tui.screens.session.rewind import ReturnScreen
 
     try:
         prospect = await controls.look_back(query.id)
-    except UniversalAgentError as error:
-        _report(app, error)
-        return
-    undone = [each for each in app.view.queries if not each.undone and each.number >= query.number]
-    screen = ReturnScreen(query, undone, prospect, len(controls.queued))
-    app.push_screen(screen, partial(_answered, app, controls, query, prospect))
-
-
-def _answered(
-    app: UaTuiApp, controls: Session, query: Query, prospect: Prospect, answer: Answer | None
-) -> None:
-    if answer in ("conversation", "files"):
-        work = partial(_go_back, app, controls, query, prospect, with_files=answer == "files")
-        app.spawn(work, "rewind", "agent")
-
-
-async def _go_back(
-    app: UaTuiApp, controls: Session, query: Query, prospect: Prospect, *, with_files: bool
-) -> None:
-    changes = prospect.plan.changes if with_files and prospect.plan is not None else ()
-    try:
+        undone = [each for each in app.view.queries if not each.undone and each.number >= query.number]
+        screen = ReturnScreen(query, undone, prospect, len(controls.queued))
+        answer = await app.push_screen_wait(screen)
+        if answer not in ("conversation", "files"):
+            return
+        changes = prospect.plan.changes if answer == "files" and prospect.plan is not None else ()
         await controls.rewind(query.id, changes)
     except UniversalAgentError as error:
-        _report(app, error)
+        message = f"Nothing was changed: {clean_line(str(error), 400)}"
+        app.notify(message, severity="error", timeout=20.0)
         return
     app.frame.show("prompt")
     app.frame.prompt.put_aside(query.text)
     app.frame.follow_conversation()
-
-
-def _report(app: UaTuiApp, error: UniversalAgentError) -> None:
-    message = f"Nothing was changed: {clean_line(str(error), 400)}"
-    app.notify(message, severity="error", timeout=20.0)

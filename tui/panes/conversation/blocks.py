@@ -6,6 +6,7 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import Enum
+from functools import partial
 from typing import assert_never
 
 from rich.segment import Segment
@@ -20,6 +21,7 @@ from ua_tui.tui.render.format import Mark, middle_cut, tail_cut
 from ua_tui.tui.render.layout import (
     PLAIN,
     Line,
+    Piece,
     component_classes,
     line_width,
     read_theme,
@@ -142,6 +144,8 @@ class Card(_Base):
     corpus: str = ""
 
 
+_Linked = Callable[[str, Style], list[Piece]]
+"""Cuts a text of a style into pieces, of which those that name a file are links to it."""
 Block = Heading | Verbatim | Prose | Fold | Notice | Card
 
 
@@ -189,22 +193,23 @@ def render_block(
     block: Block, width: int, theme: ConversationTheme, find_file: FindFile = no_file
 ) -> list[Line]:
     """Render a block, the blank lines before it included; a file that `find_file` finds becomes a link to it."""
-    gap: list[Line] = [[] for _ in range(block.gap)]
+    linked = partial(with_files, link=theme.markdown.link, find=find_file)
     match block:
         case Heading():
-            return [*gap, _heading(block, width, theme)]
+            lines = [_heading(block, width, theme)]
         case Verbatim():
-            return [*gap, *_verbatim(block, width, theme, find_file)]
+            lines = _verbatim(block, width, theme, linked)
         case Prose():
-            return [*gap, *_prose(block, width, theme, find_file)]
+            lines = _prose(block, width, theme, find_file)
         case Fold():
-            return [*gap, _fold(block, width, theme, find_file)]
+            lines = [_fold(block, width, theme, linked)]
         case Notice():
-            return [*gap, *_notice(block, width, theme, find_file)]
+            lines = _notice(block, width, theme, linked)
         case Card():
-            return [*gap, *_card(block, width, theme)]
+            lines = _card(block, width, theme)
         case _:
             assert_never(block)
+    return [*([] for _ in range(block.gap)), *lines]
 
 
 def estimate_block(block: Block, width: int) -> int:
@@ -227,15 +232,14 @@ def _heading(block: Heading, width: int, theme: ConversationTheme) -> Line:
     return spread([Segment(block.speaker, name)], [Segment(block.facts, theme.facts)], width)
 
 
-def _verbatim(block: Verbatim, width: int, theme: ConversationTheme, find_file: FindFile) -> list[Line]:
-    link = theme.markdown.link
+def _verbatim(block: Verbatim, width: int, theme: ConversationTheme, linked: _Linked) -> list[Line]:
     if block.quiet:
-        pieces = with_files(block.text, theme.thinking, link, find_file)
-        return [[Segment("  "), *line] for line in wrap(pieces, max(1, width - 2))]
+        lines = wrap(linked(block.text, theme.thinking), max(1, width - 2))
+        return [[Segment("  "), *line] for line in lines]
     inside = max(1, width - 2) if width > 4 else width
     margin = " " * ((width - inside) // 2)
-    lines: list[Line] = []
-    for line in wrap(with_files(block.text, theme.you_text, link, find_file), inside):
+    lines = []
+    for line in wrap(linked(block.text, theme.you_text), inside):
         fill = " " * max(0, inside - line_width(line))
         lines.append([Segment(margin, theme.you_text), *line, Segment(fill + margin, theme.you_text)])
     return lines
@@ -270,7 +274,7 @@ def _abridged(source: str) -> str:
     return "\n".join([*rows[:2], *rows[-LIVE_ROWS:]]) if len(rows) > LIVE_ROWS + 2 else source
 
 
-def _fold(block: Fold, width: int, theme: ConversationTheme, find_file: FindFile) -> Line:
+def _fold(block: Fold, width: int, theme: ConversationTheme, linked: _Linked) -> Line:
     line: Line = [Segment(f"{UNFOLDED if block.open else FOLDED} ", theme.fold)]
     if block.mark:
         line.append(Segment(f"{block.mark} ", _mark_style(block.tone, theme)))
@@ -278,12 +282,11 @@ def _fold(block: Fold, width: int, theme: ConversationTheme, find_file: FindFile
     title = block.title
     if block.activity and block.name and room - width_of(title) - 2 < LEAST_ACTIVITY:
         title = block.name
-    link = theme.markdown.link
-    line.extend(Segment(*piece) for piece in with_files(title, theme.fold, link, find_file))
+    line.extend(Segment(*piece) for piece in linked(title, theme.fold))
     room -= width_of(title) + 2
     if block.activity and room >= LEAST_ACTIVITY // 2:
         activity = f"  {tail_cut(block.activity, room)}"
-        line.extend(Segment(*piece) for piece in with_files(activity, theme.facts, link, find_file))
+        line.extend(Segment(*piece) for piece in linked(activity, theme.facts))
     return spread(line, [Segment(block.summary, theme.facts)], width)
 
 
@@ -292,15 +295,12 @@ def _mark_style(tone: Tone, theme: ConversationTheme) -> Style:
     return styles.get(tone, theme.warning)
 
 
-def _notice(block: Notice, width: int, theme: ConversationTheme, find_file: FindFile) -> list[Line]:
+def _notice(block: Notice, width: int, theme: ConversationTheme, linked: _Linked) -> list[Line]:
     mark = _mark_style(block.tone, theme)
     text = mark if block.tone in {Tone.BAD, Tone.WAITING} else theme.app
-    inside = max(1, width - 2)
-    link = theme.markdown.link
-    lines = wrap(with_files(block.text, text, link, find_file), inside)
-    for detail in block.details:
-        style = theme.app if block.tone is Tone.BAD else PLAIN
-        lines.extend(wrap(with_files(detail, style, link, find_file), inside))
+    other = theme.app if block.tone is Tone.BAD else PLAIN
+    texts = [(block.text, text), *((detail, other) for detail in block.details)]
+    lines = [line for each in texts for line in wrap(linked(*each), max(1, width - 2))]
     return [[Segment(f"{'' if number else block.mark:<2}", mark), *line] for number, line in enumerate(lines)]
 
 
@@ -324,7 +324,7 @@ def _card(block: Card, width: int, theme: ConversationTheme) -> list[Line]:
         size(result.size) if result.size else "",
         quantity(result.sources, noun) if result.sources else "",
     )
-    known = " · ".join(fact for fact in facts if fact) + " · "
+    known = " · ".join(filter(None, facts)) + " · "
     links = _links(block, theme)
     room = width - 3 - width_of(known) - (line_width(links) + 1 if links else 0)
     path = middle_cut(clean_line(result.path, 1_000), max(8, room))
@@ -348,7 +348,7 @@ def _verdict(result: Result, width: int, theme: ConversationTheme) -> list[Line]
     style = theme.card + tone + Style(meta={"file": result.path})
     # The signs of claims: nothing here says that a sentence is right.
     mark = "✗" if check.red else "?" if check.doubtful else "·"
-    parts = (text for text in (check.summary, result.signed) if text)
+    parts = filter(None, (check.summary, result.signed))
     found = [line for text in parts for line in wrap([(clean_line(text, 500), style)], max(8, width - 6))]
     starts = [f"   {mark} ", *["     "] * len(found)]
     return [
@@ -420,7 +420,7 @@ def _running(view: SessionView, width: int, theme: ConversationTheme, now: float
     if len(agents) > 1 and len(agents) == len(own):
         text, others = f"{len(agents)} sub-agents", 0
     parts = (call.done, f"+{others}" if others else "", live_duration(now - call.at.timestamp()))
-    return _line(spinner, text, " · ".join(part for part in parts if part), width, theme)
+    return _line(spinner, text, " · ".join(filter(None, parts)), width, theme)
 
 
 def _line(

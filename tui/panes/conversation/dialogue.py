@@ -36,7 +36,14 @@ from ua_tui.core.text import clean, clean_line
 from ua_tui.core.view.session import SessionView
 from ua_tui.tui.panes.conversation.blocks import Card, Heading, Notice, Tone, Verbatim
 from ua_tui.tui.panes.conversation.folds import STOPPED, Folds
-from ua_tui.tui.panes.conversation.notices import OF_A_QUERY, RETRIED, AppMessage, message_of, server_message
+from ua_tui.tui.panes.conversation.notices import (
+    OF_A_QUERY,
+    RETRIED,
+    RETRY,
+    AppMessage,
+    message_of,
+    server_message,
+)
 from ua_tui.tui.panes.conversation.page import Page
 from ua_tui.tui.panes.conversation.results import Result, Results
 from ua_tui.tui.panes.conversation.stream import MessageStream
@@ -207,7 +214,7 @@ class Dialogue:
 
     def _show_facts(self, turn: _Turn) -> None:
         calls = quantity(turn.calls, "call") if turn.calls else ""
-        turn.heading.facts = " · ".join(fact for fact in (turn.path, calls, turn.took) if fact)
+        turn.heading.facts = " · ".join(filter(None, (turn.path, calls, turn.took)))
         self.page.change(turn.heading)
 
     def _set_path(self, query_id: str, at: datetime, decision: str) -> None:
@@ -248,7 +255,7 @@ class Dialogue:
 
     def _end_retry(self) -> None:
         """Note in a few words that the request was repeated: what comes next is the answer, or why there is none."""
-        notice = self._topics.pop("retry", None)
+        notice = self._topics.pop(RETRY, None)
         if notice is not None:
             self._reword(notice, "·", Tone.QUIET, RETRIED)
 

@@ -52,7 +52,7 @@ class _Work:
         call = clean_line(doing, _LONGEST_LINE)
         others = f"+{len(self.calls) - 1}" if len(self.calls) > 1 else ""
         said = f"“{self.last_line}" if self.last_line else ""
-        return " · ".join(part for part in (call, others, said) if part)
+        return " · ".join(filter(None, (call, others, said)))
 
     def read(self, event: TextDelta | MessageFinished) -> None:
         """Note the first and the last line of the message that it wrote or writes."""
@@ -102,11 +102,10 @@ class Folds:
     def add_thinking(self, event: ThinkingDelta) -> None:
         """Add to the thinking before a message."""
         key = _thinking(event.message_id)
-        fold = self._folds.get(key)
-        if fold is None:
-            fold = Fold(key=key, group=key, title="Thinking", markdown=False, began=event.at)
-            self._add(key, fold)
-        fold.messages.setdefault("", []).append(clean(event.text))
+        if (fold := self._folds.get(key)) is None:
+            fold = self._add_plain(key, "Thinking", [])
+            fold.began = event.at
+        fold.messages[""].append(clean(event.text))
         self._sum_up(fold)
 
     def end_thought(self, event: TextDelta | MessageFinished) -> None:
@@ -123,19 +122,14 @@ class Folds:
 
     def add_sent(self, key: str, prompt: str) -> None:
         """Add what was sent in place of a query."""
-        key = f"sent/{key}"
-        fold = Fold(key=key, group=key, title="Sent", markdown=False, messages={"": [clean(prompt)]})
-        self._add(key, fold)
-        self._sum_up(fold)
+        self._sum_up(self._add_plain(f"sent/{key}", "Sent", [clean(prompt)]))
 
     def add_plan(self, query_id: str, steps: tuple[Step, ...]) -> None:
         """Add the plan of a query that has ended, if it had one."""
         key = f"plan/{query_id}"
         if steps and key not in self._folds:
             done = f"{sum(step.done for step in steps)} of {quantity(len(steps), 'step')} done"
-            text = plan_text(steps)
-            fold = Fold(key=key, group=key, title=f"Plan: {done}", markdown=False, messages={"": [text]})
-            self._add(key, fold)
+            self._add_plain(key, f"Plan: {done}", [plan_text(steps)])
 
     # Sub-agents
 
@@ -233,13 +227,19 @@ class Folds:
                 self._show_text(fold)
         self._grown.clear()
 
+    def _add_plain(self, key: str, title: str, text: list[str]) -> Fold:
+        """Add a fold of a text that is no Markdown, of these parts."""
+        fold = Fold(key=key, group=key, title=title, markdown=False, messages={"": text})
+        self._add(key, fold)
+        return fold
+
     def _add(self, key: str, fold: Fold) -> None:
         self._folds[key] = fold
         self._page.add(fold)
 
     def _sum_up(self, fold: Fold) -> None:
         size = sum(len(part) for parts in fold.messages.values() for part in parts)
-        fold.summary = " · ".join(fact for fact in (f"{scaled(size)} characters", fold.took) if fact)
+        fold.summary = " · ".join(filter(None, (f"{scaled(size)} characters", fold.took)))
         self._note_grown(fold)
 
     def _note_grown(self, fold: Fold) -> None:

@@ -4,43 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass
+from pathlib import Path
 
 import msgspec
 
 from ua_tui.core.events.describe import Description, Severity, describe, describe_resume, describe_server
 from ua_tui.core.events.types import (
-    ApiRetry,
     AuthFinished,
-    AuthRequired,
-    BudgetRaised,
     BudgetReached,
-    ComplianceEnforced,
-    ComplianceFailed,
-    ContextCompaction,
-    ConversationCleared,
-    ElicitationAnswered,
-    ElicitationAsked,
     ErrorRaised,
     Event,
-    FilesAttached,
     McpServer,
-    ModelChosen,
-    OpinionGiven,
-    PathFellBack,
-    PermissionAnswered,
     PermissionApplied,
-    PermissionAsked,
-    PermissionModeChanged,
-    PipelineFailed,
     PlanLimit,
     QueryFinished,
-    ServerTrustAnswered,
-    ServerTrustAsked,
     SessionFinished,
-    SessionForked,
-    SessionRewound,
     SessionStarted,
-    TracingFailed,
 )
 from ua_tui.core.events.units import spoken_duration
 from ua_tui.core.provider.error_messages import AT_LIMIT
@@ -50,7 +29,7 @@ from ua_tui.tui.render.agent_failures import informative_causes
 from ua_tui.tui.render.events import MARKS
 
 _LONGEST = 2_000
-RETRIED = "Retried."
+RETRY, RETRIED = ("retry",), "Retried."
 _TONES = {
     Severity.INFO: Tone.QUIET,
     Severity.STARTED: Tone.QUIET,
@@ -85,6 +64,18 @@ class AppMessage:
     instead_of: str = ""
 
 
+class _Shown(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    topic: tuple[str, ...] = ()
+    details: int | None = None
+
+
+_SHOWN = msgspec.json.decode(Path(__file__).with_suffix(".json").read_bytes(), type=dict[str, _Shown])
+"""The events that are shown as they are described, by their names.
+
+`topic` is its first part, and the fields with the others; `details` is the first detail that is shown, too.
+"""
+
+
 def message_of(event: Event) -> AppMessage | None:
     """Return the message an event makes, all of it cleaned; None when it makes none."""
     match event:
@@ -95,26 +86,14 @@ def message_of(event: Event) -> AppMessage | None:
             | BudgetReached(stopped=True)
             | BudgetReached(refused=True)
             | SessionFinished(reason="forked")
+            | PlanLimit(is_near=False)
+            | PermissionApplied(decision="allow")
+            | PermissionApplied(rule="")
         ):
             # The end of the query reports the limit, and a waiting query is shown at the prompt.
             return None
         case QueryFinished():
             return _end_of_query(event)
-        case ComplianceFailed() | ComplianceEnforced():
-            description = describe(event)
-            # What a check found.
-            findings = description.details[1:]
-            return _message(description, findings, topic=("compliance", event.subagent, event.rule))
-        case PermissionAsked() | PermissionAnswered() | ElicitationAsked() | ElicitationAnswered():
-            description = describe(event)
-            # The changed arguments, or the answers to questions.
-            return _message(description, description.details, topic=("question", event.request_id))
-        case ServerTrustAsked() | ServerTrustAnswered():
-            return _message(describe(event), topic=("trust", event.server))
-        case AuthRequired() | SessionRewound():
-            description = describe(event)
-            topic = ("auth", event.toolkit) if isinstance(event, AuthRequired) else None
-            return _message(description, description.details, topic=topic)
         case AuthFinished():
             # The agent's answer in between is outdated, and has to stay above this message.
             before = f"{clean_line(event.toolkit) or 'Account'} sign-in requested."
@@ -122,29 +101,12 @@ def message_of(event: Event) -> AppMessage | None:
         case ErrorRaised():
             causes = informative_causes(describe(event).details)
             return _message(describe(event), tuple(f"because {clean_line(cause, 400)}" for cause in causes))
-        case ApiRetry():
-            return _message(describe(event), topic="retry")
-        case PlanLimit(is_near=False):
-            return None
-        case BudgetReached() | ModelChosen() | ContextCompaction() | PlanLimit():
-            return _message(describe(event), topic=(OF_A_QUERY, event.event_name))
-        case PermissionApplied(decision="deny", rule=rule) if rule:
-            return _message(describe(event))
-        case (
-            PathFellBack()
-            | PipelineFailed()
-            | TracingFailed()
-            | BudgetRaised()
-            | SessionFinished()
-            | SessionForked()
-            | PermissionModeChanged()
-            | FilesAttached()
-            | OpinionGiven()
-            | ConversationCleared()
-        ):
-            return _message(describe(event))
-        case _:
-            return None
+    if (shown := _SHOWN.get(event.event_name)) is None:
+        return None
+    description, first = describe(event), shown.details
+    topic = (*shown.topic[:1], *(getattr(event, name) for name in shown.topic[1:]))
+    details = description.details[first:] if first is not None else ()
+    return _message(description, details, topic=topic or None)
 
 
 def server_message(
@@ -191,4 +153,4 @@ def _end_of_query(event: QueryFinished) -> AppMessage:
         sentence = f"Stopped{after}: spending limit reached. Raise it with /budget."
         return _message(Description("query", sentence, Severity.ERROR))
     same_error = describe(ErrorRaised(where="agent", message=event.error or "")).sentence
-    return _message(describe(event), topic="retry", before=RETRIED, instead_of=same_error[:_LONGEST].strip())
+    return _message(describe(event), topic=RETRY, before=RETRIED, instead_of=same_error[:_LONGEST].strip())

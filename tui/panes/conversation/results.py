@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
+from typing import Any
 
 from ua_tui.core.claims.files import FORMATS, is_report
 from ua_tui.core.errors import WorkspaceError
@@ -100,18 +101,13 @@ class Results:
                 copies = (event.copied_to,) if event.copied_to else ()
                 kind = event.kind if event.kind in KINDS else _kind_of(event.path, event.kind)
                 return self._add(event.path, kind, event.size, copies, event.tool_use_id)
-            case ReportChecked() | ClaimsDecided() if event.report in self._all:
-                result = self._all[event.report]
-                check = event if isinstance(event, ReportChecked) else result.check
-                self._all[event.report] = result = replace(result, check=check)
-                return result
-            case ArtifactChanged() if event.path in self._all:
-                result = self._all[event.path]
-                is_checked = result.check is not None and result.check.sha256 == event.sha256
-                self._all[event.path] = result = replace(
-                    result, size=event.size, check=result.check if is_checked else None
-                )
-                return result
+            case ReportChecked() if event.report in self._all:
+                return self._change(event.report, check=event)
+            case ClaimsDecided() if event.report in self._all:
+                return self._all[event.report]
+            case ArtifactChanged() if (before := self._all.get(event.path)) is not None:
+                is_checked = before.check is not None and before.check.sha256 == event.sha256
+                return self._change(event.path, size=event.size, check=before.check if is_checked else None)
             case SessionRewound():
                 self._all = {path: each for path, each in self._all.items() if path not in event.removed}
             case ToolCallStarted() if event.name.endswith("__save_corpus"):
@@ -119,6 +115,10 @@ class Results:
             case _:
                 pass
         return None
+
+    def _change(self, path: str, **changes: Any) -> Result:
+        self._all[path] = result = replace(self._all[path], **changes)
+        return result
 
     def describe(self, result: Result) -> None:
         """Note what a file says about itself, unless there is a newer version of it."""

@@ -59,7 +59,6 @@ class Findings:
         # Whole numbers only: tens of thousands of tuples would make the garbage collector visit them all.
         self._counts: dict[Hashable, int] = {}
         self._revisions: dict[Hashable, int] = {}
-        self.total = 0
 
     def search(self, blocks: Iterable[Block]) -> Iterator[Block | None]:
         """Search the blocks that were not searched since they changed.
@@ -85,16 +84,19 @@ class Findings:
     def correct(self, block: Block, count: int) -> None:
         """Correct how many matches a block really shows."""
         self._revisions[block.key] = block.revision
-        before = self._counts.get(block.key, 0)
-        if count != before:
-            self.total += count - before
+        if count != self.count(block):
             self._counts[block.key] = count
 
     def forget(self, blocks: Iterable[Block]) -> None:
         """Forget blocks that are gone."""
         for block in blocks:
             self._revisions.pop(block.key, None)
-            self.total -= self._counts.pop(block.key, 0)
+            self._counts.pop(block.key, None)
+
+    @property
+    def total(self) -> int:
+        """The number of all matches."""
+        return sum(self._counts.values())
 
     def count(self, block: Block) -> int:
         """Return how many matches a block has, where known."""
@@ -102,8 +104,7 @@ class Findings:
 
     def rank(self, blocks_before: Iterable[Block], hit: Hit) -> int:
         """Return the number of a match, from 1, among all, given the blocks above its own."""
-        counts = self._counts
-        return sum(counts.get(block.key, 0) for block in blocks_before) + hit.number + 1
+        return sum(map(self.count, blocks_before)) + hit.number + 1
 
     def drawn(self, block: Block, rows: Sequence[str]) -> list[list[Span]]:
         """Return the matches in the lines drawn of a block."""
@@ -168,7 +169,6 @@ class Search:
         self.nothing = _NOTHING
         self._findings: Findings | None = None
         self._hit: Hit | None = None
-        self._rank = 0
         self._origin = Bookmark((0, 0), following=True, cursor=None)
         self.busy = False
         self._unfolded: list[Fold] = []
@@ -244,21 +244,14 @@ class Search:
                     self.show()
                 await asyncio.sleep(0)
                 turn = time.perf_counter()
-        self._finish()
+        self.busy = False
+        self.show()
 
     def update(self) -> None:
         """Search what came or changed since; nothing moves for it."""
         if self._findings is not None and not self.busy:
             self.busy = True
             start_job(self._view, partial(self._search, show_first=False), "find")
-
-    def _finish(self) -> None:
-        self.busy = False
-        index = self._view.index_of(self._hit.key) if self._hit is not None else None
-        self._rank = 0
-        if self._findings is not None and self._hit is not None and index is not None:
-            self._rank = self._findings.rank(self._view.entries[:index], self._hit)
-        self.show()
 
     def forget(self, blocks: Iterable[Block]) -> None:
         """Note that blocks are about to go: what was found in them no longer counts."""
@@ -334,7 +327,6 @@ class Search:
             return False
         number = min(number, len(matches) - 1)
         self._hit = Hit(block.key, number)
-        self._rank = findings.rank(view.entries[:index], self._hit)
         view.set_cursor(block.key)
         view.reveal_line(index, matches[number][0].line)
         return True
@@ -360,8 +352,10 @@ class Search:
             return
         parts: list[str | tuple[str, str]] = [f"{self.title}  /{self.query.shown}"]
         if self._findings is not None:
-            rank, total = self._rank, self._findings.total
-            more = "…" if self.busy else ""
+            index = self._view.index_of(self._hit.key) if self._hit is not None else None
+            above = self._view.entries[: index or 0]
+            rank = self._findings.rank(above, self._hit) if self._hit is not None and index is not None else 0
+            total, more = self._findings.total, "…" if self.busy else ""
             parts.append((f" {rank}/{total}{more}" if total or more else f" {self.nothing}", "bold"))
         self._view.border_title = Content.assemble(*parts)
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
+from rich.cells import set_cell_size
 from rich.segment import Segment
 from rich.style import Style
 from textual.content import Content
@@ -30,7 +31,7 @@ from ua_tui.core.text import clean, clean_line
 from ua_tui.core.view.records import ObserverRuns
 from ua_tui.core.view.session import SessionView
 from ua_tui.tui.keys.bindings import bindings
-from ua_tui.tui.panes.columns import TableStyles, render_columns
+from ua_tui.tui.panes.columns import StateTheme, TableStyles, render_columns
 from ua_tui.tui.panes.requests import ShowCall
 from ua_tui.tui.render.format import Mark, artifact_name, middle_cut, name_cut, tail_cut
 from ua_tui.tui.render.layout import (
@@ -161,18 +162,13 @@ def _counts(event: ObserverFinished) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class ObserversTheme:
+class ObserversTheme(StateTheme):
     """The styles of the feed."""
 
     name: Style = PLAIN
     what: Style = PLAIN
     counts: Style = PLAIN
-    number: Style = PLAIN
     quiet: Style = PLAIN
-    running: Style = PLAIN
-    good: Style = PLAIN
-    warning: Style = PLAIN
-    bad: Style = PLAIN
 
 
 def render_run(run: Run, width: int, theme: ObserversTheme, names: int = NAME_CELLS) -> list[Line]:
@@ -183,19 +179,19 @@ def render_run(run: Run, width: int, theme: ObserversTheme, names: int = NAME_CE
     if width < 8:
         return [cut_line([Segment(f"{_glyph(run)} {run.observer}", theme.name)], width)]
     failed = run.mark is Mark.ERROR
-    mark = theme.quiet if run.quiet else _mark_style(run.mark, theme)
+    mark = theme.quiet if run.quiet else theme.of(run.mark)
     name_cells = min(names, NAME_CELLS, max(4, width // 3))
-    name = middle_cut(run.observer, name_cells)
+    name = set_cell_size(middle_cut(run.observer, name_cells), name_cells + 1)
     left: Line = [
         Segment(f"{_glyph(run)} ", mark),
-        Segment(name + " " * (name_cells + 1 - width_of(name)), theme.quiet if run.quiet else theme.name),
+        Segment(name, theme.quiet if run.quiet else theme.name),
     ]
     time = "" if run.milliseconds is None else milliseconds(run.milliseconds)
     right: Line = [Segment(f"{time:>{TIME_CELLS}}", theme.number)] if width >= 24 and time else []
     room = width - name_cells - 3 - (TIME_CELLS + 1 if right else 0)
     if width >= 68 and run.call:
-        call = middle_cut(run.call, CALL_CELLS)
-        left.append(Segment(call + " " * (CALL_CELLS + 2 - width_of(call)), theme.counts))
+        call = set_cell_size(middle_cut(run.call, CALL_CELLS), CALL_CELLS + 2)
+        left.append(Segment(call, theme.counts))
         room -= CALL_CELLS + 2
     counts = next((each for each in (run.counts, run.counts.partition(",")[0]) if _fits(run, each, room)), "")
     if counts:
@@ -215,7 +211,7 @@ def render_words(run: Run, width: int, theme: ObserversTheme) -> list[Line]:
     """Render a row for the reader: what was saved, and the file or what it is about; why when it is open."""
     style = theme.bad if run.mark is Mark.ERROR else theme.what
     said = tail_cut(run.said, max(1, width - 2))
-    line: Line = [Segment(f"{_glyph(run)} ", _mark_style(run.mark, theme)), Segment(said, style)]
+    line: Line = [Segment(f"{_glyph(run)} ", theme.of(run.mark)), Segment(said, style)]
     room = width - 4 - width_of(said)
     if run.about and room >= ROOM_FOR_A_NAME:
         about = _with_suffixes(run, run.about, room)
@@ -243,11 +239,6 @@ def _fits(run: Run, counts: str, room: int) -> bool:
 
 def _glyph(run: Run) -> str:
     return "–" if run.quiet else "…" if run.mark is Mark.RUNNING else run.mark.glyph
-
-
-def _mark_style(mark: Mark, theme: ObserversTheme) -> Style:
-    styles = {Mark.SUCCESS: theme.good, Mark.ERROR: theme.bad, Mark.RUNNING: theme.running}
-    return styles.get(mark, theme.warning)
 
 
 def render_table(

@@ -5,18 +5,18 @@ from __future__ import annotations
 import asyncio
 import os
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 from urllib.parse import unquote, urlsplit
 
 from rich.segment import Segment
 from rich.style import Style
 from textual import events
-from textual.geometry import Region, Size
+from textual.geometry import Size
 from textual.strip import Strip
 from textual.widget import Widget
 
@@ -25,14 +25,13 @@ from ua_tui.core.agent.attachments.places import FOLDER, LARGEST, AttachmentPlac
 from ua_tui.core.events.units import size
 from ua_tui.core.text import clean_line
 from ua_tui.tui.render.format import middle_cut, tail_cut
+from ua_tui.tui.viewers.bodies.picture import PictureBody, PictureHeader, read_header
+from ua_tui.tui.viewers.document import Rows
+from ua_tui.tui.viewers.view.pictures import DocumentPictures
 from ua_tui.tui.workers import start_job
 
 if TYPE_CHECKING:
     from ua_tui.core.agent.mcp.references import ServerReferences
-    from ua_tui.tui.graphics.image import Picture, PlacedPicture
-    from ua_tui.tui.graphics.store import PictureStore
-    from ua_tui.tui.viewers.bodies.picture import PictureHeader
-    from ua_tui.tui.viewers.document import Row
 
 ROWS = 4
 """The most files that are listed, and the height of a thumbnail."""
@@ -65,7 +64,6 @@ async def read_resource(folder: Path, path: str, references: ServerReferences) -
     """Read a resource for its preview: what it is, how large it is, and how it begins."""
     from ua_tui.core.errors import UniversalAgentError
     from ua_tui.core.storage.files import Root
-    from ua_tui.tui.viewers.bodies.picture import read_header
 
     reference = references.reference(path)
     assert reference is not None
@@ -104,7 +102,6 @@ def _missing(name: str, meant: str) -> NamedFile:
 
 def _find(places: AttachmentPlaces, name: str) -> NamedFile | None:
     from ua_tui.core.storage.regular_file import open_regular
-    from ua_tui.tui.viewers.bodies.picture import read_header
 
     path = places.locate(name)
     if path is None or not os.path.exists(path):
@@ -125,53 +122,41 @@ def _find(places: AttachmentPlaces, name: str) -> NamedFile | None:
     return NamedFile(name, f"{kind} · {size(length)}", header, copy=str(path))
 
 
-class _Thumbnail:
-    """A thumbnail of the bar: rows of half blocks, or a picture in the graphics of the terminal."""
+class _Thumbnails(Rows):
+    """The thumbnails of a bar by their paths, side by side as far as there is room for a text beside them."""
 
-    def __init__(self, bar: AttachmentBar, drawn: Picture | Sequence[Row]) -> None:
-        self.surface = bar
-        self._drawn = drawn
-        self.placed: PlacedPicture | None = None
-        self.store: PictureStore | None = None
+    def __init__(self, bar: AttachmentBar) -> None:
+        self._bar = bar
+        self.drawn: dict[str, Rows] = {}
 
-    @property
-    def columns(self) -> int:
-        """Its width in cells."""
-        if isinstance(self._drawn, Sequence):
-            return max((_strip(row).cell_length for row in self._drawn), default=0)
-        return self._drawn.columns
+    def __len__(self) -> int:
+        return ROWS
 
     def row(self, y: int) -> Strip:
-        """Its part of a row of the bar."""
-        drawn, placed = self._drawn, self.placed
-        if isinstance(drawn, Sequence):
-            return _strip(drawn[y]) if y < len(drawn) else Strip.blank(self.columns)
-        if placed is not None and placed.ready and y < drawn.rows and hasattr(drawn, "png"):
-            from ua_tui.tui.graphics.kitty import row_of
+        """The rows of all of them, with a blank cell after each."""
+        parts = [_strip(drawn, y).adjust_cell_length(room) for _, room, drawn in self._shown()]
+        return Strip.join(parts)
 
-            return row_of(placed.key, y, drawn.columns)
-        return Strip.blank(drawn.columns)
+    def positions(self) -> Mapping[Any, tuple[int, int] | None]:
+        """Where those are that the terminal draws."""
+        hidden = dict.fromkeys(picture for each in self.drawn.values() for picture in each.positions())
+        shown = {picture: (left, 0) for left, _, each in self._shown() for picture in each.positions()}
+        return hidden | shown
 
-    def remove(self) -> None:
-        """Remove it from the terminal."""
-        if self.store is not None:
-            self.store.remove(self)
-
-    def redraw_picture(self) -> None:
-        """Draw the bar again."""
-        self.surface.refresh()
-
-    @property
-    def picture_region(self) -> tuple[Region, Region] | None:
-        """Where it is on the screen, and what is visible of the bar; None while it is hidden."""
-        left = self.surface.left_of(self) if self.surface.is_on_screen and self.surface.display else None
-        if left is None or isinstance(self._drawn, Sequence):
-            return None
-        visible = self.surface.content_region
-        return Region(visible.x + left, visible.y, self._drawn.columns, self._drawn.rows), visible
+    def _shown(self) -> Iterator[tuple[int, int, Rows]]:
+        """Those that have room, each with its column and the cells up to the next one."""
+        size, left = self._bar.content_size, 0
+        for file in self._bar.files if size.height >= ROWS else ():
+            if (drawn := self.drawn.get(file.path)) is not None:
+                room = 1 + max(_strip(drawn, y).cell_length for y in range(ROWS))
+                if left + room - 1 + _TEXT_WIDTH > size.width:
+                    return
+                yield left, room, drawn
+                left += room
 
 
-def _strip(row: Row) -> Strip:
+def _strip(drawn: Rows, y: int) -> Strip:
+    row = drawn.row(y) if y < len(drawn) else Strip([])
     assert isinstance(row, Strip)
     return row
 
@@ -206,7 +191,8 @@ class AttachmentBar(Widget):
         self.is_reading = False
         self.found: Sequence[NamedFile] = ()
         self.files: Sequence[NamedFile] = ()
-        self._thumbnails: dict[str, _Thumbnail] = {}
+        self._thumbnails = _Thumbnails(self)
+        self._pictures = DocumentPictures(self, self.refresh)
 
     def show_files_of(
         self,
@@ -264,7 +250,7 @@ class AttachmentBar(Widget):
             found[path] = await read_resource(places.session, path, references)
             self._show([found[each] for each in paths if each in found])
         for file in self.files:
-            if file.header is not None and file.path not in self._thumbnails:
+            if file.header is not None and file.path not in self._thumbnails.drawn:
                 await self._draw(places.session / file.copy, file)
 
     def _known(self, path: str) -> NamedFile:
@@ -282,8 +268,10 @@ class AttachmentBar(Widget):
             return
         self.files = files
         shown = {file.path for file in files}
-        for path in [each for each in self._thumbnails if each not in shown]:
-            self._thumbnails.pop(path).remove()
+        if gone := self._thumbnails.drawn.keys() - shown:
+            for path in gone:
+                del self._thumbnails.drawn[path]
+            self._pictures.show(self._thumbnails)
         self.display = bool(files)
         self.refresh(layout=True)
 
@@ -294,59 +282,26 @@ class AttachmentBar(Widget):
         return min(ROWS, len(self.files))
 
     async def _draw(self, path: Path, file: NamedFile) -> None:
-        from ua_tui.tui.graphics.app import pictures_of
-        from ua_tui.tui.viewers.bodies.picture import PictureBody
-
         assert file.header is not None
         if self.app.current_theme.ansi:
             return
-        store = pictures_of(self.app)
-        canvas = store.canvas if store is not None else None
         body = PictureBody(file.header, None, path)
-        drawn = await asyncio.to_thread(body.thumbnail, _MOST_COLUMNS, ROWS, canvas)
-        if drawn is None or file not in self.files:
-            return
-        thumbnail = self._thumbnails[file.path] = _Thumbnail(self, drawn)
-        if store is not None and not isinstance(drawn, list):
-            thumbnail.placed = store.place(thumbnail, drawn)
-            thumbnail.store = store
-        self.refresh()
+        drawn = await asyncio.to_thread(body.thumbnail, _MOST_COLUMNS, ROWS, self._pictures.canvas)
+        if drawn is not None and file in self.files:
+            self._thumbnails.drawn[file.path] = drawn
+            self._pictures.show(self._thumbnails)
+            self.refresh()
 
     def on_unmount(self) -> None:
         """Remove the thumbnails from the terminal."""
-        for thumbnail in self._thumbnails.values():
-            thumbnail.remove()
-
-    def left_of(self, wanted: _Thumbnail) -> int | None:
-        """The column of a thumbnail in the bar; None if it has no room."""
-        if self.content_size.height < ROWS:
-            return None
-        left = 0
-        for thumbnail in self._in_order():
-            if left + thumbnail.columns + _TEXT_WIDTH > self.content_size.width:
-                break
-            if thumbnail is wanted:
-                return left
-            left += thumbnail.columns + 1
-        return None
-
-    def _in_order(self) -> list[_Thumbnail]:
-        return [self._thumbnails[file.path] for file in self.files if file.path in self._thumbnails]
+        self._pictures.clear()
 
     def render_line(self, y: int) -> Strip:
         """Draw a row: its part of the thumbnails, and a file."""
-        width = self.content_size.width
-        strips: list[Strip] = []
-        used = 0
-        for thumbnail in self._in_order():
-            if self.left_of(thumbnail) is None:
-                break
-            strips.append(thumbnail.row(y))
-            strips.append(Strip([Segment(" ")], 1))
-            used += thumbnail.columns + 1
-        strips.append(self._text(y, width - used))
-        base = self.rich_style
-        return Strip.join(strips).apply_style(base).adjust_cell_length(width, base)
+        width, base = self.content_size.width, self.rich_style
+        pictures = self._thumbnails.row(y)
+        strip = Strip.join([pictures, self._text(y, width - pictures.cell_length)])
+        return strip.apply_style(base).adjust_cell_length(width, base)
 
     def _text(self, y: int, width: int) -> Strip:
         if y >= len(self.files):

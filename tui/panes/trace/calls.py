@@ -114,13 +114,7 @@ class CallNode:
     @property
     def running(self) -> bool:
         """Whether it has not ended."""
-        match self.record:
-            case Message():
-                return False
-            case Query(end=end):
-                return end is None and not self.cut
-            case Call(status=status):
-                return status is None and not self.cut
+        return self.mark in (Mark.RUNNING, Mark.WAITING)
 
     @property
     def flag(self) -> str:
@@ -176,8 +170,11 @@ class CallNode:
     @property
     def size(self) -> int | None:
         """The bytes of its result."""
-        ended = isinstance(self.record, Call) and self.record.status is not None
-        return self.record.result_size if ended and isinstance(self.record, Call) else None
+        match self.record:
+            case Call(status=str(), result_size=size):
+                return size
+            case _:
+                return None
 
     @property
     def took(self) -> float | None:

@@ -140,7 +140,7 @@ class TracePane(VirtualList[CallNode]):
         theirs.show_only(mine.query.text)
         for key, node in self.calls.by_key.items():
             if (other := longer.calls.by_key.get(key)) is not None:
-                theirs.set_open(other, open_=node.open)
+                theirs.set_open(other, node.open)
                 other.unfolded = node.unfolded
         theirs.refresh()
         super().adopt(longer)

@@ -11,7 +11,7 @@ from rich.style import Style
 
 from ua_tui.core.events.units import count, duration, live_duration, money, size, tokens
 from ua_tui.core.view.records import Call, Message, Query
-from ua_tui.tui.panes.columns import TableStyles, render_columns
+from ua_tui.tui.panes.columns import StateTheme, TableStyles, render_columns
 from ua_tui.tui.panes.trace.calls import SEPARATOR, CallNode
 from ua_tui.tui.panes.trace.waterfall import Columns, bar_of, columns_of
 from ua_tui.tui.render.format import Mark, middle_cut, spinner, tail_cut
@@ -28,23 +28,13 @@ _MARK = "“ "
 
 
 @dataclass(frozen=True, slots=True)
-class TraceTheme:
+class TraceTheme(StateTheme):
     """The styles of the trace."""
 
     query: Style = PLAIN
     name: Style = PLAIN
     argument: Style = PLAIN
     note: Style = PLAIN
-    number: Style = PLAIN
-    running: Style = PLAIN
-    good: Style = PLAIN
-    warning: Style = PLAIN
-    bad: Style = PLAIN
-
-    def of(self, mark: Mark) -> Style:
-        """Return the style of a mark."""
-        styles = {Mark.SUCCESS: self.good, Mark.ERROR: self.bad, Mark.RUNNING: self.running}
-        return styles.get(mark, self.warning)
 
 
 def render_node(
@@ -163,7 +153,7 @@ def _note(node: CallNode, now: float, columns: Columns, *, with_error: bool) -> 
         waited,
         _quiet(node, now),
     )
-    return SEPARATOR.join(part for part in parts if part)
+    return SEPARATOR.join(filter(None, parts))
 
 
 def _quiet(node: CallNode, now: float) -> str:

@@ -182,12 +182,8 @@ class TreeRows:
 
     # -- folds ------------------------------------------------------------------------------------
 
-    def set_open(self, node: CallNode, *, open_: bool) -> None:
-        """Fold or unfold a row."""
-        self._set_open(node, open_)
-        self.refresh()
-
-    def _set_open(self, node: CallNode, open_: bool) -> None:
+    def set_open(self, node: CallNode, open_: bool) -> None:
+        """Fold or unfold a row; call `refresh` afterwards."""
         if node.open != open_:
             node.open = open_
             node.revision += 1
@@ -196,7 +192,8 @@ class TreeRows:
 
     def toggle(self, node: CallNode) -> None:
         """Fold or unfold a row, and put the cursor on it."""
-        self.set_open(node, open_=not node.open)
+        self.set_open(node, not node.open)
+        self.refresh()
         self.go_to(node)
 
     def reveal(self, node: CallNode) -> None:
@@ -205,7 +202,7 @@ class TreeRows:
         if self.is_filtered and not node.hits:
             self.show_only("")
         for above in [*node.lineage][1:]:
-            self._set_open(above, True)
+            self.set_open(above, True)
         self.refresh()
         self.go_to(node)
 

@@ -9,13 +9,13 @@ from pathlib import Path
 
 from textual import events
 from textual.content import Content
-from textual.style import Style
 from textual.widgets import Static
 
 from ua_tui.core.storage.folders import WORKSPACES
 from ua_tui.tui.panes.workspace.folder_tree import FolderTree
 from ua_tui.tui.panes.workspace.scan import file_time_ns
 from ua_tui.tui.panes.workspace.watch import Unseen
+from ua_tui.tui.widgets.tab_line import clicked_tab, tab_line
 
 _SESSION_HINT = "What the agent finds and writes appears here."
 _REPORTS_HINT = "Finished reports are copied here and outlive their session."
@@ -82,13 +82,13 @@ class PlaceTabs(Static):
         for place in places:
             is_fresh = place.marks and place is not active and unseen.beneath(place.model.base) > 0
             style = "bold underline $accent" if place is active else "$text-muted"
-            tab = Content.assemble((place.title, style), (f" {NEW}" if is_fresh else "", "$accent"))
-            tabs.append(Content.assemble(" ", tab.stylize(Style.from_meta({"place": place.name})), " "))
-        line = Content(" ").join(tabs)
+            tab = Content.assemble(" ", (place.title, style), (f" {NEW}" if is_fresh else "", "$accent"), " ")
+            tabs.append((place.name, tab))
+        line = tab_line(tabs, 1)
         if line != self.content:
             self.update(line, layout=False)
 
     def on_click(self, event: events.Click) -> None:
         """Choose the title under the pointer."""
-        if name := event.style.meta.get("place"):
+        if name := clicked_tab(event):
             self._choose(name)

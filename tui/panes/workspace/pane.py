@@ -519,4 +519,4 @@ class WorkspacePane(Vertical):
             "read-only" if place.read_only else "",
             "polling" if self.tree_view.polling else "",
         ]
-        self.border_subtitle = Content(" · ".join(part for part in parts_below if part))
+        self.border_subtitle = Content(" · ".join(filter(None, parts_below)))

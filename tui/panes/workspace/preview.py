@@ -231,4 +231,4 @@ def _describe_folder(path: Path) -> str:
         quantity(folders, "folder") if folders else "",
         "" if listing.more else size(sum(entry.size for entry in files)),
     ]
-    return " · ".join(part for part in parts if part)
+    return " · ".join(filter(None, parts))

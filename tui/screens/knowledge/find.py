@@ -249,7 +249,7 @@ class FindScreen(Modal[None]):
         )
         self.query_one(TitleLine).show("Find", place="in all sessions", facts=" · ".join(filter(None, facts)))
 
-    def on_hit_list_moved(self) -> None:
+    def on_keyed_list_highlighted(self) -> None:
         """Show the details of the hit under the cursor."""
         self._show_detail()
         self._offer_keys()

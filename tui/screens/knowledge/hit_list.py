@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import ClassVar
 
 from rich.segment import Segment
-from textual.message import Message
 
 from ua_tui.core.knowledge.records import Hit
 from ua_tui.core.text import clean_line
@@ -22,90 +20,53 @@ from ua_tui.tui.screens.knowledge.hit_text import (
     pieces_of,
     title_of,
 )
-from ua_tui.tui.virtual_list.source import EntryList
-from ua_tui.tui.virtual_list.virtual_list import VirtualList
+from ua_tui.tui.widgets.column_list import KeyedList, Listed
 
 _KIND_CELLS = 7
 _PASSAGE_LINES = 2
 
 
-@dataclass(frozen=True, slots=True)
-class FoundHit:
-    """A hit as an entry of the list; `revision` rises when it looks different."""
-
-    hit: Hit
-    revision: int = 0
-
-    @property
-    def key(self) -> Hashable:
-        """The number of the document."""
-        return self.hit.id
-
-
-class HitList(VirtualList[FoundHit]):
+class HitList(KeyedList[Hit]):
     """Lists hits; the cursor is always on one if there is one."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {"lines--found", "hits--kind", "hits--title", "hits--passage"}
+    ALLOW_SELECT = True
     GUTTER = 2
-    FOLLOWS_END = False
-
-    class Moved(Message):
-        """The cursor is on another hit."""
-
-        def can_replace(self, message: Message) -> bool:
-            """Of several in a row, only the last is handled."""
-            return isinstance(message, HitList.Moved)
-
-    class Opened(Message):
-        """A hit is opened."""
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
         self._message: Sequence[str] = ()
         self._now = datetime.now(UTC)
-        self._revision = 0
 
-    @property
-    def chosen(self) -> Hit | None:
-        """The hit under the cursor."""
-        found = self.cursor
-        return found.hit if found is not None else None
+    def name_of(self, row: Hit) -> str:
+        """The number of the document."""
+        return str(row.id)
 
     def show(self, hits: Sequence[Hit], message: Sequence[str] = (), *, keep: bool = False) -> None:
         """Show hits from the first one, or with `keep` at the hit under the cursor; without hits the message."""
         before, top = self._cursor if keep else None, self._top
-        self._revision += 1
         self._message = message
         self._now = datetime.now(UTC)
-        entries = [FoundHit(hit, self._revision) for hit in {hit.id: hit for hit in hits}.values()]
-        rows = EntryList(entries, [self.estimate(entry, self.entry_width) for entry in entries])
-        self.replace_all(rows)
-        first = entries[0].key if entries else None
-        self.set_cursor(before if before in rows.index else first)
+        self.list_rows([*{hit.id: hit for hit in hits}.values()])
+        first = self.entries[0].key if self.entries else None
+        self.set_cursor(before if before in self.rows.index else first)
         if keep and self.cursor_index > 0:
-            self._top = (min(top[0], len(entries) - 1), top[1])
+            self._top = (min(top[0], len(self.entries) - 1), top[1])
             self.show_entry(self._cursor)
         else:
             self.update_rows()
-        self.post_message(self.Moved())
 
-    def set_cursor(self, key: Hashable | None) -> None:
-        """Put the cursor on a hit."""
-        if key != self._cursor:
-            self.post_message(self.Moved())
-        super().set_cursor(key)
-
-    def estimate(self, entry: FoundHit, width: int) -> int:
+    def estimate(self, entry: Listed[Hit], width: int) -> int:
         """Guess that the passage fills its lines."""
         return 2 + _PASSAGE_LINES
 
-    def lead(self, entry: FoundHit) -> int:
+    def lead(self, entry: Listed[Hit]) -> int:
         """Leave out the blank line above a hit."""
         return 1
 
-    def render_entry(self, entry: FoundHit, width: int) -> Sequence[Line]:
+    def render_entry(self, entry: Listed[Hit], width: int) -> Sequence[Line]:
         """Draw a hit in two columns: the kind at the left, the title and the passage at the right."""
-        hit, muted = entry.hit, self.palette["lines--muted"]
+        hit, muted = entry.row, self.palette["lines--muted"]
         indent = " " * (_KIND_CELLS + 2)
         room = max(1, width - len(indent))
         below = self._passage(hit, room)
@@ -148,7 +109,3 @@ class HitList(VirtualList[FoundHit]):
             last = Segment.adjust_line_length(lines[_PASSAGE_LINES - 1], room - 1, pad=False)
             lines = [*lines[: _PASSAGE_LINES - 1], [*last, Segment("…", plain)]]
         return lines if any(part.text.strip() for line in lines for part in line) else []
-
-    def open_entry(self, entry: FoundHit) -> None:
-        """Open the hit."""
-        self.post_message(self.Opened())

@@ -318,7 +318,7 @@ class SessionsScreen(Modal[Path | None]):
         title = self.query_one(TitleLine)
         title.show("Sessions", place=str(self._index.sessions), facts=facts)
 
-    def on_column_list_highlighted(self) -> None:
+    def on_keyed_list_highlighted(self) -> None:
         """Show details of the session under the cursor."""
         chosen, detail = self._list.chosen, self.query_one("#sessions-detail", Static)
         if chosen is None:
@@ -354,7 +354,7 @@ class SessionsScreen(Modal[Path | None]):
 
     # -- what is done with a session ---------------------------------------------------------------
 
-    def on_column_list_opened(self) -> None:
+    def on_keyed_list_opened(self) -> None:
         """Read the session under the cursor."""
         self._open(self._read)
 

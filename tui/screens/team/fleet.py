@@ -280,7 +280,7 @@ class FleetScreen(Modal[None]):
             )
         )
 
-    def on_column_list_highlighted(self) -> None:
+    def on_keyed_list_highlighted(self) -> None:
         """Show details of the row under the cursor."""
         row, detail = self._list.chosen, self.query_one("#fleet-detail", Static)
         match row:
@@ -328,7 +328,7 @@ class FleetScreen(Modal[None]):
 
     # -- keys ---------------------------------------------------------------------------------------
 
-    def on_column_list_opened(self) -> None:
+    def on_keyed_list_opened(self) -> None:
         """Follow the session under the cursor, or read it if it is over; of a batch list the sessions."""
         row = self._list.chosen
         if isinstance(row, FleetBatch):

@@ -168,9 +168,7 @@ class PictureBody:
             return ListRows(facts + drawn) if isinstance(drawn, list) else PictureRows(facts, drawn)
         return ListRows([*facts, styled(tail_cut(reason, width), "dim")])
 
-    def thumbnail(
-        self, columns: int, rows: int, canvas: Canvas | None, stop: Stop = NEVER
-    ) -> Picture | list[Row] | None:
+    def thumbnail(self, columns: int, rows: int, canvas: Canvas | None, stop: Stop = NEVER) -> Rows | None:
         """Encode the picture alone, as large as fits, for `canvas` or in half blocks; None if it cannot be drawn.
 
         Raises:
@@ -180,12 +178,13 @@ class PictureBody:
         height = max(1, self._header.height)
         width = max(1, min(columns, rows * cell.height * self._header.width // (height * cell.width)))
         try:
-            return self._drawn(width, canvas, stop)
+            drawn = self._drawn(width, canvas, stop)
         except Stopped:
             raise
         except Exception:
             # As in `lay_out`; a thumbnail needs no reason.
             return None
+        return ListRows(drawn) if isinstance(drawn, list) else PictureRows((), drawn)
 
     def _drawn(self, width: int, canvas: Canvas | None, stop: Stop) -> Picture | list[Row]:
         if canvas is not None:

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from textual.geometry import Region
-from textual.scroll_view import ScrollView
 from textual.widget import Widget
 
 from ua_tui.tui.graphics.app import pictures_of
@@ -23,7 +22,7 @@ class DocumentPictures:
         redraw: draws the rows of the view again.
     """
 
-    def __init__(self, view: ScrollView, redraw: Callable[[], None]) -> None:
+    def __init__(self, view: Widget, redraw: Callable[[], object]) -> None:
         self._view = view
         self._redraw = redraw
         self._anchors: list[_Anchor] = []
@@ -52,8 +51,8 @@ class DocumentPictures:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Anchor:
-    view: ScrollView
-    redraw_picture: Callable[[], None]
+    view: Widget
+    redraw_picture: Callable[[], object]
     rows: Rows
     picture: PictureRows
 
