@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
 
 import msgspec
 
@@ -14,6 +14,7 @@ from ua_tui.core.claims.files import ReportCheck
 from ua_tui.core.claims.ledger import Ledger, ListedClaim
 from ua_tui.core.claims.records import Claim, Source, SourceKind, doubtful_of
 from ua_tui.core.events.units import quantity, signed_of
+from ua_tui.core.text import clean
 
 NOUNS: dict[SourceKind, tuple[str, str]] = {
     "article": ("page", "pages"), "earlier": ("page of an earlier session", "pages of earlier sessions"),
@@ -91,16 +92,26 @@ class CheckedReport(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
             second_opinion=opinions.summary(each.opinion for each in listed) if opinions is not None else "",
         )
 
+    def row(self, claim: ListedClaim) -> dict[str, str]:
+        """What a table says of a claim by the names of its columns, in whole texts."""
+        source = self.sources[claim.passages[0].source] if claim.passages else None
+        note = clean(claim.decision.note) if claim.decision is not None else ""
+        return {
+            "state": claim.state,
+            "claim": clean(claim.quote.exact),
+            "decision": ": ".join(filter(None, (claim.answer or "open", note))),
+            "sentence": clean(claim.sentence),
+            "opinion": claim.opinion.verdict if claim.opinion is not None else "",
+            "source": clean(source.name) if source is not None else "",
+            "read": f"{source.read_at:%Y-%m-%d}" if source is not None and source.read_at is not None else "",
+            "kind": claim.kind,
+        }
+
     @property
     def doubtful(self) -> tuple[ListedClaim, ...]:
         """The claims that a person should look at, the riskiest first."""
         return doubtful_of(self.claims)
 
 
-def check_schema() -> dict[str, Any]:
-    """The JSON Schema of the output with `--json`: a list of reports."""
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": "Checked reports",
-        **msgspec.json.schema(list[CheckedReport]),
-    }
+CheckedReports = list[CheckedReport]
+"""What the command writes with `--json`."""

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from ua_tui.core.claims.checked_report import NOUNS
 from ua_tui.core.claims.ledger import ListedClaim
 from ua_tui.core.claims.places import find_quotes
-from ua_tui.core.claims.records import Claim, Passage, Source, TextQuote
+from ua_tui.core.claims.records import Claim, Source, TextQuote
 from ua_tui.core.text import clean, clean_line
 
 _KINDS = {kind: noun for kind, (noun, _) in NOUNS.items()} | {"query": "what you wrote"}
@@ -85,19 +85,18 @@ def describe_claim(claim: ListedClaim, sources: Sequence[Source]) -> Description
         said=list(_pieces(claim, claim.sentence or claim.quote.exact, claim.quote, claim.instead)),
         address=address if is_link and address != words else "",
         heading="Nearest passage" if claim.state == "not found" else "In the source",
-        passages=[_passage(claim, each, sources[each.source]) for each in claim.passages[:_MOST_PASSAGES]],
+        passages=[
+            DescribedPassage(
+                list(_pieces(claim, each.text, each.quote, claim.quote.exact)),
+                clean_line(each.headers, _LINE),
+                clean_line((source := sources[each.source]).name, _LINE),
+                clean_line(source.url or source.path, 2 * _AROUND),
+                source_facts(source),
+            )
+            for each in claim.passages[:_MOST_PASSAGES]
+        ],
         absent=f"No page that was read {what}.",
         judged=list(_judged(claim)),
-    )
-
-
-def _passage(claim: Claim, passage: Passage, source: Source) -> DescribedPassage:
-    return DescribedPassage(
-        list(_pieces(claim, passage.text, passage.quote, claim.quote.exact)),
-        clean_line(passage.headers, _LINE),
-        clean_line(source.name, _LINE),
-        clean_line(source.url or source.path, 2 * _AROUND),
-        source_facts(source),
     )
 
 

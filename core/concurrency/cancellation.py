@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import TypeVar
+from typing import TypeVar, TypeVarTuple
 
 Result = TypeVar("Result")
+Arguments = TypeVarTuple("Arguments")
 
 
 class Stopped(Exception):
@@ -43,13 +44,13 @@ NEVER = Stop()
 """A flag that is never set."""
 
 
-async def in_thread(work: Callable[[Stop], Result]) -> Result:
-    """Run `work` in a thread; its flag is set when the waiting task is cancelled.
+async def in_thread(work: Callable[[*Arguments, Stop], Result], *arguments: *Arguments) -> Result:
+    """Run `work` in a thread, with these arguments and a flag that is set when the waiting task is cancelled.
 
     A thread cannot be killed: without the flag, abandoned work would delay the next file and the end of the program.
     """
     stop = Stop()
     try:
-        return await asyncio.to_thread(work, stop)
+        return await asyncio.to_thread(work, *arguments, stop)
     finally:
         stop.set()

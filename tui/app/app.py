@@ -6,7 +6,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Iterable
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -36,7 +36,6 @@ from ua_tui.tui.app.controllers.typed_ahead import TypedAhead, is_text
 from ua_tui.tui.app.event_pump import EventPump
 from ua_tui.tui.app.main_screen import MainScreen
 from ua_tui.tui.app.open_session import open_read_only
-from ua_tui.tui.graphics.app import AppGraphics
 from ua_tui.tui.keys.bindings import bindings
 from ua_tui.tui.keys.keymap import choose_keys
 from ua_tui.tui.keys.ordering import KeyQueue
@@ -58,6 +57,7 @@ if TYPE_CHECKING:
     from ua_tui.core.session.session import Session
     from ua_tui.core.view.session import SessionView
     from ua_tui.tui.app.session_source import SessionSource
+    from ua_tui.tui.graphics.store import PictureStore
     from ua_tui.tui.panes.conversation.pane import ConversationPane
     from ua_tui.tui.panes.prompt.pane import Prompt
     from ua_tui.tui.panes.requests import StopSubagent
@@ -104,7 +104,6 @@ class UaTuiApp(BaseApp):
     ) -> None:
         super().__init__(clipboard, settings.theme, choose_keys(settings.keys))
         self.settings = settings
-        self.graphics = AppGraphics(self, settings.pictures)
         self.source = source
         self.typed_at = float("-inf")
         """When the user typed text last, whether or not it is in its field yet."""
@@ -526,9 +525,16 @@ class UaTuiApp(BaseApp):
         """Quit; confirm first while work runs; quit at once when pressed again."""
         self.shutdown.request()
 
+    @cached_property
+    def graphics(self) -> PictureStore:
+        """The pictures in the graphics of the terminal; nothing is set up before the first one."""
+        from ua_tui.tui.graphics.store import PictureStore
+
+        return PictureStore(self, self.settings.pictures)
+
     def _display(self, screen: Screen[object], renderable: RenderableType | None) -> None:
         super()._display(screen, renderable)
-        if not self._batch_count:
+        if "graphics" in vars(self) and not self._batch_count:
             # Only text that is written erases a picture, even if the row shows the same text as below it.
             forget_rows(self.console, self.graphics.paint(screen, renderable))
 
@@ -540,7 +546,8 @@ class UaTuiApp(BaseApp):
         """Remove the pictures from the terminal and exit."""
         from rich.text import Text
 
-        self.graphics.close()
+        if "graphics" in vars(self):
+            self.graphics.close()
         message = Text(message) if isinstance(message, str) else message
         super().exit(result, return_code, message)
 

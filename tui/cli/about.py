@@ -5,7 +5,11 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections.abc import Mapping
 from importlib import import_module
+from typing import Any
+
+import msgspec
 
 from ua_tui.core.text import clean_line
 from ua_tui.tui.cli.arguments import COMMANDS, add_arguments, read_arguments, wrong_usage
@@ -23,12 +27,11 @@ _SESSIONS = {
 }
 """Completes names of sessions in the current folder; no others, as bash runs what is in words."""
 _SCHEMAS = {
-    "journal": "core.events.codec:journal_schema",
-    "export": "tui.export.records:export_schema",
-    "check": "core.claims.checked_report:check_schema",
-    "comparison": "tui.comparison.sessions:comparison_schema",
+    "export": ("Export of a session", "tui.export.records:Export"),
+    "check": ("Checked reports", "core.claims.checked_report:CheckedReports"),
+    "comparison": ("Two sessions compared", "tui.comparison.sessions:Comparison"),
 }
-"""The functions that return the schemas of all formats that are not artifacts."""
+"""The titles and the types of the formats that are neither artifacts nor the journal."""
 
 
 def print_help(args: argparse.Namespace) -> int:
@@ -78,12 +81,22 @@ def print_completion(args: argparse.Namespace) -> int:
 
 def print_schema(args: argparse.Namespace) -> int:
     """Print the JSON Schema of a format; returns the exit code."""
-    if args.format in _SCHEMAS:
-        module, _, function = _SCHEMAS[args.format].partition(":")
-        schema = getattr(import_module(f"ua_tui.{module}"), function)()
-    else:
-        from ua_tui.observers.output.saving import artifact_schemas
-
-        schema = dict(artifact_schemas()[args.format])
-    sys.stdout.write(json.dumps(schema, indent=2) + "\n")
+    sys.stdout.write(json.dumps(schema_of(args.format), indent=2) + "\n")
     return 0
+
+
+def schema_of(form: str) -> Mapping[str, Any]:
+    """Return the JSON Schema (draft 2020-12) of a format."""
+    if form == "journal":
+        from ua_tui.core.events.codec import journal_schema
+
+        return journal_schema()
+    if form in _SCHEMAS:
+        title, place = _SCHEMAS[form]
+        module, _, name = place.partition(":")
+        schema = msgspec.json.schema(getattr(import_module(f"ua_tui.{module}"), name))
+        return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": title, **schema}
+    from ua_tui.observers.output.saving import artifact_schemas
+
+    found: Mapping[str, Any] = artifact_schemas()[form]
+    return found

@@ -24,7 +24,7 @@ from ua_tui.tui.comparison.sessions import (
     Comparison,
     PageChanges,
 )
-from ua_tui.tui.render.format import tail_cut
+from ua_tui.tui.render.format import moment, tail_cut
 from ua_tui.tui.render.markdown.renderer import MarkdownTheme
 from ua_tui.tui.viewers.bodies.text import fold_points
 from ua_tui.tui.viewers.compare.body import DifferenceBody, describe_counts
@@ -114,7 +114,7 @@ def _session_facts(session: ComparedSession) -> dict[str, str]:
     return {
         "session": session.session,
         "state": f"{session.state}, demo" if session.demo else session.state,
-        "started": _started(session),
+        "started": (session.started is not None and moment(session.started)) or _UNKNOWN,
         "model": session.model or _UNKNOWN,
         "queries": f"{session.queries:,}{_counted(session.undone, 'undone')}",
         "calls": f"{session.calls:,}{_counted(session.failed_calls, 'failed')}",
@@ -129,13 +129,6 @@ def _session_facts(session: ComparedSession) -> dict[str, str]:
 
 def _counted(number: int, what: str) -> str:
     return f", {number:,} {what}" if number else ""
-
-
-def _started(session: ComparedSession) -> str:
-    try:
-        return _UNKNOWN if session.started is None else f"{session.started.astimezone():%Y-%m-%d %H:%M}"
-    except (OverflowError, ValueError):
-        return _UNKNOWN
 
 
 def _share(a: float | None, b: float | None) -> str:

@@ -7,7 +7,7 @@ from datetime import datetime
 from difflib import SequenceMatcher
 from itertools import zip_longest
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
@@ -136,15 +136,6 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     claims: ClaimChanges | None = None
     text: TextChange | None = None
     notices: tuple[str, ...] = ()
-
-
-def comparison_schema() -> dict[str, Any]:
-    """The JSON Schema of a comparison."""
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": "Two sessions compared",
-        **msgspec.json.schema(Comparison),
-    }
 
 
 def compare_sessions(

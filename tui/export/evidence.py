@@ -36,7 +36,12 @@ class Evidence:
         self.notices = [each for each in dict.fromkeys((*export.notices, *limits)) if each]
         self._export = export
         shown = noted(self.claims)
-        self.listed = [number for number in shown if _is_listed(self.claims[number])]
+        self.listed = [
+            number
+            for number in shown
+            if (claim := self.claims[number]).is_doubtful
+            or (claim.decision and (claim.answer == "rejected" or claim.decision.note))
+        ]
         self.others = sorted({*shown} - {*self.listed})
         doubtful = [number for number in self.listed if self.claims[number].is_doubtful]
         self.places = Counter({number: place for place, number in enumerate(doubtful, 1)})
@@ -65,11 +70,6 @@ class Evidence:
     def count(self, numbers: Iterable[int]) -> str:
         """How many of these claims have each state: "1 differs, 2 not found"."""
         return count_states(self.claims[number] for number in numbers)
-
-
-def _is_listed(claim: ListedClaim) -> bool:
-    decided = claim.decision
-    return claim.is_doubtful or bool(decided and (decided.answer == "rejected" or decided.note))
 
 
 def state_of(told: Description) -> str:

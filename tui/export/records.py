@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any, Literal
+from typing import Literal
 
 import msgspec
 
@@ -163,13 +163,3 @@ class Export(msgspec.Struct, frozen=True, kw_only=True):
     artifacts: tuple[Artifact, ...] = ()
     costs: Costs = Costs()
     notices: tuple[str, ...] = ()
-
-
-def export_schema() -> dict[str, Any]:
-    """The JSON Schema of an export."""
-    schema = msgspec.json.schema(Export)
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": "Export of a session",
-        **schema,
-    }

@@ -37,13 +37,10 @@ from ua_tui.tui.viewers.safe_html import title_of
 if TYPE_CHECKING:
     from ua_tui.core.knowledge.place import KnowledgePlace
 
+_WITHOUT_TEXT = (None, "pdf")
+"""The formats of reports, and of other files, whose text is not in an export."""
 _LARGEST_SOURCE = 2 << 20
 """Characters of a report that are exported."""
-
-
-def _has_text(path: str) -> bool:
-    """Whether the text of a report can be in an export, by its name."""
-    return report_format(path) not in (None, "pdf")
 
 
 def with_report(
@@ -69,7 +66,7 @@ def with_report(
     saved = [
         each.path for each in export.artifacts if is_report(each.path, each.kind) and root.exists(each.path)
     ]
-    reports = [path for path in saved or _unrecorded(root) if _has_text(path)]
+    reports = [path for path in saved or _unrecorded(root) if report_format(path) not in _WITHOUT_TEXT]
     path = _chosen(root, wanted, reports) if wanted else reports[-1] if reports else ""
     if not path:
         # The check of an empty text knows what the session has read.
@@ -153,7 +150,7 @@ def _chosen(root: Root, wanted: str, reports: Sequence[str]) -> str:
             continue
     for candidate in [*candidates, *(f"{each}{SUFFIX}" for each in candidates)]:
         try:
-            if root.exists(candidate) and _has_text(candidate):
+            if root.exists(candidate) and report_format(candidate) not in _WITHOUT_TEXT:
                 root.size(candidate)
                 return candidate
         except (PathRefused, WorkspaceError):

@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from itertools import count
 from os import environ
-from typing import Protocol
+from typing import Any, Protocol
 
 from textual._compositor import ChopsUpdate, LayoutUpdate
 from textual.app import App
@@ -91,7 +91,9 @@ class PictureAnchor(Protocol):
 
 
 class PictureStore:
-    """Holds the pictures shown in terminal graphics, one for each anchor.
+    """Holds the pictures that an application shows in terminal graphics, one for each anchor.
+
+    The application calls `paint` after it has drawn a screen, and `close` when it exits.
 
     Args:
         app: everything is written through its driver, in the thread of the event loop.
@@ -132,7 +134,10 @@ class PictureStore:
     def place(self, anchor: PictureAnchor, picture: Picture) -> PlacedPicture:
         """Show a picture instead of the previous one; the anchor redraws it when it is ready."""
         self.remove(anchor)
-        placed = self.placed[anchor] = PlacedPicture(self._free_key(), picture)
+        taken = {placed.key for placed in (*self.placed.values(), *self._outbox)}
+        keys = (PICTURE_KEYS[number % len(PICTURE_KEYS)] for number in self._keys)
+        key = next(key for key in keys if key not in taken)
+        placed = self.placed[anchor] = PlacedPicture(key, picture)
         if isinstance(picture, KittyPicture):
             self._send(placed)
         else:
@@ -175,12 +180,6 @@ class PictureStore:
             if isinstance(placed.picture, KittyPicture):
                 placed.ready = False
 
-    def _free_key(self) -> int:
-        taken = {placed.key for placed in (*self.placed.values(), *self._outbox)}
-        return next(
-            key for key in (PICTURE_KEYS[n % len(PICTURE_KEYS)] for n in self._keys) if key not in taken
-        )
-
     # -- sending ----------------------------------------------------------------------------------
 
     def _send(self, placed: PlacedPicture) -> None:
@@ -210,7 +209,8 @@ class PictureStore:
         picture, attempt = placed.picture, placed.attempt
         assert isinstance(picture, KittyPicture)
         for number, piece in enumerate(transmission(placed.key, picture.png, picture.columns, picture.rows)):
-            await self._wait_for_room()
+            while not self._has_room():  # noqa: ASYNC110  # the queue is another thread's
+                await asyncio.sleep(0.005)
             if number % _PIECES_AT_ONCE == _PIECES_AT_ONCE - 1:
                 await asyncio.sleep(0)
             if placed.removed or placed.attempt != attempt:
@@ -221,12 +221,6 @@ class PictureStore:
         for anchor, each in self.placed.items():
             if each is placed:
                 anchor.redraw_picture()
-
-    async def _wait_for_room(self) -> None:
-        while True:
-            if self._has_room():
-                return
-            await asyncio.sleep(0.005)
 
     def _has_room(self) -> bool:
         """Whether the driver's queue is short, so that writing does not block."""
@@ -248,7 +242,7 @@ class PictureStore:
             if not isinstance(picture, SixelPicture) or anchor.surface.screen is not screen:
                 continue
             place = anchor.picture_region
-            if place is None or screen is not self._app.screen:
+            if place is None or update is None or screen is not self._app.screen:
                 continue
 
             def wanted(row: Region, anchor: PictureAnchor = anchor) -> bool:
@@ -265,3 +259,9 @@ class PictureStore:
             for first in range(0, len(rows), _ROWS_AT_ONCE):
                 self._write(f"\x1b7{''.join(rows[first : first + _ROWS_AT_ONCE])}\x1b8")
         return painted
+
+
+def pictures_of(app: App[Any]) -> PictureStore | None:
+    """Return the pictures that an application shows; None if it shows none."""
+    graphics = getattr(app, "graphics", None)
+    return graphics if isinstance(graphics, PictureStore) else None

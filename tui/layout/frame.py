@@ -37,6 +37,7 @@ from ua_tui.tui.theme.stylesheet import CachedStylesheet
 from ua_tui.tui.widgets.modal import unscrolled_size
 from ua_tui.tui.widgets.placeholder import Placeholder
 from ua_tui.tui.widgets.tab_line import clicked_tab, tab_line
+from ua_tui.tui.workers import start_job
 
 if TYPE_CHECKING:
     from ua_tui.core.plugins import PluginProblem
@@ -434,7 +435,7 @@ class Frame(Horizontal):
 
         session = session_of(event.path, self.folder)
         viewer = partial(ViewerScreen, root=session, read_only=self._workspace.is_only_read)
-        open_article(self, event.found, session, viewer)
+        start_job(self, open_article, "article", self, event.found, session, viewer)
 
     def on_show_call(self, event: ShowCall) -> None:
         """Show a call whole: of the trace, or that a file came from; the trace's cursor is on it, too."""

@@ -90,7 +90,7 @@ def tail_cut(text: str, width: int) -> str:
         return text
     if width <= 1:
         return ELLIPSIS[:width]
-    return _head(text, width - 1) + ELLIPSIS
+    return head(text, width - 1) + ELLIPSIS
 
 
 def middle_cut(text: str, width: int) -> str:
@@ -100,8 +100,8 @@ def middle_cut(text: str, width: int) -> str:
     if width <= 1:
         return ELLIPSIS[:width]
     tail_width = width // 2
-    tail = _head(text[::-1], tail_width)[::-1]
-    return _head(text, width - 1 - cell_len(tail)) + ELLIPSIS + tail
+    tail = head(text[::-1], tail_width)[::-1]
+    return head(text, width - 1 - cell_len(tail)) + ELLIPSIS + tail
 
 
 def artifact_name(name: str) -> str:
@@ -115,7 +115,8 @@ def name_cut(name: str, width: int) -> str:
     return name if cell_len(name) <= width else middle_cut(name.replace(ELLIPSIS, ""), width)
 
 
-def _head(text: str, width: int) -> str:
+def head(text: str, width: int) -> str:
+    """Return the beginning of `text` in at most `width` cells."""
     if width <= 0:
         return ""
     # A bounded slice keeps the cost independent of the length of the text.

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import fields
+from itertools import accumulate
 from typing import Any, TypeVar
 
 from rich.cells import cell_len, chop_cells
 from rich.segment import Segment
 from rich.style import Style
+
+from ua_tui.tui.render.format import head
 
 ThemeT = TypeVar("ThemeT")
 
@@ -35,7 +39,7 @@ _WIDE = (
     "\u1100-\u115f\u2e80-\u303e\u3041-\u33ff\u3400-\u4dbf\u4e00-\u9fff"
     "\ua000-\ua4cf\uac00-\ud7a3\uf900-\ufaff\uff00-\uff60"
 )
-_TOKENS = re.compile(f"\n|[ \t]+|[{_WIDE}]|[^ \t\n{_WIDE}]+")
+_WORDS = re.compile(f"( *)([{_WIDE}]|[^ {_WIDE}]+)")
 
 
 def width_of(text: str) -> int:
@@ -71,106 +75,64 @@ def wrap(pieces: Iterable[Piece], width: int) -> list[Line]:
 
     Line breaks in the text and spaces at the start of a line are preserved; spaces at a wrapped line end are removed.
     """
-    wrapper = _Wrapper(max(1, width))
-    for text, style in pieces:
-        for token in _TOKENS.findall(text):
-            wrapper.add(token, style)
-    return wrapper.finish()
-
-
-class _Wrapper:
-    def __init__(self, width: int) -> None:
-        self._width = width
-        self._lines: list[Line] = []
-        self._line: Line = []
-        self._used = 0
-        self._word: Line = []
-        self._word_width = 0
-        self._blank: Segment | None = None
-        self._soft = False
-
-    def add(self, token: str, style: Style) -> None:
-        first = token[0]
-        if first == "\n":
-            self._end_word()
-            self.end_line(soft=False)
-        elif first in " \t":
-            self._end_word()
-            self._blank = Segment(token.replace("\t", "    "), style)
-        elif len(token) == 1 and not token.isascii() and cell_len(token) == 2:
-            self._end_word()
-            self._word = [Segment(token, style)]
-            self._word_width = 2
-            self._end_word()
-        else:
-            self._word.append(Segment(token, style))
-            self._word_width += width_of(token)
-
-    def finish(self) -> list[Line]:
-        self._end_word()
-        if self._line or not self._lines:
-            self.end_line(soft=False)
-        return self._lines
-
-    def end_line(self, *, soft: bool) -> None:
-        self._lines.append(merge(self._line))
-        self._line = []
-        self._used = 0
-        self._blank = None
-        self._soft = soft
-
-    def _end_word(self) -> None:
-        if not self._word:
-            return
-        word, word_width = self._word, self._word_width
-        self._word, self._word_width = [], 0
-        blank = self._blank
-        self._blank = None
-        if blank is not None and not self._line and self._soft:
-            blank = None
-        blank_width = len(blank.text) if blank is not None else 0
-        if self._used + blank_width + word_width > self._width:
-            if self._line:
-                self.end_line(soft=True)
-            blank = None
-        if blank is not None:
-            self._line.append(blank)
-            self._used += blank_width
-        if self._used + word_width <= self._width:
-            self._line.extend(word)
-            self._used += word_width
-            return
-        for text, style, _ in word:
-            self.chop(text, style)
-
-    def chop(self, text: str, style: Style | None) -> None:
-        room = self._width - self._used
-        if room > 0 and width_of(text) > room:
-            head = chop_cells(text[: room * 4 + 8], room)[0]
-            if width_of(head) <= room:
-                self._line.append(Segment(head, style))
-                text = text[len(head) :]
-            self.end_line(soft=True)
-        elif room <= 0:
-            self.end_line(soft=True)
-        rows = chop_cells(text, self._width) if width_of(text) > self._width else [text]
-        for number, row in enumerate(rows):
-            if number:
-                self.end_line(soft=True)
-            self._line.append(Segment(row, style))
-            self._used += width_of(row)
+    return _broken([(text.replace("\t", "    "), style) for text, style in pieces], width, _wrapped)
 
 
 def chop(pieces: Iterable[Piece], width: int) -> list[Line]:
     """Break styled text at its line breaks, and lines of more than `width` cells anywhere."""
-    wrapper = _Wrapper(max(1, width))
-    for text, style in pieces:
-        for number, part in enumerate(text.split("\n")):
-            if number:
-                wrapper.end_line(soft=False)
-            if part:
-                wrapper.chop(part, style)
-    return wrapper.finish()
+    return _broken(list(pieces), width, _chopped)
+
+
+Break = Callable[[str, int], Iterator[tuple[int, int]]]
+"""Returns where the lines begin and end into which a text without line breaks is broken at a width."""
+
+
+def _broken(pieces: Sequence[Piece], width: int, rows_of: Break) -> list[Line]:
+    parts = "".join(text for text, _ in pieces).split("\n")
+    if len(parts) > 1 and not parts[-1]:
+        parts.pop()
+    begins = [0, *accumulate(len(text) for text, _ in pieces)]
+    lines: list[Line] = []
+    first = 0
+    for part in parts:
+        for start, end in rows_of(part, max(1, width)):
+            begin, stop = first + start, first + end
+            line: Line = []
+            for number in range(bisect_right(begins, begin) - 1, min(bisect_left(begins, stop), len(pieces))):
+                (text, style), before = pieces[number], begins[number]
+                line.append(Segment(text[max(0, begin - before) : stop - before], style))
+            lines.append(merge(line))
+        first += len(part) + 1
+    return lines
+
+
+def _chopped(text: str, width: int) -> Iterator[tuple[int, int]]:
+    start = 0
+    for row in chop_cells(text, width) if width_of(text) > width else [text]:
+        yield start, start + len(row)
+        start += len(row)
+
+
+def _wrapped(text: str, width: int) -> Iterator[tuple[int, int]]:
+    first = end = used = 0
+    is_begun = was_wrapped = False
+    for found in _WORDS.finditer(text):
+        start, gap, size = found.start(2), len(found[1]), width_of(found[2])
+        if is_begun and used + gap + size > width:
+            yield first, end
+            is_begun, was_wrapped = False, True
+        if is_begun:
+            used += gap
+        else:
+            is_cut = was_wrapped or gap + size > width
+            first, used = (start, 0) if is_cut else (found.start(), gap)
+        is_begun, end = True, found.end()
+        used += size
+        if used > width:
+            *rows, last = _chopped(found[2], width)
+            yield from ((start + begin, start + stop) for begin, stop in rows)
+            first, used, was_wrapped = start + last[0], width_of(text[start + last[0] : end]), True
+    yield first, end
 
 
 def cut_line(line: Line, width: int) -> Line:
@@ -185,9 +147,8 @@ def cut_line(line: Line, width: int) -> Line:
             result.append(Segment(text, style))
             room -= used
             continue
-        head = chop_cells(text[: room * 4 + 8], room)[0] if room > 0 else ""
         if width >= 1:
-            result.append(Segment(head + "…", style))
+            result.append(Segment(head(text, room) + "…", style))
         break
     return result
 

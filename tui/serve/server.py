@@ -122,7 +122,9 @@ class Server(msgspec.Struct, eq=False):
             # In the colours of the theme, and without anything that has to be fetched: nothing else is given
             # without the token.
             heading = "Not allowed"
-            text = Template(_read("message.html")).substitute(title=heading.lower(), heading=heading, why=why)
+            text = Template((_HERE / "message.html").read_text("utf-8")).substitute(
+                title=heading.lower(), heading=heading, why=why
+            )
             return web.Response(status=403, text=text, content_type="text/html")
         if request.path == "/" and given is not None:
             # Out of the address line, where it would be read over a shoulder and kept in the history.
@@ -229,11 +231,7 @@ def _describe_failure(record: logging.LogRecord) -> bool:
 
 async def _file(name: str, _: web.Request) -> web.StreamResponse:
     kind = "text/javascript" if name.endswith(".js") else "text/html"
-    return web.Response(text=_read(name), content_type=kind, charset="utf-8")
-
-
-def _read(name: str) -> str:
-    return (_HERE / name).read_text(encoding="utf-8")
+    return web.Response(text=(_HERE / name).read_text("utf-8"), content_type=kind, charset="utf-8")
 
 
 def _number(request: web.Request, name: str, default: int) -> int:

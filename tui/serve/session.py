@@ -190,7 +190,10 @@ class ServedSession(AppService):
         if process.returncode == 0:
             return ended(HAS_ENDED)
         said = _masked(self._said.decode("utf-8", "replace")).strip()
-        how = _how(process.returncode)
+        code = process.returncode
+        how = "has ended, but its process has not"
+        if code is not None:
+            how = f"was ended by signal {-code}" if code < 0 else f"ended with code {code}"
         log.warning("a session %s: %s", how, said or "it said nothing")
         return ended(how, said)
 
@@ -270,12 +273,6 @@ def ended(how: str, said: str = "") -> str:
 def cells(wanted: int) -> int:
     """Return a valid size in cells."""
     return min(max(wanted, 1), 1000)
-
-
-def _how(code: int | None) -> str:
-    if code is None:
-        return "has ended, but its process has not"
-    return f"was ended by signal {-code}" if code < 0 else f"ended with code {code}"
 
 
 def _masked(text: str) -> str:

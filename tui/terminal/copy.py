@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -41,7 +41,7 @@ class Copying:
         """Copy in the background and report it as `what`."""
         # Textual pastes this text inside the application.
         self._app._clipboard = text
-        start_job(self._app, partial(self._copy, text, what), "copy", replacing=False)
+        start_job(self._app, self._copy, "copy", text, what, replacing=False)
 
     async def _copy(self, text: str, what: str) -> None:
         driver = self._app._driver

@@ -7,7 +7,6 @@ import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -109,7 +108,7 @@ def browse(app: App[Any], url: str) -> None:
     if (why := why_no_browser(os.environ)) is not None:
         _notify_unopened(app, why)
     else:
-        start_job(app, partial(_browse, app, url), "link", replacing=False)
+        start_job(app, _browse, "link", app, url, replacing=False)
 
 
 async def _browse(app: App[Any], url: str) -> None:

@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from pathlib import PurePath
+from pathlib import Path, PurePath
 
 from ua_tui.core.concurrency.cancellation import NEVER, Stop
-from ua_tui.tui.viewers.document import Body
+from ua_tui.core.events.units import size
+from ua_tui.tui.viewers.document import Body, Text
 from ua_tui.tui.viewers.reader import Piece, decode, looks_binary
 
 PREVIEW_LIMIT = 256 * 1024
@@ -65,7 +66,17 @@ class Declined(Exception):
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """What a viewer returns for a sample; `Document` describes the fields."""
+    """What a viewer returns for a sample.
+
+    Args:
+        kind: the format, for the title line.
+        raw: the content as it is written.
+        rendered: a more readable form of it; None if there is none.
+        facts: short properties for the title line.
+        notice: one line about a problem or a limitation.
+        all_rendered: whether `rendered` shows the complete file although `raw` is only its beginning.
+        title: what the content calls itself; empty if only the file has a name.
+    """
 
     kind: str
     raw: Body
@@ -74,6 +85,47 @@ class View:
     notice: str | None = None
     all_rendered: bool = False
     title: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Document(View):
+    """A file as a viewer shows it.
+
+    Args:
+        path: the file.
+        size: the size of the content in bytes.
+        start: the first byte shown.
+        end: the byte after the last one shown.
+        packed: the size on disk of a compressed file; None for any other file.
+    """
+
+    path: Path
+    size: int
+    start: int = 0
+    end: int = 0
+    packed: int | None = None
+
+    @property
+    def size_text(self) -> str:
+        """The size, for a compressed file with the size on disk."""
+        if self.packed is None:
+            return size(self.size)
+        return f"{self.path.suffix.removeprefix('.').lower()}, {size(self.packed)} → {size(self.size)}"
+
+    @property
+    def is_text(self) -> bool:
+        """Whether the content is text, which can be read raw and edited."""
+        return isinstance(self.raw, Text)
+
+    @property
+    def best(self) -> Body:
+        """The rendered body, or the raw one if there is no other."""
+        return self.raw if self.rendered is None else self.rendered
+
+    @property
+    def complete(self) -> bool:
+        """Whether the complete file is shown."""
+        return self.start == 0 and self.end >= self.size
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
-from typing import Any, Protocol, runtime_checkable
+from itertools import islice
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from rich.segment import Segment
 from textual.content import Content, Span
 from textual.strip import Strip
 
 from ua_tui.core.concurrency.cancellation import NEVER, Stop
-from ua_tui.core.events.units import size
 from ua_tui.tui.render.markdown.renderer import MarkdownTheme
 
 ROLES = (
@@ -48,8 +48,7 @@ Row = Content | Strip
 MATCH_LIMIT = 10_000
 
 
-@dataclass(frozen=True, slots=True)
-class Match:
+class Match(NamedTuple):
     """An occurrence of the needle of a search: its row and its character range in the row."""
 
     row: int
@@ -92,17 +91,13 @@ class Rows(ABC):
 
     def find(self, needle: str) -> list[Match]:
         """Every occurrence of `needle`, ignoring case: within one row, unless rows find it faster, or in more."""
-        wanted = needle.casefold()
-        found: list[Match] = []
-        if not wanted:
-            return found
-        for y in range(len(self)):
-            text = row_text(self.row(y)).casefold()
-            at = text.find(wanted)
-            while at >= 0 and len(found) < MATCH_LIMIT:
-                found.append(Match(y, at, at + len(wanted)))
-                at = text.find(wanted, at + len(wanted))
-        return found
+        wanted = re.compile(re.escape(needle.casefold()))
+        found = (
+            Match(y, *each.span())
+            for y in range(len(self))
+            for each in wanted.finditer(row_text(self.row(y)).casefold())
+        )
+        return list(islice(found, MATCH_LIMIT)) if needle else []
 
 
 class Body(Protocol):
@@ -129,61 +124,6 @@ class Text(Body, Protocol):
     """A body of lines of text."""
 
     lines: list[str]
-
-
-@dataclass(frozen=True, slots=True)
-class Document:
-    """A file as a viewer shows it.
-
-    Args:
-        path: the file.
-        kind: the format, for the title line.
-        size: the size of the content in bytes.
-        raw: the content as it is written.
-        rendered: a more readable form of it; None if there is none.
-        facts: short properties for the title line.
-        notice: one line about a problem or a limitation.
-        start: the first byte shown.
-        end: the byte after the last one shown.
-        packed: the size on disk of a compressed file; None for any other file.
-        all_rendered: whether `rendered` shows the complete file although `raw` is only its beginning.
-        title: what the content calls itself; empty if only the file has a name.
-    """
-
-    path: Path
-    kind: str
-    size: int
-    raw: Body
-    rendered: Body | None = None
-    facts: tuple[str, ...] = ()
-    notice: str | None = None
-    start: int = 0
-    end: int = 0
-    packed: int | None = None
-    all_rendered: bool = False
-    title: str = ""
-
-    @property
-    def size_text(self) -> str:
-        """The size, for a compressed file with the size on disk."""
-        if self.packed is None:
-            return size(self.size)
-        return f"{self.path.suffix.removeprefix('.').lower()}, {size(self.packed)} → {size(self.size)}"
-
-    @property
-    def is_text(self) -> bool:
-        """Whether the content is text, which can be read raw and edited."""
-        return isinstance(self.raw, Text)
-
-    @property
-    def best(self) -> Body:
-        """The rendered body, or the raw one if there is no other."""
-        return self.raw if self.rendered is None else self.rendered
-
-    @property
-    def complete(self) -> bool:
-        """Whether the complete file is shown."""
-        return self.start == 0 and self.end >= self.size
 
 
 @dataclass(frozen=True, slots=True)

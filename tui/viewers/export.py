@@ -6,7 +6,6 @@ import asyncio
 import os
 import stat
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path, PurePath
 
 from textual.widget import Widget
@@ -26,7 +25,6 @@ from ua_tui.tui.viewers.reader import (
     read_piece,
 )
 from ua_tui.tui.viewers.safe_html import LARGEST, write_browser_copy
-from ua_tui.tui.workers import start_job
 
 
 async def open_outside(owner: Widget, path: Path, copies: Path | None) -> bool:
@@ -40,7 +38,7 @@ async def open_outside(owner: Widget, path: Path, copies: Path | None) -> bool:
     from ua_tui.tui.terminal import desktop
 
     try:
-        target = await in_thread(partial(outside_target, path, copies))
+        target = await in_thread(outside_target, path, copies)
         if target.sanitised:
             _check_browser(target.path)
             owner.app.open_url(target.path.as_uri())
@@ -128,12 +126,8 @@ def text_of(path: Path) -> str:
     return decode(piece.data)
 
 
-def copy_file(owner: Widget, path: Path) -> None:
+async def copy_file(owner: Widget, path: Path) -> None:
     """Copy the text of a file, or notify the user why that is not possible."""
-    start_job(owner, partial(_copy_file, owner, path), "copy")
-
-
-async def _copy_file(owner: Widget, path: Path) -> None:
     try:
         text = await asyncio.to_thread(text_of, path)
     except UniversalAgentError as error:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import BinaryIO
 
 from ua_tui.core.concurrency.cancellation import NEVER, Stop
 from ua_tui.core.errors import WorkspaceError
@@ -21,6 +23,12 @@ BINARY_SUFFIXES = frozenset(
 """The suffixes of common formats that are not text, in lower case."""
 _BOMS = (("utf-8-sig", b"\xef\xbb\xbf"), ("utf-16", b"\xff\xfe"), ("utf-16", b"\xfe\xff"))
 _TEXT_CONTROLS = frozenset(b"\t\n\r\f\x08\x1b")
+_NO_FILES = {
+    stat.S_IFLNK: "This is a link. Links are not followed, because they may lead out of the workspace.",
+    stat.S_IFDIR: "This is a folder, not a file.",
+    stat.S_IFIFO: "This is a pipe. It is not opened, because reading it would wait for another program.",
+    stat.S_IFSOCK: "This is a socket, not a file.",
+}
 _STEP = 4 * 1024 * 1024
 _CLEANED_AT_ONCE = 64 * 1024
 
@@ -100,25 +108,16 @@ def read_piece(path: Path, limit: int, offset: int = 0, *, stop: Stop = NEVER) -
     path = _existing_form(path)
     if inner_name(path.name) != path.name:
         return _read_unpacked(path, limit, offset, stop)
-    descriptor = open_regular(path)
     try:
-        size = os.fstat(descriptor).st_size
-        parts: list[bytes] = []
-        got = 0
-        while got < limit:
-            stop.check()
+        with os.fdopen(open_regular(path), "rb", buffering=0) as file:
+            size = os.fstat(file.fileno()).st_size
+            file.seek(offset)
             # Read all at once if possible, as joining many parts would block every other thread.
-            part = os.pread(descriptor, min(limit - got, max(size - offset - got, 1 << 20)), offset + got)
-            if not part:
-                break
-            parts.append(part)
-            got += len(part)
+            data = b"".join(_parts(file, limit, stop, max(size - offset, 1 << 20)))
     except OSError as error:
         raise FileUnviewable(_explain(path, error)) from error
-    finally:
-        os.close(descriptor)
     # Sizes under /proc are zero, and files grow, so the number of bytes read takes precedence.
-    return Piece(path, b"".join(parts), offset, max(size, offset + got))
+    return Piece(path, data, offset, max(size, offset + len(data)))
 
 
 def _read_unpacked(path: Path, limit: int, offset: int, stop: Stop) -> Piece:
@@ -129,12 +128,13 @@ def _read_unpacked(path: Path, limit: int, offset: int, stop: Stop) -> Piece:
             if not packed:
                 return Piece(path, b"", offset, 0)
             unpacked = Unpacked(file, suffix)
-            _skip(unpacked, offset, stop)
-            data = _read(unpacked, limit, stop)
+            sum(map(len, _parts(unpacked, offset, stop)))
+            data = b"".join(_parts(unpacked, limit, stop))
             end = offset + len(data)
             if unpacked.more:
                 known = unpacked.size
-                size = end + _skip(unpacked, LARGEST, stop) if known is None else max(known, end + 1)
+                rest = sum(map(len, _parts(unpacked, LARGEST, stop))) if known is None else 1
+                size = max(known or 0, end + rest)
             else:
                 size = end
     except OSError as error:
@@ -146,28 +146,15 @@ def _read_unpacked(path: Path, limit: int, offset: int, stop: Stop) -> Piece:
     return Piece(path, data, offset, size, packed)
 
 
-def _skip(unpacked: Unpacked, count: int, stop: Stop) -> int:
-    done = 0
-    while done < count:
+def _parts(file: Unpacked | BinaryIO, count: int, stop: Stop, step: int = _STEP) -> Iterator[bytes]:
+    """Read so many bytes, or what there is, in parts; the flag is looked at before each."""
+    while count > 0:
         stop.check()
-        step = len(unpacked.read(min(_STEP, count - done)))
-        if not step:
-            break
-        done += step
-    return done
-
-
-def _read(unpacked: Unpacked, limit: int, stop: Stop) -> bytes:
-    parts: list[bytes] = []
-    left = limit
-    while left:
-        stop.check()
-        part = unpacked.read(min(_STEP, left))
+        part = file.read(min(step, count))
         if not part:
-            break
-        parts.append(part)
-        left -= len(part)
-    return b"".join(parts)
+            return
+        count -= len(part)
+        yield part
 
 
 def _existing_form(path: Path) -> Path:
@@ -236,12 +223,4 @@ def _explain(path: Path, error: OSError) -> str:
 
 
 def _kind_message(mode: int) -> str:
-    if stat.S_ISLNK(mode):
-        return "This is a link. Links are not followed, because they may lead out of the workspace."
-    if stat.S_ISDIR(mode):
-        return "This is a folder, not a file."
-    if stat.S_ISFIFO(mode):
-        return "This is a pipe. It is not opened, because reading it would wait for another program."
-    if stat.S_ISSOCK(mode):
-        return "This is a socket, not a file."
-    return "This is a device, not a file."
+    return _NO_FILES.get(stat.S_IFMT(mode), "This is a device, not a file.")

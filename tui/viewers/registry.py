@@ -6,8 +6,8 @@ import asyncio
 import logging
 import pkgutil
 from collections.abc import Callable, Sequence
-from dataclasses import replace
-from functools import cache, partial
+from dataclasses import fields, replace
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 
@@ -15,8 +15,16 @@ from ua_tui.core.concurrency.cancellation import NEVER, Stop, in_thread
 from ua_tui.core.text import clean_line
 from ua_tui.tui.viewers import types
 from ua_tui.tui.viewers.bodies.text import TextBody
-from ua_tui.tui.viewers.contract import FULL_LIMIT, PAGE, PREVIEW_LIMIT, Declined, Sample, View, Viewer
-from ua_tui.tui.viewers.document import Document
+from ua_tui.tui.viewers.contract import (
+    FULL_LIMIT,
+    PAGE,
+    PREVIEW_LIMIT,
+    Declined,
+    Document,
+    Sample,
+    View,
+    Viewer,
+)
 from ua_tui.tui.viewers.reader import looks_binary, read_piece
 
 _log = logging.getLogger(__name__)
@@ -35,7 +43,7 @@ async def read_document(
     Raises:
         FileUnviewable: the file cannot be read.
     """
-    reading = asyncio.ensure_future(in_thread(partial(load, path, limit)))
+    reading = asyncio.ensure_future(in_thread(load, path, limit))
     try:
         await asyncio.wait({reading}, timeout=patience)
         if not reading.done():
@@ -141,17 +149,9 @@ def _accepts(viewer: Viewer, sample: Sample) -> bool:
 
 def _document(sample: Sample, view: View, notice: str | None) -> Document:
     piece = sample.piece
+    known = {each.name: getattr(view, each.name) for each in fields(view)}
+    known |= {"notice": view.notice or notice, "title": clean_line(view.title, 300)}
+    end = piece.offset + sample.beginning_end
     return Document(
-        path=piece.path,
-        kind=view.kind,
-        size=piece.size,
-        raw=view.raw,
-        rendered=view.rendered,
-        facts=view.facts,
-        title=clean_line(view.title, 300),
-        packed=piece.packed,
-        notice=view.notice or notice,
-        start=piece.offset,
-        end=piece.offset + sample.beginning_end,
-        all_rendered=view.all_rendered,
+        path=piece.path, size=piece.size, start=piece.offset, end=end, packed=piece.packed, **known
     )

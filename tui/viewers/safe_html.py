@@ -58,20 +58,10 @@ def convert_to_markdown(source: str, stop: Stop = NEVER) -> str:
         ConversionFailed: it takes too long or needs too much memory.
         Stopped: the flag was set.
     """
-    return str(conversions().run(f"{__name__}:markdown_in_child", source, seconds=_SECONDS, stop=stop))
+    return str(conversions().run(f"{__name__}:to_markdown", source, seconds=_SECONDS, stop=stop))
 
 
-def markdown_in_child(_: TaskContext, source: str) -> str:
-    """Run `to_markdown` in the worker process."""
-    return to_markdown(source)
-
-
-def browser_copy_in_child(_: TaskContext, source: str) -> str:
-    """Run `browser_copy` in the worker process."""
-    return browser_copy(source)
-
-
-def to_markdown(source: str) -> str:
+def to_markdown(_: TaskContext | None, source: str) -> str:
     """Convert HTML into Markdown with headings, lists, tables and links, and nothing executable.
 
     It may take any time and memory: use `convert_to_markdown`.
@@ -92,7 +82,7 @@ def to_markdown(source: str) -> str:
     return clean(text.replace(SOFT_HYPHEN, "")).strip()
 
 
-def browser_copy(source: str) -> str:
+def browser_copy(_: TaskContext | None, source: str) -> str:
     """Return an HTML page with text, tables, links and inline styles that loads and runs nothing.
 
     Nothing in it covers another part of the page, and no link has a user name that looks like a host. It may take any
@@ -147,7 +137,7 @@ def write_browser_copy(source: str, origin: Path, folder: Path, stop: Stop = NEV
         OSError: the copy cannot be written.
         Stopped: the flag was set.
     """
-    page = conversions().run(f"{__name__}:browser_copy_in_child", source, seconds=_COPY_SECONDS, stop=stop)
+    page = conversions().run(f"{__name__}:browser_copy", source, seconds=_COPY_SECONDS, stop=stop)
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     for old in folder.glob("*.html"):
         if time.time() - old.stat(follow_symlinks=False).st_mtime > (24 * 3600.0):

@@ -15,7 +15,6 @@ from textual.timer import Timer
 from textual.widget import Widget
 from textual.widgets import Button, Input, Static, TextArea
 
-from ua_tui.tui.keys.bindings import bindings
 from ua_tui.tui.keys.keymap import ActiveBindings, keys_of, written_key
 from ua_tui.tui.widgets.input_line import focused_field, writes_character
 from ua_tui.tui.widgets.modal import Modal
@@ -94,13 +93,25 @@ class Choice(Button):
         return Content.assemble(self.key if disabled else (self.key, "bold $accent"), " ", self._text)
 
 
+class Words(Static):
+    """A text that is never parsed as markup, with a class for its style."""
+
+    def __init__(self, text: str | Content = "", kind: str = "", *, id: str | None = None) -> None:
+        super().__init__(text, id=id, classes=kind, markup=False)
+
+    def show(self, text: str | Content) -> None:
+        """Replace the text; without one, hide the line."""
+        self.update(text)
+        self.display = bool(text)
+
+
 class Foot(Horizontal):
     """The answers of a dialog, always visible."""
 
     def __init__(
         self, *choices: Choice, hint: str = "", id: str | None = None, classes: str | None = None
     ) -> None:
-        super().__init__(*choices, Static(Content(hint), classes="hint"), id=id, classes=classes)
+        super().__init__(*choices, Words(hint, "hint"), id=id, classes=classes)
 
 
 def fields(*rows: tuple[str, str]) -> Content:
@@ -115,7 +126,7 @@ class FactRows(Grid):
 
     def __init__(self, rows: Sequence[tuple[str, str]], kind: str = "") -> None:
         cells = [
-            Static(Content(content), classes=name)
+            Words(content, name)
             for label, text in rows
             for name, content in (("label", label), ("text", text))
         ]
@@ -150,7 +161,6 @@ class Dialog(Modal[Answer]):
     FIRST: ClassVar[str] = ""
     AT_ONCE: ClassVar[frozenset[str]] = frozenset({"close", "cursor_down", "cursor_up", "move", "page"})
     AUTO_FOCUS: ClassVar[str | None] = ""
-    BINDINGS = bindings("Dialog")
 
     def __init__(
         self, box: Box | None = None, *, requested: bool = False, quiet: float | None = None
@@ -180,7 +190,7 @@ class Dialog(Modal[Answer]):
     def on_mount(self) -> None:
         """Focus the first answer, and start the quiet time once the dialog is painted."""
         if self._replaced:
-            self.query_one(Box).mount(Static(Content(self._replaced), classes="replaced"), before=0)
+            self.query_one(Box).mount(Words(self._replaced, "replaced"), before=0)
         if self.FIRST:
             self.focus_choice(f"#{self.FIRST}")
         self.call_after_refresh(self._painted)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from textual.await_complete import AwaitComplete
 from textual.geometry import Size
 from textual.reactive import Reactive
 from textual.screen import ModalScreen
 
-from ua_tui.tui.keys.bindings import bindings
+from ua_tui.tui.keys.bindings import CLASSES, bindings
 
 
 def unscrolled_size() -> Reactive[Size]:
@@ -35,6 +35,12 @@ class Modal(ModalScreen[Answer]):
 
     HORIZONTAL_BREAKPOINTS = NARROW
     BINDINGS = bindings("Modal")
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Give a screen the keys that the table has under its name, if it does not say which."""
+        if "BINDINGS" not in vars(cls) and cls.__name__ in CLASSES:
+            cls.BINDINGS = bindings(cls.__name__)
+        super().__init_subclass__(**options)
 
     _pending: tuple[Answer | None] | None = None
     _dismissed = False

@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from tests.observers.knowledge.recorded import Recorded
 from tests.pdf_files import pdf_file
 from tests.tui.fixture_types import Output, Patch
-from ua_tui.core.claims.checked_report import CheckedReport, check_schema
+from ua_tui.core.claims.checked_report import CheckedReport
 from ua_tui.core.claims.files import ReportCheck
 from ua_tui.core.claims.ledger import Decision, Ledger, ListedClaim
 from ua_tui.core.claims.opinion import Opinion, Opinions, digest
@@ -29,6 +29,7 @@ from ua_tui.core.claims.records import Check, Claim, Passage, Source, State, Tex
 from ua_tui.core.storage.folders import SAVED_REPORTS
 from ua_tui.core.text import clean
 from ua_tui.tui.cli import main
+from ua_tui.tui.cli.about import schema_of
 from ua_tui.tui.cli.session.check import CheckPage
 from ua_tui.tui.render.layout import width_of
 
@@ -266,7 +267,7 @@ def test_what_cannot_be_checked_is_one_line(
 def test_the_output_fits_its_schema(capsys: Output) -> None:
     assert main(["schema", "check"]) == 0
     schema = json.loads(capsys.readouterr().out)
-    assert schema == json.loads(json.dumps(check_schema()))
+    assert schema == json.loads(json.dumps(schema_of("check")))
     value = json.loads(msgspec.json.encode([listed(FOUND, AMBER, UNSEEN, DIFFERS)]))
     jsonschema.Draft202012Validator(schema).validate(value)
 

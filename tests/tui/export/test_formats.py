@@ -18,8 +18,9 @@ from ua_tui.core.events.types import SessionStarted
 from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.core.storage.workspace import JOURNAL
 from ua_tui.tui.cli import main
+from ua_tui.tui.cli.about import schema_of
 from ua_tui.tui.export.formats import ExportFormat, write_export
-from ua_tui.tui.export.records import Export, export_schema
+from ua_tui.tui.export.records import Export
 
 REPORT = "<h1>Cats</h1><p>Of all cats <b>41 %</b> smile, see https://cats.example/smiles.</p>"
 
@@ -46,7 +47,7 @@ def session(tmp_path: Path) -> Recorded:
 def test_json_fits_its_schema(session: Recorded) -> None:
     text = exported(session.folder, "json")
     value = json.loads(text)
-    jsonschema.Draft202012Validator(export_schema()).validate(value)
+    jsonschema.Draft202012Validator(schema_of("export")).validate(value)
     export = msgspec.json.decode(text, type=Export)
     assert export.report is not None
     assert export.check is not None
@@ -70,7 +71,7 @@ def test_json_fits_its_schema(session: Recorded) -> None:
 
 def test_the_schema_is_printed(capsys: Output) -> None:
     assert main(["schema", "export"]) == 0
-    assert json.loads(capsys.readouterr().out) == json.loads(json.dumps(export_schema()))
+    assert json.loads(capsys.readouterr().out) == json.loads(json.dumps(schema_of("export")))
 
 
 def test_markdown_has_the_doubtful_claims_beside_the_sources(session: Recorded) -> None:

@@ -185,12 +185,12 @@ async def test_a_picture_left_while_sent_is_deleted_first(tmp_path: Path, monkey
             "ua_tui.tui.graphics.store.PictureStore._has_room", lambda _self: len(sent.commands) < most
         )
         await viewed(app, folder / "a.png")
-        await until(lambda: app.graphics.pictures.placed)
+        await until(lambda: app.graphics.placed)
         most = 4
         await until(lambda: len(sent.commands) > 3)
         app.pop_screen()
         await viewed(app, folder / "b.png")
-        await until(lambda: len(app.graphics.pictures.placed) == 1)
+        await until(lambda: len(app.graphics.placed) == 1)
         await until(
             lambda: sum(view.row_count for view in app.screen.query("#viewer-view").results(DocumentView)) > 2
         )
@@ -350,4 +350,4 @@ async def test_sixel_of_a_call_is_painted_unless_folded(tmp_path: Path, monkeypa
         await pilot.press("right")
         await until(lambda: painted(sent))
         await pilot.press("escape")
-        await until(lambda: not app.graphics.pictures.placed)
+        await until(lambda: not app.graphics.placed)

@@ -197,10 +197,10 @@ async def test_the_table_is_sorted_filtered_copied_and_exported_as_any_table(
         table = app.screen.table  # type: ignore[attr-defined]
         await pilot.press("right", "s")
         await until(lambda: table.sorted_by == 1 and "by claim" in screen_text(app))
-        assert [table.cell(place, 1) for place in table.order][:3] == ["141", "192", "141 GB"]
+        assert [table.records[place][1] for place in table.order][:3] == ["141", "192", "141 GB"]
         await pilot.press("S", "slash", *"percent", "enter")
         await until(lambda: table.entries == 2 and "2 with “percent”" in screen_text(app))
-        assert table.cell(table.order[0], 1) == "71 percent"
+        assert table.records[table.order[0]][1] == "71 percent"
         await pilot.press("end", "c", "x")
         assert app.copied == ["23 percent"]
         await until(lambda: answers(session).count("rejected") == 1)
@@ -265,7 +265,7 @@ async def test_a_second_opinion_is_asked_for_its_price_and_changes_no_state(
         assert "Second opinion: not in the passage" in screen_text(app)
         assert "none decided" in screen_text(app)
         assert isinstance(table, ClaimsScreen)
-        assert [table.table.cell(place, 0) for place in range(2)] == ["✗ differs"] * 2
+        assert [table.table.records[place][0] for place in range(2)] == ["✗ differs"] * 2
 
 
 async def test_the_claims_are_legible_in_every_theme(tmp_path: Path) -> None:

@@ -17,8 +17,8 @@ from ua_tui.tui.screens.files import viewer
 from ua_tui.tui.screens.files.viewer import ViewerScreen
 from ua_tui.tui.viewers import registry
 from ua_tui.tui.viewers.bodies.markdown import MarkdownBody
-from ua_tui.tui.viewers.contract import PREVIEW_LIMIT
-from ua_tui.tui.viewers.document import Document, ListRows
+from ua_tui.tui.viewers.contract import PREVIEW_LIMIT, Document
+from ua_tui.tui.viewers.document import ListRows
 from ua_tui.tui.viewers.registry import load, load_page
 from ua_tui.tui.viewers.view.document_view import DocumentView
 

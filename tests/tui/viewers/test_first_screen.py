@@ -21,8 +21,8 @@ from ua_tui.tui.viewers import registry
 from ua_tui.tui.viewers.articles.results import ResultsTable
 from ua_tui.tui.viewers.bodies.markdown import MarkdownBody
 from ua_tui.tui.viewers.bodies.table import TableView
-from ua_tui.tui.viewers.contract import FULL_LIMIT, PREVIEW_LIMIT
-from ua_tui.tui.viewers.document import Document, JoinedBody, Progressive, Rows
+from ua_tui.tui.viewers.contract import FULL_LIMIT, PREVIEW_LIMIT, Document
+from ua_tui.tui.viewers.document import JoinedBody, Progressive, Rows
 from ua_tui.tui.viewers.registry import load, load_page
 
 THEME = MarkdownTheme()

@@ -39,7 +39,7 @@ from ua_tui.tui.viewers.bodies.markdown import MarkdownBody
 from ua_tui.tui.viewers.bodies.picture import PictureHeader, read_header
 from ua_tui.tui.viewers.bodies.table import Table, TableColumn
 from ua_tui.tui.viewers.bodies.text import TextBody, fold_points
-from ua_tui.tui.viewers.contract import FULL_LIMIT, PAGE, PREVIEW_LIMIT, Declined, Sample
+from ua_tui.tui.viewers.contract import FULL_LIMIT, PAGE, PREVIEW_LIMIT, Declined, Document, Sample
 from ua_tui.tui.viewers.cursor_body import (
     BackgroundWork,
     BodyCommand,
@@ -48,7 +48,7 @@ from ua_tui.tui.viewers.cursor_body import (
     OpenArticle,
     OpenLink,
 )
-from ua_tui.tui.viewers.document import ROLES, Body, Document, JoinedBody, Rows
+from ua_tui.tui.viewers.document import ROLES, Body, JoinedBody, Rows
 from ua_tui.tui.viewers.export import NotExportable, outside_target
 from ua_tui.tui.viewers.reader import FileUnviewable, Piece, looks_binary, read_piece
 from ua_tui.tui.viewers.registry import load, load_page, viewers
@@ -619,7 +619,7 @@ class TestMarkdownAndHtml:
         assert [each for each in forbidden if each in text] == []
 
     def test_the_browser_gets_a_copy_that_cannot_run_or_load_anything(self) -> None:
-        page = browser_copy(self.EVIL).lower()
+        page = browser_copy(None, self.EVIL).lower()
         forbidden = (
             "<script", "steal", "javascript:", "onload", "t.example", "<img", "<iframe", "<form", "<object",
             "<svg", "refresh", "<base ",
@@ -646,7 +646,7 @@ class TestMarkdownAndHtml:
         ],
     )  # fmt: skip
     def test_the_copy_covers_nothing_and_its_links_have_no_users(self, written: str, copied: str) -> None:
-        assert copied in browser_copy(written)
+        assert copied in browser_copy(None, written)
 
     def test_the_copy_is_private_and_replaces_the_one_before(self, tmp_path: Path) -> None:
         report = write(tmp_path, "r.html", "<h1>One</h1>")

@@ -6,8 +6,6 @@ import argparse
 import asyncio
 import os
 import sys
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from pathlib import Path
 
 from ua_tui.core.connections.oauth.flow import log_in
@@ -90,12 +88,14 @@ async def _log_in_or_out(
             loop.add_reader(sys.stdin.fileno(), _read_pasted, redirect)
 
     try:
-        async with _no_more_input():
-            place = await log_in(target, store, show, seconds=args.timeout)
+        place = await log_in(target, store, show, seconds=args.timeout)
     except ConnectionFailed as error:
         if error.code == "not_needed":
             return reporter.done("connected", f"{error}.")
         return reporter.failed(error.code, str(error))
+    finally:
+        if sys.stdin.isatty():
+            asyncio.get_running_loop().remove_reader(sys.stdin.fileno())
     where = "the keyring" if place == "keyring" else "a file that only you can read"
     return reporter.done("connected", f"You are logged in to {name}. The login is in {where}.")
 
@@ -108,12 +108,3 @@ def _read_pasted(redirect: Redirect) -> None:
         complain(
             "this is not the address that this login redirects to: copy the full address from the browser", 0
         )
-
-
-@asynccontextmanager
-async def _no_more_input() -> AsyncIterator[None]:
-    try:
-        yield
-    finally:
-        if sys.stdin.isatty():
-            asyncio.get_running_loop().remove_reader(sys.stdin.fileno())

@@ -75,7 +75,7 @@ class CheckPage(msgspec.Struct, eq=False):
             return
         for claim in claims:
             if claim.is_doubtful:
-                decided = f" · {_decision(claim)}" if claim.decision is not None else ""
+                decided = f" · {claim.answer or 'open'}" if claim.decision is not None else ""
                 told = describe_claim(claim, report.sources)
                 yield from ("", *self._paragraph(f"{_state(claim)}  {told.words}{decided}", later=_INDENT))
                 for text, is_address in _details(told):
@@ -85,22 +85,19 @@ class CheckPage(msgspec.Struct, eq=False):
     def _table(self, report: CheckedReport, claims: Sequence[ListedClaim]) -> Iterator[str]:
         width = self.width or 0
         is_wide = not width or width >= _WIDE
-        columns = [
-            ("state", [_state(claim) for claim in claims]),
-            ("claim", [clean_line(claim.quote.exact, _CELL) for claim in claims]),
-            ("decision", [_decision(claim) for claim in claims]),
-        ]
-        if is_wide:
-            columns.insert(1, ("kind", [claim.kind for claim in claims]))
-            columns.append(("source", [_source_of(report, claim) for claim in claims]))
-        if is_wide and report.second_opinion:
-            columns.append(("opinion", [claim.opinion.verdict if claim.opinion else "" for claim in claims]))
-        columns.append(("sentence", [clean_line(claim.sentence, _SENTENCE) for claim in claims]))
-        cells = zip(*([title.upper(), *texts] for title, texts in columns), strict=True)
+        wide = ["source", *(["opinion"] if report.second_opinion else [])]
+        names = ["state", *(["kind"] if is_wide else []), "claim", "decision", *(wide if is_wide else [])]
+        cells = [[name.upper() for name in (*names, "sentence")]]
+        for claim in claims:
+            row = report.row(claim) | {"state": _state(claim), "decision": claim.answer or "open"}
+            row["source"] = row["source"] or claim.url
+            cells.append(
+                [*(clean_line(row[name], _CELL) for name in names), clean_line(row["sentence"], _SENTENCE)]
+            )
         most = max(8, width // 3) if width else _TEXT
         yield ""
         # A cell takes at most a third of the line.
-        yield from (tail_cut(line, width) if width else line for line in table_lines([*cells], most))
+        yield from (tail_cut(line, width) if width else line for line in table_lines(cells, most))
 
     def _paragraph(self, text: str, indent: str = "", later: str | None = None) -> Iterator[str]:
         return wrapped([(text, False)], self.width, indent, later)
@@ -126,15 +123,6 @@ def _details(told: Description) -> Iterator[tuple[str, bool]]:
 
 def _state(claim: ListedClaim) -> str:
     return f"{sign_of(claim).character} {claim.state}"
-
-
-def _decision(claim: ListedClaim) -> str:
-    return claim.answer or "open"
-
-
-def _source_of(report: CheckedReport, claim: ListedClaim) -> str:
-    first = next(iter(claim.passages), None)
-    return clean_line(report.sources[first.source].name if first is not None else claim.url, _CELL)
 
 
 _INPUT = "-"

@@ -139,11 +139,9 @@ def _read_input(path: str) -> dict[str, Any]:
     try:
         value = msgspec.json.decode(read_given_file(path, _MAX_FILE).removeprefix(b"\xef\xbb\xbf"))
     except (msgspec.DecodeError, RecursionError) as error:
-        raise SettingsError(f"the input {_shown(path)} is not JSON: {clean_line(str(error))}") from error
+        raise SettingsError(
+            f"the input {clean_line(path, 300)} is not JSON: {clean_line(str(error))}"
+        ) from error
     if not isinstance(value, dict):
-        raise SettingsError(f"the input {_shown(path)} is not a JSON object")
+        raise SettingsError(f"the input {clean_line(path, 300)} is not a JSON object")
     return value
-
-
-def _shown(path: str) -> str:
-    return clean_line(path, 300)

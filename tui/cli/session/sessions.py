@@ -55,7 +55,9 @@ def _fields(summary: Summary) -> dict[str, Any]:
         "state": summary.state,
         "title": summary.title,
         "query": summary.query,
-        "started": None if summary.started is None else _at(summary.started).isoformat(),
+        "started": None
+        if summary.started is None
+        else datetime.fromtimestamp(summary.started, UTC).isoformat(),
         "seconds": summary.seconds,
         "cost_usd": summary.known_cost,
         "cost_is_estimated": summary.is_estimated,
@@ -71,13 +73,9 @@ def _row(summary: Summary) -> tuple[str, ...]:
     return (
         summary.name,
         summary.state,
-        "-" if summary.started is None else local_time(_at(summary.started)),
+        "-" if summary.started is None else local_time(datetime.fromtimestamp(summary.started, UTC)),
         "-" if summary.seconds is None else duration(summary.seconds),
         "?" if summary.unpriced else money(summary.cost, is_estimated=summary.is_estimated) or "-",
         "-" if summary.calls is None else str(summary.calls),
         "-" if summary.artifacts is None else str(summary.artifacts),
     )
-
-
-def _at(seconds: float) -> datetime:
-    return datetime.fromtimestamp(seconds, UTC)

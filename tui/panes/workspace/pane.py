@@ -364,7 +364,7 @@ class WorkspacePane(Vertical):
         from ua_tui.tui.viewers.export import copy_file
 
         if (here := self._here()) is not None:
-            copy_file(self, Path(here[1].path))
+            start_job(self, copy_file, "copy", self, Path(here[1].path))
 
     # -- the call it came from --------------------------------------------------------------------
 

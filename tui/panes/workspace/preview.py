@@ -26,9 +26,9 @@ from ua_tui.tui.terminal.copy import copy_text
 from ua_tui.tui.viewers.bodies.text import TextBody
 from ua_tui.tui.viewers.claims.checked import find_check
 from ua_tui.tui.viewers.claims.panel import summary_body
-from ua_tui.tui.viewers.contract import PREVIEW_LIMIT
+from ua_tui.tui.viewers.contract import PREVIEW_LIMIT, Document
 from ua_tui.tui.viewers.cursor_body import OpenArticle
-from ua_tui.tui.viewers.document import Body, Document, JoinedBody
+from ua_tui.tui.viewers.document import Body, JoinedBody
 from ua_tui.tui.viewers.reader import FileUnviewable
 from ua_tui.tui.viewers.registry import READING, read_document
 from ua_tui.tui.viewers.view.document_view import DocumentView
@@ -112,7 +112,7 @@ class PreviewPane(DocumentView):
         from ua_tui.tui.viewers.export import copy_file
 
         if self.path is not None:
-            copy_file(self, self.path)
+            start_job(self, copy_file, "copy", self, self.path)
 
     def on_document_view_requested(self, event: DocumentView.Requested) -> None:
         """Request that the article of a row is opened."""

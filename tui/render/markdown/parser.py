@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -14,6 +16,7 @@ MAX_LEVELS = 60
 """What is nested more deeply is omitted."""
 MOST_KEPT = 8 * 1_024
 """Characters of a text whose tokens are kept."""
+_TASK = re.compile(r"\[([ xX])\][ \t]+")
 
 
 def parse_markdown(source: str, definitions: str = "") -> list[Token]:
@@ -26,7 +29,18 @@ def parse_markdown(source: str, definitions: str = "") -> list[Token]:
 
 def _parse(source: str, definitions: str) -> list[Token]:
     # A copy, as the parser adds the definitions of the source.
-    return _parser().parse(clean(source), {"references": dict(_references(definitions))})
+    tokens = _parser().parse(clean(source), {"references": dict(_references(definitions))})
+    for item, _, inline in zip(tokens, tokens[1:], tokens[2:], strict=False):
+        if item.type == "list_item_open" and item.markup in "-+*" and inline.type == "inline":
+            _note_box(item, inline.children or ())
+    return tokens
+
+
+def _note_box(item: Token, children: Sequence[Token]) -> None:
+    """Note the box of a task at its item, and what is shown after it at the text that begins with it."""
+    if children and children[0].type == "text" and (found := _TASK.match(children[0].content + " ")):
+        item.meta["box"] = "☐" if found[1] == " " else "☑"
+        children[0].meta["shown"] = children[0].content[found.end() :].rstrip()
 
 
 _parse_once = lru_cache(maxsize=32)(_parse)

@@ -8,8 +8,8 @@ captions.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from itertools import zip_longest
 from typing import Literal, NamedTuple
 from urllib.parse import unquote
@@ -153,7 +153,6 @@ ITALIC = Style(italic=True)
 UNDERLINE = Style(underline=True)
 STRIKE = Style(strike=True)
 _BARE_URL = re.compile(r"https?://[^\s<>\"'`|\\^{}\[\]]+[^\s<>\"'`|\\^{}\[\].,;:!?)*_~]")
-_TASK = re.compile(r"\[([ xX])\][ \t]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,12 +231,13 @@ def warm_up() -> None:
     )
 
 
-def _closing(tokens: Sequence[Token], start: int) -> int:
-    level = tokens[start].level
-    for index in range(start + 1, len(tokens)):
-        if tokens[index].level == level and tokens[index].nesting == -1:
-            return index
-    return len(tokens)
+def _parts(tokens: Sequence[Token]) -> Iterator[tuple[Token, Sequence[Token]]]:
+    """Give each part with the tokens in it."""
+    start = 0
+    for index, token in enumerate(tokens):
+        if token.level == tokens[start].level and token.nesting != 1:
+            yield tokens[start], tokens[start + 1 : index]
+            start = index + 1
 
 
 def _prefixed(lines: list[Line], first: Line, rest: Line) -> list[Line]:
@@ -259,11 +259,7 @@ class _Renderer:
         base = self._theme.text if base is None else base
         lines: list[Line] = []
         tight_before = True
-        index = 0
-        while index < len(tokens):
-            token = tokens[index]
-            end = _closing(tokens, index) if token.nesting == 1 else index
-            inner = tokens[index + 1 : end]
+        for token, inner in _parts(tokens):
             mark = len(self.units or ())
             block = self._block(token, inner, width, base, depth)
             if block:
@@ -275,7 +271,6 @@ class _Renderer:
                     self.headings.append(RenderedHeading(len(lines), int(token.tag[1:]), text))
                 lines.extend(block)
                 tight_before = token.hidden
-            index = end + 1
         return lines
 
     def _note(
@@ -323,29 +318,23 @@ class _Renderer:
                 )
 
     def _list(self, token: Token, inner: Sequence[Token], width: int, base: Style, depth: int) -> list[Line]:
-        items: list[Sequence[Token]] = []
-        index = 0
-        while index < len(inner):
-            end = _closing(inner, index)
-            items.append(inner[index + 1 : end])
-            index = end + 1
+        items = [*_parts(inner)]
         ordered = token.type == "ordered_list_open"
         first = int(token.attrs.get("start", 1)) if ordered else 0
-        loose = any(part.type == "paragraph_open" and not part.hidden for item in items for part in item[:1])
+        loose = any(
+            part.type == "paragraph_open" and not part.hidden for _, item in items for part in item[:1]
+        )
         digits = len(str(first + len(items) - 1))
         lines: list[Line] = []
-        for number, item in enumerate(items):
-            mark = f"{first + number:>{digits}}. " if ordered else f"{BULLETS[depth % len(BULLETS)]} "
-            task = None if ordered else _task(item)
-            if task is not None:
-                mark = "☑ " if task else "☐ "
+        for number, (opening, item) in enumerate(items):
+            bullet = f"{first + number:>{digits}}." if ordered else BULLETS[depth % len(BULLETS)]
+            mark = f"{opening.meta.get('box', bullet)} "
             if width < width_of(mark) + 4:
                 mark = ""
             blank = [Segment(" " * width_of(mark))] if mark else []
             head = [Segment(mark, base + self._theme.bullet)] if mark else []
-            body = _without_task(item) if task is not None else item
             mark_units = len(self.units or ())
-            content = self.blocks(body, width - width_of(mark), base, depth + 1)
+            content = self.blocks(item, width - width_of(mark), base, depth + 1)
             if loose and lines:
                 lines.append([])
             self._move_units(mark_units, len(lines))
@@ -426,7 +415,7 @@ class _Renderer:
             style = styles[-1]
             match token.type:
                 case "text":
-                    self._text(token.content, style, pieces, bare=not linked)
+                    self._text(token.meta.get("shown", token.content), style, pieces, bare=not linked)
                 case "softbreak":
                     pieces.append((" ", style))
                 case "hardbreak":
@@ -437,7 +426,10 @@ class _Renderer:
                     styles.append(style + over[token.type])
                 case "link_open":
                     linked += 1
-                    styles.append(style + theme.link + self._target(str(token.attrs.get("href", ""))))
+                    address = str(token.attrs.get("href", ""))
+                    is_file = address and "://" not in address
+                    file = file_style(unquote(address), self._find_file) if is_file else None
+                    styles.append(style + theme.link + (file or _url(address)))
                 case "link_close":
                     linked -= 1
                     styles.pop()
@@ -445,8 +437,8 @@ class _Renderer:
                     styles.pop()
                 case "image":
                     caption = clean(token.content).strip() or "picture"
-                    address = _url(str(token.attrs.get("src", "")))
-                    pieces.append((f"[image: {caption}]", style + theme.image + address))
+                    source = _url(str(token.attrs.get("src", "")))
+                    pieces.append((f"[image: {caption}]", style + theme.image + source))
                 case _:
                     pieces.append((clean(token.content), style))
 
@@ -455,9 +447,6 @@ class _Renderer:
         text = clean(content)
         if not bare:
             pieces.append((text, style))
-            return
-        if "://" not in text:
-            pieces += self._with_files(text, style)
             return
         position = 0
         for found in _BARE_URL.finditer(text):
@@ -469,35 +458,6 @@ class _Renderer:
     def _with_files(self, text: str, style: Style) -> list[Piece]:
         return with_files(text, style, self._theme.link, self._find_file)
 
-    def _target(self, address: str) -> Style:
-        file = file_style(unquote(address), self._find_file) if address and "://" not in address else None
-        return file or _url(address)
-
 
 def _url(address: str) -> Style:
     return Style(meta={"url": clean(address)})
-
-
-def _first_text(item: Sequence[Token]) -> Token | None:
-    inline = next((token for token in item[:2] if token.type == "inline"), None)
-    children = inline.children if inline is not None else None
-    return children[0] if children and children[0].type == "text" else None
-
-
-def _task(item: Sequence[Token]) -> bool | None:
-    text = _first_text(item)
-    found = _TASK.match(text.content + " ") if text is not None else None
-    return None if found is None else found.group(1) != " "
-
-
-def _without_task(item: Sequence[Token]) -> Sequence[Token]:
-    text = _first_text(item)
-    if text is None:
-        return item
-    rest = replace(text, content=_TASK.sub("", text.content + " ", count=1).rstrip())
-    return [
-        replace(part, children=[rest, *part.children[1:]])
-        if part.children and part.children[0] is text
-        else part
-        for part in item
-    ]

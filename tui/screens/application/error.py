@@ -5,12 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
-from textual.content import Content
-from textual.widgets import Static
-
-from ua_tui.tui.keys.bindings import bindings
 from ua_tui.tui.screens.requests.arguments import reveal
-from ua_tui.tui.widgets.dialog import Box, Choice, Dialog, FactRows, Foot
+from ua_tui.tui.widgets.dialog import Box, Choice, Dialog, FactRows, Foot, Words
 
 Answer = Literal["restart", "close", "quit"]
 TRIES_AGAIN = "Restart tries to start the agent again."
@@ -23,7 +19,6 @@ class ErrorScreen(Dialog[Answer | None]):
     """Shows a failure in full; `r` restarts, Esc closes. The result None means that the agent recovered by itself."""
 
     FIRST = "restart"
-    BINDINGS = bindings("ErrorScreen")
 
     def __init__(
         self, message: str, causes: Sequence[str] = (), *, advice: Sequence[str] = (RESTARTS,)
@@ -31,7 +26,7 @@ class ErrorScreen(Dialog[Answer | None]):
         box = Box(
             "The agent stopped",
             "-fails",
-            Static(Content(reveal(message)), classes="heading"),
+            Words(reveal(message), "heading"),
             FactRows([*_rows("Why", list(dict.fromkeys(causes))), *_rows("Next", advice)]),
             Foot(
                 Choice("r", "Restart", "restart", "answer('restart')"),

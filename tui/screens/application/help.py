@@ -11,14 +11,13 @@ from typing import TYPE_CHECKING, Any
 from textual.app import App
 from textual.content import Content
 from textual.dom import DOMNode
-from textual.widgets import Static
 
 import ua_tui.tui.screens
-from ua_tui.tui.keys.bindings import PLACES, bindings
+from ua_tui.tui.keys.bindings import PLACES
 from ua_tui.tui.keys.keymap import keys_of
 from ua_tui.tui.keys.places import classes_with_place, sections_of, shown_line
 from ua_tui.tui.screens.services.row_screen import hanging
-from ua_tui.tui.widgets.dialog import Box, Dialog, Foot
+from ua_tui.tui.widgets.dialog import Box, Dialog, Foot, Words
 from ua_tui.tui.widgets.modal import Modal
 
 if TYPE_CHECKING:
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
 FEW_ROWS = [(0, "-few-rows"), (30, "-many-rows")]
 
 
-class _Keys(Static):
+class _Keys(Words):
     """The keys, which are wrapped again for another width."""
 
     def on_resize(self) -> None:
@@ -45,7 +44,6 @@ class HelpScreen(Dialog[None]):
     """
 
     VERTICAL_BREAKPOINTS = FEW_ROWS
-    BINDINGS = bindings("HelpScreen")
 
     def __init__(
         self,
@@ -54,7 +52,7 @@ class HelpScreen(Dialog[None]):
         typing: bool = False,
         without: tuple[str, ...] = (),
     ) -> None:
-        super().__init__(Box("", "", _Keys(classes="facts"), Foot()), requested=True)
+        super().__init__(Box("", "", _Keys(kind="facts"), Foot()), requested=True)
         self.here = here
         self._in_text = typing
         self._without = without
@@ -84,7 +82,7 @@ class HelpScreen(Dialog[None]):
             parts.append(("Ignored settings\n", "bold $warning"))
             parts += [(f"  {problem}\n", "") for problem in keys.problems]
             parts.append(("\n", ""))
-        facts, box = self.query_one(".facts", Static), self.query_one(Box)
+        facts, box = self.query_one(".facts", Words), self.query_one(Box)
         room = facts.size.width or app.size.width
         for title, rows in groups:
             parts.append((f"{title}\n", "bold"))
@@ -97,7 +95,7 @@ class HelpScreen(Dialog[None]):
         facts.update(Content.assemble(*parts[:-1]))
         every = "" if self.here is None else f"{keys.shown('help.all')} all keys   "
         close = keys.shown("screen.back")
-        self.query_one(".hint", Static).update(Content(f"{every}↑↓ scroll   {close} close"))
+        self.query_one(".hint", Words).update(f"{every}↑↓ scroll   {close} close")
 
     def action_show_all(self) -> None:
         """Show every key; go back when every key is shown already."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -13,7 +12,6 @@ from textual.widget import Widget
 
 from ua_tui.core.text import clean, clean_line
 from ua_tui.core.toolkit.articles import Article
-from ua_tui.tui.keys.bindings import bindings
 from ua_tui.tui.screens.files.document import DocumentScreen
 from ua_tui.tui.screens.files.link import follow_link
 from ua_tui.tui.terminal.copy import copy_text
@@ -22,7 +20,6 @@ from ua_tui.tui.viewers.bodies.json_text import json_body
 from ua_tui.tui.viewers.bodies.page import PageBody
 from ua_tui.tui.viewers.cursor_body import OpenArticle
 from ua_tui.tui.viewers.passage import Passage
-from ua_tui.tui.viewers.view.chrome import KeyLine, TitleLine
 from ua_tui.tui.viewers.view.document_view import DocumentView
 from ua_tui.tui.workers import start_job
 
@@ -37,8 +34,6 @@ class ArticleScreen(DocumentScreen[None]):
         kind: what it is.
         passage: the passage to show first, if it is there.
     """
-
-    BINDINGS = bindings("ArticleScreen")
 
     def __init__(self, article: Article, kind: str = "Article", *, passage: Passage | None = None) -> None:
         super().__init__()
@@ -55,7 +50,7 @@ class ArticleScreen(DocumentScreen[None]):
         """Go to the passage."""
         event.stop()
         if self._passage is not None and self.view.is_laid_out:
-            start_job(self, partial(self._go_to_passage, self._passage), "passage")
+            start_job(self, self._go_to_passage, "passage", self._passage)
             self._passage = None
 
     async def _go_to_passage(self, passage: Passage) -> None:
@@ -73,18 +68,17 @@ class ArticleScreen(DocumentScreen[None]):
         """Update the title and the keys."""
         title = clean_line(self.article.title or self.article.url, 200)
         facts = [*self.search_facts(), self._kind, *(["raw"] if self.raw else [])]
-        self.query_one(TitleLine).show(title, facts=" · ".join(facts))
-        keys = [
+        self.title_line.show(title, facts=" · ".join(facts))
+        has_link = bool(self.article.url)
+        self.key_line.show_keys(
             ("Esc", "close", "screen.close"),
             ("m", "rendered" if self.raw else "raw", "screen.toggle_raw"),
-        ]
-        keys.append(("/", "search", "screen.search"))
-        if self.view.matches[1]:
-            keys.append(("n", "next", "screen.match(1)"))
-        if self.article.url:
-            keys += [("o", "open link", "screen.open_link"), ("y", "copy link", "screen.copy_link")]
-        keys += [("Y", "copy text", "screen.copy_text"), ("?", "keys", "app.keys_here")]
-        self.query_one(KeyLine).show_keys(*keys)
+            *self.search_keys(),
+            has_link and ("o", "open link", "screen.open_link"),
+            has_link and ("y", "copy link", "screen.copy_link"),
+            ("Y", "copy text", "screen.copy_text"),
+            ("?", "keys", "app.keys_here"),
+        )
 
     def action_toggle_raw(self) -> None:
         """Switch between the page and the JSON of the article."""
@@ -106,7 +100,7 @@ class ArticleScreen(DocumentScreen[None]):
         copy_text(self, clean(self.article.text), "Text")
 
 
-def open_article(
+async def open_article(
     owner: Widget | Screen[None],
     found: OpenArticle,
     session: Path | None,
@@ -120,17 +114,13 @@ def open_article(
         session: the folder of the session with its articles; None if unknown.
         viewer: makes the screen that shows the file of the article.
     """
-
-    async def open_found() -> None:
-        page = found.page
-        path = await asyncio.to_thread(find_article, session, found.path, page.url)
-        if path is not None:
-            owner.app.push_screen(viewer(path))
-        elif page.text:
-            owner.app.push_screen(ArticleScreen(page))
-        elif page.url:
-            follow_link(owner, page.url, note=_NOT_READ)
-        else:
-            owner.notify("This row has neither text nor an address.")
-
-    start_job(owner, partial(open_found), "article")
+    page = found.page
+    path = await asyncio.to_thread(find_article, session, found.path, page.url)
+    if path is not None:
+        owner.app.push_screen(viewer(path))
+    elif page.text:
+        owner.app.push_screen(ArticleScreen(page))
+    elif page.url:
+        follow_link(owner, page.url, note=_NOT_READ)
+    else:
+        owner.notify("This row has neither text nor an address.")

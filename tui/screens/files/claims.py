@@ -7,14 +7,14 @@ from collections.abc import Callable, Sequence
 from msgspec import UNSET, UnsetType
 from textual.app import ComposeResult
 from textual.content import Content
-from textual.widgets import Input, Static
+from textual.widgets import Input
 
 from ua_tui.core.claims.checked_report import CheckedReport
 from ua_tui.core.claims.ledger import Answer
 from ua_tui.core.concurrency.cancellation import NEVER, Stop
 from ua_tui.core.errors import UniversalAgentError
 from ua_tui.core.events.units import quantity
-from ua_tui.core.text import clean, clean_line
+from ua_tui.core.text import clean_line
 from ua_tui.tui.keys.bindings import bindings
 from ua_tui.tui.keys.keymap import keys_of
 from ua_tui.tui.render.markdown.renderer import MarkdownTheme
@@ -27,8 +27,8 @@ from ua_tui.tui.viewers.claims.panel import claim_body
 from ua_tui.tui.viewers.claims.view import EvidencePanel
 from ua_tui.tui.viewers.cursor_body import BodyCommand, Outcome
 from ua_tui.tui.viewers.document import Body
-from ua_tui.tui.viewers.view.chrome import KeyLine, TitleLine
 from ua_tui.tui.viewers.view.document_view import DocumentView
+from ua_tui.tui.widgets.dialog import Words
 from ua_tui.tui.workers import start_job
 
 _ASKED = (
@@ -83,19 +83,8 @@ class ClaimRecords:
 
     def whole(self, place: int) -> Sequence[str]:
         """The same without signs, with the whole texts and the note on the decision."""
-        claim = self.report.claims[self.numbers[place]]
-        source = self.report.sources[claim.passages[0].source] if claim.passages else None
-        note = claim.decision.note if claim.decision is not None else ""
-        return (
-            claim.state,
-            clean(claim.quote.exact),
-            ": ".join(filter(None, (claim.answer or "open", clean(note)))),
-            clean(claim.sentence),
-            claim.opinion.verdict if claim.opinion is not None else "",
-            clean(source.name) if source is not None else "",
-            f"{source.read_at:%Y-%m-%d}" if source is not None and source.read_at is not None else "",
-            claim.kind,
-        )
+        row = self.report.row(self.report.claims[self.numbers[place]])
+        return [row[name] for name in _COLUMNS]
 
 
 class ClaimsTable(Table):
@@ -172,7 +161,6 @@ class ClaimsScreen(DocumentScreen[None]):
     """
 
     PARTS = (ClaimsView,)
-    BINDINGS = bindings("ClaimsScreen")
     OFFERED = (
         ("claims.accept", "accept", "answer('accepted')"),
         ("claims.reject", "reject", "answer('rejected')"),
@@ -198,9 +186,7 @@ class ClaimsScreen(DocumentScreen[None]):
 
     def on_mount(self) -> None:
         """Show the claims, and what is decided from now on."""
-        # What was said on the way here would cover the title.
-        self.app.clear_notifications()
-        self.query_one(TitleLine).show("Claims")
+        self.title_line.show("Claims")
         self.view.show(self.table)
         self._signing.changed.append(self.show_changes)
         self.show_changes()
@@ -223,20 +209,18 @@ class ClaimsScreen(DocumentScreen[None]):
         report = self._signing.report
         texts = ((report.second_opinion, "$text-muted"), (report.unsigned, "$warning"))
         shown = [Content.styled(clean_line(text, 2_000), style) for text, style in texts if text]
-        notice = self.query_one("#viewer-notice", Static)
-        notice.update(Content("\n").join(shown))
-        notice.display = bool(shown)
+        self.query_one("#viewer-notice", Words).show(Content("\n").join(shown))
         facts = report.signed or f"{quantity(len(self.table.records), 'claim')}, none decided"
         busy = [f"{self._activity} Esc stops"] if self._activity else self.search_facts()
         selected = f"{len(self.table.records.selected):,} selected" if self.table.records.selected else ""
         shown_facts = filter(None, (*busy, selected, self.table.state, facts))
-        self.query_one(TitleLine).show(facts=" · ".join(shown_facts))
+        self.title_line.show(facts=" · ".join(shown_facts))
         keys = keys_of(self.app)
-        line = self.query_one(KeyLine)
+        line = self.key_line
         line.gap = 2
         line.show_keys(
             *((keys.shown(name), label, f"screen.{action}") for name, label, action in self.OFFERED),
-            *((key.key, key.label, f"screen.command({key.command!r})") for key in self.table.keys),
+            *self.body_keys(),
             (keys.shown("claims.doubtful"), "doubtful", "screen.doubtful"),
             (keys.shown("claims.opinion"), "opinion", "screen.opinion"),
             ("?", "keys", "app.keys_here"),
@@ -354,7 +338,3 @@ class ClaimsScreen(DocumentScreen[None]):
         """Show a claim in the report."""
         self.dismiss()
         self._show(number)
-
-    def action_scroll_evidence(self, pages: int) -> None:
-        """Scroll the evidence by pages."""
-        self.query_one(EvidencePanel).scroll_pages(pages)

@@ -9,7 +9,6 @@ from functools import partial
 from pathlib import Path
 
 from textual.content import Content
-from textual.widgets import Static
 from textual.widgets.option_list import Option
 
 from ua_tui.core.concurrency.cancellation import in_thread
@@ -17,7 +16,6 @@ from ua_tui.core.concurrency.conversions import ConversionFailed
 from ua_tui.core.events.units import quantity, size
 from ua_tui.core.history.versions import Version, find_versions, other_texts
 from ua_tui.core.text import clean_line
-from ua_tui.tui.keys.bindings import bindings
 from ua_tui.tui.render.format import middle_cut
 from ua_tui.tui.screens.files.document import DocumentScreen
 from ua_tui.tui.screens.files.headings import ChoiceScreen
@@ -27,9 +25,9 @@ from ua_tui.tui.viewers.compare.difference import Difference, compare_texts, has
 from ua_tui.tui.viewers.document import Body
 from ua_tui.tui.viewers.reader import FileUnviewable
 from ua_tui.tui.viewers.registry import READING
-from ua_tui.tui.viewers.view.chrome import KeyLine, TitleLine
 from ua_tui.tui.viewers.view.document_view import DocumentView
 from ua_tui.tui.widgets.choice_list import LetterKeyList
+from ua_tui.tui.widgets.dialog import Words
 from ua_tui.tui.workers import start_job
 
 
@@ -71,7 +69,6 @@ class CompareScreen(DocumentScreen[None]):
         path: a file of a session or among the saved reports.
     """
 
-    BINDINGS = bindings("CompareScreen")
     steps_landmarks = True
 
     def __init__(self, path: Path) -> None:
@@ -86,7 +83,7 @@ class CompareScreen(DocumentScreen[None]):
 
     def on_mount(self) -> None:
         """Find the versions."""
-        self.query_one(TitleLine).show(clean_line(self.path.name, 200), place="compared")
+        self.title_line.show(clean_line(self.path.name, 200), place="compared")
         self.view.show(TextBody(READING))
         self.update_chrome()
         start_job(self, self._find_versions, "compare")
@@ -129,7 +126,7 @@ class CompareScreen(DocumentScreen[None]):
         self._difference, self.landmark = None, -1
         try:
             older, newer = [await in_thread(partial(readable_text, side, source=self._raw)) for side in sides]
-            difference = await in_thread(partial(compare_texts, older, newer))
+            difference = await in_thread(compare_texts, older, newer)
         except FileUnviewable as error:
             self.view.show(TextBody(str(error)))
         except ConversionFailed as error:
@@ -142,8 +139,11 @@ class CompareScreen(DocumentScreen[None]):
     def _body(self, difference: Difference) -> Body:
         if difference.changes or self._everything:
             return DifferenceBody(difference, everything=self._everything)
-        is_readable = not self._raw and self._other is not None and has_source(self._other)
-        return TextBody(_SAME_READABLE if is_readable else _SAME)
+        return TextBody(_SAME_READABLE if self._has_source and not self._raw else _SAME)
+
+    @property
+    def _has_source(self) -> bool:
+        return self._other is not None and has_source(self._other)
 
     # -- title and keys ---------------------------------------------------------------------------
 
@@ -159,13 +159,12 @@ class CompareScreen(DocumentScreen[None]):
                 facts.append(quantity(changes, "change") if changes else "no change")
             if counts := describe_counts(difference.counts):
                 facts.append(counts)
-        self.query_one(TitleLine).show(facts=" · ".join(facts))
+        self.title_line.show(facts=" · ".join(facts))
         self._show_legend(sides)
         self._offer_keys()
 
     def _show_legend(self, sides: tuple[Version, Version] | None) -> None:
-        legend = self.query_one("#viewer-notice", Static)
-        legend.display = sides is not None
+        legend = Content("")
         if sides is not None:
             now = datetime.now().astimezone()
             left, right = (
@@ -173,7 +172,8 @@ class CompareScreen(DocumentScreen[None]):
                 for sign, style, side in zip("-+", ("$error", "$success"), sides, strict=True)
             )
             start = right_column(self.view.scrollable_content_region.width)
-            legend.update(left + " " * max(3, start - left.cell_length) + right)
+            legend = left + " " * max(3, start - left.cell_length) + right
+        self.query_one("#viewer-notice", Words).show(legend)
 
     def on_document_view_laid_out(self, event: DocumentView.LaidOut) -> None:
         """Show what each column is above it."""
@@ -181,17 +181,17 @@ class CompareScreen(DocumentScreen[None]):
         self._show_legend(self._sides())
 
     def _offer_keys(self) -> None:
-        keys = [("Esc", "close", "screen.close")]
-        if self._difference is not None and self._difference.changes:
-            keys.append(("n", "next change", "screen.match(1)"))
-            keys.append(("N", "previous", "screen.match(-1)"))
-            keys.append(("f", "only changes" if self._everything else "whole text", "screen.everything"))
-        if len(self._versions) > 1 or self._others:
-            keys.append(("v", "versions", "screen.choose"))
-        if self._other is not None and has_source(self._other):
-            keys.append(("m", "rendered" if self._raw else "raw", "screen.toggle_raw"))
-        keys += [("/", "search", "screen.search"), ("?", "keys", "app.keys_here")]
-        self.query_one(KeyLine).show_keys(*keys)
+        differs = self._difference is not None and bool(self._difference.changes)
+        self.key_line.show_keys(
+            ("Esc", "close", "screen.close"),
+            differs and ("n", "next change", "screen.match(1)"),
+            differs and ("N", "previous", "screen.match(-1)"),
+            differs and ("f", "only changes" if self._everything else "whole text", "screen.everything"),
+            (len(self._versions) > 1 or bool(self._others)) and ("v", "versions", "screen.choose"),
+            self._has_source and ("m", "rendered" if self._raw else "raw", "screen.toggle_raw"),
+            ("/", "search", "screen.search"),
+            ("?", "keys", "app.keys_here"),
+        )
 
     # -- keys -------------------------------------------------------------------------------------
 
@@ -205,7 +205,7 @@ class CompareScreen(DocumentScreen[None]):
 
     def action_toggle_raw(self) -> None:
         """Compare the source of pages, or their readable text."""
-        if self._other is not None and has_source(self._other):
+        if self._has_source:
             self._raw = not self._raw
             start_job(self, self._compare, "compare")
 

@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Iterator
 from functools import partial
 from typing import ClassVar, TypeVar
 
 from textual import getters
 from textual.app import ComposeResult
 from textual.dom import DOMNode
-from textual.widgets import Input, Static
+from textual.widgets import Input
 
 from ua_tui.core.text import clean_line
-from ua_tui.tui.keys.bindings import bindings
 from ua_tui.tui.screens.files.export import save_csv
 from ua_tui.tui.screens.files.link import follow_link
 from ua_tui.tui.screens.files.links import LinksScreen
+from ua_tui.tui.viewers.claims.view import EvidencePanel
 from ua_tui.tui.viewers.cursor_body import BodyCommand, OpenArticle, SaveCsv
-from ua_tui.tui.viewers.view.chrome import KeyLine, TitleLine
+from ua_tui.tui.viewers.view.chrome import Key, KeyLine, TitleLine
 from ua_tui.tui.viewers.view.detail_panel import DetailPanel
 from ua_tui.tui.viewers.view.document_view import DocumentView
 from ua_tui.tui.viewers.view.links import LinkClicked
+from ua_tui.tui.widgets.dialog import Words
 from ua_tui.tui.widgets.modal import Modal
 from ua_tui.tui.workers import start_job
 
@@ -38,9 +40,10 @@ class DocumentScreen(Modal[Answer]):
 
     AUTO_FOCUS = "#viewer-view"
     PARTS: ClassVar[tuple[type[DOMNode], ...]] = (DocumentView,)
-    BINDINGS = bindings("DocumentScreen")
     view = getters.query_one("#viewer-view", DocumentView)
     """The content."""
+    title_line = getters.query_one(TitleLine)
+    key_line = getters.query_one(KeyLine)
 
     steps_landmarks: ClassVar[bool] = False
     """Whether the keys of matches go to landmarks, such as changes, while nothing is searched for."""
@@ -77,7 +80,7 @@ class DocumentScreen(Modal[Answer]):
     def compose(self) -> ComposeResult:
         """Create title, notice, content, search line and keys."""
         yield TitleLine(id="viewer-title")
-        yield Static(id="viewer-notice")
+        yield Words(id="viewer-notice")
         yield from self.compose_content()
         yield Input(id="viewer-search", compact=True)
         yield KeyLine(id="viewer-keys")
@@ -129,7 +132,7 @@ class DocumentScreen(Modal[Answer]):
         elif self.view.stop_work():
             pass
         elif self.view.matches[1]:
-            start_job(self, partial(self._find, ""), "search")
+            start_job(self, self._find, "search", "")
         elif self.view.cursor_body is not None and self.view.cursor_body.filter:
             self.view.run_command(BodyCommand("filter", ""))
         else:
@@ -141,6 +144,10 @@ class DocumentScreen(Modal[Answer]):
             self.action_ask_filter()
         else:
             self.view.run_command(BodyCommand(name))
+
+    def action_scroll_evidence(self, pages: int) -> None:
+        """Scroll the evidence of a claim by pages."""
+        self.query_one(EvidencePanel).scroll_pages(pages)
 
     # Searching and filtering
 
@@ -178,7 +185,18 @@ class DocumentScreen(Modal[Answer]):
         if self._filtering:
             self.view.run_command(BodyCommand("filter", event.value))
         else:
-            start_job(self, partial(self._find, event.value), "search")
+            start_job(self, self._find, "search", event.value)
+
+    def search_keys(self) -> Iterator[Key]:
+        """The keys to search, and to go through what was found."""
+        yield "/", "search", "screen.search"
+        if self.view.matches[1]:
+            yield "n", "next", "screen.match(1)"
+
+    def body_keys(self) -> list[Key]:
+        """The keys of a body that has a cursor."""
+        keys = self.view.cursor_body.keys if self.view.cursor_body is not None else ()
+        return [(each.key, each.label, f"screen.command({each.command!r})") for each in keys]
 
     def search_facts(self) -> list[str]:
         """What the view is doing, and which match it is at."""

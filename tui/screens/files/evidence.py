@@ -7,10 +7,11 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from functools import cached_property, partial
 from pathlib import Path, PurePath
+from typing import Literal
 
 from textual import getters
 from textual.content import Content
-from textual.widgets import Input, Static
+from textual.widgets import Input
 
 from ua_tui.core.claims.checked_report import CheckedReport
 from ua_tui.core.claims.ledger import Answer, ListedClaim
@@ -31,7 +32,9 @@ from ua_tui.tui.viewers.claims.panel import claim_body, opened_source, summary_l
 from ua_tui.tui.viewers.claims.view import EvidencePanel, ReportView
 from ua_tui.tui.viewers.document import Body
 from ua_tui.tui.viewers.passage import Passage
+from ua_tui.tui.viewers.view.chrome import Key
 from ua_tui.tui.viewers.view.document_view import DocumentView
+from ua_tui.tui.widgets.dialog import Words
 from ua_tui.tui.workers import start_job
 
 _WIDE_FROM = 100
@@ -114,17 +117,15 @@ class ReportScreen(DocumentScreen[None]):
         decided = f", {claim.answer}" if claim.answer else ""
         return f"{what} {numbers.index(number) + 1:,} of {len(numbers):,}{decided}"
 
-    def claim_keys(self) -> list[tuple[str, str, str]]:
+    def claim_keys(self) -> list[Key | Literal[False]]:
         """The keys of a checked report."""
         if self.check is None:
             is_old = self._file is not None and not self._checking
             return [("R", "check", "screen.check_again")] if is_old else []
-        shown = "source" if self.panel.display else "evidence"
-        keys = [("Enter", shown, "screen.open_claim"), ("}", "next", "screen.claim(1, False)")]
-        if self.doubtful:
-            keys.append(("]", "doubtful", "screen.claim(1)"))
         return [
-            *keys,
+            ("Enter", "source" if self.panel.display else "evidence", "screen.open_claim"),
+            ("}", "next", "screen.claim(1, False)"),
+            bool(self.doubtful) and ("]", "doubtful", "screen.claim(1)"),
             ("Tab", "claims", "screen.claims"),
             ("a", "accept", "screen.decide('accepted')"),
             ("x", "reject", "screen.decide('rejected')"),
@@ -140,7 +141,7 @@ class ReportScreen(DocumentScreen[None]):
 
     async def read_check(self) -> None:
         """Read the check of the file in a thread, then show it."""
-        self._use(await in_thread(partial(find_check, self.path)))
+        self._use(await in_thread(find_check, self.path))
 
     def _use(self, found: FoundCheck | None) -> None:
         had_marks = self.check is not None
@@ -160,16 +161,14 @@ class ReportScreen(DocumentScreen[None]):
 
     def show_summary(self) -> None:
         """Show what the check found and what was decided, or why there is no check."""
-        line, file = self.query_one("#viewer-check", Static), self._file
-        text = Content("")
+        file, text = self._file, Content("")
         if self._checking:
             text = Content("Checking the report… Esc stops.")
         elif self.check is not None:
             text = summary_line(self.check, brief=self.size.width < _WIDE_FROM)
         elif file is not None and file.report is not None:
             text = Content.styled(f"– {_OLD}", "$warning")
-        line.update(text)
-        line.display = bool(text)
+        self.query_one("#viewer-check", Words).show(text)
 
     # -- claims ----------------------------------------------------------------------------------------
 
@@ -233,7 +232,7 @@ class ReportScreen(DocumentScreen[None]):
         number, origin = self.view.claim, self.origin
         if self.panel.display and self.check is not None and self._claim is not None and origin is not None:
             if source := opened_source(self.check, self._claim):
-                start_job(self, partial(self._show_source, origin.session, *source), "source")
+                start_job(self, self._show_source, "source", origin.session, *source)
             else:
                 self.notify("This claim has no source that can be opened.")
             return
@@ -286,10 +285,6 @@ class ReportScreen(DocumentScreen[None]):
         if not self._checking:
             self.notify(why)
 
-    def action_scroll_evidence(self, pages: int) -> None:
-        """Scroll the evidence by pages."""
-        self.panel.scroll_pages(pages)
-
     # -- checking again --------------------------------------------------------------------------------
 
     def action_check_again(self) -> None:
@@ -297,7 +292,7 @@ class ReportScreen(DocumentScreen[None]):
         if self._file is None:
             self._say_why_not()
         elif not self._checking:
-            start_job(self, partial(self._check_again, self._file.origin), "evidence")
+            start_job(self, self._check_again, "evidence", self._file.origin)
 
     async def _check_again(self, origin: TextOrigin) -> None:
         from ua_tui.core.knowledge.place import place_of

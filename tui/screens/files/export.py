@@ -73,7 +73,7 @@ def export_session(app: App[Any], folder: Path, report: str = "") -> None:
             return
         name = f"export {folder} {report} {form}"
         if not any(worker.name == name and not worker.is_finished for worker in app.workers):
-            start_job(app, partial(_export, app, folder, report, form), "export", name=name, replacing=False)
+            start_job(app, _export, "export", app, folder, report, form, name=name, replacing=False)
 
     rows = LetterKeyList(*map(Option, _FORMATS.values()), id="formats")
     app.push_screen(ChoiceScreen("Export as", rows, list(_FORMATS), "export"), chosen)

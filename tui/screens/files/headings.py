@@ -8,15 +8,14 @@ from typing import TypeVar
 from rich.cells import cell_len
 from textual.content import Content
 from textual.widget import Widget
-from textual.widgets import OptionList, Static
+from textual.widgets import OptionList
 
 from ua_tui.core.text import clean_line
-from ua_tui.tui.keys.bindings import bindings
 from ua_tui.tui.keys.keymap import keys_of
 from ua_tui.tui.render.format import tail_cut
 from ua_tui.tui.viewers.document import Landmark
 from ua_tui.tui.widgets.choice_list import LetterKeyList
-from ua_tui.tui.widgets.dialog import Box, Dialog, Foot
+from ua_tui.tui.widgets.dialog import Box, Dialog, Foot, Words
 
 Answer = TypeVar("Answer")
 
@@ -32,8 +31,6 @@ class ChoiceScreen(Dialog[Answer | None]):
         leave: what no choice does.
         below: what is between the list and the keys.
     """
-
-    BINDINGS = bindings("ChoiceScreen")
 
     def __init__(
         self,
@@ -53,7 +50,7 @@ class ChoiceScreen(Dialog[Answer | None]):
     def on_mount(self) -> None:
         """Focus the list, and show the keys as the person configured them."""
         hint = self._hint.format(keys_of(self.app).shown("screen.back"))
-        self._foot.query_one(Static).update(Content(hint))
+        self._foot.query_one(Words).update(hint)
         self._rows.focus()
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:

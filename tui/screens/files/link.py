@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from typing import Literal
 
-from textual.content import Content
 from textual.dom import DOMNode
-from textual.widgets import Static
 
-from ua_tui.tui.keys.bindings import bindings
 from ua_tui.tui.screens.requests.arguments import reveal
 from ua_tui.tui.terminal.copy import copy_text
 from ua_tui.tui.terminal.links import browser_link, leads_to
-from ua_tui.tui.widgets.dialog import Box, Choice, Dialog, Foot, fields
+from ua_tui.tui.widgets.dialog import Box, Choice, Dialog, Foot, Words, fields
 
 Answer = Literal["open", "copy"]
 
@@ -26,7 +23,6 @@ class LinkScreen(Dialog[Answer | None]):
     """
 
     FIRST = "copy"
-    BINDINGS = bindings("LinkScreen")
 
     def __init__(self, url: str, note: str = "") -> None:
         self.url = url
@@ -35,9 +31,9 @@ class LinkScreen(Dialog[Answer | None]):
         box = Box(
             "Link",
             "",
-            *([Static(Content(note))] if note else []),
-            Static(fields(("Opens", leads_to(link))), classes="facts"),
-            Static(Content(reveal(url[:2000])), classes="link"),
+            *([Words(note)] if note else []),
+            Words(fields(("Opens", leads_to(link))), "facts"),
+            Words(reveal(url[:2000]), "link"),
             Foot(
                 Choice("o", "Open", "open", "choose('open')", disabled=link is None),
                 Choice("y", "Copy", "copy", "choose('copy')"),

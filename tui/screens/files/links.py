@@ -8,18 +8,17 @@ from rich.cells import cell_len
 from textual import events, getters
 from textual.app import ComposeResult
 from textual.content import Content
-from textual.widgets import Input, OptionList, Static
+from textual.widgets import Input, OptionList
 from textual.widgets.option_list import Option
 
 from ua_tui.core.events.units import quantity
 from ua_tui.core.text import clean_line
-from ua_tui.tui.keys.bindings import bindings
 from ua_tui.tui.keys.keymap import keys_of
 from ua_tui.tui.render.format import middle_cut, tail_cut
 from ua_tui.tui.terminal.links import browser_link
 from ua_tui.tui.viewers.view.links import FoundLink
 from ua_tui.tui.widgets.choice_list import LetterKeyList
-from ua_tui.tui.widgets.dialog import Box, Dialog, Foot
+from ua_tui.tui.widgets.dialog import Box, Dialog, Foot, Words
 
 _MANY = 10
 _GAP = "  "
@@ -38,7 +37,6 @@ class LinksScreen(Dialog[str | None]):
         at: the index the cursor starts on.
     """
 
-    BINDINGS = bindings("LinksScreen")
     _list = getters.query_one("#links-found", OptionList)
 
     def __init__(self, links: Sequence[FoundLink], at: int) -> None:
@@ -54,7 +52,7 @@ class LinksScreen(Dialog[str | None]):
             if len(self.links) >= _MANY:
                 yield Input(placeholder=_FILTER, compact=True, id="links-filter")
             yield LetterKeyList(id="links-found")
-            yield Static(id="links-address")
+            yield Words(id="links-address")
             close = keys_of(self.app).shown("screen.back")
             number = "" if len(self.links) >= _MANY else f"   1 to {len(self.links)} open by number"
             yield Foot(hint=f"Enter open (asks first){number}   {close} close")
@@ -113,9 +111,9 @@ class LinksScreen(Dialog[str | None]):
 
     def _show_address(self) -> None:
         chosen = self._chosen
-        line = self.query_one("#links-address", Static)
+        line = self.query_one("#links-address", Words)
         text = "No link contains this text." if chosen is None else self._addresses[chosen]
-        line.update(Content(middle_cut(text, max(8, 2 * line.content_size.width - 2))))
+        line.update(middle_cut(text, max(8, 2 * line.content_size.width - 2)))
 
     def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
         """Show the address of the chosen link."""

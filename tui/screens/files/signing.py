@@ -62,7 +62,7 @@ class Signing:
         self, numbers: Collection[int], answer: Answer | UnsetType | None, note: str | None = None
     ) -> None:
         """Accept or reject claims, open them again if `answer` is None, or leave it and store a `note`."""
-        start_job(self._app, partial(self._decide, numbers, answer, note), "decisions", replacing=False)
+        start_job(self._app, self._decide, "decisions", numbers, answer, note, replacing=False)
         self._deciding += numbers if answer else ()
 
     async def _decide(

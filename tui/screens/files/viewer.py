@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
+from typing import Literal
 
 from textual import getters
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
-from textual.content import Content
 from textual.message import Message
-from textual.widgets import OptionList, Static
+from textual.widgets import OptionList
 
 from ua_tui.core.errors import UniversalAgentError
 from ua_tui.core.events.units import size
@@ -21,7 +21,6 @@ from ua_tui.core.storage.files import Root
 from ua_tui.core.storage.paths import words_of
 from ua_tui.core.storage.workspace import is_record
 from ua_tui.core.text import clean_line
-from ua_tui.tui.keys.bindings import bindings
 from ua_tui.tui.screens.files.article import open_article
 from ua_tui.tui.screens.files.evidence import ReportScreen
 from ua_tui.tui.screens.files.export import export_session
@@ -33,16 +32,17 @@ from ua_tui.tui.viewers.bodies.page import LEAST_HEADINGS, PageBody
 from ua_tui.tui.viewers.bodies.table import EXPORT_KEY
 from ua_tui.tui.viewers.bodies.text import TextBody
 from ua_tui.tui.viewers.claims.view import EvidencePanel, ReportView
-from ua_tui.tui.viewers.contract import FULL_LIMIT, PREVIEW_LIMIT
+from ua_tui.tui.viewers.contract import FULL_LIMIT, PREVIEW_LIMIT, Document
 from ua_tui.tui.viewers.cursor_body import CursorBody, OpenArticle
-from ua_tui.tui.viewers.document import Body, Document
+from ua_tui.tui.viewers.document import Body
 from ua_tui.tui.viewers.export import copy_file, open_outside, why_not_edited
 from ua_tui.tui.viewers.passage import Passage
 from ua_tui.tui.viewers.reader import FileUnviewable
 from ua_tui.tui.viewers.registry import READING, load_page, read_document
-from ua_tui.tui.viewers.view.chrome import KeyLine, TitleLine
+from ua_tui.tui.viewers.view.chrome import Key, TitleLine
 from ua_tui.tui.viewers.view.detail_panel import DetailPanel
 from ua_tui.tui.viewers.view.document_view import DocumentView
+from ua_tui.tui.widgets.dialog import Words
 from ua_tui.tui.workers import start_job
 
 _PATIENCE_SECONDS = 0.05
@@ -62,7 +62,6 @@ class ViewerScreen(ReportScreen):
         passage: the passage to show first, if it is there.
     """
 
-    BINDINGS = bindings("ViewerScreen")
     _outline = getters.query_one(OutlineList)
 
     @dataclass
@@ -100,7 +99,7 @@ class ViewerScreen(ReportScreen):
 
     def compose_content(self) -> ComposeResult:
         """Create the content between its headings and its evidence."""
-        yield Static(id="viewer-check")
+        yield Words(id="viewer-check")
         with Horizontal(id="viewer-main"):
             yield OutlineList(id="viewer-outline")
             with Vertical():
@@ -119,7 +118,7 @@ class ViewerScreen(ReportScreen):
     # -- reading ----------------------------------------------------------------------------------
 
     def _read(self, place: float = 0.0) -> None:
-        start_job(self, partial(self._load, place), "viewer")
+        start_job(self, self._load, "viewer", place)
 
     async def _load(self, place: float = 0.0) -> None:
         from_top = not place and not self._line
@@ -213,7 +212,7 @@ class ViewerScreen(ReportScreen):
     def _show_error(self, message: str) -> None:
         self.document = None
         self._show_notice("")
-        self.query_one(TitleLine).show(facts="")
+        self.title_line.show(facts="")
         self.view.show(TextBody(message))
         self._offer_keys()
 
@@ -240,7 +239,7 @@ class ViewerScreen(ReportScreen):
         if document is None or self._loading_page or document.end >= document.size:
             return
         if self._body() is document.raw and document.end - document.start < _MOST_LOADED:
-            start_job(self, partial(self._load_page, document), "page")
+            start_job(self, self._load_page, "page", document)
 
     def on_document_view_edge_requested(self, event: DocumentView.EdgeRequested) -> None:
         """Go to the end or the beginning of a file that is shown in part."""
@@ -249,7 +248,7 @@ class ViewerScreen(ReportScreen):
         if document is None or document.complete or self._body() is not document.raw:
             return
         if event.last and document.end < document.size:
-            start_job(self, partial(self._load_tail, document), "tail")
+            start_job(self, self._load_tail, "tail", document)
         elif not event.last and document.start > 0:
             self._read()
 
@@ -274,7 +273,7 @@ class ViewerScreen(ReportScreen):
         self._show_current_heading()
         self._offer_keys()
         if self._passage is not None and self.document is not None and self.view.is_laid_out:
-            start_job(self, partial(self._go_to_passage, self._passage), "passage")
+            start_job(self, self._go_to_passage, "passage", self._passage)
 
     async def _go_to_passage(self, passage: Passage) -> None:
         """Go to the passage; one that is not in the beginning of a long file may come with the rest of it."""
@@ -354,13 +353,13 @@ class ViewerScreen(ReportScreen):
             facts.insert(0, fact)
         facts = [*self.search_facts(), *facts]
         name, folder = self._file_name, self._shown_folder()
-        self.query_one(TitleLine).show(
+        self.title_line.show(
             document.title or name,
             place="/".join(filter(None, (folder, name))) if document.title else folder,
             facts=" · ".join(clean_line(fact, 80) for fact in facts),
         )
         self._show_notice(
-            " ".join(part for part in (document.notice, self._describe_range(document)) if part),
+            " ".join(filter(None, (document.notice, self._describe_range(document)))),
             warning=document.notice is not None,
         )
 
@@ -378,45 +377,40 @@ class ViewerScreen(ReportScreen):
         return f"{shown} Scroll to load more; press End for the last part."
 
     def _show_notice(self, notice: str, *, warning: bool = False) -> None:
-        line = self.query_one("#viewer-notice", Static)
+        line = self.query_one("#viewer-notice", Words)
         line.set_class(warning, "-warning")
-        line.update(Content(notice))
-        line.display = bool(notice)
+        line.show(notice)
 
     def _offer_keys(self) -> None:
-        cursor_body = self.view.cursor_body
-        document = self.document
-        keys = [] if self.check is not None else [("Esc", "close", "screen.close")]
-        if document is not None:
-            keys += self.claim_keys()
-            if document.rendered is not None and document.is_text:
-                keys.append(("m", "rendered" if self.raw else "raw", "screen.toggle_raw"))
-            keys.append(("/", "search", "screen.search"))
-            if self.view.matches[1]:
-                keys.append(("n", "next", "screen.match(1)"))
-            if cursor_body is not None:
-                keys += [(key.key, key.label, f"screen.command({key.command!r})") for key in cursor_body.keys]
-            if len(self.view.landmarks) >= LEAST_HEADINGS:
-                keys.append(("t", "headings", "screen.headings"))
-            if self.view.has_picture:
-                keys.append(("w", "whole" if self.view.full_width else "full width", "screen.full_width"))
-            if cursor_body is None and document.is_text:
-                keys.append(("v", "versions", "screen.compare"))
-            if self.origin is not None:
-                keys += [("X", "export", "screen.export"), ("Q", "ask again", "screen.ask_again")]
-            keys.append(("o", "open", "screen.open_outside"))
-            if document.is_text and document.packed is None and not self.read_only:
-                keys.append(("e", "edit", "screen.edit"))
-            keys.append(("y", "copy path", "screen.copy_path"))
-            if document.is_text:
-                keys.append(("Y", "copy text", "screen.copy_text"))
-            if not self.read_only:
-                keys.append(("d", "delete", "screen.delete"))
-        keys.append(("?", "keys", "app.keys_here"))
-        line = self.query_one(KeyLine)
+        line, is_checked = self.key_line, self.check is not None
         # The keys of claims have room in 80 columns.
-        line.gap = 2 if self.check is not None else 3
-        line.show_keys(*keys)
+        line.gap = 2 if is_checked else 3
+        line.show_keys(
+            not is_checked and ("Esc", "close", "screen.close"),
+            *(self._keys_of(self.document) if self.document is not None else ()),
+            ("?", "keys", "app.keys_here"),
+        )
+
+    def _keys_of(self, document: Document) -> Sequence[Key | Literal[False]]:
+        view, is_text, has_report = self.view, document.is_text, self.origin is not None
+        return (
+            *self.claim_keys(),
+            document.rendered is not None
+            and is_text
+            and ("m", "rendered" if self.raw else "raw", "screen.toggle_raw"),
+            *self.search_keys(),
+            *self.body_keys(),
+            len(view.landmarks) >= LEAST_HEADINGS and ("t", "headings", "screen.headings"),
+            view.has_picture and ("w", "whole" if view.full_width else "full width", "screen.full_width"),
+            view.cursor_body is None and is_text and ("v", "versions", "screen.compare"),
+            has_report and ("X", "export", "screen.export"),
+            has_report and ("Q", "ask again", "screen.ask_again"),
+            ("o", "open", "screen.open_outside"),
+            is_text and document.packed is None and not self.read_only and ("e", "edit", "screen.edit"),
+            ("y", "copy path", "screen.copy_path"),
+            is_text and ("Y", "copy text", "screen.copy_text"),
+            not self.read_only and ("d", "delete", "screen.delete"),
+        )
 
     def open_source(self, path: Path, session: Path, passage: Passage) -> None:
         """Show a source of a claim."""
@@ -456,11 +450,11 @@ class ViewerScreen(ReportScreen):
 
     def action_copy_text(self) -> None:
         """Copy the full raw text, or nothing."""
-        copy_file(self, self.path)
+        start_job(self, copy_file, "copy", self, self.path)
 
     def action_open_outside(self) -> None:
         """Open the file in another program; HTML in the browser, without scripts."""
-        start_job(self, partial(open_outside, self, self.path, self.copies), "outside")
+        start_job(self, open_outside, "outside", self, self.path, self.copies)
 
     @property
     def has_all_rows(self) -> bool:
@@ -543,7 +537,7 @@ class ViewerScreen(ReportScreen):
         def viewer(path: Path) -> ViewerScreen:
             return ViewerScreen(path, session, copies=self.copies, read_only=self.read_only)
 
-        open_article(self, found, session, viewer)
+        start_job(self, open_article, "article", self, found, session, viewer)
 
     def _relative(self) -> str:
         assert self.root is not None

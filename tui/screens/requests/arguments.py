@@ -109,7 +109,9 @@ def call_lines(arguments: dict[str, Any]) -> list[str]:
     if len(inner) == 1:
         lines = argument_lines(in_order(inner[0][1]["arguments"]))
     else:
-        lines = [line for _, tool in inner for line in _named(tool)]
+        lines = []
+        for _, tool in inner:
+            lines += [f"{reveal(tool['tool_slug'])}:", *_indented(in_order(tool["arguments"]))]
     left = [rest for tool in arguments["tools"] if (rest := _rest_of(tool))]
     around = {key: value for key, value in arguments.items() if key != "tools"} | (
         {"tools": left} if left else {}
@@ -144,11 +146,6 @@ def _is_call(tool: Any) -> bool:
             return bool(slug.strip()) and slug.isprintable()
         case _:
             return False
-
-
-def _named(tool: dict[str, Any]) -> Iterator[str]:
-    yield f"{reveal(tool['tool_slug'])}:"
-    yield from _indented(in_order(tool["arguments"]))
 
 
 def _rest_of(tool: Any) -> Any:

@@ -9,17 +9,16 @@ from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from textual import on
 from textual.app import ComposeResult
-from textual.containers import Horizontal, Vertical, VerticalScroll
-from textual.content import Content
-from textual.widgets import Static, TextArea
+from textual.containers import Horizontal, VerticalScroll
+from textual.widgets import TextArea
 
 from ua_tui.core.agent.permissions.gate import changes_in
 from ua_tui.core.errors import FormError
 from ua_tui.tui.screens.requests.arguments import as_json, in_order, inner_calls, reveal, reveal_line
+from ua_tui.tui.screens.requests.text_answer import Entry
 from ua_tui.tui.terminal.copy import copy_text
-from ua_tui.tui.widgets.dialog import Choice, Foot
+from ua_tui.tui.widgets.dialog import Choice, Foot, Words
 
 
 @dataclass(frozen=True)
@@ -133,44 +132,34 @@ def _json(text: str) -> Any:
         raise FormError(f"not valid JSON: {error}.") from error
 
 
-class ArgumentsEditor(Vertical):
-    """Shows each argument of a call in a field of its own; hidden until `begin` is called.
-
-    While it is shown it has the whole dialog.
-    """
+class ArgumentsEditor(Entry):
+    """Shows each argument of a call in a field of its own; while it is shown it has the whole dialog."""
 
     def __init__(self, arguments: dict[str, Any], *, id: str) -> None:
         super().__init__(id=id)
         self._before = self._base = arguments
         self._fields = fields_of(arguments)
-        self.display = False
 
     def compose(self) -> ComposeResult:
         """Create the fields, what they mean, and the answers."""
         with VerticalScroll(id="arguments", can_focus=False):
             yield from map(_FieldRow, self._fields)
-        yield Static(classes="meaning")
+        yield Words(kind="meaning")
         yield Foot(
             Choice("Ctrl+S", "Allow", "allow_changed"),
             Choice("Ctrl+G", "Edit as JSON", "edit_outside"),
             Choice("Esc", "Back", "back"),
         )
 
-    def on_mount(self) -> None:
-        """Say that nothing is changed."""
-        self._show_meaning()
-
     def begin(self) -> None:
         """Show the fields, and focus the first one."""
-        self._show(True)
+        super().begin()
         self.query(TextArea).first().focus()
 
-    def end(self) -> bool:
-        """Hide the fields, whose texts are kept; returns whether they were shown."""
-        shown = bool(self.display)
-        if shown:
-            self._show(False)
-        return shown
+    def show_entry(self, shown: bool) -> None:
+        """Show it alone, or everything else."""
+        super().show_entry(shown)
+        self.screen.set_class(shown, "-changing")
 
     @property
     def changed(self) -> dict[str, Any] | None:
@@ -204,33 +193,20 @@ class ArgumentsEditor(Vertical):
         rows = self.query_one("#arguments")
         await rows.remove_children()
         await rows.mount_all(_FieldRow(each, given) for each in self._fields)
-        self._show_meaning()
+        self.show_meaning()
         self.query(TextArea).first().focus()
-
-    @on(TextArea.Changed)
-    def _handle_change(self, event: TextArea.Changed) -> None:
-        # The application need not know: it counts what is typed into the prompt.
-        event.stop()
-        self._show_meaning()
 
     def _texts(self) -> list[tuple[ArgumentField, str]]:
         return [(row.field, row.text) for row in self.query(_FieldRow)]
 
-    def _show_meaning(self) -> None:
-        problem = ""
+    def meaning(self) -> tuple[str, bool]:
+        """What was changed, and whether every text is a value of its field."""
         try:
             changes = changes_in(with_texts(self._base, self._texts()), self._before)
             names = [line.partition(":")[0].rpartition(".arguments.")[2] for line in changes]
-            meaning = f"Changed: {', '.join(names)}. The model sees the change." if names else "Unchanged."
         except FormError as error:
-            problem = meaning = str(error)
-        shown = self.query_one(".meaning", Static)
-        shown.update(Content(meaning))
-        shown.set_class(bool(problem), "-wrong")
-
-    def _show(self, shown: bool) -> None:
-        self.display = shown
-        self.screen.set_class(shown, "-changing")
+            return str(error), False
+        return f"Changed: {', '.join(names)}. The model sees the change." if names else "Unchanged.", True
 
 
 class _FieldRow(Horizontal):
@@ -243,7 +219,7 @@ class _FieldRow(Horizontal):
 
     def compose(self) -> ComposeResult:
         """Create both."""
-        yield Static(Content(self.field.label), classes="label")
+        yield Words(self.field.label, "label")
         area = TextArea(self._given, soft_wrap=True, show_line_numbers=False, highlight_cursor_line=False)
         area.cursor_blink = False
         yield area

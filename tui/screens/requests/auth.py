@@ -5,20 +5,17 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from datetime import UTC, datetime
-from functools import partial
 from typing import Literal
 
 from textual.containers import Horizontal, Vertical
 from textual.content import Content
-from textual.widgets import Static
 
 from ua_tui.core.events.types import AuthRequired
-from ua_tui.tui.keys.bindings import bindings
 from ua_tui.tui.screens.requests.arguments import reveal
+from ua_tui.tui.screens.requests.link_dialog import LinkDialog
 from ua_tui.tui.screens.requests.qr import QrCode, qr_rows
-from ua_tui.tui.terminal.copy import copy_text
-from ua_tui.tui.terminal.links import browser_link, leads_to, open_browser_link
-from ua_tui.tui.widgets.dialog import Box, Choice, Dialog, Foot, fields
+from ua_tui.tui.terminal.links import leads_to
+from ua_tui.tui.widgets.dialog import Box, Choice, Foot, Words, fields
 from ua_tui.tui.workers import start_job
 
 Outcome = Literal["completed", "cancelled", "expired"]
@@ -29,7 +26,7 @@ _ADVICE = (
 )
 
 
-class AuthScreen(Dialog[Outcome | None]):
+class AuthScreen(LinkDialog[Outcome | None]):
     """Shows an auth link; Enter or `d` means done, Esc cancels. The result None means that it is no longer needed.
 
     The session checks by itself whether the account is connected, and then continues. A QR code of the link is shown
@@ -37,22 +34,21 @@ class AuthScreen(Dialog[Outcome | None]):
     """
 
     FIRST = "done"
-    BINDINGS = bindings("AuthScreen")
 
     def __init__(self, event: AuthRequired, now: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
         self.event = event
-        self._link = browser_link(event.url)
+        self.address = event.url
         self._now = now
         toolkit = reveal(event.toolkit)
         account = f"your {toolkit} account" if toolkit else "one of your accounts"
         about = Vertical(
-            Static(Content(f"The agent needs {account}."), classes="heading"),
-            Static(self._facts(), classes="facts"),
-            Static(Content(reveal(event.url)), classes="link"),
-            Static(Content(_ADVICE), classes="advice"),
+            Words(f"The agent needs {account}.", "heading"),
+            Words(self._facts(), "facts"),
+            Words(reveal(event.url), "link"),
+            Words(_ADVICE, "advice"),
         )
         foot = Foot(
-            Choice("o", "Open", "open", disabled=self._link is None),
+            Choice("o", "Open", "open", disabled=self.link is None),
             Choice("y", "Copy", "copy"),
             Choice("Enter", "Done", "done", "answer('completed')"),
             Choice("Esc", "Cancel", "cancel"),
@@ -63,8 +59,8 @@ class AuthScreen(Dialog[Outcome | None]):
         """Start the countdown, and create the code in a thread."""
         if self.event.expires_at is not None:
             self.set_interval(1.0, self._count_down)
-        if self._link is not None:
-            start_job(self, partial(self._draw_code, self._link.url), "code")
+        if (link := self.link) is not None:
+            start_job(self, self._draw_code, "code", link.url)
 
     def on_resize(self) -> None:
         """Show the code only if there is room."""
@@ -80,14 +76,14 @@ class AuthScreen(Dialog[Outcome | None]):
     def _facts(self) -> Content:
         rows = [
             ("Account", reveal(self.event.toolkit) or "unknown"),
-            ("Opens", leads_to(self._link)),
+            ("Opens", leads_to(self.link)),
         ]
         if (left := self._left) is not None:
             rows.append(("Valid", f"for {_clock_time(left)}" if left > 0 else EXPIRED))
         return fields(*rows)
 
     def _count_down(self) -> None:
-        for facts in self.query(".facts").results(Static):
+        for facts in self.query(".facts").results(Words):
             facts.update(self._facts())
 
     async def _draw_code(self, url: str) -> None:
@@ -103,16 +99,6 @@ class AuthScreen(Dialog[Outcome | None]):
             # The text beside the code needs some cells; edges, answers and margins of the dialog some rows.
             has_room = size.width + 34 <= width and size.height + 8 <= self.size.height
             code.display = has_room
-
-    def action_open(self) -> None:
-        """Open the link in the browser; the dialog shows its host."""
-        if self.accepts_answers:
-            open_browser_link(self, self._link)
-
-    def action_copy(self) -> None:
-        """Copy the link."""
-        if self.accepts_answers:
-            copy_text(self, self.event.url, "Link")
 
     def action_cancel(self) -> None:
         """Cancel the request."""

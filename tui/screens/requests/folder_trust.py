@@ -7,13 +7,11 @@ from typing import Literal
 
 from textual.content import Content
 from textual.widget import Widget
-from textual.widgets import Static
 
 from ua_tui.core.trust import GROUPS, Answer
 from ua_tui.core.trust_question import Change, FolderQuestion
-from ua_tui.tui.keys.bindings import bindings
 from ua_tui.tui.screens.requests.arguments import ArgumentsView, reveal, reveal_line
-from ua_tui.tui.widgets.dialog import Box, Choice, Dialog, FactRows, Foot
+from ua_tui.tui.widgets.dialog import Box, Choice, Dialog, FactRows, Foot, Words
 
 FolderAnswer = Answer | Literal["view", "not_now"]
 
@@ -24,15 +22,14 @@ class FolderTrustScreen(Dialog[FolderAnswer | None]):
     """Asks whether to trust a folder. Esc and Enter postpone the decision: the files have no effect then."""
 
     FIRST = "not_now"
-    BINDINGS = bindings("FolderTrustScreen")
 
     def __init__(self, question: FolderQuestion, *, requested: bool = False) -> None:
         self.question = question
-        keys = Static(Content(_keys_sentence(question.keys)), classes="facts") if question.keys else None
+        keys = Words(_keys_sentence(question.keys), "facts") if question.keys else None
         box = Box(
             "The folder has changed" if question.state == "changed" else "Trust this folder?",
             "-asks",
-            Static(Content(reveal_line(str(question.folder))), classes="heading"),
+            Words(reveal_line(str(question.folder)), "heading"),
             *(_details(question) if keys is None else [keys]),
             Foot(*self._choices()),
         )
@@ -65,12 +62,11 @@ class FolderFilesScreen(Dialog[None]):
     """Shows the files of a folder, with secrets masked."""
 
     FIRST = "close"
-    BINDINGS = bindings("FolderFilesScreen")
 
     def __init__(self, question: FolderQuestion) -> None:
         files: list[Widget] = []
         for number, (name, text) in enumerate(question.texts.items()):
-            files.append(Static(Content(reveal_line(name)), classes="facts heading" if number else "heading"))
+            files.append(Words(reveal_line(name), "facts heading" if number else "heading"))
             files.append(ArgumentsView(reveal(text).rstrip("\n").split("\n")))
         foot = Foot(Choice("Esc", "Back", "close"))
         super().__init__(Box("Files of the folder", "-asks", *files, foot), requested=True)
@@ -79,19 +75,21 @@ class FolderFilesScreen(Dialog[None]):
 def _details(question: FolderQuestion) -> Iterator[Widget]:
     about = "Its files have no effect until you answer. They would change:"
     if question.difference:
-        yield Static(Content("Since you answered, this has changed:"), classes="facts")
-        yield ArgumentsView(_limited([reveal(each) for each in question.difference]))
+        yield Words("Since you answered, this has changed:", "facts")
+        lines = [reveal(each) for each in question.difference[:_MOST_DIFFERENT]]
+        more = len(question.difference) - _MOST_DIFFERENT
+        yield ArgumentsView([*lines, f"and {more} more lines"] if more > 0 else lines)
         about = "Its files have no effect until you answer again. In total they change:"
-    yield Static(Content(about), classes="facts")
+    yield Words(about, "facts")
     for group, title in GROUPS.items():
         changes = [each for each in question.changes if each.affects == group]
         if changes:
-            yield Static(Content.styled(title, "bold $warning"), classes="facts")
+            yield Words(Content.styled(title, "bold $warning"), "facts")
             yield FactRows([_row(each) for each in changes], "-folder")
     for problem in question.problems:
-        yield Static(Content(f"It cannot be trusted as it is. {reveal_line(problem)}"), classes="facts")
+        yield Words(f"It cannot be trusted as it is. {reveal_line(problem)}", "facts")
     if "partly" in question.answers:
-        yield Static(Content(_PARTLY), classes="advice")
+        yield Words(_PARTLY, "advice")
 
 
 _PARTLY = (
@@ -104,11 +102,6 @@ def _row(change: Change) -> tuple[str, str]:
     text = reveal_line(f"{change.value}  ({change.source}){note}")
     what = change.what.removeprefix("the ")
     return reveal_line(what[:1].upper() + what[1:]), text
-
-
-def _limited(lines: list[str]) -> list[str]:
-    more = len(lines) - _MOST_DIFFERENT
-    return [*lines[:_MOST_DIFFERENT], f"and {more} more lines"] if more > 0 else lines
 
 
 def _keys_sentence(services: tuple[str, ...]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from textual.containers import Horizontal, Vertical
 from textual.content import Content
-from textual.widgets import OptionList, Static
+from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
 from ua_tui.core.agent.mcp.elicitation import checked_value, field_hint
@@ -14,6 +14,7 @@ from ua_tui.core.text import as_sentence
 from ua_tui.tui.keys.bindings import bindings
 from ua_tui.tui.screens.requests.arguments import reveal, reveal_line
 from ua_tui.tui.widgets.choice_list import ChoiceList
+from ua_tui.tui.widgets.dialog import Words
 from ua_tui.tui.widgets.input_line import InputLine
 
 _YES_NO = (FormOption(value="yes", title="yes"), FormOption(value="no", title="no"))
@@ -35,11 +36,11 @@ class FieldRow(Horizontal):
         hint, about = field_hint(field), reveal(field.about)
         parts = [about if not about or about.endswith((".", "?", "!", ":")) else f"{about}."]
         parts.append(as_sentence(hint) if hint else "")
-        below = Static(Content(" ".join(part for part in parts if part)), classes="about")
+        below = Words(" ".join(filter(None, parts)), "about")
         below.display = bool(field.about or hint)
         super().__init__(
-            Static(Content.assemble(reveal_line(field.title), mark), classes="label"),
-            Vertical(self._entry, below, Static(classes="wrong")),
+            Words(Content.assemble(reveal_line(field.title), mark), "label"),
+            Vertical(self._entry, below, Words(kind="wrong")),
             classes="field",
         )
 
@@ -98,9 +99,7 @@ class FieldRow(Horizontal):
             self.check()
 
     def _show_problem(self, problem: str) -> None:
-        shown = self.query_one(".wrong", Static)
-        shown.update(Content(f"✗ {problem}"))
-        shown.display = bool(problem)
+        self.query_one(".wrong", Words).show(f"✗ {problem}" if problem else "")
 
 
 class FieldChoices(ChoiceList):

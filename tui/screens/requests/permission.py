@@ -10,8 +10,6 @@ from msgspec.structs import replace
 from textual import events
 from textual.app import ComposeResult
 from textual.containers import Vertical
-from textual.content import Content
-from textual.widgets import Static
 
 from ua_tui.core.agent.permissions.actions import (
     Action,
@@ -26,13 +24,12 @@ from ua_tui.core.agent.permissions.proposals import exact_pattern, first_word, r
 from ua_tui.core.agent.permissions.rules import Rule
 from ua_tui.core.events.types import PermissionAsked
 from ua_tui.core.text import as_sentence
-from ua_tui.tui.keys.bindings import bindings
 from ua_tui.tui.screens.requests.arguments import ArgumentsView, call_lines, inner_tools, reveal, thought_of
 from ua_tui.tui.screens.requests.arguments_editor import ArgumentsEditor
 from ua_tui.tui.screens.requests.headings import heading_of
-from ua_tui.tui.screens.requests.text_answer import TextAnswer, characters_left
+from ua_tui.tui.screens.requests.text_answer import TextAnswer, WritingDialog, characters_left
 from ua_tui.tui.terminal.foreground import start_in_front
-from ua_tui.tui.widgets.dialog import Box, Choice, Dialog, FactRows, Foot
+from ua_tui.tui.widgets.dialog import Box, Choice, FactRows, Foot, Words
 
 DENY = PermissionReply(allow=False)
 ONCE = PermissionReply(allow=True)
@@ -44,6 +41,7 @@ _UNTIL = {
 }
 _LABELS = {"session": "This session", "folder": "This folder", "everywhere": "Everywhere"}
 _FEW_ROWS = [(0, "-few-rows"), (20, "-many-rows")]
+_REASON = "write('#reasoning')"
 _READ_ON = "↓ to read the rest before allowing"
 _SUBMIT = {
     "session": "Allow for this session",
@@ -52,7 +50,7 @@ _SUBMIT = {
 }
 
 
-class PermissionScreen(Dialog[PermissionReply | None]):
+class PermissionScreen(WritingDialog[PermissionReply | None]):
     """Asks about one tool call; Deny has the focus, Esc denies. The result None means that it is not answered here.
 
     Rules for the session, the folder and everywhere are offered only if one is narrow enough: for a tool that acts
@@ -64,7 +62,7 @@ class PermissionScreen(Dialog[PermissionReply | None]):
 
     VERTICAL_BREAKPOINTS = _FEW_ROWS
     FIRST = "deny"
-    BINDINGS = bindings("PermissionScreen")
+    RETURNS_TO = "#deny"
 
     def __init__(
         self,
@@ -99,13 +97,13 @@ class PermissionScreen(Dialog[PermissionReply | None]):
             ("Tool", f"{tool} ({server})" if server else tool),
             ("Runs", ", ".join(runs)),
             ("Purpose", reveal(thought_of(event.input))),
-            ("Why", _sentences(reveal(event.reason))),
+            ("Why", " ".join(as_sentence(each) for each in reveal(event.reason).split("; ") if each)),
         ]
         with Box("Permission", "-asks"):
-            yield Static(Content(heading_of(event.tool_name, event.input, subjects)), classes="heading")
+            yield Words(heading_of(event.tool_name, event.input, subjects), "heading")
             yield ArgumentsView(call_lines(event.input))
             yield FactRows([row for row in facts if row[1]])
-            denials = (Choice("d", "Deny", "deny"), Choice("r", "Deny + reason", "reason"))
+            denials = (Choice("d", "Deny", "deny"), Choice("r", "Deny + reason", "reason", _REASON))
             change = Choice("c", "Change", "change")
             once = Choice("a", "Allow once", "once")
             labels = _LABELS if len(self._scopes) > 1 else _SUBMIT
@@ -154,7 +152,7 @@ class PermissionScreen(Dialog[PermissionReply | None]):
         """Show how many more questions wait, and that there is more to read."""
         self._waiting = count
         parts = ["" if self._is_read else _READ_ON, f"{count} more waiting" if count else ""]
-        self.show_note(" · ".join(part for part in parts if part))
+        self.show_note(" · ".join(filter(None, parts)))
 
     def _note_read(self) -> None:
         for box in self.query(Box):
@@ -191,25 +189,18 @@ class PermissionScreen(Dialog[PermissionReply | None]):
 
     def action_remember(self, scope: str) -> None:
         """Ask what is allowed from now on, and where."""
-        if scope in self._scopes and not self._is_writing and self._may_allow():
+        if scope in self._scopes and not self.is_writing and self._may_allow():
             self._scope = scope
-            self._write("#patterns" if scope == "session" else f"#patterns-{scope}")
+            self.action_write("#patterns" if scope == "session" else f"#patterns-{scope}")
 
-    def action_reason(self) -> None:
-        """Ask why the call is denied."""
-        self._write("#reasoning")
-
-    def action_back(self) -> None:
-        """Close the text line; if none is open deny, or let the question wait."""
-        if any(line.end() for line in (*self.query(TextAnswer), self.query_one(ArgumentsEditor))):
-            self.focus_choice("#deny")
-        else:
-            self.wait_or(self.action_deny)
+    def leave(self) -> None:
+        """Deny, or let the question wait."""
+        self.wait_or(self.action_deny)
 
     def action_change(self) -> None:
         """Let the person change the arguments."""
-        if self.accepts_answers and not self._is_writing and self._may_allow():
-            self.query_one(ArgumentsEditor).begin()
+        if not self.is_writing and self._may_allow():
+            self.action_write("ArgumentsEditor")
 
     def action_allow_changed(self) -> None:
         """Allow the call with the arguments in the field, if they are valid."""
@@ -232,14 +223,6 @@ class PermissionScreen(Dialog[PermissionReply | None]):
             await editor.edit_outside(lambda text, name: edit_draft(text, partial(edit, self.app), name))
         except UniversalAgentError as error:
             self.warn(str(error))
-
-    @property
-    def _is_writing(self) -> bool:
-        return any(line.display for line in (*self.query(TextAnswer), self.query_one(ArgumentsEditor)))
-
-    def _write(self, which: str) -> None:
-        if self.accepts_answers:
-            self.query_one(which, TextAnswer).begin()
 
     def _explain_rules(self, text: str) -> tuple[str, bool]:
         rules = split_rules(text)
@@ -296,7 +279,3 @@ def _split(tool_name: str) -> tuple[str, str]:
     if len(parts) == 3 and parts[0] == "mcp":
         return reveal(parts[1]), reveal(parts[2])
     return "", reveal(tool_name)
-
-
-def _sentences(reason: str) -> str:
-    return " ".join(as_sentence(part) for part in reason.split("; ") if part)

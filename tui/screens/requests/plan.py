@@ -5,16 +5,13 @@ from __future__ import annotations
 from typing import Literal
 
 from textual.app import ComposeResult
-from textual.content import Content
-from textual.widgets import Static
 
 from ua_tui.core.agent.permissions.gate import REASON_LIMIT, PermissionReply
 from ua_tui.core.events.types import PermissionAsked
-from ua_tui.tui.keys.bindings import bindings
-from ua_tui.tui.screens.requests.text_answer import TextAnswer, characters_left
+from ua_tui.tui.screens.requests.text_answer import TextAnswer, WritingDialog, characters_left
 from ua_tui.tui.viewers.bodies.markdown import MarkdownBody
 from ua_tui.tui.viewers.view.document_view import DocumentView
-from ua_tui.tui.widgets.dialog import Box, Choice, Dialog, Foot
+from ua_tui.tui.widgets.dialog import Box, Choice, Foot, Words
 
 PlanAnswer = PermissionReply | Literal["acceptEdits"]
 """An answer to the question, or the mode whose choice approves the plan."""
@@ -23,11 +20,11 @@ _NO_TEXT = "*The agent has not written the plan: its messages in the conversatio
 _ADVICE = "Until you approve it, nothing is written or sent."
 
 
-class PlanScreen(Dialog[PlanAnswer | None]):
+class PlanScreen(WritingDialog[PlanAnswer | None]):
     """Shows a plan; Esc continues planning. The result None means that it is not answered here."""
 
     FIRST = "keep"
-    BINDINGS = bindings("PlanScreen")
+    RETURNS_TO = "#keep"
 
     def __init__(self, event: PermissionAsked) -> None:
         super().__init__()
@@ -36,12 +33,12 @@ class PlanScreen(Dialog[PlanAnswer | None]):
     def compose(self) -> ComposeResult:
         """Show the plan and the answers."""
         with Box("Plan", "-asks"):
-            yield Static(Content("Approve this plan?"), classes="heading")
+            yield Words("Approve this plan?", "heading")
             yield DocumentView(id="plan")
-            yield Static(Content(_ADVICE), classes="advice")
+            yield Words(_ADVICE, "advice")
             yield Foot(
                 Choice("Ctrl+N" if self.can_wait else "Esc", "Keep planning", "keep"),
-                Choice("r", "Comment", "remark"),
+                Choice("r", "Comment", "remark", "write"),
                 Choice("a", "Approve", "approve"),
                 Choice("e", "Approve + edits", "edits", "answer('acceptEdits')"),
                 *([Choice("Esc", "Later", "later", "back")] if self.can_wait else []),
@@ -76,17 +73,9 @@ class PlanScreen(Dialog[PlanAnswer | None]):
         """Approve the plan; the session continues in the default mode."""
         self.answer(PermissionReply(allow=True))
 
-    def action_remark(self) -> None:
-        """Ask what should change."""
-        if self.accepts_answers:
-            self.query_one(TextAnswer).begin()
-
-    def action_back(self) -> None:
-        """Close the text line; if it is not open continue planning, or let the plan wait."""
-        if self.query_one(TextAnswer).end():
-            self.focus_choice("#keep")
-        else:
-            self.wait_or(self.action_keep)
+    def leave(self) -> None:
+        """Continue planning, or let the plan wait."""
+        self.wait_or(self.action_keep)
 
     def action_keep(self) -> None:
         """Continue planning."""

@@ -10,16 +10,16 @@ from textual import getters
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.content import Content
-from textual.widgets import OptionList, Static
+from textual.widgets import OptionList
 
 from ua_tui.core.agent.permissions.gate import PermissionReply
 from ua_tui.core.events.types import PermissionAsked
 from ua_tui.core.text import clean_line
 from ua_tui.tui.keys.bindings import bindings
 from ua_tui.tui.screens.requests.arguments import reveal
-from ua_tui.tui.screens.requests.text_answer import TextAnswer
+from ua_tui.tui.screens.requests.text_answer import TextAnswer, WritingDialog
 from ua_tui.tui.widgets.choice_list import LetterKeyList
-from ua_tui.tui.widgets.dialog import Box, Choice, Dialog, Foot
+from ua_tui.tui.widgets.dialog import Box, Choice, Dialog, Foot, Words
 
 _EXPLAINED = "The agent receives your answer exactly as you write it."
 
@@ -52,10 +52,11 @@ def agent_questions(event: PermissionAsked) -> list[AgentQuestion]:
     return list(found.values())
 
 
-class QuestionScreen(Dialog[PermissionReply | None]):
+class QuestionScreen(WritingDialog[PermissionReply | None]):
     """Shows the questions one after the other; Esc declines. The result None means that it is not answered here."""
 
     AT_ONCE = Dialog.AT_ONCE | {"mark"}
+    RETURNS_TO = "#options"
     BINDINGS: ClassVar[list[BindingType]] = [
         *bindings("QuestionScreen"),
         *(Binding(str(number), f"pick({number})", show=False) for number in range(1, 10)),
@@ -78,7 +79,7 @@ class QuestionScreen(Dialog[PermissionReply | None]):
     def compose(self) -> ComposeResult:
         """Create the question, its answers and the keys."""
         with Box("Question", "-asks"):
-            yield Static(classes="heading", id="question")
+            yield Words(kind="heading", id="question")
             yield LetterKeyList(id="options")
             yield Foot(
                 Choice("Enter", "Answer", "accept"),
@@ -138,11 +139,6 @@ class QuestionScreen(Dialog[PermissionReply | None]):
         else:
             self._choose(number - 1)
 
-    def action_write(self) -> None:
-        """Answer with a text."""
-        if self.accepts_answers:
-            self.query_one(TextAnswer).begin()
-
     def action_previous(self) -> None:
         """Go back to the question before, to answer it again."""
         if self._answers:
@@ -150,11 +146,15 @@ class QuestionScreen(Dialog[PermissionReply | None]):
             self._show_question()
 
     def action_back(self) -> None:
-        """Close the text line; if it is not open decline, or let the question wait."""
-        if self._question.options and self.query_one(TextAnswer).end():
-            self._rows.focus()
+        """Close the text line, unless there is nothing else to answer with."""
+        if self._question.options:
+            super().action_back()
         else:
-            self.wait_or(self.action_decline)
+            self.leave()
+
+    def leave(self) -> None:
+        """Decline, or let the question wait."""
+        self.wait_or(self.action_decline)
 
     def action_decline(self) -> None:
         """Do not answer."""
@@ -180,7 +180,7 @@ class QuestionScreen(Dialog[PermissionReply | None]):
         count = len(self._questions)
         place = f"question {len(self._answers) + 1} of {count}" if count > 1 else ""
         self.show_note(" · ".join(filter(None, (self._question.header, place))))
-        self.query_one("#question", Static).update(Content(reveal(self._question.text)))
+        self.query_one("#question", Words).update(reveal(self._question.text))
         self.query_one("#mark").display = self._question.several
         self.query_one("#previous").display = bool(self._answers)
         self._show_rows(0)

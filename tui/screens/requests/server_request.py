@@ -10,15 +10,14 @@ from typing import Literal
 from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.content import Content
-from textual.widgets import Input, Static
+from textual.widgets import Input
 
 from ua_tui.core.events.types import ElicitationAsked
-from ua_tui.tui.keys.bindings import bindings
 from ua_tui.tui.screens.requests.arguments import reveal, reveal_line
 from ua_tui.tui.screens.requests.form_fields import FieldRow
-from ua_tui.tui.terminal.copy import copy_text
-from ua_tui.tui.terminal.links import browser_link, leads_to, open_browser_link
-from ua_tui.tui.widgets.dialog import Box, Choice, Dialog, Foot, fields
+from ua_tui.tui.screens.requests.link_dialog import LinkDialog
+from ua_tui.tui.terminal.links import leads_to
+from ua_tui.tui.widgets.dialog import Box, Choice, Dialog, Foot, Words, fields
 
 
 @dataclass(frozen=True)
@@ -29,12 +28,13 @@ class ServerAnswer:
     values: Mapping[str, object] = field(default_factory=dict)
 
 
-class ServerScreen(Dialog[ServerAnswer | None]):
+class ServerScreen(LinkDialog[ServerAnswer | None]):
     """A request of a server; it can be declined and cancelled."""
 
     def __init__(self, event: ElicitationAsked) -> None:
         super().__init__()
         self.event = event
+        self.address = event.url
 
     def action_give(self, action: Literal["accept", "decline", "cancel"]) -> None:
         """Answer without values."""
@@ -57,30 +57,19 @@ class ServerLinkScreen(ServerScreen):
     """
 
     FIRST = "decline"
-    BINDINGS = bindings("ServerLinkScreen")
-
-    def __init__(self, event: ElicitationAsked) -> None:
-        super().__init__(event)
-        self._link = browser_link(event.url)
 
     def compose(self) -> ComposeResult:
         """Show who asks, what, where the link leads and the answers."""
-        event, link = self.event, self._link
+        event, link = self.event, self.link
         with Box("Request from a server", "-asks"):
-            yield Static(
-                Content(f"The MCP server {reveal_line(event.server)} asks you to open a page:"),
-                classes="heading",
-            )
-            yield Static(Content(reveal(event.message) or "(no message)"), classes="said")
+            yield Words(f"The MCP server {reveal_line(event.server)} asks you to open a page:", "heading")
+            yield Words(reveal(event.message) or "(no message)", "said")
             host = Content.styled(leads_to(link), "bold $warning" if link else "")
-            yield Static(Content.assemble(fields(("Opens", "")), host), classes="facts")
-            yield Static(Content(reveal_line(event.url)), classes="link")
+            yield Words(Content.assemble(fields(("Opens", "")), host), "facts")
+            yield Words(reveal_line(event.url), "link")
             for warning in self._warnings():
-                yield Static(Content.assemble(("⚠ ", "bold $warning"), warning), classes="facts")
-            yield Static(
-                Content("Open it only if you trust this host. Continue when you are done there."),
-                classes="advice",
-            )
+                yield Words(Content.assemble(("⚠ ", "bold $warning"), warning), "facts")
+            yield Words("Open it only if you trust this host. Continue when you are done there.", "advice")
             yield Foot(
                 Choice("o", "Open", "open", disabled=link is None),
                 Choice("y", "Copy", "copy"),
@@ -90,34 +79,25 @@ class ServerLinkScreen(ServerScreen):
             )
 
     def _warnings(self) -> list[str]:
-        if self._link is None:
+        if (link := self.link) is None:
             return []
         warnings = []
-        if self._link.url.startswith("http:"):
+        if link.url.startswith("http:"):
             warnings.append("The connection is not encrypted.")
-        if "xn--" in self._link.host:
+        if "xn--" in link.host:
             warnings.append("The host name has letters that look like other letters.")
         return warnings
 
-    def action_open(self) -> None:
-        """Open the link in the browser; the dialog shows its host."""
-        if self.accepts_answers and open_browser_link(self, self._link):
-            self._allow_to_continue()
-
-    def action_copy(self) -> None:
-        """Copy the link."""
-        if self.accepts_answers:
-            copy_text(self, self.event.url, "Link")
-            self._allow_to_continue()
-
     def action_continue(self) -> None:
         """Tell the server that the person agreed, once the link was opened or copied."""
-        if not self.query_one("#continue", Choice).disabled:
+        if self.was_used:
             self.answer(ServerAnswer("accept"))
         elif self.accepts_answers:
             self.notify("Open or copy the link first.")
 
-    def _allow_to_continue(self) -> None:
+    def note_use(self) -> None:
+        """Let the person continue."""
+        super().note_use()
         self.query_one("#continue", Choice).disabled = False
         self.focus_choice("#continue")
 
@@ -132,16 +112,15 @@ class ServerFormScreen(ServerScreen):
     """Shows the fields; Esc cancels. The result None means that it is not answered here."""
 
     AT_ONCE = Dialog.AT_ONCE | {"select"}
-    BINDINGS = bindings("ServerFormScreen")
 
     def compose(self) -> ComposeResult:
         """Show who asks, what, the fields and the answers."""
         event = self.event
         with Box("Request from a server", "-asks"):
-            yield Static(Content(f"The MCP server {reveal_line(event.server)} asks you:"), classes="heading")
-            yield Static(Content(reveal(event.message) or "(no message)"), classes="said")
+            yield Words(f"The MCP server {reveal_line(event.server)} asks you:", "heading")
+            yield Words(reveal(event.message) or "(no message)", "said")
             if any(each.secret for each in event.fields):
-                yield Static(Content.assemble(("⚠ ", "bold $warning"), WARNING), classes="facts")
+                yield Words(Content.assemble(("⚠ ", "bold $warning"), WARNING), "facts")
             # Together: Tab goes by position, and the answers stay in place when the fields scroll.
             with Vertical(classes="fields"):
                 for each in event.fields:

@@ -1,24 +1,101 @@
-"""A line to type in at the foot of a dialog, for an answer that needs text."""
+"""Dialogs with places to write in, for an answer that needs text: a line at the foot, or more."""
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import ClassVar, TypeVar
 
 from textual import on
 from textual.app import ComposeResult
 from textual.containers import Vertical
-from textual.content import Content
 from textual.message import Message
-from textual.widgets import Button, Input, Static
+from textual.widgets import Button, Input, TextArea
 
-from ua_tui.tui.widgets.dialog import Choice, Foot
+from ua_tui.tui.widgets.dialog import Choice, Dialog, Foot, Words
+
+Answer = TypeVar("Answer")
 
 
-class TextAnswer(Vertical):
-    """Asks for one line and explains below it what the text means; hidden until `begin` is called.
+class Entry(Vertical):
+    """A place to write in, with what the text means below it, `.meaning`; hidden until `begin` is called.
 
-    While it is shown, the other answers of the dialog, `#answers`, are hidden. Its Back runs the dialog's `back`.
+    While it is shown, the answers of the dialog, `#answers`, are hidden. Its Back runs the dialog's `back`.
+    """
+
+    def __init__(self, *, id: str) -> None:
+        super().__init__(id=id)
+        self.display = False
+
+    def on_mount(self) -> None:
+        """Explain the initial text."""
+        self.show_meaning()
+
+    def begin(self) -> None:
+        """Show it instead of the other answers, and focus it."""
+        self.show_entry(True)
+
+    def end(self) -> bool:
+        """Hide it and show the other answers; its text is kept. Returns whether it was shown."""
+        shown = bool(self.display)
+        if shown:
+            self.show_entry(False)
+        return shown
+
+    def show_entry(self, shown: bool) -> None:
+        """Show it instead of the other answers, or these."""
+        self.display = shown
+        self.screen.query_one("#answers").display = not shown
+
+    def meaning(self) -> tuple[str, bool]:
+        """What the text means, and whether it is accepted."""
+        raise NotImplementedError
+
+    @on(Input.Changed)
+    @on(TextArea.Changed)
+    def show_meaning(self, event: Message | None = None) -> None:
+        """Say what the text means; a change is nothing to the application, which counts what is typed elsewhere."""
+        if event is not None:
+            event.stop()
+        meaning, accepted = self.meaning()
+        shown = self.query_one(".meaning", Words)
+        shown.update(meaning)
+        shown.set_class(not accepted, "-wrong")
+
+
+class WritingDialog(Dialog[Answer]):
+    """A dialog with places to write in; Back closes the one that is open, else it leaves the dialog.
+
+    `RETURNS_TO` is what has the focus afterwards.
+    """
+
+    RETURNS_TO: ClassVar[str] = ""
+
+    @abstractmethod
+    def leave(self) -> None:
+        """Close the dialog without an answer, or with that of who wants none of the others."""
+
+    @property
+    def is_writing(self) -> bool:
+        """Whether a place to write in is open."""
+        return any(entry.display for entry in self.query(Entry))
+
+    def action_write(self, which: str = "TextAnswer") -> None:
+        """Open a place to write in."""
+        if self.accepts_answers:
+            self.query_one(which, Entry).begin()
+
+    def action_back(self) -> None:
+        """Close the place to write in; if none is open, leave the dialog."""
+        if any(entry.end() for entry in self.query(Entry)):
+            self.focus_choice(self.RETURNS_TO)
+        else:
+            self.leave()
+
+
+class TextAnswer(Entry):
+    """Asks for one line.
 
     Args:
         title: what to type.
@@ -57,11 +134,10 @@ class TextAnswer(Vertical):
         self._most = most
         self._replaceable = replaceable
         self._restrict = restrict
-        self.display = False
 
     def compose(self) -> ComposeResult:
         """Create the title, the line, its explanation and the answers."""
-        yield Static(Content(self._title), classes="title")
+        yield Words(self._title, "title")
         yield Input(
             self._text,
             max_length=self._most,
@@ -69,12 +145,8 @@ class TextAnswer(Vertical):
             compact=True,
             select_on_focus=False,
         )
-        yield Static(classes="meaning")
+        yield Words(kind="meaning")
         yield Foot(Choice("Enter", self._submit, "submit"), Choice("Esc", "Back", "back"))
-
-    def on_mount(self) -> None:
-        """Explain the initial text."""
-        self._show_meaning()
 
     @property
     def draft(self) -> str:
@@ -84,7 +156,7 @@ class TextAnswer(Vertical):
 
     def begin(self) -> None:
         """Show the line instead of the other answers, and focus it."""
-        self._show(True)
+        super().begin()
         line = self.query_one(Input)
         line.focus()
         if self._replaceable:
@@ -94,35 +166,16 @@ class TextAnswer(Vertical):
         """Remove the text."""
         self.query_one(Input).value = ""
 
-    def end(self) -> bool:
-        """Hide the line and show the other answers; its text is kept. Returns whether it was shown."""
-        shown = bool(self.display)
-        if shown:
-            self._show(False)
-        return shown
-
-    def _show(self, shown: bool) -> None:
-        self.display = shown
-        self.screen.query_one("#answers").display = not shown
-
-    @on(Input.Changed)
-    def _handle_change(self, event: Input.Changed) -> None:
-        event.stop()
-        self._show_meaning()
+    def meaning(self) -> tuple[str, bool]:
+        """What the line means, and whether it is accepted."""
+        return self._explain(self.query_one(Input).value.strip())
 
     @on(Input.Submitted)
     @on(Button.Pressed, "#submit")
     def _handle_end(self, event: Message) -> None:
         event.stop()
-        text = self.query_one(Input).value.strip()
-        if self._explain(text)[1]:
-            self.post_message(self.Submitted(self, text))
-
-    def _show_meaning(self) -> None:
-        meaning, accepted = self._explain(self.query_one(Input).value.strip())
-        shown = self.query_one(".meaning", Static)
-        shown.update(Content(meaning))
-        shown.set_class(not accepted, "-wrong")
+        if self.meaning()[1]:
+            self.post_message(self.Submitted(self, self.query_one(Input).value.strip()))
 
 
 def characters_left(text: str, most: int) -> str:

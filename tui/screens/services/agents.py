@@ -15,11 +15,9 @@ from ua_tui.core.events.units import quantity
 from ua_tui.core.settings.model import Settings
 from ua_tui.core.settings.places import Places
 from ua_tui.core.text import clean_line
-from ua_tui.tui.keys.bindings import bindings
 from ua_tui.tui.ports import SessionPort
 from ua_tui.tui.render.format import middle_cut
 from ua_tui.tui.screens.services.row_screen import MUTED, ServersScreen, field, hanging
-from ua_tui.tui.viewers.view.chrome import TitleLine
 from ua_tui.tui.widgets.column_list import Column
 from ua_tui.tui.workers import start_job
 
@@ -45,7 +43,6 @@ class AgentsScreen(ServersScreen[RosterEntry]):
         places: where the files are; by default those of the process.
     """
 
-    BINDINGS = bindings("AgentsScreen")
     OFFERED = (("agents.read", "reload", "read"),)
 
     def __init__(
@@ -59,7 +56,7 @@ class AgentsScreen(ServersScreen[RosterEntry]):
 
     def on_mount(self) -> None:
         """Read the files."""
-        self.query_one(TitleLine).show("Sub-agents and skills", facts="reading …")
+        self.title_line.show("Sub-agents and skills", facts="reading …")
         self.action_read()
 
     def handle_servers(self, servers: Sequence[McpServer]) -> None:
@@ -90,7 +87,7 @@ class AgentsScreen(ServersScreen[RosterEntry]):
     def show_rows(self) -> None:
         """Show the files and how many there are."""
         if self.rows:
-            self.query_one(TitleLine).show(facts=_counts(self.rows))
+            self.title_line.show(facts=_counts(self.rows))
         super().show_rows()
 
     def columns(self, width: int) -> Sequence[Column[RosterEntry]]:
@@ -131,7 +128,9 @@ class AgentsScreen(ServersScreen[RosterEntry]):
             if entry.description:
                 lines.append(_line("", entry.description, width))
             if entry.kind == "agent" and entry.state != "left out":
-                lines.append(_field("tools", _tool_list(entry), width))
+                names = [tool_name(tool).short for tool in entry.tools or ()]
+                tools = "all tools of the session" if entry.tools is None else ", ".join(names) or "none"
+                lines.append(_field("tools", tools, width))
                 model = "same as the calling agent" if entry.model == "inherit" else entry.model
                 lines.append(_field("model", model, width))
             if entry.source == "shipped":
@@ -159,12 +158,6 @@ def _tools(entry: RosterEntry) -> str:
     if entry.kind != "agent" or entry.state == "left out":
         return "–"
     return "all" if entry.tools is None else f"{len(entry.tools)}"
-
-
-def _tool_list(entry: RosterEntry) -> str:
-    if entry.tools is None:
-        return "all tools of the session"
-    return ", ".join(tool_name(tool).short for tool in entry.tools) or "none"
 
 
 def _line(mark: str, text: str, width: int, style: str = "") -> Content:

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from functools import partial
 
 from textual.content import Content
-from textual.widgets import Static
 
 from ua_tui.core.errors import UniversalAgentError
 from ua_tui.core.text import clean_line
 from ua_tui.core.web_reader import Blacklist, Listing
-from ua_tui.tui.keys.bindings import bindings
 from ua_tui.tui.widgets.choice_list import ChoiceList
-from ua_tui.tui.widgets.dialog import Box, Choice, Dialog, Foot
+from ua_tui.tui.widgets.dialog import Box, Choice, Dialog, Foot, Words
 from ua_tui.tui.workers import start_job
 
 _EMPTY = (
@@ -27,13 +24,11 @@ _WHAT = "The web reader cannot read pages of these sites. They are skipped until
 class BlacklistScreen(Dialog[None]):
     """Lists the sites with their errors; clearing a site deletes its errors, too."""
 
-    BINDINGS = bindings("BlacklistScreen")
-
     def __init__(self, blacklist: Blacklist) -> None:
         box = Box(
             "Web reader blacklist",
             "",
-            Static(Content("Reading the list…"), id="blacklist-what"),
+            Words("Reading the list…", id="blacklist-what"),
             ChoiceList(id="blacklist-sites"),
             Foot(
                 Choice("d", "Clear", "clear", disabled=True),
@@ -58,9 +53,10 @@ class BlacklistScreen(Dialog[None]):
 
     def action_clear(self) -> None:
         """Clear the chosen site."""
-        chosen = self._chosen()
-        if chosen is not None and self.accepts_answers:
-            self._work(lambda: self._blacklist.clear(chosen.host))
+        at = self.query_one(ChoiceList).highlighted
+        if at is not None and at < len(self._entries) and self.accepts_answers:
+            host = self._entries[at].host
+            self._work(lambda: self._blacklist.clear(host))
 
     def action_clear_all(self) -> None:
         """Clear every site, after a second press."""
@@ -74,7 +70,7 @@ class BlacklistScreen(Dialog[None]):
 
     def _work(self, change: Callable[[], object] | None) -> None:
         self._confirming = False
-        start_job(self, partial(self._change_and_read, change), "blacklist")
+        start_job(self, self._change_and_read, "blacklist", change)
 
     async def _change_and_read(self, change: Callable[[], object] | None) -> None:
         try:
@@ -98,12 +94,8 @@ class BlacklistScreen(Dialog[None]):
         else:
             self.query_one("#close", Choice).focus()
 
-    def _chosen(self) -> Listing | None:
-        at = self.query_one(ChoiceList).highlighted
-        return self._entries[at] if at is not None and at < len(self._entries) else None
-
     def _explain(self, text: str) -> None:
-        self.query_one("#blacklist-what", Static).update(Content(text))
+        self.query_one("#blacklist-what", Words).update(text)
 
 
 def _row(entry: Listing) -> Content:

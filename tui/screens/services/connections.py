@@ -15,7 +15,6 @@ from rich.cells import cell_len
 from textual.app import ComposeResult
 from textual.containers import Container
 from textual.content import Content
-from textual.widgets import Static
 
 from ua_tui.core.connections.base import COMPOSIO
 from ua_tui.core.connections.toolkit import WEB_READER
@@ -32,14 +31,13 @@ from ua_tui.core.settings.places import Places
 from ua_tui.core.telemetry.export_errors import Destination
 from ua_tui.core.telemetry.tracer import trace_targets
 from ua_tui.core.text import clean, clean_line
-from ua_tui.tui.keys.bindings import bindings
 from ua_tui.tui.keys.keymap import Keys
 from ua_tui.tui.ports import SessionPort
 from ua_tui.tui.render.format import middle_cut
 from ua_tui.tui.screens.services.login import LoginScreen
 from ua_tui.tui.screens.services.row_screen import MUTED, ServersScreen, field, hanging
-from ua_tui.tui.viewers.view.chrome import TitleLine
 from ua_tui.tui.widgets.column_list import Column
+from ua_tui.tui.widgets.dialog import Words
 from ua_tui.tui.widgets.modal import NARROW
 from ua_tui.tui.workers import start_job
 
@@ -89,7 +87,6 @@ class ConnectionsScreen(ServersScreen[McpServer]):
         examine: runs the checks of the doctor; by default in a child process.
     """
 
-    BINDINGS = bindings("ConnectionsScreen")
     OFFERED = (
         ("connections.reconnect", "reconnect", "reconnect"),
         ("connections.log_in", "log in", "log_in"),
@@ -122,9 +119,9 @@ class ConnectionsScreen(ServersScreen[McpServer]):
         """Create the server, the credentials and the checks."""
         with Container(id="connections-columns"):
             with Container(id="connections-left"):
-                yield Static(id="about")
-                yield Static(id="connections-credentials")
-            yield Static(id="connections-checks")
+                yield Words(id="about")
+                yield Words(id="connections-credentials")
+            yield Words(id="connections-checks")
 
     def on_mount(self) -> None:
         """Show the state, and refresh it regularly."""
@@ -153,14 +150,20 @@ class ConnectionsScreen(ServersScreen[McpServer]):
         wanted = [server for server in self.rows if server.status not in {"off", "untrusted", "disabled"}]
         connected = sum(server.status == "connected" for server in wanted)
         facts = f"{connected} of {len(wanted)} connected" if wanted else "no servers"
-        self.query_one(TitleLine).show("Connections", facts=facts)
+        self.title_line.show("Connections", facts=facts)
         super().show_rows()
 
     def columns(self, width: int) -> Sequence[Column[McpServer]]:
         """The name of a server, its state, its tools and where it is from."""
         others: list[Column[McpServer]] = [
             Column("state", 21, lambda server: state_of(server).word, lambda server: state_of(server).style),
-            Column("tools", 5, _tools, MUTED, right=True),
+            Column(
+                "tools",
+                5,
+                lambda row: "–" if row.tools is None or row.status != "connected" else f"{row.tools:,}",
+                MUTED,
+                right=True,
+            ),
             Column("from", 14, origin, MUTED),
         ]
         room = max(8, min(40, width - 3 - sum(each.width + each.gap for each in others)))
@@ -249,7 +252,7 @@ class ConnectionsScreen(ServersScreen[McpServer]):
         lines += [Content(""), Content.styled("Targets", "bold")]
         label = max(map(len, reach))
         lines += [field(f"{name:<{label}}", text, self._column) for name, text in reach.items()]
-        self.query_one("#connections-credentials", Static).update(Content("\n").join(lines))
+        self.query_one("#connections-credentials", Words).update(Content("\n").join(lines))
 
     @property
     def _column(self) -> int:
@@ -357,7 +360,7 @@ class ConnectionsScreen(ServersScreen[McpServer]):
             could = can_start(listed)
             verdict = "✓ A session can start." if could else "✗ A session can't start: fix the lines with ✗."
             lines.append(Content.styled(verdict, "$success" if could else "$error"))
-        shown = self.query_one("#connections-checks", Static)
+        shown = self.query_one("#connections-checks", Words)
         shown.update(Content("\n").join(lines))
         if self._following:
             # Unless the person scrolled elsewhere; their place is known only after the layout.
@@ -401,7 +404,3 @@ def _todo(server: McpServer, keys: Keys, definition: UserServer | None) -> str:
             return f"The agent does not see its tools. Press {switch} to enable it."
         case _:
             return ""
-
-
-def _tools(server: McpServer) -> str:
-    return "–" if server.tools is None or server.status != "connected" else f"{server.tools:,}"

@@ -9,7 +9,6 @@ from pathlib import Path
 
 from textual import events
 from textual.content import Content
-from textual.widgets import Static
 
 from ua_tui.core.connections.oauth.flow import Show, log_in
 from ua_tui.core.connections.oauth.redirect import Redirect
@@ -18,10 +17,9 @@ from ua_tui.core.connections.oauth.target import LoginTarget
 from ua_tui.core.connections.user_servers import UserServer, connection_to
 from ua_tui.core.errors import ConnectionFailed, UniversalAgentError
 from ua_tui.core.text import clean_line
-from ua_tui.tui.keys.bindings import bindings
-from ua_tui.tui.terminal.copy import copy_text
-from ua_tui.tui.terminal.links import Link, browser_link, leads_to, open_browser_link
-from ua_tui.tui.widgets.dialog import Box, Choice, Dialog, Foot, fields
+from ua_tui.tui.screens.requests.link_dialog import LinkDialog
+from ua_tui.tui.terminal.links import leads_to
+from ua_tui.tui.widgets.dialog import Box, Choice, Foot, Words, fields
 from ua_tui.tui.workers import start_job
 
 LogIn = Callable[[LoginTarget, LoginStore, Show], Awaitable[object]]
@@ -34,7 +32,7 @@ _WAITING = (
 _WRONG = "This is not the address that this login redirects to. Copy the full address from the browser."
 
 
-class LoginScreen(Dialog[bool]):
+class LoginScreen(LinkDialog[bool]):
     """Logs in to a server; the result says whether that was done.
 
     Args:
@@ -42,21 +40,17 @@ class LoginScreen(Dialog[bool]):
         log_in: logs in.
     """
 
-    BINDINGS = bindings("LoginScreen")
-
     def __init__(self, server: UserServer, log_in: LogIn = log_in) -> None:
         self._server = server
         self._log_in = log_in
-        self._link: Link | None = None
-        self._address = ""
         self._redirect: Redirect | None = None
         box = Box(
             "Log in",
             "",
-            Static(Content(f"Log in to {clean_line(server.name, 60)}."), classes="heading"),
-            Static(self._facts(), classes="facts"),
-            Static(classes="link"),
-            Static(Content(_FINDING), classes="advice"),
+            Words(f"Log in to {clean_line(server.name, 60)}.", "heading"),
+            Words(self._facts(), "facts"),
+            Words(kind="link"),
+            Words(_FINDING, "advice"),
             Foot(
                 Choice("o", "Open", "open", disabled=True),
                 Choice("y", "Copy", "copy", disabled=True),
@@ -72,8 +66,8 @@ class LoginScreen(Dialog[bool]):
 
     def _facts(self) -> Content:
         rows = [("Server", clean_line(self._server.target, 200))]
-        if self._address:
-            rows.append(("Opens", leads_to(self._link)))
+        if self.address:
+            rows.append(("Opens", leads_to(self.link)))
         return fields(*rows)
 
     def _begin(self) -> None:
@@ -97,22 +91,21 @@ class LoginScreen(Dialog[bool]):
     async def _show_link(self, address: str, redirect: Redirect) -> None:
         self._redirect = redirect
         self._show(address, _WAITING)
-        if self._link is not None:
-            self.app.open_url(self._link.url)
+        if (link := self.link) is not None:
+            self.app.open_url(link.url)
 
     def _show(self, address: str, advice: str, *, failed: bool = False) -> None:
         """Show the link, or why there is none."""
-        self._address, self._link = address, browser_link(address) if address else None
+        self.address = address
         self.query_one(Box).set_class(failed, "-fails")
-        self.query_one(".facts", Static).update(self._facts())
-        self.query_one(".link", Static).update(Content(clean_line(address, 4_000)))
-        self.query_one(".link").display = bool(address)
-        self.query_one(".advice", Static).update(Content(advice))
-        self.query_one("#open", Choice).disabled = self._link is None
+        self.query_one(".facts", Words).update(self._facts())
+        self.query_one(".link", Words).show(clean_line(address, 4_000))
+        self.query_one(".advice", Words).update(advice)
+        self.query_one("#open", Choice).disabled = self.link is None
         self.query_one("#copy", Choice).disabled = not address
         self.query_one("#again", Choice).disabled = not failed
         self.show_note("")
-        self.focus_choice("#again" if failed else "#open" if self._link else "#cancel")
+        self.focus_choice("#again" if failed else "#open" if self.link else "#cancel")
 
     def on_paste(self, event: events.Paste) -> None:
         """Take the address at which the login ended in a browser elsewhere."""
@@ -120,16 +113,6 @@ class LoginScreen(Dialog[bool]):
         event.prevent_default()
         if self._redirect is not None and not self._redirect.paste(event.text):
             self.show_note(_WRONG)
-
-    def action_open(self) -> None:
-        """Open the link again."""
-        if self._link is not None:
-            open_browser_link(self, self._link)
-
-    def action_copy(self) -> None:
-        """Copy the link."""
-        if self._address:
-            copy_text(self, self._address, "Link")
 
     def action_again(self) -> None:
         """Begin again after a failure."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from datetime import datetime
-from functools import partial
 
 from textual.content import Content
 
@@ -15,11 +14,9 @@ from ua_tui.core.errors import UniversalAgentError
 from ua_tui.core.events.units import quantity
 from ua_tui.core.history.permission_log import PermissionDecision, read_decisions
 from ua_tui.core.text import clean_line
-from ua_tui.tui.keys.bindings import bindings
 from ua_tui.tui.ports import SessionPort
 from ua_tui.tui.render.format import moment
 from ua_tui.tui.screens.services.row_screen import MUTED, RowScreen, field, hanging
-from ua_tui.tui.viewers.view.chrome import TitleLine
 from ua_tui.tui.widgets.column_list import Column
 from ua_tui.tui.workers import start_job
 
@@ -40,7 +37,6 @@ _EMPTY = f"{NO_RULES} A permission dialog can add a rule."
 class PermissionsScreen(RowScreen[Rule]):
     """Lists the rules that hold now; below them are the decisions of the session, the newest first."""
 
-    BINDINGS = bindings("PermissionsScreen")
     OFFERED = (("permissions.remove", "remove", "remove"), ("permissions.read", "reload", "read"))
 
     def __init__(self, session: Callable[[], SessionPort | None]) -> None:
@@ -52,22 +48,22 @@ class PermissionsScreen(RowScreen[Rule]):
 
     def on_mount(self) -> None:
         """Read the rules."""
-        self.query_one(TitleLine).show("Permission rules", facts="reading …")
+        self.title_line.show("Permission rules", facts="reading …")
         self.action_read()
 
     def action_read(self) -> None:
         """Read the rules and the decisions again."""
-        start_job(self, partial(self._change_and_read, None), "permissions")
+        start_job(self, self._change_and_read, "permissions", None)
 
     def action_remove(self) -> None:
         """Remove the rule under the cursor."""
         if (chosen := self.chosen) is not None:
-            start_job(self, partial(self._change_and_read, chosen), "permissions")
+            start_job(self, self._change_and_read, "permissions", chosen)
 
     async def _change_and_read(self, removed: Rule | None) -> None:
         session = self._find_session()
         if session is None:
-            self.query_one(TitleLine).show(facts="the session has not started yet")
+            self.title_line.show(facts="the session has not started yet")
             return
         rules, folder = (
             session.controls.rules if session.controls is not None else RuleSet(),
@@ -88,11 +84,9 @@ class PermissionsScreen(RowScreen[Rule]):
         """Show the rules and how many there are."""
         if self.rows or self._decisions:
             decided = quantity(len(self._decisions), "decision")
-            self.query_one(TitleLine).show(
-                facts=f"{quantity(len(self.rows), 'rule')} · {decided} in this session"
-            )
+            self.title_line.show(facts=f"{quantity(len(self.rows), 'rule')} · {decided} in this session")
         else:
-            self.query_one(TitleLine).show(facts="no rules")
+            self.title_line.show(facts="no rules")
         super().show_rows()
 
     def columns(self, width: int) -> Sequence[Column[Rule]]:

@@ -7,18 +7,19 @@ from collections.abc import Callable, Sequence
 from textwrap import wrap
 from typing import ClassVar, Generic, TypeVar
 
+from textual import getters
 from textual.app import ComposeResult
 from textual.containers import VerticalScroll
 from textual.content import Content
-from textual.widgets import OptionList, Static
+from textual.widgets import OptionList
 
 from ua_tui.core.events.types import Event, McpServer, McpStatus
-from ua_tui.tui.keys.bindings import bindings
 from ua_tui.tui.keys.keymap import Keys, keys_of
 from ua_tui.tui.ports import SessionPort
 from ua_tui.tui.viewers.view.chrome import KeyLine, TitleLine
 from ua_tui.tui.widgets.choice_list import RowList
 from ua_tui.tui.widgets.column_list import Column, titles
+from ua_tui.tui.widgets.dialog import Words
 from ua_tui.tui.widgets.modal import Modal
 
 MUTED = "$text-muted"
@@ -35,9 +36,9 @@ class RowScreen(Modal[None], Generic[Row]):
 
     OFFERED: ClassVar[Sequence[tuple[str, str, str]]] = ()
     PARTS = (RowList,)
-    BINDINGS = bindings("RowScreen")
 
     rows: Sequence[Row] = ()
+    title_line = getters.query_one(TitleLine)
 
     # What a subclass provides
 
@@ -61,7 +62,7 @@ class RowScreen(Modal[None], Generic[Row]):
     def compose(self) -> ComposeResult:
         """Create the rows, the details, and the keys."""
         yield TitleLine()
-        yield Static(id="header")
+        yield Words(id="header")
         yield RowList()
         with VerticalScroll(id="details", can_focus=False):
             yield from self.compose_details()
@@ -72,7 +73,7 @@ class RowScreen(Modal[None], Generic[Row]):
 
     def compose_details(self) -> ComposeResult:
         """Create what is below the rows."""
-        yield Static(id="about")
+        yield Words(id="about")
 
     def on_mount(self) -> None:
         """Focus the rows."""
@@ -108,7 +109,7 @@ class RowScreen(Modal[None], Generic[Row]):
         """Show the rows as they are now, and the details."""
         shown, count = self.query_one(RowList), len(self.rows)
         header = f"   {titles(self.columns(self._width))}"[: self._width].rstrip()
-        self.query_one("#header", Static).update(Content.styled(header, MUTED))
+        self.query_one("#header", Words).update(Content.styled(header, MUTED))
         if count != shown.option_count:
             shown.show_rows(Content("") for _ in self.rows)
         self._draw()
@@ -125,7 +126,7 @@ class RowScreen(Modal[None], Generic[Row]):
 
     def show_details(self) -> None:
         """Show what is below the rows as it is now."""
-        self.query_one("#about", Static).update(self.details())
+        self.query_one("#about", Words).update(self.details())
 
     def _row(self, row: Row, chosen: bool) -> Content:
         """Lay out a row; the chosen one has a mark, as the cursor may have no colour."""

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from textual.content import Content
-from textual.widgets import Static
-
 from ua_tui.core.events.units import money, quantity, spent_of
 from ua_tui.core.text import clean_line
-from ua_tui.tui.keys.bindings import bindings
-from ua_tui.tui.screens.requests.text_answer import TextAnswer
-from ua_tui.tui.widgets.dialog import Box, Choice, Dialog, Foot, fields
+from ua_tui.tui.screens.requests.text_answer import TextAnswer, WritingDialog
+from ua_tui.tui.widgets.dialog import Box, Choice, Foot, Words, fields
 
 
 def amount_of(text: str) -> float | None:
@@ -21,7 +17,7 @@ def amount_of(text: str) -> float | None:
     return amount if 0 < amount < 1e9 else None
 
 
-class BudgetScreen(Dialog[float | None]):
+class BudgetScreen(WritingDialog[float | None]):
     """Shows what was spent and the limit; closes with the new limit in US dollars, or None. Close has the focus.
 
     Args:
@@ -35,7 +31,7 @@ class BudgetScreen(Dialog[float | None]):
     """
 
     FIRST = "leave"
-    BINDINGS = bindings("BudgetScreen")
+    RETURNS_TO = "#leave"
 
     def __init__(
         self,
@@ -58,9 +54,9 @@ class BudgetScreen(Dialog[float | None]):
         box = Box(
             "Budget",
             "-asks",
-            Static(Content(self._heading()), classes="heading"),
-            Static(fields(*self._rows()), classes="facts"),
-            Static(Content(self._advice()), classes="advice"),
+            Words(self._heading(), "heading"),
+            Words(fields(*self._rows()), "facts"),
+            Words(self._advice(), "advice"),
             Foot(
                 Choice("r", "Raise the limit" if limit_usd is not None else "Set a limit", "raise", "write"),
                 Choice("Esc", "Close", "leave", "answer(None)"),
@@ -133,14 +129,6 @@ class BudgetScreen(Dialog[float | None]):
         event.stop()
         self.answer(amount_of(event.text))
 
-    def action_write(self) -> None:
-        """Ask for the amount."""
-        if self.accepts_answers:
-            self.query_one(TextAnswer).begin()
-
-    def action_back(self) -> None:
-        """Close the line; if it is closed already, close the dialog."""
-        if self.query_one(TextAnswer).end():
-            self.focus_choice("#leave")
-        else:
-            self.answer(None)
+    def leave(self) -> None:
+        """Close the dialog."""
+        self.answer(None)

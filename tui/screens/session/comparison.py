@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,7 +12,6 @@ from ua_tui.tui.screens.files.document import DocumentScreen
 from ua_tui.tui.screens.files.export import learned_secrets, reading_of
 from ua_tui.tui.viewers.bodies.text import TextBody
 from ua_tui.tui.viewers.registry import READING
-from ua_tui.tui.viewers.view.chrome import KeyLine, TitleLine
 from ua_tui.tui.workers import start_job
 
 if TYPE_CHECKING:
@@ -38,7 +36,7 @@ class ComparisonScreen(DocumentScreen[None]):
     def on_mount(self) -> None:
         """Compare in a thread."""
         a, b = (clean_line(folder.name, 100) for folder in self._folders)
-        self.query_one(TitleLine).show("Two sessions compared", place=f"{a} and {b}")
+        self.title_line.show("Two sessions compared", place=f"{a} and {b}")
         self.view.show(TextBody(READING))
         self.update_chrome()
         start_job(self, self._compare, "compare")
@@ -46,7 +44,7 @@ class ComparisonScreen(DocumentScreen[None]):
     async def _compare(self) -> None:
         settings: Settings | None = getattr(self.app, "settings", None)
         try:
-            body = await in_thread(partial(_body, *self._folders, settings, learned_secrets(self.app)))
+            body = await in_thread(_body, *self._folders, settings, learned_secrets(self.app))
         except UniversalAgentError as error:
             body = TextBody(f"These sessions cannot be compared: {error}")
         self.view.show(body)
@@ -54,8 +52,8 @@ class ComparisonScreen(DocumentScreen[None]):
 
     def update_chrome(self) -> None:
         """Update the title and the keys."""
-        self.query_one(TitleLine).show(facts=" · ".join(self.search_facts()))
-        self.query_one(KeyLine).show_keys(
+        self.title_line.show(facts=" · ".join(self.search_facts()))
+        self.key_line.show_keys(
             ("Esc", "back", "screen.close"),
             ("n", "next part", "screen.match(1)"),
             ("N", "previous", "screen.match(-1)"),

@@ -8,14 +8,12 @@ from typing import Literal
 
 from textual.app import ComposeResult
 from textual.content import Content
-from textual.widgets import Static
 
 from ua_tui.core.events.units import duration
 from ua_tui.core.text import as_sentence, clean, clean_line
 from ua_tui.core.view.activity import Activity, describe_call
-from ua_tui.tui.keys.bindings import bindings
 from ua_tui.tui.keys.keymap import keys_of
-from ua_tui.tui.widgets.dialog import QUIET_SECONDS, Box, Choice, Dialog, Foot, fields
+from ua_tui.tui.widgets.dialog import QUIET_SECONDS, Box, Choice, Dialog, Foot, Words, fields
 
 
 class DeleteScreen(Dialog[bool]):
@@ -27,14 +25,13 @@ class DeleteScreen(Dialog[bool]):
     """
 
     FIRST = "keep"
-    BINDINGS = bindings("DeleteScreen")
 
     def __init__(self, name: str, facts: str) -> None:
         box = Box(
             "Delete",
             "-asks",
-            Static(Content(name), classes="heading"),
-            Static(Content(f"{facts} This cannot be undone."), classes="advice"),
+            Words(name, "heading"),
+            Words(f"{facts} This cannot be undone.", "advice"),
             Foot(
                 Choice("n", "Keep", "keep", "answer(False)"), Choice("d", "Delete", "delete", "answer(True)")
             ),
@@ -49,7 +46,6 @@ class ConfirmScreen(Dialog[bool]):
     """
 
     FIRST = "no"
-    BINDINGS = bindings("ConfirmScreen")
 
     def __init__(
         self, title: str, question: str, advice: str, *, yes: str, no: str, risky: bool = False
@@ -57,8 +53,8 @@ class ConfirmScreen(Dialog[bool]):
         box = Box(
             title,
             "-fails" if risky else "-asks",
-            Static(Content(clean(question)), classes="heading"),
-            Static(Content(clean(advice)), classes="advice"),
+            Words(clean(question), "heading"),
+            Words(clean(advice), "advice"),
             Foot(Choice("n", no, "no", "answer(False)"), Choice("y", yes, "yes", "answer(True)")),
         )
         # A key that was held down must not be an answer.
@@ -75,14 +71,13 @@ class FreshScreen(Dialog[bool]):
     """Asks whether to start a new conversation; `why` says what happened to the earlier one."""
 
     FIRST = "fresh"
-    BINDINGS = bindings("FreshScreen")
 
     def __init__(self, why: str) -> None:
         box = Box(
             "The conversation is lost",
             "-asks",
-            Static(Content(as_sentence(clean(why))), classes="facts"),
-            Static(Content(ADVICE), classes="advice"),
+            Words(as_sentence(clean(why)), "facts"),
+            Words(ADVICE, "advice"),
             Foot(
                 Choice("f", "New conversation", "fresh", "answer(True)"),
                 Choice("q", "Quit", "quit", "answer(False)"),
@@ -105,7 +100,6 @@ class QuitScreen(Dialog[QuitAnswer]):
     """
 
     FIRST = "stay"
-    BINDINGS = bindings("QuitScreen")
 
     def __init__(
         self,
@@ -122,9 +116,11 @@ class QuitScreen(Dialog[QuitAnswer]):
     def compose(self) -> ComposeResult:
         """Show what runs, what would be stopped and what is kept."""
         with Box("Quit", "-asks"):
-            yield Static(self._heading(), classes="heading")
-            yield Static(self._facts(), id="quit-facts", classes="facts")
-            yield Static(Content(self._advice()), classes="advice")
+            yield Words(
+                "The agent has finished." if self._is_done else "The agent is still working.", "heading"
+            )
+            yield Words(self._facts(), "facts", id="quit-facts")
+            yield Words(self._advice(), "advice")
             yield Foot(
                 Choice("n", "Stay", "stay", "answer('stay')"),
                 Choice("w", "Quit when done", "wait", "answer('wait')"),
@@ -139,9 +135,6 @@ class QuitScreen(Dialog[QuitAnswer]):
     def _is_done(self) -> bool:
         return self._activity is not None and not self._activity().queries
 
-    def _heading(self) -> Content:
-        return Content("The agent has finished." if self._is_done else "The agent is still working.")
-
     def _facts(self) -> Content:
         return fields(*_rows(self._activity(), self._now())) if self._activity is not None else Content("")
 
@@ -153,9 +146,9 @@ class QuitScreen(Dialog[QuitAnswer]):
         return (waiting if self._queued else "") + f"Saved files are kept. Press {key} again to stop at once."
 
     def _refresh(self) -> None:
-        for heading in self.query(".heading").results(Static):
-            heading.update(self._heading())
-        for facts in self.query(".facts").results(Static):
+        for heading in self.query(".heading").results(Words):
+            heading.update("The agent has finished." if self._is_done else "The agent is still working.")
+        for facts in self.query(".facts").results(Words):
             facts.update(self._facts())
         for wait in self.query("#wait"):
             wait.display = not self._is_done

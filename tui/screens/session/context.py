@@ -5,14 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from textual.content import Content
-from textual.widgets import Static
 
 from ua_tui.core.agent.messages.usage import describe_total
 from ua_tui.core.errors import UniversalAgentError
 from ua_tui.core.events.units import count
 from ua_tui.core.text import clean_line
-from ua_tui.tui.keys.bindings import bindings
-from ua_tui.tui.widgets.dialog import Box, Choice, Dialog, Foot
+from ua_tui.tui.widgets.dialog import Box, Choice, Dialog, Foot, Words
 from ua_tui.tui.workers import start_job
 
 if TYPE_CHECKING:
@@ -26,11 +24,10 @@ class ContextScreen(Dialog[None]):
     """Asks the agent what fills the context, and shows it."""
 
     FIRST = "close"
-    BINDINGS = bindings("ContextScreen")
 
     def __init__(self, controls: Session | None) -> None:
         self._controls = controls
-        self._shown = Static(Content("Asking the agent…"))
+        self._shown = Words("Asking the agent…")
         super().__init__(
             Box("Context", "", self._shown, Foot(Choice("Esc", "Close", "close"))), requested=True
         )
@@ -44,11 +41,11 @@ class ContextScreen(Dialog[None]):
             usage = await self._controls.context_usage() if self._controls is not None else None
         except UniversalAgentError as error:
             self._shown.update(
-                Content(f"The agent did not report what fills the context: {clean_line(str(error), 300)}")
+                f"The agent did not report what fills the context: {clean_line(str(error), 300)}"
             )
             return
         if usage is None:
-            self._shown.update(Content("The agent is not connected: there is no context yet."))
+            self._shown.update("The agent is not connected: there is no context yet.")
         else:
             self._shown.update(describe_usage(usage))
 

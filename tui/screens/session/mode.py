@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from rich.cells import cell_len
 from textual.content import Content
-from textual.widgets import Static
 
 from ua_tui.core.events.describe import MODE_RULES
 from ua_tui.tui.screens.files.headings import ChoiceScreen
 from ua_tui.tui.screens.session.confirm import ConfirmScreen
 from ua_tui.tui.widgets.choice_list import LetterKeyList
+from ua_tui.tui.widgets.dialog import Words
 
 _IN_USE = "●"
 _NAMES = {"default": "ask", "acceptEdits": "allow edits", "bypassPermissions": "allow all"}
@@ -27,12 +27,12 @@ class ModeScreen(ChoiceScreen[str]):
     """Lists the permission modes; closes with the chosen one, or None. The cursor starts on the current one."""
 
     def __init__(self, mode: str) -> None:
-        width = max(cell_len(_name(each)) for each in MODE_RULES)
+        width = max(cell_len(_NAMES.get(each, each)) for each in MODE_RULES)
         rows = LetterKeyList(id="modes")
         modes = list(MODE_RULES)
         at = modes.index(mode) if mode in MODE_RULES else 0
         rows.show_rows((_row(each, width, is_current=each == mode) for each in modes), at)
-        advice = Static(Content(_ADVICE), classes="advice")
+        advice = Words(_ADVICE, "advice")
         super().__init__("Permission mode", rows, modes, "select", advice, leave="cancel")
 
 
@@ -40,7 +40,7 @@ def _row(mode: str, width: int, *, is_current: bool) -> Content:
     style = "bold $text-error" if mode == "bypassPermissions" else ""
     return Content.assemble(
         (f"{_IN_USE if is_current else ' '} ", "$accent"),
-        (f"{_name(mode):<{width}}", style),
+        (f"{_NAMES.get(mode, mode):<{width}}", style),
         "  ",
         (MODE_RULES[mode], "$text-on-rows"),
     )
@@ -50,7 +50,3 @@ def confirm_skip() -> ConfirmScreen:
     """The question before all tools run without asking."""
     skip = "Allow all tools without asking?"
     return ConfirmScreen("Permission mode", skip, _SKIP, yes="Allow all", no="Back", risky=True)
-
-
-def _name(mode: str) -> str:
-    return _NAMES.get(mode, mode)

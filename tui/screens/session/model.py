@@ -9,17 +9,16 @@ from msgspec.structs import replace
 from rich.cells import cell_len
 from textual import getters
 from textual.content import Content
-from textual.widgets import OptionList, Static
+from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
 from ua_tui.core.provider.models import KnownModel, ModelChoice
 from ua_tui.core.settings.model import EFFORTS, Effort
 from ua_tui.core.text import clean_line
-from ua_tui.tui.keys.bindings import bindings
 from ua_tui.tui.render.format import effort_of, fallback_of, middle_cut, tail_cut
-from ua_tui.tui.screens.requests.text_answer import TextAnswer
+from ua_tui.tui.screens.requests.text_answer import TextAnswer, WritingDialog
 from ua_tui.tui.widgets.choice_list import LetterKeyList
-from ua_tui.tui.widgets.dialog import Box, Dialog, Foot, fields
+from ua_tui.tui.widgets.dialog import Box, Dialog, Foot, Words, fields
 
 _NAME = 22
 _GAP = 2
@@ -28,7 +27,7 @@ _IN_USE = "●"
 _PRICE = re.compile(r"\$[\d.,]+/\$[\d.,]+")
 
 
-class ModelScreen(Dialog[ModelChoice | None]):
+class ModelScreen(WritingDialog[ModelChoice | None]):
     """Lists models; closes with the choice, or None. The cursor starts on the current model.
 
     A fallback model applies as soon as it is entered; the effort applies together with the model.
@@ -41,7 +40,7 @@ class ModelScreen(Dialog[ModelChoice | None]):
     """
 
     AT_ONCE = Dialog.AT_ONCE | {"effort"}
-    BINDINGS = bindings("ModelScreen")
+    RETURNS_TO = "#models"
     _list = getters.query_one(LetterKeyList)
 
     def __init__(
@@ -66,9 +65,9 @@ class ModelScreen(Dialog[ModelChoice | None]):
             "Model",
             "",
             LetterKeyList(*(Option(each.name) for each in self._rows), id="models"),
-            Static(id="model-about"),
-            Static(id="model-more", classes="facts"),
-            Static(Content(when), classes="advice"),
+            Words(id="model-about"),
+            Words(kind="facts", id="model-more"),
+            Words(when, "advice"),
             Foot(hint=hint, id="answers"),
             TextAnswer(
                 "Name of the model, as the server knows it:",
@@ -107,7 +106,7 @@ class ModelScreen(Dialog[ModelChoice | None]):
         """Show in full what may be cut in the row."""
         event.stop()
         about = _about(self._rows[event.option_index])
-        self.query_one("#model-about", Static).update(Content(about))
+        self.query_one("#model-about", Words).update(about)
 
     def _lay_out(self) -> None:
         width = self._list.scrollable_content_region.width
@@ -127,7 +126,7 @@ class ModelScreen(Dialog[ModelChoice | None]):
             ("Fallback", fallback_of(self._choice.fallback)),
         ]
         facts = fields(*((label, clean_line(text, 100)) for label, text in rows))
-        self.query_one("#model-more", Static).update(facts)
+        self.query_one("#model-more", Words).update(facts)
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         """Close with the model of the row."""
@@ -155,15 +154,8 @@ class ModelScreen(Dialog[ModelChoice | None]):
         self._choice = replace(self._choice, effort=levels[(at + 1) % len(levels)])
         self._show_more()
 
-    def action_write(self, which: str) -> None:
-        """Ask for a name."""
-        self.query_one(f"#{which}", TextAnswer).begin()
-
-    def action_back(self) -> None:
-        """Close the line; if none is open, close the dialog without a change."""
-        if any(line.end() for line in self.query(TextAnswer)):
-            self._list.focus()
-            return
+    def leave(self) -> None:
+        """Close the dialog without a change."""
         if self._choice.effort != self._now.effort:
             effort = effort_of(self._now.effort)
             self.app.notify(f"Effort not changed ({effort}): press Enter on a model to apply it.")

@@ -6,13 +6,12 @@ from collections.abc import Callable, Sequence
 
 from textual.app import ComposeResult
 from textual.content import Content
-from textual.widgets import OptionList, Static
+from textual.widgets import OptionList
 
-from ua_tui.tui.keys.bindings import bindings
 from ua_tui.tui.keys.keymap import keys_of
 from ua_tui.tui.render.format import first_line
 from ua_tui.tui.widgets.choice_list import ChoiceList
-from ua_tui.tui.widgets.dialog import Box, Dialog, Foot
+from ua_tui.tui.widgets.dialog import Box, Dialog, Foot, Words
 
 
 class QueueScreen(Dialog[str | None]):
@@ -24,7 +23,6 @@ class QueueScreen(Dialog[str | None]):
     """
 
     AT_ONCE = Dialog.AT_ONCE | {"delete"}
-    BINDINGS = bindings("QueueScreen")
 
     def __init__(
         self,
@@ -39,7 +37,7 @@ class QueueScreen(Dialog[str | None]):
     def compose(self) -> ComposeResult:
         """Create the list and its keys."""
         with Box("Queue"):
-            yield Static(Content(""), id="queue-what")
+            yield Words(id="queue-what")
             yield ChoiceList(id="queue-queries")
             yield Foot(hint=self._hint())
 
@@ -68,7 +66,7 @@ class QueueScreen(Dialog[str | None]):
         queries.show_rows((Content(first_line(text)) for text in self._texts), at)
         queries.display = bool(self._texts)
         text = "The first one runs next." if self._texts else "The queue is empty."
-        self.query_one("#queue-what", Static).update(Content(text))
+        self.query_one("#queue-what", Words).update(text)
 
     def _replace(self, wanted: Sequence[str], at: int) -> bool:
         changed = self._change(self._texts, wanted)

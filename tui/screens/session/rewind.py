@@ -6,18 +6,17 @@ from collections.abc import Sequence
 from typing import Literal
 
 from textual.content import Content
-from textual.widgets import OptionList, Static
+from textual.widgets import OptionList
 
 from ua_tui.core.events.units import money, quantity
 from ua_tui.core.session.rewinding import Prospect
 from ua_tui.core.text import clean_line
 from ua_tui.core.versions import Plan
 from ua_tui.core.view.records import Query
-from ua_tui.tui.keys.bindings import bindings
 from ua_tui.tui.render.format import first_line, tail_cut
 from ua_tui.tui.screens.files.headings import ChoiceScreen
 from ua_tui.tui.widgets.choice_list import LetterKeyList
-from ua_tui.tui.widgets.dialog import QUIET_SECONDS, Box, Choice, Dialog, FactRows, Foot
+from ua_tui.tui.widgets.dialog import QUIET_SECONDS, Box, Choice, Dialog, FactRows, Foot, Words
 
 _FEW, _MOST_PATHS, _MOST_TOOLS = 3, 50, 6
 _KINDS = (("changed", "Changed"), ("deleted", "Deleted"), ("added", "Restored"))
@@ -38,20 +37,18 @@ class RewindScreen(ChoiceScreen[Query]):
         queries: the queries that are not undone, in their order.
     """
 
-    BINDINGS = bindings("RewindScreen")
-
     def __init__(self, queries: Sequence[Query]) -> None:
         self._queries = list(reversed(queries))
         rows = LetterKeyList(id="rewind-queries")
         rows.show_rows(map(_row, self._queries), 0)
-        self._after = Static(id="rewind-after", classes="facts")
+        self._after = Words(kind="facts", id="rewind-after")
         super().__init__("Rewind to before", rows, self._queries, "show what would change", self._after)
 
     def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
         """Show what came after the query."""
         event.stop()
         undone = self._queries[: event.option_index + 1]
-        self._after.update(Content(f"Undoes {describe_work(undone)}."))
+        self._after.update(f"Undoes {describe_work(undone)}.")
 
 
 def _row(query: Query) -> Content:
@@ -82,7 +79,6 @@ class ReturnScreen(Dialog[Answer]):
     """
 
     FIRST = "stay"
-    BINDINGS = bindings("ReturnScreen")
 
     def __init__(self, query: Query, undone: Sequence[Query], prospect: Prospect, queued: int = 0) -> None:
         plan = prospect.plan
@@ -96,9 +92,9 @@ class ReturnScreen(Dialog[Answer]):
         box = Box(
             f"Rewind to before query {query.number}",
             "-asks",
-            Static(Content(tail_cut(first_line(query.text), 200)), classes="heading"),
+            Words(tail_cut(first_line(query.text), 200), "heading"),
             FactRows(_rows(undone, prospect, queued), "-wide"),
-            Static(Content(_about_files(plan)), classes="advice"),
+            Words(_about_files(plan), "advice"),
             FactRows(_file_rows(plan), "-wide"),
             Foot(*choices),
         )

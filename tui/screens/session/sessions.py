@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime, tzinfo
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, TypeVar
 
@@ -15,7 +14,7 @@ from rich.style import Style
 from textual import on
 from textual.app import ComposeResult
 from textual.content import Content
-from textual.widgets import Input, Static
+from textual.widgets import Input
 
 from ua_tui.core.errors import JournalError, UniversalAgentError
 from ua_tui.core.events.units import duration, money, quantity
@@ -32,6 +31,7 @@ from ua_tui.tui.screens.knowledge.reader import KnowledgeReader
 from ua_tui.tui.screens.session.confirm import DeleteScreen
 from ua_tui.tui.viewers.view.chrome import KeyLine, TitleLine
 from ua_tui.tui.widgets.column_list import Column, ColumnList
+from ua_tui.tui.widgets.dialog import Words
 from ua_tui.tui.widgets.modal import Modal
 from ua_tui.tui.workers import start_job
 
@@ -90,7 +90,7 @@ class SessionList(ColumnList[Summary]):
         muted, found = self.muted, self.found
         right = [
             # The time that the session was open, and not the time that the agent worked.
-            Column("duration", 8, _time, muted, right=True),
+            Column("duration", 8, lambda row: _count(row.seconds, duration), muted, right=True),
             Column("cost", 7, _cost, muted, right=True),
             Column("calls", 5, lambda row: _count(row.calls), muted, right=True),
         ]
@@ -135,18 +135,14 @@ class SessionList(ColumnList[Summary]):
         return _UNKNOWN
 
 
-def _time(row: Summary) -> str:
-    return _UNKNOWN if row.seconds is None else duration(row.seconds)
-
-
 def _cost(row: Summary) -> str:
     if row.unpriced:
         return "?"
     return money(row.cost, is_estimated=row.is_estimated) or _UNKNOWN
 
 
-def _count(number: int | None) -> str:
-    return _UNKNOWN if number is None else f"{number}"
+def _count(number: float | None, shown: Callable[[float], str] = str) -> str:
+    return _UNKNOWN if number is None else shown(number)
 
 
 SORTS = ("newest", "longest", "most expensive", "by title")
@@ -177,7 +173,6 @@ class SessionsScreen(Modal[Path | None]):
     """
 
     PARTS = (SessionList,)
-    BINDINGS = bindings("SessionsScreen")
 
     def __init__(
         self,
@@ -201,7 +196,6 @@ class SessionsScreen(Modal[Path | None]):
         self._sort = 0
         self._activity = "reading"
         self._query = ""
-        self._folded: dict[str, tuple[Summary, str]] = {}
         self._problem = ""
         self._reader = KnowledgeReader(database)
         self._passages: dict[str, Hit] = {}
@@ -211,9 +205,9 @@ class SessionsScreen(Modal[Path | None]):
     def compose(self) -> ComposeResult:
         """Create the title, the list, the details, an input line, and the keys."""
         yield TitleLine()
-        yield Static(id="sessions-notice")
+        yield Words(id="sessions-notice")
         yield self._list
-        yield Static(id="sessions-detail")
+        yield Words(id="sessions-detail")
         yield Input(id="sessions-line", compact=True)
         yield KeyLine(
             ("Enter", "read", "focused.open"),
@@ -314,16 +308,16 @@ class SessionsScreen(Modal[Path | None]):
             search += f"{keys_of(self.app).shown('screen.leave')} clears"
         marked = f"{len(self._list.marked)} marked" if self._list.marked else ""
         parts = (search, marked, self._activity, SORTS[self._sort], counted)
-        facts = " · ".join(part for part in parts if part)
+        facts = " · ".join(filter(None, parts))
         title = self.query_one(TitleLine)
         title.show("Sessions", place=str(self._index.sessions), facts=facts)
 
     def on_keyed_list_highlighted(self) -> None:
         """Show details of the session under the cursor."""
-        chosen, detail = self._list.chosen, self.query_one("#sessions-detail", Static)
+        chosen, detail = self._list.chosen, self.query_one("#sessions-detail", Words)
         if chosen is None:
             text = "Nothing found." if self._found is not None else "No sessions yet."
-            detail.update(Content("" if self._activity else self._problem or text))
+            detail.update("" if self._activity else self._problem or text)
             return
         facts = [f"{chosen.state}: {chosen.why}" if chosen.why else chosen.state]
         if chosen.name == self._current:
@@ -343,9 +337,8 @@ class SessionsScreen(Modal[Path | None]):
 
     def _show_notice(self, problem: str) -> None:
         """Show why only titles and journals are searched; nothing without a problem."""
-        notice = self.query_one("#sessions-notice", Static)
-        notice.display = bool(problem)
-        notice.update(Content(f"Only titles and journals are searched. {clean_line(problem, 1_000)}"))
+        notice = f"Only titles and journals are searched. {clean_line(problem, 1_000)}"
+        self.query_one("#sessions-notice", Words).show(notice if problem else "")
 
     def action_sort(self) -> None:
         """Change the sort order."""
@@ -431,7 +424,7 @@ class SessionsScreen(Modal[Path | None]):
 
         def answered(confirmed: bool | None) -> None:
             if confirmed:
-                start_job(self, partial(self._delete, chosen.name), "delete")
+                start_job(self, self._delete, "delete", chosen.name)
 
         facts = "Deletes the session's folder and everything in it. Reports in SAVED_REPORTS are kept."
         if chosen.heading:
@@ -443,22 +436,15 @@ class SessionsScreen(Modal[Path | None]):
             problem = await asyncio.to_thread(self._index.delete, name)
         except UniversalAgentError as error:
             self.warn(error.advice.sentence)
-            self._update_row(name)
+            self._changes += 1
+            self._all[name] = await asyncio.to_thread(self._index.refresh_one, name)
+            self._show()
             return
         if problem:
             self.warn(as_sentence(problem))
         self._changes += 1
         self._all.pop(name, None)
         self._show()
-
-    def _update_row(self, name: str) -> None:
-        async def update() -> None:
-            found = await asyncio.to_thread(self._index.refresh_one, name)
-            self._changes += 1
-            self._all[name] = found
-            self._show()
-
-        start_job(self, update, "update")
 
     # -- the line ----------------------------------------------------------------------------------
 
@@ -499,7 +485,7 @@ class SessionsScreen(Modal[Path | None]):
         event.stop()
         if self._line_for == "rename":
             name, title = self._renamed, event.value
-            start_job(self, partial(self._rename, name, title), "rename")
+            start_job(self, self._rename, "rename", name, title)
         self._close_line()
 
     async def _rename(self, name: str, title: str) -> None:
@@ -525,16 +511,11 @@ class SessionsScreen(Modal[Path | None]):
             self._found = {
                 row.name
                 for row in self._all.values()
-                if all(word in self._searchable(row) for word in folded)
+                for text in [f"{row.title} {row.query} {row.name}".casefold()]
+                if all(word in text for word in folded)
             }
         self._show()
-        start_job(self, partial(self._search, query), "search")
-
-    def _searchable(self, row: Summary) -> str:
-        known = self._folded.get(row.name)
-        if known is None or known[0] is not row:
-            known = self._folded[row.name] = (row, f"{row.title} {row.query} {row.name}".casefold())
-        return known[1]
+        start_job(self, self._search, "search", query)
 
     async def _search(self, query: str) -> None:
         if not query:

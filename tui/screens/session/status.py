@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ua_tui.tui.keys.bindings import bindings
 from ua_tui.tui.widgets.dialog import Box, Choice, Dialog, FactRows, Foot
 
 
@@ -12,7 +11,6 @@ class StatusScreen(Dialog[None]):
     """Shows the status at the time it was opened: a label and a sentence for each item."""
 
     FIRST = "close"
-    BINDINGS = bindings("StatusScreen")
 
     def __init__(self, rows: Sequence[tuple[str, str]]) -> None:
         foot = Foot(Choice("Esc", "Close", "close"))

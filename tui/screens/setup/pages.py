@@ -13,7 +13,7 @@ from typing import Any
 from textual.app import App
 from textual.containers import Horizontal, Vertical
 from textual.content import Content
-from textual.widgets import Input, Static
+from textual.widgets import Input
 
 from ua_tui.core.provider.credentials import claude_program, find_login, login_command, login_environment
 from ua_tui.core.provider.setup import SetupInput, SetupMethod, normalize_address, normalize_key
@@ -21,7 +21,7 @@ from ua_tui.core.settings.model import Settings
 from ua_tui.tui.screens.requests.arguments import reveal
 from ua_tui.tui.terminal.copy import copy_text
 from ua_tui.tui.terminal.foreground import NoProgram, run_suspended
-from ua_tui.tui.widgets.dialog import Choice
+from ua_tui.tui.widgets.dialog import Choice, Words
 from ua_tui.tui.widgets.input_line import InputLine
 
 
@@ -105,17 +105,17 @@ class Form(Vertical):
         text = FORMS[method]
         rows = (
             Horizontal(
-                Static(Content(label), classes="label"),
+                Words(label, "label"),
                 FormField(field, getattr(known, field), _NORMALIZE[field], example, hidden=field == "key"),
             )
             for field, label, example in text.lines
         )
         super().__init__(
-            Static(Content(text.title), classes="heading"),
-            Static(Content(text.where), classes="facts"),
+            Words(text.title, "heading"),
+            Words(text.where, "facts"),
             Vertical(*rows, classes="entries"),
-            Static(classes="wrong"),
-            Static(classes="advice"),
+            Words(kind="wrong"),
+            Words(kind="advice"),
             id=f"page-{method}",
             classes="page",
         )
@@ -133,12 +133,12 @@ class Form(Vertical):
 
     def begin(self, stored: str) -> None:
         """Show where the input will be stored, and focus the first line."""
-        self.query_one(".advice", Static).update(Content(reveal(stored)))
+        self.query_one(".advice", Words).update(reveal(stored))
         self.query(FormField).first().focus()
 
     def show_problem(self, field: str, problem: str) -> None:
         """Show what is wrong with a line, and focus it."""
-        self.query_one(".wrong", Static).update(Content(reveal(problem)))
+        self.query_one(".wrong", Words).update(reveal(problem))
         for entry in self.query(FormField):
             if entry.field == field:
                 entry.focus()
@@ -146,19 +146,19 @@ class Form(Vertical):
     def on_input_changed(self, event: Input.Changed) -> None:
         """Clear the problem while the person fixes it."""
         event.stop()
-        self.query_one(".wrong", Static).update("")
+        self.query_one(".wrong", Words).update("")
 
 
 class MessagePage(Vertical):
     """A heading with paragraphs below it."""
 
     def __init__(self, id: str) -> None:
-        super().__init__(Static(classes="heading"), Static(classes="facts"), id=id, classes="page")
+        super().__init__(Words(kind="heading"), Words(kind="facts"), id=id, classes="page")
 
     def show(self, heading: str, *texts: str, warnings: Sequence[str] = ()) -> None:
         """Replace heading and paragraphs."""
-        self.query_one(".heading", Static).update(Content(reveal(heading)))
-        self.query_one(".facts", Static).update(paragraphs(texts, warnings))
+        self.query_one(".heading", Words).update(reveal(heading))
+        self.query_one(".facts", Words).update(paragraphs(texts, warnings))
 
 
 class LoginPage(MessagePage):

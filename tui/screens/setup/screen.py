@@ -11,14 +11,13 @@ from textual import on
 from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
-from textual.content import Content
 from textual.events import DescendantFocus
 from textual.timer import Timer
-from textual.widgets import Input, Static
+from textual.widgets import Input
 
 from ua_tui.core.errors import SettingsError
 from ua_tui.core.provider.probe import ModelVerdict
-from ua_tui.core.provider.setup import ModelSetup, SetupInput, SetupPlan, StoredSetup, find_input_error
+from ua_tui.core.provider.setup import ModelSetup, SetupInput, SetupPlan, find_input_error
 from ua_tui.core.settings.model import Settings
 from ua_tui.tui.keys.bindings import bindings
 from ua_tui.tui.screens.setup.pages import (
@@ -32,7 +31,7 @@ from ua_tui.tui.screens.setup.pages import (
     paragraphs,
 )
 from ua_tui.tui.terminal.foreground import start_in_front
-from ua_tui.tui.widgets.dialog import Box, Choice, Dialog, Foot
+from ua_tui.tui.widgets.dialog import Box, Choice, Dialog, Foot, Words
 from ua_tui.tui.workers import start_job
 
 LETTERS = ("a", "c", "z", "l", "d")
@@ -100,7 +99,7 @@ class SetupScreen(Dialog[SetupResult | Literal["demo", "quit"] | None]):
         """Create every page; the first one is shown."""
         with Box("Setup" if self._requested else "Set up a model"):
             with Vertical(id="page-methods", classes="page"):
-                yield Static(Content("How do you want to connect to a model?"), classes="heading")
+                yield Words("How do you want to connect to a model?", "heading")
                 with Vertical(id="methods"):
                     for number, (name, title, description) in enumerate(METHODS, start=1):
                         yield MethodRow(number, name, title, description)
@@ -108,7 +107,7 @@ class SetupScreen(Dialog[SetupResult | Literal["demo", "quit"] | None]):
                     f"What you enter is tested first, then saved in {self._setup.path}, readable only by you."
                 )
                 now = f"Current: {self._setup.now}." if self._setup.now else ""
-                yield Static(paragraphs([self._message, now, where, ALSO], gap="\n"), classes="advice")
+                yield Words(paragraphs([self._message, now, where, ALSO], gap="\n"), "advice")
             for method in FORMS:
                 yield Form(method, self._setup.given(method))
             yield LoginPage(self._setup.settings, self._log_in)
@@ -303,29 +302,15 @@ class SetupScreen(Dialog[SetupResult | Literal["demo", "quit"] | None]):
             return
         finally:
             self._activity = ""
-        self._show_stored(plan, stored, changes, verdict)
-
-    def _show_stored(
-        self, plan: SetupPlan, stored: StoredSetup, changes: str, verdict: ModelVerdict | None
-    ) -> None:
         where = f"Saved in {stored.path}, readable only by you ({changes})." if changes else ""
+        heading, note = "Saved, but not tested.", ""
         if plan.way == "login":
+            heading = "Login found."
             note = "Claude keeps the login itself. The first query shows whether it still works."
-            self._show_result(
-                "Login found.", note, where, self._starts(plan.settings), warnings=stored.warnings
-            )
-        elif verdict is None:
-            self._show_result(
-                "Saved, but not tested.", where, self._starts(plan.settings), warnings=stored.warnings
-            )
-        else:
-            self._show_result(
-                "The model works." if verdict.kind == "ok" else "The key works.",
-                " ".join(part for part in (verdict.message, verdict.advice) if part),
-                where,
-                self._starts(plan.settings),
-                warnings=stored.warnings,
-            )
+        elif verdict is not None:
+            heading = "The model works." if verdict.kind == "ok" else "The key works."
+            note = f"{verdict.message} {verdict.advice}".strip()
+        self._show_result(heading, note, where, self._starts(plan.settings), warnings=stored.warnings)
         self._offer("start", "back")
 
     def action_again(self) -> None:

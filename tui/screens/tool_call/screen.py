@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime, tzinfo
 from functools import partial
@@ -44,6 +44,7 @@ from ua_tui.tui.viewers.view.document_view import DocumentView
 from ua_tui.tui.workers import start_job
 
 _DETAIL_FROM = 20
+_COPY_ARGUMENTS = ("a", "copy arguments", "screen.copy_arguments")
 _MARKS = {
     "success": (Mark.SUCCESS, "$success"),
     "error": (Mark.ERROR, "$error"),
@@ -87,13 +88,13 @@ class CallView(DocumentView):
         else:
             self.show(body)
 
-    def action_scroll_down(self) -> None:
-        """Move down; from the last row, leave the view."""
+    def action_scroll(self, step: int) -> None:
+        """Move up or down; from the last row, leave the view."""
         body = self.cursor_body
-        if body is not None and body.entries and body.cursor >= body.entries - 1:
+        if step > 0 and body is not None and body.entries and body.cursor >= body.entries - 1:
             self._leave()
         else:
-            super().action_scroll_down()
+            super().action_scroll(step)
 
 
 class ToolCallScreen(DocumentScreen[str | None]):
@@ -108,7 +109,6 @@ class ToolCallScreen(DocumentScreen[str | None]):
     """
 
     PARTS = (CallView,)
-    BINDINGS = bindings("ToolCallScreen")
     AUTO_FOCUS = "CallView"
     view = getters.query_one(CallView)
 
@@ -199,14 +199,9 @@ class ToolCallScreen(DocumentScreen[str | None]):
             whole=self.result,
             as_text=self.as_text,
             record=self._record,
-            notes=self._notes,
+            notes=[self._whole.problem] if self._whole is not None and self._whole.problem else (),
             waiting=waiting,
         )
-
-    @property
-    def _notes(self) -> tuple[str, ...]:
-        problem = self._whole.problem if self._whole is not None else ""
-        return (problem,) if problem else ()
 
     def update_chrome(self) -> None:
         """Update the title and the keys."""
@@ -234,7 +229,7 @@ class ToolCallScreen(DocumentScreen[str | None]):
         place = " · ".join(
             part for part in (clean_line(name.server), name.short if label != name.short else "") if part
         )
-        self.query_one(TitleLine).show(label, place=place, facts=" · ".join(facts), mark=(mark.glyph, style))
+        self.title_line.show(label, place=place, facts=" · ".join(facts), mark=(mark.glyph, style))
 
     def _show_artifacts(self) -> None:
         self._drawn = replace(self.call)
@@ -243,36 +238,35 @@ class ToolCallScreen(DocumentScreen[str | None]):
         listed = self.query_one(ArtifactList)
         listed.show(files_of_call(self.call.artifacts, stored), listed.gone)
         if listed.files and self._folder is not None:
-            start_job(self, partial(self._check_files, self._folder), "files")
+            start_job(self, self._check_files, "files", self._folder)
         self._offer_keys()
 
     async def _check_files(self, folder: Path) -> None:
         listed = self.query_one(ArtifactList)
         files = listed.files
-        gone = await asyncio.to_thread(_gone, folder, [file.path for file in files])
+        gone = await asyncio.to_thread(
+            lambda: frozenset(file.path for file in files if missing_reason(folder, file.path))
+        )
         if gone != listed.gone and files == listed.files:
             listed.show(files, gone)
 
     def _offer_keys(self) -> None:
-        cursor_body, listed = self.view.cursor_body, self.query_one(ArtifactList)
-        keys = [("Esc", "close", "screen.leave")]
-        if listed.has_focus:
-            keys += [("Enter", "open the file", "screen.go"), ("Tab", "back to the call", "app.focus_next")]
-        elif listed.files:
-            keys.append(("Tab", "artifacts", "app.focus_next"))
-        keys.append(("m", "rendered" if self.as_text else "raw", "screen.toggle_text"))
-        inner = cursor_body.keys if cursor_body is not None and not listed.has_focus else ()
-        in_table = _opens_pages(cursor_body)
-        keys += [(key.key, key.label, f"screen.command({key.command!r})") for key in inner if in_table]
-        keys.append(("/", "search", "screen.search"))
-        if self.view.matches[1]:
-            keys.append(("n", "next", "screen.match(1)"))
-        keys += [("y", "copy answer" if is_agent(self.call.started) else "copy result", "screen.copy_result")]
-        if not in_table:
-            keys.append(("a", "copy arguments", "screen.copy_arguments"))
-        keys += [(key.key, key.label, f"screen.command({key.command!r})") for key in inner if not in_table]
-        keys.append(("?", "keys", "app.keys_here"))
-        self.query_one(KeyLine).show_keys(*keys)
+        listed, in_table = self.query_one(ArtifactList), _opens_pages(self.view.cursor_body)
+        in_files = listed.has_focus
+        inner = [] if in_files else self.body_keys()
+        around = (
+            *self.search_keys(),
+            ("y", "copy answer" if is_agent(self.call.started) else "copy result", "screen.copy_result"),
+        )
+        self.key_line.show_keys(
+            ("Esc", "close", "screen.leave"),
+            in_files and ("Enter", "open the file", "screen.go"),
+            in_files and ("Tab", "back to the call", "app.focus_next"),
+            not in_files and bool(listed.files) and ("Tab", "artifacts", "app.focus_next"),
+            ("m", "rendered" if self.as_text else "raw", "screen.toggle_text"),
+            *((*inner, *around) if in_table else (*around, _COPY_ARGUMENTS, *inner)),
+            ("?", "keys", "app.keys_here"),
+        )
 
     def on_descendant_focus(self) -> None:
         """Offer the keys of the focused widget."""
@@ -281,7 +275,7 @@ class ToolCallScreen(DocumentScreen[str | None]):
     def go_to_article(self, found: OpenArticle) -> None:
         """Show the article of a row of the result."""
         viewer = partial(ViewerScreen, root=self._folder, read_only=self._read_only)
-        open_article(self, found, self._folder, viewer)
+        start_job(self, open_article, "article", self, found, self._folder, viewer)
 
     # -- files ------------------------------------------------------------------------------------
 
@@ -289,7 +283,7 @@ class ToolCallScreen(DocumentScreen[str | None]):
         """Close with the chosen file, if it exists."""
         event.stop()
         path = self.query_one(ArtifactList).files[event.option_index].path
-        start_job(self, partial(self._go_to, path), "going")
+        start_job(self, self._go_to, "going", path)
 
     async def _go_to(self, path: str) -> None:
         if self._folder is not None:
@@ -338,7 +332,3 @@ class ToolCallScreen(DocumentScreen[str | None]):
 def _opens_pages(body: CursorBody | None) -> bool:
     """Whether the cursor is in a table whose rows open pages."""
     return body is not None and any(key.command == "article" for key in body.keys)
-
-
-def _gone(folder: Path, paths: Sequence[str]) -> frozenset[str]:
-    return frozenset(path for path in paths if missing_reason(folder, path))

@@ -28,7 +28,7 @@ from ua_tui.tui.viewers.articles.page import (
     text_in,
 )
 from ua_tui.tui.viewers.bodies.markdown import MarkdownBody
-from ua_tui.tui.viewers.bodies.table import EXPORT_KEY, FILTER_KEY, GAP, Table, TableColumn, TableView
+from ua_tui.tui.viewers.bodies.table import EXPORT_KEY, GAP, TABLE_KEYS, Table, TableColumn, TableView
 from ua_tui.tui.viewers.bodies.text import TextBody
 from ua_tui.tui.viewers.cursor_body import BodyCommand, CopyText, KeyHint, OpenArticle, OpenLink, Outcome
 from ua_tui.tui.viewers.document import Body, joined
@@ -220,12 +220,7 @@ class ResultsTable(Table):
             keys.append(KeyHint("a", "read page", "article"))
         if self.answer:
             keys.append(KeyHint("A", self.answer_label, "answer"))
-        keys += [
-            KeyHint("s", "sort", "sort"),
-            FILTER_KEY,
-            KeyHint("←→", "column", "unfold"),
-        ]
-        return (*keys, KeyHint("c", "copy link", "copy"), EXPORT_KEY)
+        return (*keys, *TABLE_KEYS, KeyHint("c", "copy link", "copy"), EXPORT_KEY)
 
     def lay_out(self, width: int, theme: MarkdownTheme, stop: Stop = NEVER) -> TableView:
         """Return a table or cards."""
@@ -283,14 +278,25 @@ class ResultsTable(Table):
             facts.append("year inferred")
         if hit.truncated:
             facts.append("truncated in its last field")
-        text = "\n".join((hit.label, " · ".join(fact for fact in facts if fact), hit.page.url, hit.snippet))
+        text = "\n".join((hit.label, " · ".join(filter(None, facts)), hit.page.url, hit.snippet))
         return TextBody(text.rstrip("\n"), style=_style_detail)
 
 
-class ResultRows(TableView):
-    """Results as a table of fixed columns; only the address may be hidden."""
+class LinkedRows(TableView):
+    """Rows of results, which have links that are not in their texts."""
 
     _body: ResultsTable
+
+    def links(self) -> Iterator[tuple[int, str, str]]:
+        """The addresses of the results that are shown."""
+        for entry, number in enumerate(self._body.order):
+            hit = self._body.hits[number]
+            if hit.page.url:
+                yield self.span(entry)[0], hit.label, hit.page.url
+
+
+class ResultRows(LinkedRows):
+    """Results as a table of fixed columns; only the address may be hidden."""
 
     def columns(self) -> tuple[int, list[int], str]:
         """Return all columns, with the address only in a wide view."""
@@ -302,15 +308,9 @@ class ResultRows(TableView):
         is_truncated = column == _NOTE_COLUMN and self._body.hits[number].truncated
         return "warn" if is_truncated else super().role(number, column)
 
-    def links(self) -> Iterator[tuple[int, str, str]]:
-        """The addresses of the results that are shown."""
-        return _links_in(self, self._body)
 
-
-class CardRows(TableView):
+class CardRows(LinkedRows):
     """Results as cards of two lines, with an empty line between."""
-
-    _body: ResultsTable
 
     def __init__(self, table: ResultsTable, width: int) -> None:
         super().__init__(table, width)
@@ -358,17 +358,6 @@ class CardRows(TableView):
         """Return the result of a row."""
         place, part = divmod(y - self.head, 3)
         return place if y >= self.head and part < 2 and place < self._body.entries else None
-
-    def links(self) -> Iterator[tuple[int, str, str]]:
-        """The addresses of the results that are shown."""
-        return _links_in(self, self._body)
-
-
-def _links_in(rows: TableView, table: ResultsTable) -> Iterator[tuple[int, str, str]]:
-    for entry, number in enumerate(table.order):
-        hit = table.hits[number]
-        if hit.page.url:
-            yield rows.span(entry)[0], hit.label, hit.page.url
 
 
 def results_table(value: dict[str, Any], hits: Sequence[ResultHit], *more: tuple[str, str]) -> ResultsTable:
@@ -453,7 +442,7 @@ def _notes(value: dict[str, Any], hits: Sequence[ResultHit]) -> list[tuple[str, 
         )
         if text(key) not in {"", "0"}
     ]
-    notes.append((" · ".join(part for part in parts if part), "dim"))
+    notes.append((" · ".join(filter(None, parts)), "dim"))
     if error := text("error", 1000):
         notes.append((f"✗ The search failed: {error}", "bad"))
     if value.get("truncated") is True:

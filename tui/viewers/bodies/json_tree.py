@@ -19,8 +19,8 @@ from ua_tui.tui.viewers.bodies.json_values import (
     Level,
     Value,
     kind_of,
-    open_level,
     preview,
+    readable_level,
     shown_scalar,
     text_of,
 )
@@ -43,6 +43,14 @@ _WORD = re.compile(r"[^\W\d]\w*")
 
 Path = tuple[int, ...]
 """The places of members from the root down to a value."""
+
+
+FOLDING = (
+    KeyHint("←→", "fold", "fold"),
+    KeyHint("E", "unfold all", "unfold_all"),
+    KeyHint("F", "fold all", "fold_all"),
+)
+"""The keys of what folds."""
 
 
 class Branch:
@@ -72,7 +80,7 @@ class Branch:
     def unfold(self, place: int, level: Level | None = None) -> Branch | None:
         """Unfold a member; None if it has no members of its own, or is damaged."""
         if place not in self.children:
-            level = level or _level_of(self.values[place])
+            level = level or readable_level(self.values[place])
             if level is None:
                 return None
             self.children[place] = Branch(level, self, place)
@@ -137,6 +145,8 @@ class JsonTree(CursorBody):
     first, up to about a screen.
     """
 
+    keys = (*FOLDING, KeyHint("c", "copy value", "copy"), KeyHint("C", "copy key path", "copy_place"))
+
     def __init__(self, level: Level, *, first_number: int = 0) -> None:
         self.first_number = first_number
         self.root = Branch(level)
@@ -146,17 +156,6 @@ class JsonTree(CursorBody):
     def entries(self) -> int:
         """The number of rows."""
         return self.root.rows
-
-    @property
-    def keys(self) -> Sequence[KeyHint]:
-        """The keys for folding and copying."""
-        return (
-            KeyHint("←→", "fold", "fold"),
-            KeyHint("E", "unfold all", "unfold_all"),
-            KeyHint("F", "fold all", "fold_all"),
-            KeyHint("c", "copy value", "copy"),
-            KeyHint("C", "copy key path", "copy_place"),
-        )
 
     def lay_out(self, width: int, theme: MarkdownTheme, stop: Stop = NEVER) -> JsonRows:
         """Return the rows for this width."""
@@ -217,7 +216,7 @@ class JsonTree(CursorBody):
             path, name, value = step
             searched += len(memoryview(value))
             inside = finder.in_value(value)
-            level = _level_of(value) if inside else None
+            level = readable_level(value) if inside else None
             if (name and finder.needle in name.casefold()) or (inside and level is None):
                 found.append(path)
             if level is not None:
@@ -284,7 +283,7 @@ class JsonTree(CursorBody):
             return branch.unfold(place) is not None
 
         def prepare(stop: Stop) -> Callable[[], None]:
-            level = _level_of(value)
+            level = readable_level(value)
 
             def change() -> None:
                 if level is not None:
@@ -299,7 +298,7 @@ class JsonTree(CursorBody):
             value = self.root.values[place]
             if len(memoryview(value)) > _SLOW_BYTES and len(self.root.values) > 1:
                 continue
-            level = _level_of(value)
+            level = readable_level(value)
             if level is not None and (
                 len(level[1]) + self.root.rows <= _FIRST_ROWS or len(self.root.values) == 1
             ):
@@ -392,13 +391,6 @@ class JsonRows(CursorRows):
 
     def _indent(self, branch: Branch) -> int:
         return min(2 * len(branch.path), max(0, self._width // 2))
-
-
-def _level_of(value: Value) -> Level | None:
-    try:
-        return open_level(value)
-    except (ValueError, RecursionError):
-        return None
 
 
 def _style_detail(number: int, line: str) -> list[Span]:

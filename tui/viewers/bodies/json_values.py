@@ -62,6 +62,18 @@ def open_level(value: Value) -> Level | None:
             return None
 
 
+def readable_level(value: Value) -> Level | None:
+    """Return the members of an object or a list; None for any other value, and for a damaged one."""
+    try:
+        return open_level(value)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _beginning(view: memoryview, limit: int) -> str:
+    return clean_line(bytes(view[: limit * 4]).decode("utf-8", "replace"), limit)
+
+
 def text_of(value: Value, limit: int) -> str | None:
     """Return the text to copy: the content of a string, or else the JSON; None if it is longer than `limit`."""
     view = memoryview(value)
@@ -78,12 +90,11 @@ def shown_scalar(value: Value, limit: int) -> tuple[str, str]:
     """Return a scalar on one line of about `limit` characters, and its length if it was cut."""
     view = memoryview(value)
     if kind_of(value) != "string":
-        text = clean_line(bytes(view[: limit * 4]).decode("utf-8", "replace"), limit)
-        return (text, f"{len(view):,} characters" if len(view) > limit else "")
+        return (_beginning(view, limit), f"{len(view):,} characters" if len(view) > limit else "")
     if len(view) <= _MAX_DECODED:
         found = _decoded(view)
         if not isinstance(found, str):
-            return (clean_line(bytes(view[: limit * 4]).decode("utf-8", "replace"), limit), "")
+            return (_beginning(view, limit), "")
         length = f"{len(found):,} characters"
     else:
         found = bytes(view[1 : limit * 4]).decode("utf-8", "replace")
@@ -99,14 +110,10 @@ def preview(value: Value, limit: int) -> tuple[str | None, str]:
     The number is empty if the value is too large to be counted, and None if it is not valid JSON.
     """
     view = memoryview(value)
-    if len(view) > _MAX_DECODED:
-        return ("", clean_line(bytes(view[: limit * 2]).decode("utf-8", "replace"), limit))
-    try:
-        level = open_level(value)
-    except (ValueError, RecursionError):
-        level = None
+    is_large = len(view) > _MAX_DECODED
+    level = None if is_large else readable_level(value)
     if level is None:
-        return (None, clean_line(bytes(view[: limit * 2]).decode("utf-8", "replace"), limit))
+        return ("" if is_large else None, _beginning(view, limit))
     names, values = level
     parts: list[str] = []
     room = limit

@@ -32,6 +32,7 @@ from ua_tui.tui.viewers.document import Body, joined, styled
 
 FILTER_KEY = KeyHint("f", "filter", "ask_filter")
 EXPORT_KEY = KeyHint("X", "CSV", "export")
+TABLE_KEYS = (KeyHint("s", "sort", "sort"), FILTER_KEY, KeyHint("←→", "column", "unfold"))
 GAP = 2
 _NARROW = 40
 
@@ -97,13 +98,7 @@ class Table(CursorBody):
     @property
     def keys(self) -> Sequence[KeyHint]:
         """The keys for sorting and filtering."""
-        return (
-            KeyHint("s", "sort", "sort"),
-            FILTER_KEY,
-            KeyHint("←→", "column", "unfold"),
-            KeyHint("c", "copy cell", "copy"),
-            EXPORT_KEY,
-        )
+        return (*TABLE_KEYS, KeyHint("c", "copy cell", "copy"), EXPORT_KEY)
 
     @property
     def state(self) -> str:
@@ -206,17 +201,13 @@ class Table(CursorBody):
         """Whether a cell of a record contains a casefolded text."""
         return any(wanted in cell.casefold() for cell in self.records[number])
 
-    def cell(self, number: int, column: int) -> str:
-        """Return one cell of a record; empty if the record has no such cell."""
-        return _cell(self.records[number], column)
-
     def sort_keys(self, numbers: Sequence[int], column: int, stop: Stop) -> Sequence[SortKey]:
         """Return the sort keys of records, in the order of `numbers`.
 
         Raises:
             Stopped: the flag was set.
         """
-        return [key_of(self.cell(number, column)) for number in checked(numbers, stop)]
+        return [key_of(_cell(self.records[number], column)) for number in checked(numbers, stop)]
 
     def _arranging(self, column: int | None, text: str, *, descending: bool) -> BackgroundWork:
         keep = self.record

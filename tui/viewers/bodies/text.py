@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from array import array
 from bisect import bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
+from itertools import islice
 
 from rich.cells import cell_len, get_character_cell_size
 from textual.content import Content, Span
@@ -94,18 +96,10 @@ class TextRows(Rows):
         """Row `y` with its gutter and the spans of its line."""
         number = bisect_right(self._firsts, y) - 1
         line = self._body.lines[number]
-        points = self._folds.get(number, [])
         part = y - self._firsts[number]
-        start = points[part - 1] if part else 0
-        end = points[part] if part < len(points) else len(line)
-        text = line[start:end]
-        shift = self._body.indent - start
-        spans = [
-            Span(max(span.start, start) + shift, min(span.end, end) + shift, span.style)
-            for span in self._spans_of(number)
-            if span.start < end and span.end > start
-        ]
-        content = Content(" " * self._body.indent + text, spans)
+        start, end = part_of(self._folds.get(number, ()), part, len(line))
+        spans = clipped(self._spans_of(number), start, end, self._body.indent - start)
+        content = Content(" " * self._body.indent + line[start:end], spans)
         if not self._gutter:
             return content
         label = str(self._body.first_number + number) if part == 0 else ""
@@ -118,36 +112,39 @@ class TextRows(Rows):
 
     def find(self, needle: str) -> list[Match]:
         """Return every occurrence of `needle`; one that is wrapped is marked up to the end of its row."""
-        wanted = needle.casefold()
-        found: list[Match] = []
-        if not wanted:
-            return found
-        offset = self._gutter + self._body.indent
+        return (
+            list(islice(self._found(re.compile(re.escape(needle.casefold()))), MATCH_LIMIT)) if needle else []
+        )
+
+    def _found(self, wanted: re.Pattern[str]) -> Iterator[Match]:
         for number, line in enumerate(self._body.lines):
-            folded = line.casefold()
-            at = folded.find(wanted)
-            while at >= 0:
-                points = self._folds.get(number, [])
-                part = bisect_right(points, at)
-                start = points[part - 1] if part else 0
-                end = points[part] if part < len(points) else len(line)
-                found.append(
-                    Match(
-                        self._firsts[number] + part,
-                        at - start + offset,
-                        min(at + len(wanted), end) - start + offset,
-                    )
-                )
-                if len(found) >= MATCH_LIMIT:
-                    return found
-                at = folded.find(wanted, at + len(wanted))
-        return found
+            points = self._folds.get(number, ())
+            for each in wanted.finditer(line.casefold()):
+                part = bisect_right(points, each.start())
+                start, end = part_of(points, part, len(line))
+                shift = self._gutter + self._body.indent - start
+                row = self._firsts[number] + part
+                yield Match(row, each.start() + shift, min(each.end(), end) + shift)
 
     def _spans(self, number: int) -> Sequence[Span]:
         style, line = self._body.style, self._body.lines[number]
         if callable(style):
             return style(number, line)
         return [Span(0, len(line), style)] if style else ()
+
+
+def part_of(points: Sequence[int], part: int, length: int) -> tuple[int, int]:
+    """Return where a part of a line of this length begins and ends that is broken at these points."""
+    return points[part - 1] if part else 0, points[part] if part < len(points) else length
+
+
+def clipped(spans: Iterable[Span], start: int, end: int, shift: int) -> list[Span]:
+    """Return what is between two characters of the spans of a line, moved by `shift`."""
+    return [
+        Span(max(first, start) + shift, min(last, end) + shift, style)
+        for first, last, style in spans
+        if first < end and last > start
+    ]
 
 
 def fold_points(line: str, width: int) -> list[int]:

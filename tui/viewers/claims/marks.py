@@ -111,12 +111,10 @@ class MarkedRows(ShiftedRows):
 
     def row(self, y: int) -> Row:
         """Row `y` with its sign."""
-        return shifted(self._rows.row(y), f"{self._sign(y):>{self._cells - 1}} " if self._cells else "")
-
-    def _sign(self, y: int) -> str:
-        """The sign of the riskiest claim that begins in a row."""
         begun = [number for number, place in self._by_row.get(y, ()) if place is self._places[number][0]]
-        return sign_of(self._claims[begun[-1]]).character if begun else ""
+        # That of the riskiest claim that begins in the row.
+        sign = sign_of(self._claims[begun[-1]]).character if begun else ""
+        return shifted(self._rows.row(y), f"{sign:>{self._cells - 1}} " if self._cells else "")
 
     def claim_row(self, claim: int) -> int:
         """The row in which a claim begins; -1 if it is in none."""

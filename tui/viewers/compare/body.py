@@ -16,7 +16,7 @@ from textual.content import Content, Span
 from ua_tui.core.concurrency.cancellation import NEVER, Stop
 from ua_tui.core.events.units import quantity
 from ua_tui.tui.render.markdown.renderer import MarkdownTheme
-from ua_tui.tui.viewers.bodies.text import fold_points
+from ua_tui.tui.viewers.bodies.text import clipped, fold_points, part_of
 from ua_tui.tui.viewers.compare.difference import Difference, LinePair, Marks
 from ua_tui.tui.viewers.document import Landmark, Rows, styled
 
@@ -192,8 +192,7 @@ class DifferenceRows(Rows):
         points = [] if cell is None else fold_points(cell.text, self._room)
         if cell is None or part > len(points):
             return Content(" " * width)
-        start = points[part - 1] if part else 0
-        end = points[part] if part < len(points) else len(cell.text)
+        start, end = part_of(points, part, len(cell.text))
         text = cell.text[start:end]
         sign = cell.sign if part == 0 else " "
         fill = " " * max(0, width - _GUTTER - cell_len(text))
@@ -201,12 +200,8 @@ class DifferenceRows(Rows):
         spans = [Span(0, len(line), cell.role)] if cell.role else []
         if cell.role and part == 0:
             spans.append(Span(0, 1, f"{cell.role}-sign"))
-        shift = _GUTTER - start
-        spans += [
-            Span(max(first, start) + shift, min(last, end) + shift, f"{cell.role}-words")
-            for first, last in cell.marks
-            if first < end and last > start
-        ]
+        marks = (Span(*mark, f"{cell.role}-words") for mark in cell.marks)
+        spans += clipped(marks, start, end, _GUTTER - start)
         if not cell.role and cell.text.startswith("#") and cell.text.lstrip("#").startswith(" "):
             spans.append(Span(_GUTTER, _GUTTER + len(text), "strong"))
         return Content(line, spans)

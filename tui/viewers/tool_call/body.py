@@ -134,6 +134,10 @@ def _only(part: StoredResult, reason: str) -> StoredResult:
 
 _INDENT = 2
 _ERROR_HEADINGS = {"waiting": ("Waiting", "warn"), "blocked": ("Blocked", "warn")}
+_NO_RESULT = {
+    "denied": "The call was denied, so there is no result.",
+    "cancelled": "The call was cancelled before it returned a result.",
+}
 _CHANGED = "changed by you"
 _MAX_TEXT = 4 * 1024 * 1024
 _MAX_TREE = 128 * 1024 * 1024
@@ -178,7 +182,8 @@ def call_body(
     arguments = started.input
     if is_agent(started):
         if record is not None and (record.tokens or record.activity):
-            sections.append(_activity(record))
+            said = Part(_text(record.activity or "No activity yet."))
+            sections.append(Section("Last activity", [said], tokens(record.tokens) if record.tokens else ""))
         prompt = arguments.get("prompt")
         if isinstance(prompt, str) and prompt.strip():
             arguments = {key: value for key, value in arguments.items() if key != "prompt"}
@@ -194,7 +199,7 @@ def call_body(
     elif waiting:
         parts = [Part(_text(waiting, role="dim"))]
     elif observation is None:
-        parts = [Part(_text(_without_result(finished.status), role="dim"))]
+        parts = [Part(_text(_NO_RESULT.get(finished.status, "The call returned no result."), role="dim"))]
     else:
         parts = [Part(_text(note, role="warn")) for note in (*notes_of(observation), *notes)]
         _result(parts, observation, started, written, as_text=as_text)
@@ -228,26 +233,11 @@ def result_text(observation: Observation | None) -> str:
     return "\n".join(clean_in_steps(block.text) for block in blocks if isinstance(block, TextContent))
 
 
-def _without_result(status: str) -> str:
-    match status:
-        case "denied":
-            return "The call was denied, so there is no result."
-        case "cancelled":
-            return "The call was cancelled before it returned a result."
-        case _:
-            return "The call returned no result."
-
-
 def _prompt(prompt: str, *, answered: bool) -> Section:
     lines = prompt.count("\n") + 1
     facts = f"{lines:,} lines" if lines > _SHORT_PROMPT_LINES else ""
     # A reader looks for the answer first, which a long prompt would push out of sight.
     return Section("Prompt", [Part(_text(prompt))], facts, open=not (answered and facts))
-
-
-def _activity(record: Call) -> Section:
-    activity = record.activity or "No activity yet."
-    return Section("Last activity", [Part(_text(activity))], tokens(record.tokens) if record.tokens else "")
 
 
 def _facts(observation: Observation) -> str:
@@ -303,7 +293,7 @@ def _result(
             pictures += 1
             add(_picture(block, pictures), _PICTURE_STEP)
         elif block.text.strip() and block.text != observation.error:
-            forms = [] if as_text else _forms(started, block.text)
+            forms = [] if as_text else reading_forms(started, block.text)
             for form in forms:
                 add(form)
             if forms:
@@ -313,11 +303,6 @@ def _result(
                 add(_block(block.text, markdown=markdown, as_text=as_text))
     if len(parts) == above:
         add(_text("Empty.", role="dim"))
-
-
-def _forms(started: ToolCallStarted, text: str) -> list[Body]:
-    may_have_one = text.lstrip()[:1] in {"{", "["} or started.name.startswith("mcp__")
-    return reading_forms(started, text) if may_have_one else []
 
 
 def _picture(block: ImageContent, number: int) -> Body:
@@ -412,7 +397,8 @@ def reading_forms(started: ToolCallStarted, text: str) -> list[Body]:
 
     Takes as long as an observer of the result does: call it in a thread.
     """
-    if len(text) > _LONGEST:
+    is_json = text.lstrip()[:1] in {"{", "["}
+    if len(text) > _LONGEST or not (is_json or started.name.startswith("mcp__")):
         return []
     if started.name.startswith(_KNOWLEDGE):
         return _knowledge_forms(started, from_json(text))
@@ -420,7 +406,7 @@ def reading_forms(started: ToolCallStarted, text: str) -> list[Body]:
 
     call = ToolCall(tool_use_id=started.tool_use_id, name=started.name, input=started.input)
     forms = _page_forms(call, text)
-    if text.lstrip()[:1] not in ("{", "["):
+    if not is_json:
         return forms
     from ua_tui.observers.decoding.decode import decode_text
 

@@ -14,7 +14,7 @@ from ua_tui.core.concurrency.cancellation import NEVER, Stop
 from ua_tui.tui.graphics.capabilities import Canvas
 from ua_tui.tui.render.format import tail_cut
 from ua_tui.tui.render.markdown.renderer import MarkdownTheme
-from ua_tui.tui.viewers.bodies.json_tree import JsonTree
+from ua_tui.tui.viewers.bodies.json_tree import FOLDING, JsonTree
 from ua_tui.tui.viewers.bodies.markdown import MarkdownBody
 from ua_tui.tui.viewers.bodies.picture import Drawable, PictureRows
 from ua_tui.tui.viewers.bodies.table import FILTER_KEY
@@ -37,11 +37,6 @@ _INDENT = 2
 _INDENT_MIN_WIDTH = 30
 _MAX_DRAWN = 16
 """Pictures in terminal graphics; further ones are drawn in half blocks, as the terminal has room for few."""
-_FOLDING = (
-    KeyHint("←→", "fold", "fold"),
-    KeyHint("E", "unfold all", "unfold_all"),
-    KeyHint("F", "fold all", "fold_all"),
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,7 +252,7 @@ class SectionsBody(CursorBody):
         inner = self._inner()
         if inner is not None:
             return inner.keys
-        return _FOLDING if self.filter is None else (*_FOLDING, FILTER_KEY)
+        return FOLDING if self.filter is None else (*FOLDING, FILTER_KEY)
 
     @property
     def state(self) -> str:

@@ -25,10 +25,6 @@ def _members(sample: Sample) -> dict[str, Any] | None:
     return value if isinstance(value, dict) else None
 
 
-def _raw(sample: Sample) -> TextBody:
-    return TextBody(sample.beginning, style=style_json_line)
-
-
 def _more(sample: Sample, count: str) -> list[tuple[str, str]]:
     """The last line of a table that has only the beginning of the file."""
     return [] if sample.complete else [(f"… The first {count}; the file has more.", "warn")]
@@ -36,7 +32,14 @@ def _more(sample: Sample, count: str) -> list[tuple[str, str]]:
 
 def _table(sample: Sample, kind: str, count: str, table: Table, title: str = "") -> View:
     facts = (count if sample.complete else f"at least {count}",)
-    return View(kind, _raw(sample), table, facts, all_rendered=sample.complete, title=title)
+    return View(
+        kind,
+        TextBody(sample.beginning, style=style_json_line),
+        table,
+        facts,
+        all_rendered=sample.complete,
+        title=title,
+    )
 
 
 def _view_search_results(sample: Sample) -> View:
@@ -63,7 +66,7 @@ def _view_article(sample: Sample) -> View:
     length = (quantity(article.words, "word"),) if article.words else ()
     return View(
         "Article",
-        _raw(sample),
+        TextBody(sample.beginning, style=style_json_line),
         PageBody(article_body(article)),
         length,
         notice,

@@ -15,12 +15,6 @@ _LINK = re.compile(r"(?<!!)\[([^\[\]\n]{0,300})\]\((https?://[^\s()<>]{1,2000})\
 _HTML_START = re.compile(rb"\A\s*(?:<!doctype html|<html[\s>])", re.IGNORECASE)
 
 
-def _accepts(sample: Sample) -> bool:
-    if sample.suffix in {".html", ".htm", ".xhtml"}:
-        return True
-    return not sample.suffix and _HTML_START.match(sample.data[:256]) is not None
-
-
 def _view(sample: Sample) -> View:
     raw = TextBody(sample.text, style=style_code(sample.text, "html", sample.stop), numbers=True)
     if not sample.data.strip():
@@ -52,4 +46,11 @@ def _addresses(source: str) -> str:
     return "\n\n---\n\n**Links on this page**\n\n" + "\n".join(lines) + "\n"
 
 
-VIEWER = Viewer("HTML", _accepts, _view)
+VIEWER = Viewer(
+    "HTML",
+    lambda sample: (
+        sample.suffix in {".html", ".htm", ".xhtml"}
+        or (not sample.suffix and _HTML_START.match(sample.data[:256]) is not None)
+    ),
+    _view,
+)

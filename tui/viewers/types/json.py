@@ -48,12 +48,6 @@ JSON_LINES = Viewer(
 _TEXT = re.compile(rb"(?:\xef\xbb\xbf)?\s*+(?=\S)")
 
 
-def _accepts_json(sample: Sample) -> bool:
-    if sample.suffix in {".json", ".geojson", ".webmanifest"}:
-        return True
-    return not sample.suffix and sample.data[:64].lstrip()[:1] in {b"{", b"["}
-
-
 def _view_json(sample: Sample) -> View:
     raw = TextBody(sample.beginning, style=style_json_line)
     text = _TEXT.match(sample.data)
@@ -77,4 +71,12 @@ def _view_json(sample: Sample) -> View:
     return View("JSON", raw, table or JsonTree(level), facts, notice, all_rendered=sample.complete)
 
 
-JSON = Viewer("JSON", _accepts_json, _view_json, limit=LARGE_LIMIT)
+JSON = Viewer(
+    "JSON",
+    lambda sample: (
+        sample.suffix in {".json", ".geojson", ".webmanifest"}
+        or (not sample.suffix and sample.data[:64].lstrip()[:1] in {b"{", b"["})
+    ),
+    _view_json,
+    limit=LARGE_LIMIT,
+)

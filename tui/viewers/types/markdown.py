@@ -24,11 +24,6 @@ def split_front_matter(text: str) -> tuple[str, str]:
     return ("", text) if match is None else (match[1], text[match.end() :])
 
 
-def _style_facts(number: int, line: str) -> list[Span]:
-    name, colon, _ = line.partition(":")
-    return [Span(0, len(name) + 1, "dim")] if colon else []
-
-
 def _view(sample: Sample) -> View:
     raw = TextBody(sample.text)
     if not sample.data.strip():
@@ -42,7 +37,11 @@ def _view(sample: Sample) -> View:
     front, text = split_front_matter(sample.text)
     body: Body = MarkdownBody(text)
     if front.strip():
-        body = JoinedBody((TextBody(front + "\n\n", style=_style_facts), body))
+        facts_above = TextBody(
+            front + "\n\n",
+            style=lambda _, line: [Span(0, line.index(":") + 1, "dim")] if ":" in line else [],
+        )
+        body = JoinedBody((facts_above, body))
     facts = (quantity(len(text.split()), "word"),) if sample.complete else ()
     return View("Markdown", raw, PageBody(body), facts)
 

@@ -15,7 +15,7 @@ from ua_tui.core.text import clean, clean_line
 from ua_tui.tui.render.markdown.renderer import MarkdownTheme
 from ua_tui.tui.viewers.bodies.hex import HexBody
 from ua_tui.tui.viewers.bodies.text import TextBody
-from ua_tui.tui.viewers.contract import Sample, View, Viewer
+from ua_tui.tui.viewers.contract import View, Viewer
 from ua_tui.tui.viewers.conversion import conversions
 from ua_tui.tui.viewers.document import Rows
 from ua_tui.tui.viewers.reader import FileUnviewable, open_regular
@@ -38,7 +38,10 @@ class PdfBody:
             Stopped: the flag was set.
         """
         if self._text is None:
-            self._text = TextBody(read_pages(self._path, stop=stop), style=_style)
+            self._text = TextBody(
+                read_pages(self._path, stop=stop),
+                style=lambda _, line: [Span(0, len(line), "heading")] if line.startswith(_PAGE) else [],
+            )
         return self._text.lay_out(width, theme)
 
 
@@ -85,17 +88,11 @@ def _text_of(parts: Sequence[Any], problem: str) -> str:
     return "\n".join(lines)
 
 
-def _style(number: int, line: str) -> Sequence[Span]:
-    return [Span(0, len(line), "heading")] if line.startswith(_PAGE) else []
-
-
-def _view(sample: Sample) -> View:
-    return View("PDF", HexBody(sample.data, sample.piece.offset), PdfBody(sample.path), all_rendered=True)
-
-
 VIEWER = Viewer(
     "PDF",
     lambda sample: sample.data.startswith(b"%PDF-") and sample.piece.packed is None,
-    _view,
+    lambda sample: View(
+        "PDF", HexBody(sample.data, sample.piece.offset), PdfBody(sample.path), all_rendered=True
+    ),
     priority=100,
 )

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Literal
+
 from rich.cells import cell_len
 from textual import events
 from textual.content import Content
@@ -13,6 +16,9 @@ from ua_tui.tui.keys.keymap import written_key
 from ua_tui.tui.render.format import middle_cut, tail_cut
 
 _GAP = 3
+
+Key = tuple[str, str, str]
+"""A key, what it does in a word or two, and its action."""
 
 
 class TitleLine(Widget):
@@ -65,19 +71,19 @@ class TitleLine(Widget):
 class KeyLine(Static):
     """The keys of a screen; a click on a key has the effect of the key."""
 
-    def __init__(self, *keys: tuple[str, str, str], id: str | None = None, gap: int = _GAP) -> None:
+    def __init__(self, *keys: Key, id: str | None = None, gap: int = _GAP) -> None:
         super().__init__(id=id)
-        self._keys = keys
+        self._keys: Sequence[Key] = keys
         self.gap = gap
         """Cells between two keys."""
 
     def on_mount(self) -> None:
         """Draw the keys."""
-        self.show_keys(*self._keys)
+        self._draw()
 
-    def show_keys(self, *keys: tuple[str, str, str]) -> None:
-        """Show these keys: each with its name, what it does in a word or two, and its action."""
-        self._keys = keys
+    def show_keys(self, *keys: Key | Literal[False]) -> None:
+        """Show these keys, but those that have no effect now."""
+        self._keys = [key for key in keys if key]
         self._draw()
 
     def on_resize(self) -> None:

@@ -44,13 +44,14 @@ from ua_tui.tui.viewers.document import (
     Body,
     Landmark,
     ListRows,
+    Match,
     Progressive,
     Rows,
 )
 from ua_tui.tui.viewers.passage import Passage, find_passage
 from ua_tui.tui.viewers.view.links import FoundLink, LinkClicked, first_from, links_in
 from ua_tui.tui.viewers.view.pictures import DocumentPictures
-from ua_tui.tui.viewers.view.search import PlaceMatches, RowMatches
+from ua_tui.tui.viewers.view.search import Matches
 from ua_tui.tui.workers import start_job
 
 _ACTIONS_OF: Mapping[str, tuple[str, ...]] = {
@@ -148,7 +149,7 @@ class DocumentView(ScrollView, can_focus=True):
         self._theme: MarkdownTheme | None = None
         self._strips: LRUCache[int, Strip] = LRUCache(512)
         self._needle = ""
-        self._matches: RowMatches | PlaceMatches = RowMatches()
+        self._matches = Matches()
         self._work: BackgroundWork | None = None
         self._command: BodyCommand | None = None
         self._place: float | None = None
@@ -229,7 +230,7 @@ class DocumentView(ScrollView, can_focus=True):
         self._marked_row = -1
         self._pictures.clear()
         self._strips.clear()
-        self._matches = RowMatches()
+        self._matches = Matches()
         self.virtual_size = Size(0, 0)
         self.scroll_to(0, 0, animate=False, force=True, immediate=True)
         self.wants_end, self._is_first = to_end, False
@@ -242,7 +243,7 @@ class DocumentView(ScrollView, can_focus=True):
         self._set_body(body)
         self._unfinished = unfinished
         if self.cursor_body is not None:
-            self._matches = RowMatches()
+            self._matches = Matches()
         self._start_layout()
 
     def _set_body(self, body: Body) -> None:
@@ -254,9 +255,6 @@ class DocumentView(ScrollView, can_focus=True):
         self._pictures.clear()
 
     # -- layout -----------------------------------------------------------------------------------
-
-    def _content_width(self) -> int:
-        return max(1, self.scrollable_content_region.width)
 
     @property
     def has_picture(self) -> bool:
@@ -280,7 +278,7 @@ class DocumentView(ScrollView, can_focus=True):
             start_job(self, self._lay_out, "layout")
 
     async def _lay_out(self) -> None:
-        body, width, theme = self.body, self._content_width(), self._read_theme()
+        body, width, theme = self.body, max(1, self.scrollable_content_region.width), self._read_theme()
         self._fit()
         self._width, self._theme = width, theme
         if isinstance(body, Progressive) and not len(self._rows) and self._place is None:
@@ -294,7 +292,7 @@ class DocumentView(ScrollView, can_focus=True):
             # What is said while a file is read comes also while every thread is busy.
             rows = body.lay_out(width, theme)
         else:
-            rows = await in_thread(partial(body.lay_out, width, theme))
+            rows = await in_thread(body.lay_out, width, theme)
         self._laid_out = body
         to_end = self.wants_end
         current = self._matches.current
@@ -321,7 +319,7 @@ class DocumentView(ScrollView, can_focus=True):
         self._pictures.show(rows)
         self._strips.clear()
         if self.cursor_body is None:
-            self._matches = RowMatches()
+            self._matches = Matches()
         self.virtual_size = Size(self._width, len(rows))
         self.refresh()
         if self.cursor_body is not None:
@@ -329,7 +327,7 @@ class DocumentView(ScrollView, can_focus=True):
             self.post_message(self.CursorMoved(self))
 
     def _on_resize(self, event: events.Resize) -> None:
-        if self._content_width() != self._width or self._fit():
+        if max(1, self.scrollable_content_region.width) != self._width or self._fit():
             self._lay_out_again()
         elif self._laid_out is not self.body:
             # A longer form of the body is being laid out: the reader stays at the same row.
@@ -362,17 +360,20 @@ class DocumentView(ScrollView, can_focus=True):
         """The number of the current match, from 1, and the number of all matches; zeros if there are none."""
         return (self._matches.current + 1, len(self._matches))
 
-    async def search(self, needle: str) -> int:
-        """Highlight every occurrence of `needle`, including folded ones; go to the next; return their number."""
+    async def search(self, needle: str, row: int = -1) -> int:
+        """Highlight every occurrence of `needle`, including folded ones; return their number.
+
+        The current one is the first from `row` on, or else that which the reader comes to next, who goes there.
+        """
         self._needle = needle
         self.release_anchor()
         await self._find()
         if len(self._matches):
-            if isinstance(self._matches, RowMatches):
-                self._matches.select_from(int(self.scroll_offset.y))
-            elif self.cursor_body is not None:
-                self._matches.select_from(self.cursor_body.cursor_place())
-            self._show_match()
+            top = Match(int(self.scroll_offset.y) if row < 0 else row, 0, 0)
+            body = self.cursor_body
+            self._matches.select_from(top if body is None else body.cursor_place())
+            if row < 0:
+                self._show_match()
         self._redraw()
         return len(self._matches)
 
@@ -395,22 +396,14 @@ class DocumentView(ScrollView, can_focus=True):
         while searched is not self._rows:
             # Rows that are laid out anew during the search are searched again.
             searched = self._rows
-            row = await in_thread(partial(find_passage, searched, passage))
+            row = await in_thread(find_passage, searched, passage)
         if row is None:
             return False
         self.mark_row(row)
         self.go_to_row(row, below=self.scrollable_content_region.height // 3)
         if passage.word:
-            await self._find_from(passage.word, row)
+            await self.search(passage.word, row)
         return True
-
-    async def _find_from(self, needle: str, row: int) -> None:
-        """Highlight every occurrence of `needle`; the current one is the first from a row on."""
-        self._needle = needle
-        await self._find()
-        if isinstance(self._matches, RowMatches):
-            self._matches.select_from(row)
-        self._redraw()
 
     def step_match(self, step: int) -> None:
         """Go to the next match, or to the previous one; the ends are connected."""
@@ -424,29 +417,27 @@ class DocumentView(ScrollView, can_focus=True):
         """Find the needle again, and keep the current match."""
         body, rows, needle = self.cursor_body, self._rows, self._needle
         if body is not None:
-            places = await in_thread(partial(body.find_places, needle)) if needle else ()
+            places = await in_thread(body.find_places, needle) if needle else ()
             if body is not self.cursor_body:
                 return
             before = self._matches
             here = before.found[before.current] if before.current >= 0 else None
-            kept = places.index(here) if here is not None and here in places else -1
-            self._matches = PlaceMatches(needle, places, kept)
+            self._matches = Matches(places, places.index(here) if here in places else -1, needle)
         else:
-            found = await asyncio.to_thread(rows.find, needle) if needle else []
+            found = await asyncio.to_thread(rows.find, needle)
             if rows is not self._rows:
                 return
-            self._matches = RowMatches(found, current)
+            self._matches = Matches(found, current)
         self._redraw()
 
     def _show_match(self) -> None:
         """Bring the current match into view."""
-        matches, body = self._matches, self.cursor_body
-        if isinstance(matches, PlaceMatches):
-            if body is not None:
-                body.reveal(matches.found[matches.current])
-                self._update_cursor()
+        match = self._matches.found[self._matches.current]
+        if self.cursor_body is not None:
+            self.cursor_body.reveal(match)
+            self._update_cursor()
             return
-        row = matches.found[matches.current].row
+        row: int = match.row
         height = self.scrollable_content_region.height
         if not self.scroll_offset.y <= row < self.scroll_offset.y + height:
             self.scroll_to_region(
@@ -485,7 +476,7 @@ class DocumentView(ScrollView, can_focus=True):
             case OpenArticle() | SaveCsv():
                 self.post_message(self.Requested(outcome))
             case BackgroundWork():
-                start_job(self, partial(self._run_work, body, outcome), "command")
+                start_job(self, self._run_work, "command", body, outcome)
             case True:
                 self._update_cursor()
             case _:
@@ -517,7 +508,7 @@ class DocumentView(ScrollView, can_focus=True):
         if self.cursor_body is not None and any(key.command == "fold" for key in self.cursor_body.keys):
             self.run_command(BodyCommand("toggle"))
         else:
-            self.action_page_down()
+            self.action_page(1)
 
     # -- links ------------------------------------------------------------------------------------
 
@@ -526,7 +517,7 @@ class DocumentView(ScrollView, can_focus=True):
         start_job(self, self._choose_link, "links")
 
     async def _choose_link(self) -> None:
-        found = await in_thread(partial(links_in, self._rows))
+        found = await in_thread(links_in, self._rows)
         if len(found) > 1:
             at = first_from(found, int(self.scroll_offset.y))
             self.post_message(self.LinksFound(found, at, self._follow))
@@ -541,25 +532,15 @@ class DocumentView(ScrollView, can_focus=True):
 
     # -- movement ---------------------------------------------------------------------------------
 
-    def action_scroll_up(self) -> None:
-        """Go to the previous entry, or scroll."""
-        if not self._step(-1):
-            super().action_scroll_up()
+    def action_scroll(self, step: int) -> None:
+        """Go to the entry before or after, or scroll by a row."""
+        if not self._step(step):
+            (super().action_scroll_up if step < 0 else super().action_scroll_down)()
 
-    def action_scroll_down(self) -> None:
-        """Go to the next entry, or scroll."""
-        if not self._step(1):
-            super().action_scroll_down()
-
-    def action_page_up(self) -> None:
-        """Go up one page."""
-        if not self._step(-self._page()):
-            super().action_page_up()
-
-    def action_page_down(self) -> None:
-        """Go down one page."""
-        if not self._step(self._page()):
-            super().action_page_down()
+    def action_page(self, step: int) -> None:
+        """Go up or down by a page."""
+        if not self._step(step * self._page()):
+            (super().action_page_up if step < 0 else super().action_page_down)()
 
     def action_scroll_home(self) -> None:
         """Go to the first entry, or to the top."""

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from textual.geometry import Region
 from textual.widget import Widget
 
-from ua_tui.tui.graphics.app import pictures_of
 from ua_tui.tui.graphics.capabilities import Canvas
+from ua_tui.tui.graphics.store import pictures_of
 from ua_tui.tui.viewers.bodies.picture import PictureRows
 from ua_tui.tui.viewers.document import Rows
 

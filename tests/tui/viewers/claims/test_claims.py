@@ -41,7 +41,7 @@ FILE = shown()
 
 
 def report_rows(width: int) -> MarkedRows:
-    return MarkedBody(PageBody(MarkdownBody(to_markdown(HTML))), CLAIMS).lay_out(width, THEME)
+    return MarkedBody(PageBody(MarkdownBody(to_markdown(None, HTML))), CLAIMS).lay_out(width, THEME)
 
 
 def text_of(rows: Rows) -> list[str]:
