@@ -80,7 +80,20 @@ class Payload:
 
 
 @dataclass(frozen=True, kw_only=True)
-class BeforeExecute(Payload):
+class _OfQuery(Payload):
+    agent: str
+    input: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class _OfCall(Payload):
+    tool_use_id: str
+    name: str
+    input: dict[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class BeforeExecute(_OfQuery):
     """A query on its way to the agent; setting `denied` to a reason stops it for good.
 
     `schema` is the JSON Schema that the answer has to fit, None for text. The agent is connected again for a query
@@ -90,27 +103,23 @@ class BeforeExecute(Payload):
     _types: ClassVar[_Types] = {"agent": str, "input": str, "schema": _SCHEMA, "denied": _TEXT_OR_NONE}
     _fixed = ("agent",)
 
-    agent: str
-    input: str
     schema: dict[str, Any] | None = None
     denied: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
-class AfterExecute(Payload):
+class AfterExecute(_OfQuery):
     """A query that was answered, with the system prompt that was used; the response may be replaced."""
 
     _types: ClassVar[_Types] = {"response": AgentResponse}
     _fixed = ("agent", "input", "system_prompt")
 
-    agent: str
-    input: str
     system_prompt: str
     response: AgentResponse
 
 
 @dataclass(frozen=True, kw_only=True)
-class AgentErrored(Payload):
+class AgentErrored(_OfQuery):
     """A query that failed, or that a handler denied: `exception` is `Denied` then.
 
     `input` and `schema` are those that were used, `system_prompt` is None if it was not built yet. The `__cause__` of
@@ -121,8 +130,6 @@ class AgentErrored(Payload):
     _types: ClassVar[_Types] = {"exception": BaseException, "schema": _SCHEMA, "recovery": _TEXT_OR_NONE}
     _fixed = ("agent", "input", "system_prompt", "schema", "exception")
 
-    agent: str
-    input: str
     exception: BaseException
     system_prompt: str | None = None
     schema: dict[str, Any] | None = None
@@ -130,34 +137,28 @@ class AgentErrored(Payload):
 
 
 @dataclass(frozen=True, kw_only=True)
-class BeforeTool(Payload):
+class BeforeTool(_OfCall):
     """A tool call about to run; `input` may be changed, and setting `denied` to a reason stops it for good."""
 
     _types: ClassVar[_Types] = {"tool_use_id": str, "input": dict, "denied": _TEXT_OR_NONE}
     _fixed = ("tool_use_id", "name")
 
-    tool_use_id: str
-    name: str
-    input: dict[str, Any]
     denied: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
-class AfterTool(Payload):
+class AfterTool(_OfCall):
     """A call that returned a result, with the input that was used; `additional_context` is added for the model."""
 
     _types: ClassVar[_Types] = {"observation": Observation, "additional_context": _TEXT_OR_NONE}
     _fixed = ("tool_use_id", "name", "input", "observation")
 
-    tool_use_id: str
-    name: str
-    input: dict[str, Any]
     observation: AnyObservation
     additional_context: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
-class ToolErrored(Payload):
+class ToolErrored(_OfCall):
     """A call that failed, with the input that was used and the error of the tool, if it gave one.
 
     `exception` is `Denied` if a handler denied the call. `additional_context` is added for the model.
@@ -166,9 +167,6 @@ class ToolErrored(Payload):
     _types: ClassVar[_Types] = {"exception": BaseException, "additional_context": _TEXT_OR_NONE}
     _fixed = ("tool_use_id", "name", "input", "exception", "error")
 
-    tool_use_id: str
-    name: str
-    input: dict[str, Any]
     exception: BaseException
     error: str = ""
     additional_context: str | None = None

@@ -7,12 +7,13 @@ values that are taken out of the conversation.
 from __future__ import annotations
 
 import hashlib
-import html
 import json
 import re
 import secrets
 from collections import Counter, defaultdict
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache
+from html import escape
 from typing import Any
 
 import msgspec
@@ -26,10 +27,8 @@ from ua_tui.core.demo.playbook import (
     THINKING,
     Library,
     Pace,
-    ScriptedCondition,
     Step,
     Steps,
-    Value,
     any_match,
 )
 from ua_tui.core.events.continuation import RESUMED
@@ -37,7 +36,6 @@ from ua_tui.core.events.continuation import RESUMED
 CLASSIFIER_MARK = "Answer with exactly one word: SIMPLE or COMPLEX"
 OPINION_MARK = "You give a second opinion on claims of a report."
 _DELEGATION = ("Agent", "Task")
-_PATH_PART = re.compile(r"([^.\[\]]+)|\[(\*|\d+)\]")
 _FIGURE = re.compile(r"\d[\d.,]*\d|\d")
 _PLACEHOLDER = re.compile(r"\$\{(\w+)\}")
 
@@ -157,7 +155,7 @@ def _choose(steps: Steps, index: int, conversation: Conversation) -> Step | None
         return None
     found = steps[index]
     alternatives: tuple[Step, ...] = found if isinstance(found, tuple) else (found,)
-    return next((step for step in alternatives if _holds(step.when, conversation)), None)
+    return next((step for step in alternatives if not step.when or _evaluate(step.when, conversation)), None)
 
 
 def _tool_name(name: str, conversation: Conversation) -> str:
@@ -184,27 +182,42 @@ def _gave_up(outcome: ToolOutcome) -> str:
     )
 
 
-def _evaluate(value: Value, conversation: Conversation) -> Any:
-    """Compute a value: a list of rows, a string when it joins, a number when it counts, or its default."""
-    rows = _rows(value, conversation)
-    if value.count:
-        return len(rows)
-    if value.each:
-        rows = [_format(value.each, index, row, as_html=value.html) for index, row in enumerate(rows, 1)]
-    if not rows:
-        return value.default
-    if value.join is not None:
-        return value.join.join(str(row) for row in rows)
-    return rows
+def _evaluate(expression: str, conversation: Conversation) -> Any:
+    """Compute a value of a step, or whether its condition is met."""
+    return _compiled(expression)(
+        result=conversation.result,
+        text=conversation.text,
+        find=_find,
+        prompt=conversation.opening,
+        tools=sorted(conversation.tools),
+        workspace=conversation.workspace,
+    )
 
 
-def _holds(condition: ScriptedCondition | None, conversation: Conversation) -> bool:
-    """Whether the condition of a step is met; a step without one can always be played."""
-    if condition is None:
-        return True
-    found = _evaluate(condition.value, conversation)
-    texts = found if isinstance(found, list) else [found]
-    return any(any_match((condition.matches,), str(text)) for text in texts)
+@cache
+def _compiled(expression: str) -> Callable[..., Any]:
+    # Not needed before the first step that takes a value.
+    from jinja2 import ChainableUndefined, Environment
+
+    environment = Environment(undefined=ChainableUndefined)  # noqa: S701  # it makes no page
+    environment.filters["each"] = _each
+    return environment.compile_expression(expression)
+
+
+def _find(pattern: str, text: str) -> list[str]:
+    """What the first group of a pattern, or all of it, matches in a text, each once."""
+    return list(dict.fromkeys(found.group(found.re.groups and 1) for found in re.finditer(pattern, text)))
+
+
+def _each(rows: Iterable[Any], template: str, joint: str = "\n", html: bool = False) -> str:
+    """A template for each row, filled with its fields and its number `n`; a row without fields is `row`."""
+    shown: Callable[[Any], str] = (lambda value: escape(_text(value))) if html else _text
+    filled = []
+    for number, row in enumerate(rows, 1):
+        fields = {"n": number, **(row if isinstance(row, dict) else {"row": row})}
+        texts = {name: shown(value) for name, value in fields.items()}
+        filled.append(template.format_map(defaultdict(str, texts)))
+    return joint.join(filled)
 
 
 def _fill(template: Any, values: Mapping[str, Any], texts: Mapping[str, str]) -> Any:
@@ -222,56 +235,6 @@ def _fill(template: Any, values: Mapping[str, Any], texts: Mapping[str, str]) ->
             return [_fill(item, values, texts) for item in template]
         case _:
             return template
-
-
-def _rows(value: Value, conversation: Conversation) -> list[Any]:
-    rows: list[Any] = []
-    if value.source == "workspace":
-        rows = [conversation.workspace] if conversation.workspace else []
-    elif value.source == "tools":
-        rows = sorted(conversation.tools)
-    elif value.source == "prompt":
-        rows = _read(value, conversation.opening, None)
-    elif value.source:
-        outcome = next((o for o in reversed(conversation.outcomes) if o.is_of(value.source)), None)
-        rows = _read(value, outcome.text, outcome.data) if outcome is not None else []
-    if value.where:
-        wanted = value.where.items()
-        rows = [row for row in rows if isinstance(row, dict) and all(row.get(k) == v for k, v in wanted)]
-    rows = rows[: value.limit]
-    for more in value.plus:
-        rows = rows + [row for row in _rows(more, conversation) if row not in rows]
-    return rows
-
-
-def _read(value: Value, text: str, data: Any) -> list[Any]:
-    if value.regex:
-        return list(
-            dict.fromkeys(found.group(found.re.groups and 1) for found in re.finditer(value.regex, text))
-        )
-    if value.path:
-        return _walk(data, value.path)
-    return [text]
-
-
-def _walk(data: Any, path: str) -> list[Any]:
-    """Follow a dotted path with [n] and [*]; a part that does not match yields nothing."""
-    found = [data]
-    for key, index in _PATH_PART.findall(path):
-        following: list[Any] = []
-        for item in found:
-            if key:
-                following += [item[key]] if isinstance(item, dict) and key in item else []
-            elif isinstance(item, list):
-                following += item if index == "*" else item[int(index) : int(index) + 1]
-        found = following
-    return found
-
-
-def _format(template: str, index: int, row: Any, *, as_html: bool) -> str:
-    fields = {"n": index, **(row if isinstance(row, dict) else {"row": row})}
-    texts = {name: html.escape(_text(value)) if as_html else _text(value) for name, value in fields.items()}
-    return template.format_map(defaultdict(str, texts))
 
 
 def _text(value: Any) -> str:
@@ -334,6 +297,14 @@ class Conversation(msgspec.Struct, frozen=True):
     last_outcomes: Sequence[ToolOutcome]
     is_subagent: bool
     workspace: str
+
+    def result(self, tool: str) -> Any:
+        """The newest result of a tool as JSON; None without one."""
+        return next((each.data for each in reversed(self.outcomes) if each.is_of(tool)), None)
+
+    def text(self, tool: str) -> str:
+        """The text of the newest result of a tool; empty without one."""
+        return next((each.text for each in reversed(self.outcomes) if each.is_of(tool)), "")
 
     @property
     def sent_back(self) -> bool:

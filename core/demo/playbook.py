@@ -14,39 +14,6 @@ FOLDER = "playbooks"
 PLAYBOOK_SUFFIX = ".playbook.json"
 
 
-class Value(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A value that a step takes from the conversation, so that its text and calls use real data.
-
-    `source` ("from" in the file) names a tool, or a slug inside a MULTI_EXECUTE input: its newest result is
-    read. "prompt" reads the first message of the conversation, "workspace" is the session's folder, "tools" are
-    the names of the tools that the session offers.
-    `path` walks the result as JSON (`data.results[0].items[*].url`); `regex` finds its first group in the
-    text instead and so works on a result that was cut. Found rows pass `where` (fields that they must have, null
-    for those that they must not have), `limit` and `plus` (more values, appended); `each` formats every row with
-    its own fields (`{title}`, or `{fetched_at:.10}` for the first ten characters); the rows become one string when
-    `join` is set. `default` stands in when nothing is found.
-    """
-
-    source: str = msgspec.field(name="from", default="")
-    path: str = ""
-    regex: str = ""
-    where: dict[str, Any] = {}
-    limit: int | None = None
-    plus: tuple[Value, ...] = ()
-    each: str = ""
-    join: str | None = None
-    count: bool = False
-    html: bool = False
-    default: Any = ""
-
-
-class ScriptedCondition(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Holds when `value` is found in the conversation and its text matches `is`."""
-
-    value: Value
-    matches: str = msgspec.field(name="is")
-
-
 class ScriptedCall(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One tool call; strings of `input` may hold `${name}`, and `{"$value": name}` is replaced whole.
 
@@ -60,16 +27,22 @@ class ScriptedCall(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Step(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One answer of the model: thinking, text, tool calls, in this order.
 
-    `when` lets a step stand among alternatives; the first that holds is played. `failed` is played instead
-    of the next step when a call of this one failed or was refused. `overloads` answers that many requests
-    with "overloaded" first. `speed` multiplies how fast it streams.
+    `values` are taken from the conversation, so that text and calls use real data: expressions of Jinja. In them
+    `result(tool)` is the newest result of a tool, or of a slug inside a MULTI_EXECUTE input, as JSON, and `text(tool)`
+    its text, which may have been cut. `find(regex, text)` lists what its first group matches. `prompt` is the first
+    message of the conversation, `workspace` the session's folder, and `tools` the names of the tools that the session
+    offers. `rows | each("{n}. {title}")` writes a line for each row with its own fields.
+
+    `when` lets a step stand among alternatives; the first whose expression is true is played. `failed` is played
+    instead of the next step when a call of this one failed or was refused. `overloads` answers that many requests with
+    "overloaded" first. `speed` multiplies how fast it streams.
     """
 
     thinking: str = ""
     text: str = ""
     calls: tuple[ScriptedCall, ...] = ()
-    values: dict[str, Value] = {}
-    when: ScriptedCondition | None = None
+    values: dict[str, str] = {}
+    when: str = ""
     failed: Step | None = None
     ignore_failures: bool = False
     overloads: int = 0

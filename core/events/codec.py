@@ -10,13 +10,14 @@ from typing import Any
 import msgspec
 
 from ua_tui.core.events import types
-from ua_tui.core.events.types import Event, PlacedEvent, UnknownEvent
+from ua_tui.core.events.types import Event, UnknownEvent
 from ua_tui.core.observation import Observation
 
 EVENT_TYPES: tuple[type[Event], ...] = tuple(
     kind
     for kind in vars(types).values()
-    if isinstance(kind, type) and issubclass(kind, Event) and kind not in (Event, PlacedEvent, UnknownEvent)
+    # What is called an event is a base of others, or one that is not known.
+    if isinstance(kind, type) and issubclass(kind, Event) and not kind.__name__.endswith("Event")
 )
 ANY_EVENT: Any = reduce(or_, EVENT_TYPES)
 """The union of all event types, which `msgspec` distinguishes by their tags."""

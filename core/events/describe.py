@@ -6,8 +6,9 @@ which case an event is, and what its words need besides its fields. The texts ar
 them can remove secrets first.
 
 A name in braces stands for a fact or a field. A text is cleaned, and put on one line of at most 200 characters; with
-`:line` on one of any length. With `:text` it keeps its line breaks, and `:own` is for what is clean already. Any other
-format is one of Python's.
+`:line` on one of any length. With `:text` it keeps its line breaks, and `:own` is for what is clean already. After
+`:or ` follows what stands in place of an empty text, `:duration` writes milliseconds, and `:if` nothing at all. Any
+other format is one of Python's. A part in square brackets is left out if a value in it is empty.
 """
 
 from __future__ import annotations
@@ -140,20 +141,34 @@ class _Template:
         self._text = text
 
     @cached_property
-    def _parts(self) -> list[tuple[str, str | None, Callable[[Any], str]]]:
+    def _parts(self) -> list[list[tuple[str, str | None, Callable[[Any], str]]]]:
+        """The parts outside of brackets and, at odd places, those in them."""
         return [
-            (before, name, _FORMATS.get(form or "") or f"{{:{form}}}".format)
-            for before, name, form, _ in Formatter().parse(self._text)
+            [(before, name, _format_of(form or "")) for before, name, form, _ in Formatter().parse(part)]
+            for part in re.split(r"[\[\]]", self._text)
         ]
 
     def fill(self, event: ev.Event, facts: Mapping[str, object]) -> str:
         """The text, with facts and fields of the event in place of the names."""
-        found = []
-        for before, name, form in self._parts:
-            found.append(before)
-            if name is not None:
-                found.append(form(facts[name] if name in facts else getattr(event, name)))
+        found: list[str] = []
+        for number, part in enumerate(self._parts):
+            filled = []
+            for before, name, form in part:
+                filled.append(before)
+                if name is not None:
+                    value = facts[name] if name in facts else getattr(event, name)
+                    if number % 2 and not value:
+                        break
+                    filled.append(form(value))
+            else:
+                found += filled
         return "".join(found)
+
+
+def _format_of(form: str) -> Callable[[Any], str]:
+    if form.startswith("or "):
+        return lambda text: clean_line(text) if text else form[3:]
+    return _FORMATS.get(form) or f"{{:{form}}}".format
 
 
 @cache
@@ -253,26 +268,19 @@ def _of_session(event: ev.Event) -> _Case | None:
     """The case of what happens to a session, its files and its services."""
     match event:
         case ev.SessionStarted():
-            facts = {
-                "demo": " (demo)" if event.demo else "",
-                "model_name": _name(event.model),
-                "before": "before its first query",
-                "terms": _resume_terms(event),
-            }
+            before = "before its first query"
             if event.queries_before:
-                facts["before"] = f"after {quantity(event.queries_before, 'query', 'queries')}"
+                before = f"after {quantity(event.queries_before, 'query', 'queries')}"
             case = "new" if event.resumed_from is None else "resumed"
+            facts = {"before": before, "terms": _resume_terms(event)}
             return _Case(case, facts, tuple(describe_folder(event)))
         case ev.SessionFinished():
             return _Case(event.reason, {"totals": _totals(event)})
         case ev.SessionForked():
             return _Case("", {"more": "".join(_about_fork(event))})
         case ev.SessionRewound():
-            kept = f"What was undone is kept in {_line(event.kept_as)}." if event.kept_as else ""
             number = _line(event.query_id).removeprefix("q")
-            return _Case("", {"number": number, "files": _rewound_files(event), "kept": kept})
-        case ev.ArtifactSaved():
-            return _Case("", {"copied": _after(", copied to ", _line(event.copied_to or ""))})
+            return _Case("", {"number": number, "files": _rewound_files(event)})
         case ev.ReportChecked():
             return _Case("red" if event.red else "clear")
         case ev.OpinionGiven():
@@ -285,9 +293,7 @@ def _of_session(event: ev.Event) -> _Case | None:
             errors = tuple(describe_server(each).sentence for each in event.servers if each.error)
             return _Case("", {"states": ", ".join(states) or "no servers"}, errors)
         case ev.ErrorRaised():
-            where = clean_line(event.where)
-            facts = {"place": f"{where}: " if where else "", "said": clean(event.message).strip()}
-            return _Case("", facts, tuple(map(_line, event.causes)))
+            return _Case("", {"said": clean(event.message).strip()}, tuple(map(_line, event.causes)))
     return None
 
 
@@ -297,9 +303,7 @@ def _of_model(event: ev.Event, hints: Hints) -> _Case | None:
         case ev.FilesAttached():
             return _Case("", {"attached": ", ".join(map(_attached, event.files))})
         case ev.QueryClassified():
-            took, by = spoken_duration(event.duration_ms), _DECIDED_BY[event.source]
-            facts = {"path": PATHS[event.decision], "by": by, "took": took}
-            return _Case("", facts | {"reply": _after(": ", clean(event.raw_response))})
+            return _Case("", {"path": PATHS[event.decision], "by": _DECIDED_BY[event.source]})
         case ev.PathFellBack():
             return _Case("", {"tool": tool_name(event.tool_name).short})
         case ev.QueryFinished():
@@ -309,35 +313,27 @@ def _of_model(event: ev.Event, hints: Hints) -> _Case | None:
             return _Case(
                 "connection_broke" if broke else event.status,
                 {
-                    "in_time": _after(" in ", took),
-                    "after": _after(" after ", took),
-                    "why": f": {reason.rstrip('.')}" if event.error else "",
+                    "took": took,
+                    "why": reason.rstrip("."),
                     "reason": reason if event.error else "no reason was given",
                     "totals": f"{quantity(event.turns, 'turn')}{_cost(event.cost_usd, event.unpriced)}",
                 },
             )
         case ev.ContextCompaction():
-            sizes = f" from {event.tokens_before:,} tokens" if event.tokens_before else ""
-            to = f" to {event.tokens_after:,}" if sizes and event.tokens_after else ""
-            why = ", as its context was nearly full" if event.trigger == "auto" else ""
-            return _Case(event.state, {"sizes": sizes + to, "why": why})
+            return _Case(event.state, {"is_full": event.trigger == "auto"})
         case ev.PlanLimit():
             return _Case("near" if event.is_near else "far", {"used": describe_plan(event)})
         case ev.ModelChosen():
             return _Case("", {"choice": _model_choice(event)})
         case ev.TokensSpent():
-            by = " by a sub-agent" if event.parent_tool_use_id else ""
-            facts = {"of": clean_line(event.model) or "the model", "by": by, "cost": _cost(event.cost_usd)}
-            return _Case("", {"total": event.usage.total, **facts})
+            return _Case("", {"total": event.usage.total, "cost": _cost(event.cost_usd)})
         case ev.PermissionModeChanged():
-            why = ", as the plan was approved" if event.by == "plan" else ""
             case = event.mode if event.mode == "bypassPermissions" else "careful"
-            return _Case(case, {"why": why, "rule": _after(": ", MODE_RULES.get(event.mode, ""))})
+            return _Case(case, {"is_planned": event.by == "plan", "rule": MODE_RULES.get(event.mode)})
         case ev.ApiRetry():
             reason = describe_retry(event.error, event.detail)
-            delay = f" in {spoken_duration(event.delay_ms)}" if event.delay_ms else ""
             case = "final" if event.error in FINAL_CODES else "again"
-            return _Case(case, {"reason": reason[:1].upper() + reason[1:], "delay": delay})
+            return _Case(case, {"reason": reason[:1].upper() + reason[1:]})
         case ev.BudgetRaised() | ev.BudgetReached():
             spent, limit = spent_of(event.spent_usd, event.limit_usd)
             case = event.level if isinstance(event, ev.BudgetReached) else ""
@@ -358,15 +354,13 @@ def _of_work(event: ev.Event, hints: Hints) -> _Case | None:
         case ev.ToolCallFinished():
             found = event.observation
             pages = _pages_read(found) if isinstance(found, CrawlObservation) else ""
-            facts = {
+            facts: dict[str, object] = {
                 "tool": hints.tool or clean_line(found.tool_name if found else event.tool_use_id),
                 "took": _time(event.duration_ms, hints),
-                "pages": _after(": ", pages),
+                "pages": pages,
                 "error": (found.error if found is not None else None) or "",
             }
             return _Case(event.status, facts)
-        case ev.SubagentStarted():
-            return _Case("", {"task": _after(": ", _line(event.description))})
         case ev.SubagentFinished():
             return _Case("by_person" if event.by_person else event.status)
         case ev.ComplianceFailed() | ev.ComplianceEnforced():
@@ -376,14 +370,14 @@ def _of_work(event: ev.Event, hints: Hints) -> _Case | None:
             case = "finding" if event.finding else "rule"
             return _Case(case, {"broken": rule.rstrip(".")}, tuple(filter(None, lines)))
         case ev.ObserverFinished():
-            facts = {"reason": _after(": ", _line(event.error or event.note or ""))}
-            return _Case(event.status, facts, tuple(map(clean_line, event.artifacts)))
+            reason = event.error or event.note
+            return _Case(event.status, {"reason": reason}, tuple(map(clean_line, event.artifacts)))
         case ev.AgentSilent():
             facts = {
                 "service": SERVICE,
                 "silent": spoken_duration(event.silent_ms).replace(".0 s", " s"),
                 # A person may have set another time, which ends later.
-                "most": ", up to 30 s" if event.silent_ms < 30_000 else "",
+                "is_short": event.silent_ms < 30_000,
                 "has": "have" if ", " in event.name else "has",
                 "waited_for": _WAITS_FOR.get(event.waits_for) or _line(event.name),
             }
@@ -407,28 +401,26 @@ def _of_question(event: ev.Event) -> _Case | None:
         case ev.PermissionAnswered():
             return _answer(event)
         case ev.ElicitationAsked():
-            page = f" you to open {_host(event.url)}" if event.mode == "url" else ""
+            page = _host(event.url) if event.mode == "url" else ""
             return _Case("", {"page": page, "asked": _line(event.message) or "(no message)"})
         case ev.ElicitationAnswered():
-            asked = clean_line(event.message)
-            facts = {"question": f" (“{asked}”)" if asked else "", "host": _host(event.url)}
+            facts = {"host": _host(event.url)}
             if event.action != "accept":
                 return _Case(event.action if event.by == "person" else event.by, facts)
             values = (f"{_line(name)}: {_line(_shown(value))}" for name, value in event.values.items())
             return _Case("accept_page" if event.url else "accept", facts, tuple(values))
         case ev.AuthRequired():
-            return _Case("", {"account": _account(event)}, (clean(event.url).strip(),))
+            return _Case("", {}, (clean(event.url).strip(),))
         case ev.AuthFinished():
-            return _Case(event.outcome, {"account": _account(event)})
+            return _Case(event.outcome)
         case ev.ServerTrustAnswered():
             return _Case(event.decision)
     return None
 
 
 def _answer(event: ev.PermissionAnswered) -> _Case:
-    why = _after(": ", _line(event.reason))
     scope = _SCOPES.get(event.scope, f" ({clean_line(event.scope)})")
-    facts = {"subject": _subjects(event), "why": why, "why_not": why or ".", "how_long": scope}
+    facts = {"subject": _subjects(event), "is_unexplained": not event.reason, "how_long": scope}
     if event.tool_name == ev.EXIT_PLAN:
         return _Case(f"plan_{event.decision}", facts)
     if event.tool_name == ev.ASK_USER:
@@ -455,11 +447,6 @@ def _answers_in(arguments: Mapping[str, Any]) -> tuple[str, ...]:
 def _line(text: str) -> str:
     """Clean a text of any length and put it on one line."""
     return clean_line(text, max(len(text), 1))
-
-
-def _after(mark: str, text: str) -> str:
-    """A text behind a mark; empty without a text."""
-    return f"{mark}{text}" if text else ""
 
 
 def _totals(event: ev.SessionFinished) -> str:
@@ -523,8 +510,15 @@ def _host(url: str) -> str:
         return "a page"
 
 
-_FORMATS: Mapping[str, Callable[[Any], str]] = {"": clean_line, "line": _line, "text": clean, "own": str}
-"""What a text in a template passes, by what follows the colon."""
+_FORMATS: Mapping[str, Callable[[Any], str]] = {
+    "": clean_line,
+    "line": _line,
+    "text": clean,
+    "own": str,
+    "duration": spoken_duration,
+    "if": lambda _value: "",
+}
+"""What a value in a template passes, by what follows the colon."""
 
 
 def _time(milliseconds: float, hints: Hints) -> str:
@@ -536,10 +530,6 @@ def _cost(cost_usd: float | None, unpriced: Sequence[str] = ()) -> str:
     if unpriced:
         return f", cost unknown (no price is set for {clean_line(', '.join(unpriced))})"
     return f", ${cost_usd:.4f}" if cost_usd is not None else ""
-
-
-def _name(model: str | None) -> str:
-    return clean_line(model) if model else "default"
 
 
 def _model_choice(event: ev.ModelChosen | ev.SessionStarted) -> str:
@@ -566,16 +556,15 @@ def _resume_terms(event: ev.SessionStarted) -> str:
     return f" with {' and '.join(terms)}{f', instead of {replaced}' if replaced else ''}"
 
 
+_UNSET = {"effort": ("effort ", "default"), "fallback_model": ("fallback ", "none")}
+"""What is before the value of a choice, and what stands for none; others are a model."""
+
+
 def _replaced(field: str, value: str | float | None) -> str:
-    match field, value:
-        case "max_cost_usd", int() | float():
-            return f"a limit of {_money(value)}"
-        case "effort", _:
-            return f"effort {_name(str(value) if value else None)}"
-        case "fallback_model", _:
-            return f"fallback {clean_line(str(value)) if value else 'none'}"
-        case _:
-            return clean_line(str(value)) if value else "the default model"
+    if field == "max_cost_usd" and isinstance(value, int | float):
+        return f"a limit of {_money(value)}"
+    before, unset = _UNSET.get(field, ("", "the default model"))
+    return before + (clean_line(str(value)) if value else unset)
 
 
 def _money(amount: float) -> str:
@@ -605,10 +594,6 @@ def _names_server(name: str, reason: str) -> bool:
 def _subjects(event: ev.PermissionApplied | ev.PermissionAsked | ev.PermissionAnswered) -> str:
     names = event.subjects or [event.tool_name]
     return ", ".join(dict.fromkeys(tool_name(name).short for name in names))
-
-
-def _account(event: ev.AuthRequired | ev.AuthFinished) -> str:
-    return clean_line(event.toolkit) or "An account"
 
 
 _STATES = {

@@ -66,6 +66,32 @@ class PlacedEvent(Event, frozen=True, kw_only=True):
     place: int | msgspec.UnsetType = msgspec.UNSET
 
 
+class QueryEvent(Event, frozen=True, kw_only=True):
+    """An event of a query."""
+
+    query_id: str
+
+
+class PieceEvent(QueryEvent, frozen=True, kw_only=True):
+    """An event of a message of the main agent, or of the sub-agent that a call started."""
+
+    message_id: str
+    parent_tool_use_id: str | None = None
+
+
+class CallEvent(Event, frozen=True, kw_only=True):
+    """An event of a tool call."""
+
+    tool_use_id: str
+
+
+class SubagentEvent(CallEvent, frozen=True, kw_only=True):
+    """An event of a sub-agent; `tool_use_id` is the call that started it."""
+
+    task_id: str
+    name: str
+
+
 class Usage(msgspec.Struct, frozen=True, kw_only=True):
     """Tokens, as the Messages API counts them."""
 
@@ -146,18 +172,16 @@ class SessionForked(Event, frozen=True, kw_only=True):
     cost_usd: float = 0.0
 
 
-class QueryReceived(Event, frozen=True, kw_only=True):
+class QueryReceived(QueryEvent, frozen=True, kw_only=True):
     """A person or a script submitted a query; `prompt` is what was sent if that differs: of commands and resources."""
 
-    query_id: str
     text: str
     prompt: str = ""
 
 
-class QuerySteered(Event, frozen=True, kw_only=True):
+class QuerySteered(QueryEvent, frozen=True, kw_only=True):
     """The agent received a message that a person sent to the running query."""
 
-    query_id: str
     text: str
 
 
@@ -179,76 +203,61 @@ class AttachedFile(msgspec.Struct, frozen=True, kw_only=True):
     resource: str = ""
 
 
-class FilesAttached(Event, frozen=True, kw_only=True):
+class FilesAttached(QueryEvent, frozen=True, kw_only=True):
     """The query, or the message to the running query, goes to the model together with files that its text names."""
 
-    query_id: str
     files: list[AttachedFile] = []
 
 
-class QueryClassified(Event, frozen=True, kw_only=True):
+class QueryClassified(QueryEvent, frozen=True, kw_only=True):
     """The path of a query, who decided on it, and the raw response of the model if it was asked."""
 
-    query_id: str
     decision: Literal["SIMPLE", "COMPLEX"]
     source: Literal["rule", "model", "fallback"]
     raw_response: str = ""
     duration_ms: float = 0.0
 
 
-class PathFellBack(Event, frozen=True, kw_only=True):
+class PathFellBack(QueryEvent, frozen=True, kw_only=True):
     """A query classified as SIMPLE called a tool and continues as COMPLEX in the same turn."""
 
-    query_id: str
     tool_name: str
 
 
-class TextDelta(Event, frozen=True, kw_only=True):
+class TextDelta(PieceEvent, frozen=True, kw_only=True):
     """A piece of an assistant message as it streams."""
 
-    query_id: str
-    message_id: str
     text: str
-    parent_tool_use_id: str | None = None
 
 
-class ThinkingDelta(Event, frozen=True, kw_only=True):
+class ThinkingDelta(PieceEvent, frozen=True, kw_only=True):
     """A piece of the model's thinking as it streams."""
 
-    query_id: str
-    message_id: str
     text: str
-    parent_tool_use_id: str | None = None
 
 
-class MessageFinished(Event, frozen=True, kw_only=True):
+class MessageFinished(PieceEvent, frozen=True, kw_only=True):
     """An assistant message is complete; `text` is the full message and replaces its deltas.
 
     If its stream broke off it is `incomplete`. An empty text means that there is no such message any more: the request
     was repeated, and another message is the answer.
     """
 
-    query_id: str
-    message_id: str
     text: str
     usage: Usage | None = None
     stop_reason: str | None = None
-    parent_tool_use_id: str | None = None
     incomplete: bool = False
 
 
-class TokensSpent(Event, frozen=True, kw_only=True):
+class TokensSpent(PieceEvent, frozen=True, kw_only=True):
     """The model used tokens for a message; a sub-agent's output tokens are estimated from its text.
 
     `cost_usd` is an estimate, None if the model's price is not known. The end of the query has its actual cost.
     """
 
-    query_id: str
-    message_id: str
     usage: Usage
     model: str = ""
     cost_usd: float | None = None
-    parent_tool_use_id: str | None = None
 
 
 class ToolCallStarted(PlacedEvent, frozen=True, kw_only=True):
@@ -266,10 +275,9 @@ class ToolCallStarted(PlacedEvent, frozen=True, kw_only=True):
         return self if answer.input is None else msgspec.structs.replace(self, input=answer.input)
 
 
-class ToolCallProgress(Event, frozen=True, kw_only=True):
+class ToolCallProgress(CallEvent, frozen=True, kw_only=True):
     """A running tool call did `done` of `total` pieces, such as pages; `unit` is the plural of their name."""
 
-    tool_use_id: str
     done: int
     total: int
     unit: str = ""
@@ -291,31 +299,22 @@ class ToolCallFinished(PlacedEvent, frozen=True, kw_only=True):
     ran: bool = True
 
 
-class SubagentStarted(Event, frozen=True, kw_only=True):
+class SubagentStarted(SubagentEvent, frozen=True, kw_only=True):
     """A sub-agent started; `tool_use_id` is the call that started it."""
 
-    task_id: str
-    tool_use_id: str
-    name: str
     description: str = ""
 
 
-class SubagentProgress(Event, frozen=True, kw_only=True):
+class SubagentProgress(SubagentEvent, frozen=True, kw_only=True):
     """A sub-agent is working."""
 
-    task_id: str
-    tool_use_id: str
-    name: str
     description: str = ""
     usage: Usage | None = None
 
 
-class SubagentFinished(Event, frozen=True, kw_only=True):
+class SubagentFinished(SubagentEvent, frozen=True, kw_only=True):
     """A sub-agent ended; with `by_person` a person stopped it alone, and its query continued."""
 
-    task_id: str
-    tool_use_id: str
-    name: str
     status: Literal["success", "error", "cancelled"] = "success"
     usage: Usage | None = None
     by_person: bool = False
@@ -329,8 +328,8 @@ class PipelineFailed(Event, frozen=True, kw_only=True):
     error: str
 
 
-class ComplianceFailed(Event, frozen=True, kw_only=True):
-    """A sub-agent stopped without doing what its rule requires, although it had been sent back.
+class ComplianceEvent(Event, frozen=True, kw_only=True):
+    """What a sub-agent did not do that its rule requires.
 
     `finding` is what is missing, on one line for a person: it may have words of a page, `message` has none.
     """
@@ -341,29 +340,26 @@ class ComplianceFailed(Event, frozen=True, kw_only=True):
     finding: str = ""
 
 
-class ComplianceEnforced(Event, frozen=True, kw_only=True):
-    """The sub-agent was sent back, with this fixed message; `finding` is as in `ComplianceFailed`."""
-
-    subagent: str
-    rule: str
-    message: str
-    finding: str = ""
+class ComplianceFailed(ComplianceEvent, frozen=True, kw_only=True):
+    """A sub-agent stopped without doing what its rule requires, although it had been sent back."""
 
 
-class ObserverStarted(Event, frozen=True, kw_only=True):
+class ComplianceEnforced(ComplianceEvent, frozen=True, kw_only=True):
+    """The sub-agent was sent back, with this fixed message."""
+
+
+class ObserverStarted(CallEvent, frozen=True, kw_only=True):
     """An observer started on a tool result."""
 
     run_id: str
     observer: str
-    tool_use_id: str
 
 
-class ObserverFinished(Event, frozen=True, kw_only=True):
+class ObserverFinished(CallEvent, frozen=True, kw_only=True):
     """An observer finished with a tool result; `artifacts` are paths in the workspace."""
 
     run_id: str
     observer: str
-    tool_use_id: str
     status: Literal["saved", "skipped", "failed"]
     artifacts: list[str] = []
     items: int = 0
@@ -616,7 +612,7 @@ class ApiRetry(Event, frozen=True, kw_only=True):
     detail: str = ""
 
 
-class AgentSilent(Event, frozen=True, kw_only=True):
+class AgentSilent(QueryEvent, frozen=True, kw_only=True):
     """Nothing has come from the agent for `silent_ms` of a running query; with `over`, something has come again.
 
     `waits_for` is `model` if the service of the model has not answered, `process` if the command line itself does not
@@ -624,34 +620,31 @@ class AgentSilent(Event, frozen=True, kw_only=True):
     `name` names them.
     """
 
-    query_id: str
     waits_for: str = "model"
     name: str = ""
     silent_ms: float = 0.0
     over: bool = False
 
 
-class ContextCompaction(Event, frozen=True, kw_only=True):
+class ContextCompaction(QueryEvent, frozen=True, kw_only=True):
     """The conversation was replaced by a summary, as its context was nearly full (`auto`) or a person asked for it.
 
     It `started`, and then `finished` or `failed`. At its end there are `tokens_before` and, if known, `tokens_after`.
     """
 
-    query_id: str
     state: Literal["started", "finished", "failed"]
     trigger: str = ""
     tokens_before: int = 0
     tokens_after: int = 0
 
 
-class ConversationCleared(Event, frozen=True, kw_only=True):
+class ConversationCleared(QueryEvent, frozen=True, kw_only=True):
     """The agent forgot the conversation, for `/clear`; what follows is the conversation `provider_session_id`."""
 
-    query_id: str
     provider_session_id: str
 
 
-class SessionRewound(Event, frozen=True, kw_only=True):
+class SessionRewound(QueryEvent, frozen=True, kw_only=True):
     """A person went back to before a query: it and those after it are undone, and the agent does not know them.
 
     What follows is the conversation `provider_session_id`. The session `kept_as` still has what was undone. Of the
@@ -659,7 +652,6 @@ class SessionRewound(Event, frozen=True, kw_only=True):
     """
 
     is_synced: ClassVar[bool] = True
-    query_id: str
     provider_session_id: str
     kept_as: str = ""
     restored: list[str] = []
@@ -706,7 +698,7 @@ class McpStatus(Event, frozen=True, kw_only=True):
     servers: list[McpServer] = []
 
 
-class QueryFinished(Event, frozen=True, kw_only=True):
+class QueryFinished(QueryEvent, frozen=True, kw_only=True):
     """A query ended; every query ends exactly once. `text` is the complete final answer.
 
     `usage` has the tokens of all its messages, also of sub-agents. `unpriced` are the models whose price is unknown;
@@ -715,7 +707,6 @@ class QueryFinished(Event, frozen=True, kw_only=True):
     """
 
     is_synced: ClassVar[bool] = True
-    query_id: str
     status: Literal["success", "error", "interrupted"]
     error: str | None = None
     duration_ms: float = 0.0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import logging
 import os
@@ -20,6 +19,7 @@ from ua_tui.core.history.session import runs_elsewhere
 from ua_tui.core.knowledge.place import FILE, KnowledgePlace
 from ua_tui.core.storage.files import Root
 from ua_tui.core.storage.folders import WORKSPACES
+from ua_tui.core.storage.regular_file import hold_lock
 from ua_tui.core.text import clean_line
 
 _BATCH_SECONDS = 0.05
@@ -233,7 +233,7 @@ class SessionIndex:
         finally:
             os.close(folder)
         try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            hold_lock(lock)
         except BlockingIOError as error:
             os.close(lock)
             raise WorkspaceError(f"the session {name} is running and cannot be deleted") from error

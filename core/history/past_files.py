@@ -18,6 +18,7 @@ from ua_tui.core.events import types as ev
 from ua_tui.core.history.versions import WrittenTexts, saved_copies
 from ua_tui.core.storage.files import Root
 from ua_tui.core.storage.paths import split_path
+from ua_tui.core.storage.regular_file import hash_of
 from ua_tui.core.storage.workspace import is_record
 from ua_tui.core.versions import RESULTS, KeptFile, KeptVersions, When, files_at
 
@@ -217,10 +218,10 @@ class PastFolder:
         for inside in (path, KeptVersions(root).place_of(kept)):
             with suppress(UniversalAgentError):
                 place = self._session / inside
-                if root.size(inside) == version.size and _hash_of(place) == version.sha256:
+                if root.size(inside) == version.size and hash_of(place) == version.sha256:
                     return place
         copy = self._copies.get(version.sha256)
-        if copy is not None and copy.is_file() and not copy.is_symlink() and _hash_of(copy) == version.sha256:
+        if copy is not None and copy.is_file() and not copy.is_symlink() and hash_of(copy) == version.sha256:
             return copy
         if version.sha256:
             self.missing.add(path)
@@ -228,9 +229,3 @@ class PastFolder:
             if root.size(path) <= LARGEST:
                 return self._session / path
         return None
-
-
-def _hash_of(path: Path) -> str:
-    with suppress(OSError), path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-    return ""

@@ -21,6 +21,7 @@ from ua_tui.core.storage.compression import inner_name
 from ua_tui.core.storage.files import Root
 from ua_tui.core.storage.folders import SAVED_REPORTS, WORKSPACES
 from ua_tui.core.storage.paths import split_path
+from ua_tui.core.storage.regular_file import hash_of
 from ua_tui.core.storage.workspace import JOURNAL, REPORT_INDEX, saved_reports_of
 from ua_tui.core.versions import KeptVersions
 from ua_tui.core.view.calls import OpenCalls
@@ -121,10 +122,7 @@ def _of_file(path: Path, what: str) -> Iterator[Version]:
         status = path.lstat()
         if os.path.isfile(path) and not path.is_symlink():
             at = datetime.fromtimestamp(status.st_mtime, UTC)
-            digest = ""
-            if status.st_size <= _LARGEST_HASHED:
-                with path.open("rb") as file:
-                    digest = hashlib.file_digest(file, "sha256").hexdigest()
+            digest = hash_of(path) if status.st_size <= _LARGEST_HASHED else ""
             yield Version(at, what, path.name, status.st_size, path, sha256=digest)
 
 

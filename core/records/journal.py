@@ -17,8 +17,8 @@ import msgspec
 from ua_tui.core.concurrency.threads import Schedule
 from ua_tui.core.errors import JournalError
 from ua_tui.core.events.codec import encode_event
-from ua_tui.core.events.types import AuthRequired, ElicitationAsked, Event, TextDelta, ThinkingDelta
-from ua_tui.core.redaction.redactor import Redactor, mask_link, seal_json
+from ua_tui.core.events.types import Event, TextDelta, ThinkingDelta
+from ua_tui.core.redaction.redactor import Redactor, seal_json, with_masked_link
 from ua_tui.core.storage.regular_file import AppendFile
 from ua_tui.core.text import without_surrogates
 
@@ -91,12 +91,7 @@ def journal_line(event: Event, redactor: Redactor) -> bytes:
     The link of an `auth_required` is masked from then on wherever the redactor is used, as is that of an
     `elicitation_asked`.
     """
-    if isinstance(event, AuthRequired):
-        redactor.add(event.url)
-        event = msgspec.structs.replace(event, url=mask_link(event.url))
-    elif isinstance(event, ElicitationAsked) and event.url:
-        redactor.add_link(event.url)
-        event = msgspec.structs.replace(event, url=mask_link(event.url))
+    event = with_masked_link(event, redactor)
     try:
         text = encode_event(event).decode()
     except (UnicodeEncodeError, TypeError, ValueError, RecursionError) as error:

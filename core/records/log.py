@@ -29,7 +29,7 @@ from ua_tui.core.errors import WorkspaceError
 from ua_tui.core.events import types as ev
 from ua_tui.core.events.codec import to_json
 from ua_tui.core.events.describe import describe
-from ua_tui.core.redaction.redactor import Redactor, mask_link, preview
+from ua_tui.core.redaction.redactor import Redactor, preview, with_masked_link
 from ua_tui.core.storage.regular_file import AppendFile
 from ua_tui.core.text import clean, clean_line, middle_truncate
 from ua_tui.core.view.calls import OpenCalls
@@ -135,11 +135,8 @@ class SessionLog(msgspec.Struct, eq=False):
                 for (_, kind), texts in unfinished.items():
                     self._write(event, kind, "".join(texts) + " [unfinished]")
                 self._write_description(event)
-            case ev.AuthRequired():
-                self.log.redactor.add(event.url)
-                self._write_description(msgspec.structs.replace(event, url=mask_link(event.url)))
             case _:
-                self._write_description(event)
+                self._write_description(with_masked_link(event, self.log.redactor))
 
     def _write_description(self, event: ev.Event) -> None:
         description, details = describe(event), ""

@@ -14,7 +14,7 @@ from urllib.parse import quote, urlsplit
 import msgspec
 
 from ua_tui.core.errors import causes_of
-from ua_tui.core.events.types import ErrorRaised
+from ua_tui.core.events.types import AuthRequired, ElicitationAsked, ErrorRaised, Event
 from ua_tui.core.redaction.assignments import undecided
 from ua_tui.core.redaction.detectors import SecretSearch
 from ua_tui.core.redaction.values import is_secret
@@ -254,6 +254,18 @@ def mask_link(url: str) -> str:
     except ValueError:
         return REDACTED
     return f"{parts.scheme}://{host}/{REDACTED}" if parts.scheme and host else REDACTED
+
+
+def with_masked_link(event: Event, redactor: Redactor | None) -> Event:
+    """Return an event without the link that a person is to open, which the redactor masks from then on."""
+    if isinstance(event, AuthRequired):
+        if redactor is not None:
+            redactor.add(event.url)
+    elif not isinstance(event, ElicitationAsked) or not event.url:
+        return event
+    elif redactor is not None:
+        redactor.add_link(event.url)
+    return msgspec.structs.replace(event, url=mask_link(event.url))
 
 
 def preview(text: str, limit: int, redactor: Redactor) -> str:

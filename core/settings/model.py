@@ -13,7 +13,7 @@ import os
 import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import KW_ONLY, dataclass, field, fields
+from dataclasses import KW_ONLY, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args, get_type_hints
 from urllib.parse import unquote, urlsplit
@@ -44,8 +44,8 @@ class Spec:
     """How a setting is read.
 
     Attributes:
-        parse: makes the value of a text or of a value in a file.
         variables: further environment variables; `UA_<NAME>` comes before them.
+        parse: makes the value of a text or of a value in a file; by default what the type of the field says.
         affects: what it decides about. The files of a folder that is not trusted may only set what affects the look,
             and about data and tools the user's own file wins over them.
         stricter: returns the stricter one of two values: a folder may set such a value, and no other.
@@ -57,9 +57,9 @@ class Spec:
         table: how it is written if it is a table in a settings file; it has no variables then.
     """
 
-    parse: values.Parse = values.text
     variables: tuple[str, ...] = ()
     _: KW_ONLY
+    parse: values.Parse = values.text
     affects: Affects
     stricter: Callable[[Any, Any], Any] | None = None
     secret: bool = False
@@ -90,9 +90,7 @@ class Settings:
     field, the first paragraph as its summary.
     """
 
-    model: Annotated[
-        str | None, Spec(values.text, ("ANTHROPIC_MODEL",), unset="the agent chooses", affects="cost")
-    ] = None
+    model: Annotated[str | None, Spec(("ANTHROPIC_MODEL",), unset="the agent chooses", affects="cost")] = None
     """The model that answers; without one the agent chooses."""
     simple_model: Annotated[str | None, Spec(unset="the same as model", affects="cost")] = None
     """The model for simple queries and for the classifier; by default the same as `model`.
@@ -100,49 +98,43 @@ class Settings:
     With only a Claude login, the classifier uses `haiku` by default."""
     fallback_model: Annotated[str | None, Spec(affects="cost")] = None
     """The model to use while the first one is overloaded."""
-    effort: Annotated[
-        Effort | None, Spec(values.choice(*get_args(Effort)), unset="the model decides", affects="cost")
-    ] = None
+    effort: Annotated[Effort | None, Spec(unset="the model decides", affects="cost")] = None
     """How hard the model thinks: low, medium, high, xhigh or max; if it is not set, the model decides."""
-    api_key: Annotated[str | None, Spec(values.text, ("ANTHROPIC_API_KEY",), secret=True, affects="data")] = (
-        None
-    )
+    api_key: Annotated[str | None, Spec(("ANTHROPIC_API_KEY",), secret=True, affects="data")] = None
     """The key for the Messages API, sent as x-api-key."""
-    auth_token: Annotated[
-        str | None, Spec(values.text, ("ANTHROPIC_AUTH_TOKEN",), secret=True, affects="data")
-    ] = None
+    auth_token: Annotated[str | None, Spec(("ANTHROPIC_AUTH_TOKEN",), secret=True, affects="data")] = None
     """The bearer token for the Messages API or a gateway in front of it."""
     base_url: Annotated[
-        str | None, Spec(values.url, ("ANTHROPIC_BASE_URL",), unset="Anthropic's own", affects="data")
+        str | None, Spec(("ANTHROPIC_BASE_URL",), parse=values.url, unset="Anthropic's own", affects="data")
     ] = None
     """The server that speaks the Messages API; by default Anthropic's own."""
-    bedrock: Annotated[bool, Spec(values.flag, ("CLAUDE_CODE_USE_BEDROCK",), affects="data")] = False
+    bedrock: Annotated[bool, Spec(("CLAUDE_CODE_USE_BEDROCK",), affects="data")] = False
     """Use the models on Amazon Bedrock, with the credentials from the AWS variables or ~/.aws."""
-    vertex: Annotated[bool, Spec(values.flag, ("CLAUDE_CODE_USE_VERTEX",), affects="data")] = False
+    vertex: Annotated[bool, Spec(("CLAUDE_CODE_USE_VERTEX",), affects="data")] = False
     """Use the models on Google Vertex AI, with the credentials from the Google variables or gcloud."""
-    foundry: Annotated[bool, Spec(values.flag, ("CLAUDE_CODE_USE_FOUNDRY",), affects="data")] = False
+    foundry: Annotated[bool, Spec(("CLAUDE_CODE_USE_FOUNDRY",), affects="data")] = False
     """Use the models on Microsoft Foundry, with the credentials from the Azure variables or az."""
     custom_headers: Annotated[
-        str | None, Spec(values.headers, ("ANTHROPIC_CUSTOM_HEADERS",), secret=True, affects="data")
+        str | None, Spec(("ANTHROPIC_CUSTOM_HEADERS",), parse=values.headers, secret=True, affects="data")
     ] = None
     """Headers that are sent with every request to the model, one `Name: value` per line."""
     claude_config_dir: Annotated[
         Path | None,
-        Spec(values.path, ("CLAUDE_CONFIG_DIR",), user_only=True, unset="~/.claude", affects="data"),
+        Spec(("CLAUDE_CONFIG_DIR",), user_only=True, unset="~/.claude", affects="data"),
     ] = None
     """The folder in which to look for a Claude login."""
-    workspace_base: Annotated[Path, Spec(values.path, unset="the current folder", affects="data")] = Path()
+    workspace_base: Annotated[Path, Spec(unset="the current folder", affects="data")] = Path()
     """The folder that holds AGENT_RUN_WORKSPACES and SAVED_REPORTS; by default the current one."""
     knowledge: Annotated[
         Path | Address | Literal["on", "off"],
-        Spec(values.knowledge, user_only=True, unset="on", affects="data"),
+        Spec(parse=values.knowledge, user_only=True, unset="on", affects="data"),
     ] = "on"
     """The knowledge base, for searching everything that sessions found: on, off, or its location.
 
     By default it is knowledge.db in AGENT_RUN_WORKSPACES, one for all sessions there. It can be the path of another
     file, or the address of a team's database (postgresql://user@host/database, without a password)."""
     embeddings_url: Annotated[
-        str | None, Spec(values.url, user_only=True, unset="no search by meaning", affects="data")
+        str | None, Spec(parse=values.url, user_only=True, unset="no search by meaning", affects="data")
     ] = None
     """The server that computes vectors for the search by meaning, such as http://127.0.0.1:11434/v1 for Ollama.
 
@@ -152,66 +144,60 @@ class Settings:
         str | None, Spec(user_only=True, unset="no search by meaning", affects="data")
     ] = None
     """The model that makes the vectors, such as nomic-embed-text. If you change it, all vectors are requested again."""
-    embeddings_key: Annotated[str | None, Spec(values.text, user_only=True, secret=True, affects="data")] = (
-        None
-    )
+    embeddings_key: Annotated[str | None, Spec(user_only=True, secret=True, affects="data")] = None
     """The key for `embeddings_url`, sent as a bearer token; a server on your own machine needs none."""
-    team: Annotated[str | None, Spec(values.team, user_only=True, hidden_if_wrong=True, affects="data")] = (
-        None
-    )
+    team: Annotated[
+        str | None, Spec(parse=values.team, user_only=True, hidden_if_wrong=True, affects="data")
+    ] = None
     """The PostgreSQL database of a team, such as postgresql://user@host/database, to which sessions are copied.
 
     Whoever has access to it can follow and resume them. The password comes from ~/.pgpass or PGPASSWORD. It needs the
     extra `ua-tui[team]`."""
     permission_mode: Annotated[
         PermissionMode,
-        Spec(values.choice(*get_args(PermissionMode)), affects="tools", stricter=values.more_careful),
+        Spec(affects="tools", stricter=values.more_careful),
     ] = "default"
     """What happens to calls that no rule decides: default (ask), acceptEdits or plan."""
-    dangerously_skip_permissions: Annotated[bool, Spec(values.flag, user_only=True, affects="tools")] = False
+    dangerously_skip_permissions: Annotated[bool, Spec(user_only=True, affects="tools")] = False
     """Run every tool without asking; the only way to use the mode bypassPermissions."""
-    allow: Annotated[tuple[str, ...], Spec(values.patterns, user_only=True, affects="tools")] = ()
+    allow: Annotated[tuple[str, ...], Spec(user_only=True, affects="tools")] = ()
     """Rules for tool calls that run without asking, separated by commas; see docs/permissions.md."""
-    ask: Annotated[tuple[str, ...], Spec(values.patterns, user_only=True, affects="tools", adds_up=True)] = ()
+    ask: Annotated[tuple[str, ...], Spec(user_only=True, affects="tools", adds_up=True)] = ()
     """Rules for tool calls that ask each time, in every mode; they override allow. The rules of all sources apply."""
-    deny: Annotated[
-        tuple[str, ...], Spec(values.patterns, user_only=True, affects="tools", adds_up=True)
-    ] = ()
+    deny: Annotated[tuple[str, ...], Spec(user_only=True, affects="tools", adds_up=True)] = ()
     """Rules for tool calls that never run, in every mode; they override ask and allow.
 
     The rules of all sources apply."""
     extra_tools: Annotated[
-        tuple[str, ...], Spec(values.subset(*EXTRA_TOOLS), user_only=True, affects="tools")
+        tuple[str, ...], Spec(parse=values.subset(*EXTRA_TOOLS), user_only=True, affects="tools")
     ] = ()
     """Built-in tools that are off by default, to be turned on."""
-    public_searches: Annotated[tuple[str, ...], Spec(values.patterns, user_only=True, affects="data")] = ()
+    public_searches: Annotated[tuple[str, ...], Spec(user_only=True, affects="data")] = ()
     """Tools that search public content, such as mcp__acme__search, separated by commas.
 
     Their results are saved even if their rows do not look public. Most public searches are already known."""
-    composio_api_key: Annotated[
-        str | None, Spec(values.text, ("COMPOSIO_API_KEY",), secret=True, affects="data")
-    ] = None
+    composio_api_key: Annotated[str | None, Spec(("COMPOSIO_API_KEY",), secret=True, affects="data")] = None
     """The key for Composio; without it a session has no Composio tools."""
     composio_base_url: Annotated[
         str | None,
-        Spec(values.url, ("COMPOSIO_BASE_URL",), user_only=True, unset="Composio's own", affects="data"),
+        Spec(
+            ("COMPOSIO_BASE_URL",), parse=values.url, user_only=True, unset="Composio's own", affects="data"
+        ),
     ] = None
     """The server of Composio; by default Composio's own."""
     composio_user_id: Annotated[
-        str | None, Spec(values.text, ("COMPOSIO_USER_ID",), unset="the same as user_id", affects="data")
+        str | None, Spec(("COMPOSIO_USER_ID",), unset="the same as user_id", affects="data")
     ] = None
     """The user whose connected accounts Composio uses; by default `user_id`.
 
     In a file it can also be written as `user_id` in a table `[composio]`."""
-    composio_mode: Annotated[ComposioMode, Spec(values.choice(*get_args(ComposioMode)), affects="tools")] = (
-        "mcp"
-    )
+    composio_mode: Annotated[ComposioMode, Spec(affects="tools")] = "mcp"
     """How the agent reaches Composio's tools: mcp (directly) or native (through this process, with modifiers)."""
     composio_toolkits: Annotated[
-        tuple[str, ...], Spec(values.slugs, unset="all but the disabled ones", affects="tools")
+        tuple[str, ...], Spec(parse=values.slugs, unset="all but the disabled ones", affects="tools")
     ] = ()
     """The Composio toolkits that a session may use, separated by commas; by default all but the disabled ones."""
-    composio_disabled_toolkits: Annotated[tuple[str, ...], Spec(values.slugs, affects="tools")] = (
+    composio_disabled_toolkits: Annotated[tuple[str, ...], Spec(parse=values.slugs, affects="tools")] = (
         "exa",
         "firecrawl",
     )
@@ -219,38 +205,42 @@ class Settings:
 
     `none` disables no toolkit. Those disabled by default do what the local toolkit does."""
     web_reader_key: Annotated[
-        str | None, Spec(values.text, ("Z_AI_API_KEY", "ZAI_API_KEY"), secret=True, affects="data")
+        str | None, Spec(("Z_AI_API_KEY", "ZAI_API_KEY"), secret=True, affects="data")
     ] = None
     """The key for Z.AI's web reader; without it a session reads pages only with its own crawler."""
     web_reader_url: Annotated[
-        str | None, Spec(values.url, user_only=True, unset="Z.AI's own", affects="data")
+        str | None, Spec(parse=values.url, user_only=True, unset="Z.AI's own", affects="data")
     ] = None
     """The MCP server of the web reader; by default Z.AI's own."""
-    page_age: Annotated[int, Spec(values.number(least=0, whole=True), affects="data")] = 0
+    page_age: Annotated[int, Spec(parse=values.number(least=0, whole=True), affects="data")] = 0
     """A page that a session read at most this many seconds ago is not fetched again; the agent may accept older pages.
     `ua-tui again` sets it."""
-    logfire_token: Annotated[
-        str | None, Spec(values.text, ("LOGFIRE_TOKEN",), secret=True, affects="data")
-    ] = None
+    logfire_token: Annotated[str | None, Spec(("LOGFIRE_TOKEN",), secret=True, affects="data")] = None
     """The write token for Logfire; without it nothing is sent there."""
-    trace_content: Annotated[bool, Spec(values.flag, affects="data")] = True
+    trace_content: Annotated[bool, Spec(affects="data")] = True
     """Whether traces contain inputs and outputs: queries, answers, thinking, arguments and results of tools."""
-    trace_agent: Annotated[bool, Spec(values.flag, affects="data")] = False
+    trace_agent: Annotated[bool, Spec(affects="data")] = False
     """Whether exported traces also contain the spans of the Claude Code CLI, which repeat turns and tool calls."""
-    skills: Annotated[tuple[str, ...], Spec(values.skills, user_only=True, affects="tools")] = ()
+    skills: Annotated[tuple[str, ...], Spec(parse=values.skills, user_only=True, affects="tools")] = ()
     """The skills that the agent may load: their names separated by commas, or `all` for all of your own."""
-    plugins: Annotated[bool, Spec(values.flag, user_only=True, affects="tools")] = True
+    plugins: Annotated[bool, Spec(user_only=True, affects="tools")] = True
     """Load the observers, pipeline handlers, viewers and panes of other packages; they run with your rights."""
     max_cost_usd: Annotated[
-        float | None, Spec(values.number(above=0), unset="no limit", affects="cost", stricter=values.smaller)
+        float | None,
+        Spec(parse=values.number(above=0), unset="no limit", affects="cost", stricter=values.smaller),
     ] = None
     """The spending limit of a session in US dollars."""
     max_turns: Annotated[
         int | None,
-        Spec(values.number(least=1, whole=True), unset="no limit", affects="cost", stricter=values.smaller),
+        Spec(
+            parse=values.number(least=1, whole=True),
+            unset="no limit",
+            affects="cost",
+            stricter=values.smaller,
+        ),
     ] = None
     """How many model turns one query may take."""
-    prices: Annotated[tuple[str, ...], Spec(values.prices, user_only=True, affects="cost")] = ()
+    prices: Annotated[tuple[str, ...], Spec(parse=values.prices, user_only=True, affects="cost")] = ()
     """Prices of models: `MODEL=INPUT/OUTPUT`, optionally followed by cache read and cache write; separated by commas.
 
     The amounts are US dollars per million tokens. The agent knows the prices of Anthropic's models; the cost of any
@@ -260,46 +250,46 @@ class Settings:
     context_window: Annotated[
         int | None,
         Spec(
-            values.number(least=1000, whole=True),
             ("CLAUDE_CODE_MAX_CONTEXT_TOKENS",),
+            parse=values.number(least=1000, whole=True),
             unset="unknown",
             affects="cost",
         ),
     ] = None
     """The context window, in tokens, of a model that the agent does not know: the agent compacts the context to fit."""
-    demo: Annotated[bool, Spec(values.flag, affects="tools")] = False
+    demo: Annotated[bool, Spec(affects="tools")] = False
     """Play a session with a scripted model, without a network or keys."""
     demo_pace: Annotated[
-        float | None, Spec(values.number(least=0), unset="1 on the screen, else 0", affects="look")
+        float | None, Spec(parse=values.number(least=0), unset="1 on the screen, else 0", affects="look")
     ] = None
     """How slowly the demo streams: 1 is slow enough to follow, 0 is as fast as possible."""
-    replay_wait: Annotated[float, Spec(values.number(least=0), affects="look")] = 3.0
+    replay_wait: Annotated[float, Spec(parse=values.number(least=0), affects="look")] = 3.0
     """The longest wait in a replay, in seconds: longer waits are shortened to it; 0 keeps all waits."""
     user_id: Annotated[str, Spec(affects="data")] = "local-user"
     """The user of the session in traces and in Composio."""
-    theme: Annotated[str | None, Spec(values.theme, unset="dark", affects="look")] = None
+    theme: Annotated[str | None, Spec(parse=values.theme, unset="dark", affects="look")] = None
     """The colour theme of the screen: dark, light, ansi (the terminal's 16 colours) or one of Textual's, such as nord.
 
     A theme chosen on the screen with Ctrl+P is stored in your own config.toml."""
-    pictures: Annotated[Pictures, Spec(values.choice(*get_args(Pictures)), affects="look")] = "auto"
+    pictures: Annotated[Pictures, Spec(affects="look")] = "auto"
     """How pictures are drawn: with the terminal's graphics (kitty, sixel), as half blocks (blocks), or auto.
 
     `auto` uses `kitty` in Kitty and Ghostty, `sixel` in foot, mlterm, WezTerm, contour and Windows Terminal, and
     `blocks` in other terminals and inside tmux, screen and Zellij."""
-    notify: Annotated[Notify, Spec(values.choice(*get_args(Notify)), affects="look")] = "auto"
+    notify: Annotated[Notify, Spec(affects="look")] = "auto"
     """How you are notified when you are not looking: bell, a terminal notification (osc9, osc777), off, or auto.
 
     `auto` uses `osc9` in iTerm2, Kitty, Ghostty and WezTerm, `osc777` in foot and Contour, and the bell in other
     terminals and inside tmux, screen and Zellij."""
-    log_level: Annotated[LogLevel, Spec(values.choice(*get_args(LogLevel)), affects="look")] = "INFO"
+    log_level: Annotated[LogLevel, Spec(affects="look")] = "INFO"
     """The lowest level of messages in run.log."""
     cli_path: Annotated[
         Path | None,
-        Spec(values.path, user_only=True, unset="the one that comes with the SDK", affects="tools"),
+        Spec(user_only=True, unset="the one that comes with the SDK", affects="tools"),
     ] = None
     """The path of a Claude Code CLI to use instead of the one that comes with the SDK."""
     classifier: Annotated[
-        Classifier, Spec(values.choice(*get_args(Classifier), words=True), affects="cost")
+        Classifier, Spec(parse=values.choice(*get_args(Classifier), words=True), affects="cost")
     ] = "rules+model"
     """How simple queries are distinguished from complex ones: off (not at all), rules, or rules+model (both)."""
     mcp_servers: Annotated[
@@ -355,9 +345,9 @@ class Settings:
 
 
 SPECS: Mapping[str, Spec] = {
-    name: hint.__metadata__[0]
+    name: replace(spec, parse=values.of_type(hint.__origin__)) if spec.parse is values.text else spec
     for name, hint in get_type_hints(Settings, include_extras=True).items()
-    if hasattr(hint, "__metadata__")
+    for spec in getattr(hint, "__metadata__", ())
 }
 """How each setting is read."""
 

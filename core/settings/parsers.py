@@ -10,7 +10,7 @@ import math
 import re
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args, get_origin
 from urllib.parse import urlsplit
 
 import msgspec
@@ -162,6 +162,16 @@ def flag(value: Any) -> bool:
         return _WORDS[str(value).strip().lower()]
     except KeyError:
         raise ValueError("true or false") from None
+
+
+def of_type(kind: Any) -> Parse:
+    """The parser for the values of a type: for a word of several, yes or no, a path, one line or a list of texts."""
+    if type(None) in get_args(kind):
+        kind = get_args(kind)[0]
+    if get_origin(kind) is Literal:
+        return choice(*get_args(kind))
+    known: Mapping[Any, Parse] = {bool: flag, Path: path, str: text}
+    return known.get(kind, patterns)
 
 
 def number(*, above: float | None = None, least: float | None = None, whole: bool = False) -> Parse:

@@ -24,6 +24,7 @@ import msgspec
 
 from ua_tui.core.errors import PathRefused, WorkspaceError, advice_code, advise
 from ua_tui.core.storage.paths import TEMPORARY, numbered, refused, shown, split_path
+from ua_tui.core.storage.regular_file import hold_lock
 
 _FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _CREATE_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -367,7 +368,7 @@ def _is_stale(folder: int, name: str) -> bool:
         return False
     descriptor = os.open(name, _READ_FLAGS, dir_fd=folder)
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        hold_lock(descriptor)
         return stat.S_ISREG(os.fstat(descriptor).st_mode)
     finally:
         os.close(descriptor)

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import errno
-import fcntl
 import logging
 import os
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -17,7 +15,7 @@ from typing import Generic, TypeVar
 import msgspec
 
 from ua_tui.core.errors import WorkspaceError
-from ua_tui.core.storage.regular_file import NotRegular, read_regular
+from ua_tui.core.storage.regular_file import NotRegular, hold_lock, read_regular
 from ua_tui.core.text import clean_line
 
 T = TypeVar("T")
@@ -162,15 +160,10 @@ class JsonStore(Generic[T]):
     @contextmanager
     def _locked(self) -> Iterator[None]:
         with open_lock(self._lock) as descriptor:
-            deadline = time.monotonic() + _PATIENCE_SECONDS
-            while True:
-                try:
-                    fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                    break
-                except OSError as error:
-                    if not isinstance(error, BlockingIOError) or time.monotonic() >= deadline:
-                        raise _unlockable(self._lock, error) from error
-                time.sleep(0.01)
+            try:
+                hold_lock(descriptor, _PATIENCE_SECONDS)
+            except OSError as error:
+                raise _unlockable(self._lock, error) from error
             yield
 
 

@@ -6,8 +6,11 @@ The journal, the log and the spans grow line by line. To open a pipe would wait 
 from __future__ import annotations
 
 import errno
+import fcntl
 import os
 import stat
+import time
+from contextlib import suppress
 from pathlib import Path
 
 
@@ -50,6 +53,33 @@ def read_regular(path: Path | str, most: int = -1, *, follow: bool = False) -> b
     if 0 <= most < len(data):
         raise OSError(errno.EFBIG, "it is too large")
     return data
+
+
+def hold_lock(descriptor: int, seconds: float = 0.0) -> None:
+    """Lock an open file or folder until it is closed, and wait so long for another program that has the lock.
+
+    Raises:
+        BlockingIOError: the other program still has it.
+        OSError: it cannot be locked, as on some network file systems.
+    """
+    until = time.monotonic() + seconds
+    while True:
+        try:
+            return fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() >= until:
+                raise
+            time.sleep(0.01)
+
+
+def hash_of(path: Path) -> str:
+    """The SHA-256 of a file, in hexadecimal; empty if it cannot be read. Links are followed."""
+    # The screen reads settings before it is first drawn.
+    import hashlib
+
+    with suppress(OSError), path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+    return ""
 
 
 class AppendFile:

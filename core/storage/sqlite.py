@@ -7,7 +7,6 @@ all locks that the program has on it, also those of SQLite.
 from __future__ import annotations
 
 import errno
-import fcntl
 import os
 import sqlite3
 import stat
@@ -19,6 +18,7 @@ from glob import escape
 from pathlib import Path
 
 from ua_tui.core.errors import Advice, advice_code, advise
+from ua_tui.core.storage.regular_file import hold_lock
 from ua_tui.core.text import clean_line
 
 BUSY_SECONDS = 5.0
@@ -104,15 +104,8 @@ def opening(path: Path) -> Iterator[None]:
     """
     descriptor = os.open(path.parent, _FOLDER_FLAGS)
     try:
-        until = time.monotonic() + BUSY_SECONDS
-        while time.monotonic() < until:
-            try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                break
-            except BlockingIOError:
-                time.sleep(PAUSE_SECONDS / 2)
-            except OSError:
-                break
+        with suppress(OSError):
+            hold_lock(descriptor, BUSY_SECONDS)
         yield
     finally:
         os.close(descriptor)

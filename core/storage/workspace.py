@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import re
 import shutil
-import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
@@ -22,6 +20,7 @@ from ua_tui.core.storage.compression import LARGEST, LIMIT, SUFFIX, Unpacked, pa
 from ua_tui.core.storage.files import FolderEntry, Root, Written
 from ua_tui.core.storage.folders import REPORT_CHECKS, SAVED_REPORTS, WORKSPACES
 from ua_tui.core.storage.paths import numbered, refused, shown
+from ua_tui.core.storage.regular_file import hold_lock
 from ua_tui.core.text import escape_unsafe, holds_unsafe, without_surrogates
 
 REPORT_INDEX = "index.jsonl"
@@ -72,10 +71,10 @@ _OF_NEW = frozenset(
     {JOURNAL, "run.log", "trace.json", "transcript.md", "summary.txt", "spans.jsonl", OWNER, TEAM, _LOCK}
 )
 """The files of a session in which nothing was asked."""
-# A program that checks whether a session runs also holds its lock for a moment.
 _ENCODER = msgspec.json.Encoder()
 _BLOCK_FIELDS = {"type", "text", "data", "mime_type"}
-_LOCK_WAITS = (0.0, 0.05, 0.2)
+# A program that checks whether a session runs also holds its lock for a moment.
+_PATIENCE_SECONDS = 0.25
 _PIECE = 64 << 10
 _SESSION = re.compile(r"session_\d{8}_\d{6}(?:-\d+)?")
 
@@ -190,12 +189,8 @@ class Workspace:
         found = Root(path).path
         reports = saved_reports_of(found) or found / SAVED_REPORTS
         workspace = cls(found, _reports(reports.parent, base), redactor)
-        for wait in _LOCK_WAITS:
-            time.sleep(wait)
-            workspace._acquire_lock(make=True)
-            if workspace.locked:
-                break
-        else:
+        workspace._acquire_lock(make=True, patience=_PATIENCE_SECONDS)
+        if not workspace.locked:
             raise WorkspaceError(
                 f"the session {shown(found.name)} is in use by another program, which must end first; "
                 "until then `ua-tui open` shows it"
@@ -408,7 +403,7 @@ class Workspace:
         with suppress(WorkspaceError):
             self.close()
 
-    def _acquire_lock(self, *, make: bool) -> None:
+    def _acquire_lock(self, *, make: bool, patience: float = 0.0) -> None:
         flags = os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC | (os.O_CREAT if make else 0)
         try:
             descriptor = os.open(self.path / _LOCK, flags, 0o600)
@@ -419,7 +414,7 @@ class Workspace:
                 ) from error
             return
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            hold_lock(descriptor, patience)
         except OSError:
             os.close(descriptor)
             return

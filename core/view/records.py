@@ -46,35 +46,42 @@ class Wait(msgspec.Struct, frozen=True, kw_only=True):
         return waited if waited >= 0.1 else 0.0
 
 
-class Query(msgspec.Struct, frozen=True, kw_only=True):
-    """One query; `number` counts the queries of the session from 1, `offset` is seconds from the first one.
+class Work(msgspec.Struct, frozen=True, kw_only=True):
+    """A query or a call: its own id, the number of the query, and seconds from the first query (`offset`).
 
-    `end` has cleaned texts; None while the query runs, or if it was cut off. `undone` says that a person went back to
-    before it, or to before an earlier one. `calls` counts its calls, those of
-    sub-agents included, `retries` how often the model was asked again. `tokens` and `estimate` (US dollars) are those
-    of its messages.
+    `calls` counts the calls below it; `tokens` and `estimate` (US dollars) are those of its messages.
     """
 
     id: str
     at: datetime
     number: int
     offset: float
+    ended_offset: float | None = None
+    calls: int = 0
+    tokens: int = 0
+    estimate: float | None = None
+    wait: Wait = Wait()
+
+
+class Query(Work, frozen=True, kw_only=True):
+    """One query; `number` counts the queries of the session from 1.
+
+    `end` has cleaned texts; None while the query runs, or if it was cut off. `undone` says that a person went back to
+    before it, or to before an earlier one. `calls` counts its calls, those of sub-agents included, `retries` how often
+    the model was asked again.
+    """
+
     text: str
     decision: str | None = None
     source: str | None = None
     end: QueryFinished | None = None
-    ended_offset: float | None = None
-    calls: int = 0
     needs_person: bool = False
     auth_link: str | None = None
     retries: int = 0
-    tokens: int = 0
-    estimate: float | None = None
-    wait: Wait = Wait()
     undone: bool = False
 
 
-class Call(msgspec.Struct, frozen=True, kw_only=True):
+class Call(Work, frozen=True, kw_only=True):
     """One tool call and its result, if there is one yet; texts are clean, sizes in bytes.
 
     Attributes:
@@ -92,14 +99,10 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
             (seconds since the epoch), and whether its work was sent back, or a person stopped it.
     """
 
-    id: str
     query_id: str
-    at: datetime
     name: str
     label: str
     argument: str
-    number: int
-    offset: float
     parent: str | None = None
     depth: int = 0
     places: tuple[int, ...] = ()
@@ -107,7 +110,6 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
     input_preview: str = ""
     changes: tuple[str, ...] = ()
     status: str | None = None
-    ended_offset: float | None = None
     duration_ms: float = 0.0
     result_size: int = 0
     result_preview: str = ""
@@ -117,13 +119,9 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
     done: str = ""
     error: str = ""
     items: int = 0
-    wait: Wait = Wait()
     agent: str = ""
     task: str = ""
     activity: str = ""
-    calls: int = 0
-    tokens: int = 0
-    estimate: float | None = None
     heard: float = 0.0
     sent_back: bool = False
     stopped: bool = False

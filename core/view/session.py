@@ -151,6 +151,10 @@ class SessionView:
             self.last_at = event.at
         before, self.activity = self.activity, self.activity.after(event)
         self.setup, self.costs = self.setup.after(event), self.costs.after(event)
+        if isinstance(event, ev.AuthRequired | ev.ElicitationAsked):
+            from ua_tui.core.redaction.redactor import with_masked_link
+
+            event = with_masked_link(event, self.redactor)
         self._add_entry(event)
         if type(event) in _NOTED:
             self._note(event)
@@ -380,13 +384,7 @@ class SessionView:
                 if call is not None and event.observer not in {ev.KNOWLEDGE, ev.REPORT_CHECK}:
                     self._change(("t", call.id), items=call.items + event.items)
             case ev.AuthRequired():
-                from ua_tui.core.redaction.redactor import mask_link
-
-                if self.redactor is not None:
-                    self.redactor.add(event.url)
-                self._change(self._query, needs_person=True, auth_link=mask_link(event.url))
-            case ev.ElicitationAsked(url=str(url)) if url and self.redactor is not None:
-                self.redactor.add_link(url)
+                self._change(self._query, needs_person=True, auth_link=event.url)
             case ev.ApiRetry() if (query := self.last_query) is not None:
                 self._change(self._query, retries=query.retries + 1)
             case ev.ComplianceEnforced():
@@ -451,9 +449,7 @@ class SessionView:
                 copied = f", copied to {event.copied_to}" if event.copied_to else ""
                 kind, text, files = "artifact", f"{describe(event).details[0]}{copied}", (event.path,)
             case ev.AuthRequired():
-                from ua_tui.core.redaction.redactor import mask_link
-
-                kind, text = "auth", f"{describe(event).sentence} {mask_link(event.url)}"
+                kind, text = "auth", f"{describe(event).sentence} {event.url}"
             case ev.ObserverFinished() if event.status != "failed":
                 return
             case _:

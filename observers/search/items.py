@@ -15,7 +15,6 @@ from ua_tui.observers.search.keys import (
     DESCRIPTIVE,
     FOREIGN,
     GROUPS,
-    IMAGE_URLS,
     INSTEAD_OF_TITLES,
     KINDS,
     NO_ADDRESS,
@@ -89,7 +88,7 @@ def plan_of(item: Mapping[str, Any]) -> Plan:
     return _plan_of_keys(tuple(item))
 
 
-def url_of(item: Mapping[str, Any], *, images: bool = False) -> str | None:
+def url_of(item: Mapping[str, Any]) -> str | None:
     """The URL of a result, or None if it has no valid one."""
     cut = item.get(CUT_OFF)
     found = [item[key] for key in plan_of(item).url if key != cut and is_web_url(item[key])]
@@ -99,9 +98,6 @@ def url_of(item: Mapping[str, Any], *, images: bool = False) -> str | None:
             return str((pages or found)[0])
     if cut is None and is_web_url(value := item.get("id")):
         return str(value)
-    if images:
-        folded = {fold(key): value for key, value in item.items() if key != cut}
-        return next((folded[key] for key in IMAGE_URLS if is_web_url(folded.get(key))), None)
     return None
 
 
@@ -264,7 +260,7 @@ def is_row(item: Any, *, images: bool = False, named: bool = False) -> bool:
     """Whether an item is a result: it has a URL, and text unless its list is `named` as results."""
     if not isinstance(item, dict):
         return False
-    url = url_of(item, images=images)
+    url = url_of(item)
     row = (with_inner_text(item) or item) if url is not None else lift(item, images=images)
     return row is not None and (named or _says_something(row))
 

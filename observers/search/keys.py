@@ -90,7 +90,6 @@ PAGE_FIELDS: Mapping[str, tuple[str, int]] = _ranked("pages")
 KINDS: Mapping[str, str] = {name: kind for kind, names in _DATA["kinds"].items() for name in names.split()}
 """Keys whose list is a vertical of its own."""
 
-IMAGE_URLS = listed("image_urls")
 INSTEAD_OF_TITLES = _set_of("instead_of_titles")
 NAME_KEYS = listed("name_keys")
 PAGE_MARKS = _set_of("page_marks")

@@ -55,7 +55,7 @@ def _rows_of(item: Any, number: int, kind: str, now: datetime, named: bool) -> I
     if not isinstance(item, dict):
         return
     plan = plan_of(item)
-    url = url_of(item, images=kind == "images")
+    url = url_of(item)
     is_cluster = not CLUSTERS.isdisjoint(item)
     if url is not None:
         yield _row(item, plan, url, number, now)

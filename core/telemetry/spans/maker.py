@@ -82,9 +82,9 @@ class SpanContent(msgspec.Struct, eq=False):
         found = self.text("output", text)
         return found | named(result=found.get("output.value"))
 
-    def text_part(self, text: str) -> Part:
-        """A part of a message that is text."""
-        return {"type": "text", "content": self.long(text)}
+    def text_parts(self, text: str) -> list[Part]:
+        """The part of a message that is text, if there is any."""
+        return [{"type": "text", "content": self.long(text)}] if text and self.included else []
 
     def call_part(self, tool_use_id: str, name: str, given: Mapping[str, Any]) -> Part:
         """A part of a message that is a call; too many arguments become a text."""
@@ -245,8 +245,7 @@ class ModelTurn(msgspec.Struct):
         self.ended = max(self.ended, now)
         match event:
             case MessageFinished():
-                if event.text and self.content.included:
-                    self._texts.append(self.content.text_part(event.text))
+                self._texts += self.content.text_parts(event.text)
                 self._stop_reason = event.stop_reason or self._stop_reason
             case ToolCallStarted():
                 if self.content.included:

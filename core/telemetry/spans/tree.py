@@ -84,7 +84,7 @@ class SpanTree:
             case ev.QueryReceived():
                 self._begin_query(event, now)
             case ev.QuerySteered():
-                self._add_unread(event.text)
+                self._agent.unread += self._content.text_parts(event.text)
             case ev.ModelChosen():
                 self._model = event.model or ""
             case ev.QueryFinished():
@@ -94,7 +94,7 @@ class SpanTree:
             case ev.MessageFinished():
                 self._end_message(event, now)
             case ev.TokensSpent():
-                self._count_tokens(event, now)
+                self._on_piece(event, now, event.message_id)
             case ev.SubagentStarted():
                 self._begin_subagent(event, now)
             case ev.ToolCallStarted():
@@ -181,17 +181,12 @@ class SpanTree:
         self._query = (event.query_id, span, now)
         self._agent.ready_at = now
         self._has_simple_path = False
-        self._agent.unread.clear()
-        self._add_unread(event.prompt or event.text)
+        self._agent.unread = self._content.text_parts(event.prompt or event.text)
         if self._first_query:
             self._rest.append(f"> {self._content.short(event.text)}")
         else:
             self._first_query = self._content.long(event.text)
         self._spans.log("query_started", span, now, query_id=event.query_id, query=event.text)
-
-    def _add_unread(self, text: str) -> None:
-        if self._content.included:
-            self._agent.unread.append(self._content.text_part(text))
 
     def _end_query(self, event: ev.QueryFinished) -> None:
         if self._query is None or self._query[0] != event.query_id:
@@ -250,11 +245,22 @@ class SpanTree:
         agent.begin_turn(span, begins, self._content, message_id=message_id, requested_model=model)
         return span
 
-    def _count_tokens(self, event: ev.TokensSpent, now: int) -> None:
-        if event.parent_tool_use_id is not None:
-            self._on_subagent(event.parent_tool_use_id, event, now)
-        elif self._turn_of(event.message_id, now) is not None and self._agent.turn is not None:
+    def _on_piece(
+        self,
+        event: ev.MessageFinished | ev.ToolCallStarted | ev.TokensSpent,
+        now: int,
+        message_id: str | None = None,
+        number: int | None = None,
+    ) -> Span | None:
+        """Handle a piece of an agent's message; returns the span that it belongs to."""
+        if (call := event.parent_tool_use_id) is not None:
+            span = self._call_or_current(call)
+            self._on_subagent(call, event, now)
+            return span
+        span = self._turn_of(message_id, now, number)
+        if self._agent.turn is not None:
             self._agent.turn.on_event(event, now)
+        return span
 
     def _on_thinking(self, event: ev.ThinkingDelta, now: int) -> None:
         if event.parent_tool_use_id is not None:
@@ -266,14 +272,9 @@ class SpanTree:
         self._thinking.setdefault(event.message_id, []).append(event.text)
 
     def _end_message(self, event: ev.MessageFinished, now: int) -> None:
+        parent = self._on_piece(event, now, event.message_id)
         if event.parent_tool_use_id is None:
-            parent = self._turn_of(event.message_id, now)
             self._agent.ready_at = now
-            if self._agent.turn is not None:
-                self._agent.turn.on_event(event, now)
-        else:
-            parent = self._call_or_current(event.parent_tool_use_id)
-            self._on_subagent(event.parent_tool_use_id, event, now)
         thought = "".join(self._thinking.pop(event.message_id, ()))
         self._log_text("thinking", thought, parent, now, event.message_id)
         self._log_text("reasoning", event.text, parent, now, event.message_id)
@@ -291,16 +292,10 @@ class SpanTree:
         return self._agent.turn.span if self._agent.turn is not None else self._query_span
 
     def _start_call(self, event: ev.ToolCallStarted, now: int) -> None:
-        if event.parent_tool_use_id is None:
-            parent = self._turn_of(None, now, event.iteration) or self._query_span
-            if self._agent.turn is not None:
-                self._agent.turn.on_event(event, now)
-        else:
-            parent = self._call_or_current(event.parent_tool_use_id)
-            self._on_subagent(event.parent_tool_use_id, event, now)
+        parent = self._on_piece(event, now, number=event.iteration)
         span = self._spans.start(
             "tool_call",
-            parent,
+            parent or self._query_span,
             now,
             tool_name=event.name,
             tool_id=event.tool_use_id,
@@ -334,8 +329,8 @@ class SpanTree:
         call = self._calls.get(event.tool_use_id)
         prompt = call.record.started.input.get("prompt") if call is not None else None
         agent = self._subagents[event.tool_use_id] = Agent(event.name, ready_at=now)
-        if self._content.included and isinstance(prompt, str) and prompt:
-            agent.unread.append(self._content.text_part(prompt))
+        if isinstance(prompt, str):
+            agent.unread += self._content.text_parts(prompt)
         if call is not None:
             call.span.set_attributes(
                 facts_of_span(SUBAGENT_CALL) | named(agent=self._content.short(event.name))
