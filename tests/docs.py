@@ -98,11 +98,16 @@ def dependencies_page(page: str) -> str:
     return _with_table(page, "licences", licences_table(page))
 
 
-def toolkit_tools(_: str) -> str:
-    """The file with what the local toolkit says of its tools."""
+def toolkit_tools(listed: str) -> str:
+    """The file with what the local toolkit says of its tools, with what their functions say made again."""
     from ua_tui.core.toolkit.server import TOOLS
 
-    groups = {group: [tool.description() for tool in tools] for group, tools in TOOLS.items()}
+    described = {tool.name: tool.description() for tool in TOOLS}
+    groups = {
+        group: [each | described.pop(each["name"]) for each in tools]
+        for group, tools in json.loads(listed).items()
+    }
+    assert not described, f"{', '.join(described)} is in no group of toolkit.json"
     return json.dumps(groups, indent=1, ensure_ascii=False) + "\n"
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 from uuid import uuid4
 
 import msgspec
@@ -34,7 +34,6 @@ from ua_tui.core.agent.messages.translate import Translator
 from ua_tui.core.agent.messages.usage import Prices, Spending
 from ua_tui.core.agent.options import Briefing, McpConfig, build_options, write_briefing
 from ua_tui.core.agent.permissions.actions import OwnServers, server_of
-from ua_tui.core.agent.permissions.foreign_text import LOCAL_TOOLKIT
 from ua_tui.core.agent.permissions.gate import PermissionGate
 from ua_tui.core.agent.permissions.policy import PermissionPolicy
 from ua_tui.core.agent.permissions.rule_set import RuleSet, RuleStore, rules_of
@@ -43,6 +42,7 @@ from ua_tui.core.agent.permissions.taint import Taint
 from ua_tui.core.bus import Publish
 from ua_tui.core.concurrency.worker import WorkerProcess
 from ua_tui.core.connections.base import BUILT_IN_SERVERS, Connection, Connector, ServerConfigs
+from ua_tui.core.connections.toolkit_tools import SERVER as TOOLKIT
 from ua_tui.core.errors import (
     AgentError,
     ConnectionFailed,
@@ -51,6 +51,7 @@ from ua_tui.core.errors import (
     WorkspaceError,
 )
 from ua_tui.core.events.types import McpServer, UntrustedTextRead
+from ua_tui.core.json_values import JsonMapping
 from ua_tui.core.observation import ToolResult
 from ua_tui.core.pipelines import Pipelines
 from ua_tui.core.provider.models import ModelChoice, Models
@@ -112,7 +113,7 @@ class AgentParts(msgspec.Struct, frozen=True, kw_only=True):
     now: Callable[[], datetime] = lambda: datetime.now().astimezone()
     taint: Taint | None = None
     rule_store: RuleStore | None = None
-    output_schema: Mapping[str, Any] | None = None
+    output_schema: JsonMapping | None = None
     system_prompt: str | None = None
     login_made_at: Callable[[str], str] = lambda _name: ""
     note_scope: Callable[[str, str], None] = lambda _name, _scope: None
@@ -143,7 +144,6 @@ class AgentAssembly:
         self._settings = settings
         self._parts = parts
         self._pipelines = pipelines
-        self._publish = publish
         self._report = report
         self._private = PrivateFolder()
         self._skills_folder = self._private.path / "skills"
@@ -153,7 +153,7 @@ class AgentAssembly:
         self.taint.on_start = lambda what: publish(UntrustedTextRead(what=what))
         self.rules = RuleSet(rules_of(settings, parts.extra_allow), parts.rule_store, Path.cwd())
         logs = ServerLogs(self._private.path / CACHE)
-        self._states = ServerStates(parts.redactor, logs.cause_of)
+        self._states = ServerStates(parts.redactor, logs.cause_of, publish)
         self._own_servers = OwnServers(
             parts.described,
             self._states.is_read_only,
@@ -162,7 +162,6 @@ class AgentAssembly:
         )
         self.servers = Servers(
             self._states,
-            publish,
             self.reopen,
             renew=self.renew,
             report=report,
@@ -170,7 +169,7 @@ class AgentAssembly:
             note_scope=parts.note_scope,
         )
         self._forked = ForkedActions(parts.workspace.path, parts.redactor, self._states.is_read_only)
-        self._policy = PermissionPolicy(
+        policy = PermissionPolicy(
             workspace=parts.workspace.path,
             rules=self.rules,
             mode=settings.effective_permission_mode,
@@ -184,7 +183,7 @@ class AgentAssembly:
             else tuple(Rule("allow", text, "config.toml") for text in parts.files_elsewhere),
         )
         self.gate = PermissionGate(
-            self._policy,
+            policy,
             publish,
             interactive=parts.interactive,
             redactor=parts.redactor,
@@ -251,7 +250,7 @@ class AgentAssembly:
                 parts.subagents,
                 parts.skills,
                 self._skills_folder,
-                knowledge=LOCAL_TOOLKIT in notes and self._settings.knowledge != "off",
+                knowledge=TOOLKIT in notes and self._settings.knowledge != "off",
                 resources=not BUILT_IN_SERVERS.issuperset(parts.connectors),
                 system_prompt=parts.system_prompt,
             )
@@ -264,21 +263,16 @@ class AgentAssembly:
         )
         hooks = AgentHooks(
             pipelines=self._pipelines,
-            policy=self._policy,
             gate=self.gate,
             taint=self.taint,
             results=ResultStore(
                 ResultAdapter(saved_results_root=self.agent_home), parts.workspace, parts.worker
             ),
-            publish=self._publish,
-            task_of=translator.task_of,
-            was_stopped=translator.tasks.was_stopped,
-            check_subagent=parts.check_subagent,
-            recorder=None
-            if parts.ledger is None
-            else ActionRecorder(
+            translator=translator,
+            recorder=ActionRecorder(
                 parts.ledger, parts.redactor, parts.workspace.path, self._states.is_read_only
             ),
+            check_subagent=parts.check_subagent,
         )
         if parts.agent_home is not None:
             await asyncio.to_thread(make_private, parts.agent_home)
@@ -288,11 +282,10 @@ class AgentAssembly:
             spent_before = await asyncio.to_thread(self._spent_before)
         options = await build_options(
             self._effective_settings(),
-            msgspec.structs.replace(self._briefing, output_schema=self.output_schema),
-            workspace=parts.workspace.path,
+            self._briefing,
+            output_schema=self.output_schema,
+            parts=parts,
             servers=self._mcp_config(self._servers),
-            config_dir=parts.agent_home,
-            environ=parts.environ,
             hooks=hooks,
             session_id=self.conversation_id,
             resume=self._begun,
@@ -305,16 +298,13 @@ class AgentAssembly:
             ),
             hooks=hooks,
             elicitation=self.elicitation,
-            translator=translator,
             servers=self.servers,
-            publish=self._publish,
             on_result=self._on_result,
             models=self.models,
             spent_before=spent_before,
         )
         self._last = translator
-        for event in self._states.report_update([]):
-            self._publish(event)
+        self._states.report_update([])
         await loop.connect(parts.while_starting)
         try:
             self.refuse_unpriced()

@@ -24,6 +24,7 @@ from ua_tui.core.concurrency.threads import Schedule, apart
 from ua_tui.core.connections.base import ServerConfigs
 from ua_tui.core.connections.toolkit_tools import PROGRAM
 from ua_tui.core.errors import AgentUnavailable, ConnectionFailed
+from ua_tui.core.json_values import JsonObject, list_in
 from ua_tui.core.text import clean
 
 if TYPE_CHECKING:
@@ -228,7 +229,7 @@ class AgentClient:
         """
         await _await_control(self._client.stop_task(task_id))
 
-    async def servers(self) -> list[dict[str, Any]]:
+    async def servers(self) -> list[JsonObject]:
         """The current state of every MCP server, as the agent reports it."""
         if self._descendants is not None:
             self._remembering.plan(self._descendants.refresh)
@@ -249,9 +250,7 @@ class AgentClient:
 
     async def listed(self, what: Literal["models", "commands"]) -> list[Any]:
         """What the agent listed when it was connected: its models, or its slash commands."""
-        info = await self._client.get_server_info()
-        found = info.get(what) if isinstance(info, dict) else None
-        return list(found) if isinstance(found, list) else []
+        return list_in(await self._client.get_server_info(), what)
 
     async def reconnect_server(self, name: str) -> None:
         """Reconnect an MCP server.
@@ -383,9 +382,7 @@ async def _await_control(request: Awaitable[object]) -> None:
         raise ConnectionFailed(clean(str(error)) or type(error).__name__) from error
 
 
-async def _one(
-    text: str, message_id: str | None, files: Sequence[Attachment]
-) -> AsyncIterator[dict[str, Any]]:
+async def _one(text: str, message_id: str | None, files: Sequence[Attachment]) -> AsyncIterator[JsonObject]:
     # The agent's own commands are its command line's to read; everything else reaches the model as it is written.
     is_command = text.startswith("/") and not text.startswith(_PROMPT_OF_SERVER)
     text = without_mentions(text) if is_command else text

@@ -21,6 +21,7 @@ import msgspec
 from ua_tui.core.agent.bounds import LONGEST_NAME, PIECE
 from ua_tui.core.agent.messages.usage import Spending, model_reports
 from ua_tui.core.errors import AgentError, WorkspaceError
+from ua_tui.core.json_values import JsonMapping, JsonObject, list_in, value_in
 from ua_tui.core.redaction.redactor import REDACTED, Redactor, seal_json
 from ua_tui.core.storage.files import Root
 from ua_tui.core.storage.workspace import CONVERSATION, Workspace
@@ -31,7 +32,7 @@ _COST_STATE = b'"type":"cost-state"'
 class _CostState(msgspec.Struct):
     type: str
     total: float = msgspec.field(default=0.0, name="totalCostUSD")
-    models: dict[str, Any] = msgspec.field(default_factory=dict, name="modelUsage")
+    models: JsonObject = msgspec.field(default_factory=dict, name="modelUsage")
 
 
 def transcript_of(conversation: str, *, worked_in: Path, agent_home: Path) -> Path | None:
@@ -87,7 +88,7 @@ _SIGNED = {"thinking", "redacted_thinking"}
 _BASE64 = re.compile(r"[A-Za-z0-9+/]{64,}={0,2}")
 
 
-def sealed_entry(entry: Mapping[str, Any], redactor: Redactor) -> bytes:
+def sealed_entry(entry: JsonMapping, redactor: Redactor) -> bytes:
     """Encode an entry of a transcript as one line without secrets.
 
     The model's service refuses a block of thinking that was changed, as its signature is wrong then: where there is a
@@ -124,28 +125,22 @@ def _without_data(value: Any, redactor: Redactor, data: dict[str, str]) -> Any:
     return {key: _without_data(each, redactor, data) for key, each in value.items()}
 
 
-def _without_changed_thinking(entry: Mapping[str, Any], line: bytes) -> list[Any] | None:
+def _without_changed_thinking(entry: JsonMapping, line: bytes) -> list[Any] | None:
     """The content of a message with a text for each block of thinking that `line` changes; None if it changes none."""
-    before, after = _blocks(entry), _blocks(msgspec.json.decode(line))
+    before, after = (list_in(each, "message", "content") for each in (entry, msgspec.json.decode(line)))
     changed = {at for at, (old, new) in enumerate(zip(before, after, strict=True)) if old != new}
-    signed = {at for at in changed if isinstance(before[at], dict) and before[at].get("type") in _SIGNED}
+    signed = {at for at in changed if value_in(before[at], "type") in _SIGNED}
     if not signed:
         return None
     return [{"type": "text", "text": REDACTED} if at in signed else each for at, each in enumerate(before)]
 
 
-def encode_entry(entry: Mapping[str, Any]) -> str:
+def encode_entry(entry: JsonMapping) -> str:
     """The text by which an entry is stored."""
     try:
         return msgspec.json.encode(entry).decode()
     except (UnicodeEncodeError, RecursionError, TypeError):
         return json.dumps(entry)
-
-
-def _blocks(entry: Any) -> list[Any]:
-    message = entry.get("message") if isinstance(entry, Mapping) else None
-    content = message.get("content") if isinstance(message, Mapping) else None
-    return content if isinstance(content, list) else []
 
 
 _METADATA = "agent_metadata"
@@ -179,7 +174,7 @@ class ConversationStore(msgspec.Struct, eq=False):
     _behind: bool = False
     _failing: bool = False
 
-    async def append(self, key: Mapping[str, str], entries: Sequence[Mapping[str, Any]]) -> None:
+    async def append(self, key: Mapping[str, str], entries: Sequence[JsonMapping]) -> None:
         """Append entries to a transcript; never raises."""
         failure = await asyncio.to_thread(self._append, key, entries)
         if failure is not None:
@@ -235,7 +230,7 @@ class ConversationStore(msgspec.Struct, eq=False):
                     lines += (line.strip() for line in self._missing(own[path], path))
                 yield path, lines[: _count_before(lines, until, said)]
 
-    def _append(self, key: Mapping[str, str], entries: Sequence[Mapping[str, Any]]) -> Exception | None:
+    def _append(self, key: Mapping[str, str], entries: Sequence[JsonMapping]) -> Exception | None:
         with self._lock:
             try:
                 if not (self._behind and self._catch_up(key["session_id"])):
@@ -299,7 +294,7 @@ class ConversationStore(msgspec.Struct, eq=False):
         )
         folder = f"{CONVERSATION}/{conversation}"
         for subpath in self._subpaths(folder):
-            metadata: dict[str, Any] = {}
+            metadata: JsonObject = {}
             home.write_chunks(
                 f"{conversation}/{subpath}.jsonl", self._transcript(f"{folder}/{subpath}.jsonl", metadata)
             )
@@ -308,7 +303,7 @@ class ConversationStore(msgspec.Struct, eq=False):
         # The last one: the conversation is found by it.
         home.write_chunks(f"{conversation}.jsonl", self._transcript(f"{folder}.jsonl", {}))
 
-    def _transcript(self, path: str, metadata: dict[str, Any]) -> Iterator[bytes]:
+    def _transcript(self, path: str, metadata: JsonObject) -> Iterator[bytes]:
         """The lines of a transcript as the agent writes them; what it stores in another file goes to `metadata`."""
         for line in self._lines(path):
             if _entry_in(line).type == _METADATA:
@@ -373,7 +368,7 @@ def _reading_own(conversation: str) -> Iterator[None]:
         ) from error
 
 
-def _entries_from(own: Path, start: int) -> Iterator[dict[str, Any]]:
+def _entries_from(own: Path, start: int) -> Iterator[JsonObject]:
     """The entries of a file of the agent that its copy has, too, from an offset on."""
     with open(own, "rb") as file:
         file.seek(start)
@@ -383,7 +378,7 @@ def _entries_from(own: Path, start: int) -> Iterator[dict[str, Any]]:
                 yield msgspec.json.decode(line)
     metadata = own.with_suffix(".meta.json")
     with suppress(FileNotFoundError, msgspec.DecodeError):
-        yield {"type": _METADATA, **msgspec.json.decode(metadata.read_bytes(), type=dict[str, Any])}
+        yield {"type": _METADATA, **msgspec.json.decode(metadata.read_bytes(), type=JsonObject)}
 
 
 def _offset_behind(own: Path, uuid: str) -> int | None:

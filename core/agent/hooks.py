@@ -22,16 +22,15 @@ from ua_tui.core.agent.definitions.rules import UnmetRule
 from ua_tui.core.agent.ledger import ActionRecorder
 from ua_tui.core.agent.messages.result_files import READERS, ResultStore
 from ua_tui.core.agent.messages.results import RawResult
-from ua_tui.core.agent.messages.subagents import SubagentTask
+from ua_tui.core.agent.messages.translate import Translator
 from ua_tui.core.agent.permissions.actions import subjects_of
 from ua_tui.core.agent.permissions.arguments import Arguments, ToolInput
-from ua_tui.core.agent.permissions.foreign_text import LARGEST_READ, has_addresses
 from ua_tui.core.agent.permissions.gate import PermissionGate
-from ua_tui.core.agent.permissions.policy import PermissionPolicy, is_search
-from ua_tui.core.agent.permissions.taint import Taint
-from ua_tui.core.bus import Publish
+from ua_tui.core.agent.permissions.policy import is_search
+from ua_tui.core.agent.permissions.taint import LARGEST_READ, Taint, has_addresses
 from ua_tui.core.errors import AgentError, Denied
 from ua_tui.core.events.types import ASK_USER, EXIT_PLAN, ComplianceEnforced, ComplianceFailed
+from ua_tui.core.json_values import JsonObject
 from ua_tui.core.observation import ReturnedFile
 from ua_tui.core.pipelines import AfterTool, BeforeTool, Pipelines, ToolErrored
 from ua_tui.core.text import clean
@@ -87,15 +86,12 @@ class AgentHooks(msgspec.Struct, eq=False):
     """
 
     pipelines: Pipelines
-    policy: PermissionPolicy
     gate: PermissionGate
     taint: Taint
     results: ResultStore
-    publish: Publish
-    task_of: Callable[[str], SubagentTask]
-    was_stopped: Callable[[str], bool]
-    check_subagent: SubagentCheck | None
-    recorder: ActionRecorder | None = None
+    translator: Translator
+    recorder: ActionRecorder
+    check_subagent: SubagentCheck | None = None
     copies: dict[str, HookCopies] = {}
     _sent_back: dict[str, list[ComplianceFailed | ComplianceEnforced]] = {}
     _plans: dict[str, asyncio.Future[str]] = {}
@@ -124,7 +120,7 @@ class AgentHooks(msgspec.Struct, eq=False):
     def note_subagent_active(self, call: str | None) -> None:
         """Report that a sub-agent was sent back, now that it works again; `call` is the call that started it."""
         for event in self._sent_back.pop(call or "", ()):
-            self.publish(event)
+            self.gate.publish(event)
 
     def note_plan(self, tool_use_id: str, plan: str) -> None:
         """Record the plan that a call asks to approve, as the agent's messages have it."""
@@ -161,7 +157,8 @@ class AgentHooks(msgspec.Struct, eq=False):
         answer = await self.gate.ask(tool_name, tool_input, tool_use_id)
         if answer.allow:
             runs_with = tool_input if answer.input is None else answer.input
-            if refusal := await self._begin(tool_name, runs_with, tool_use_id):
+            if refusal := await self.recorder.begin(tool_name, runs_with, tool_use_id, self._is_stopping):
+                self.gate.denied[tool_use_id] = refusal
                 return PermissionResultDeny(message=refusal)
         if answer.allow and answer.input is not None:
             self._note_changed(tool_name, tool_use_id, answer.input, tool_input)
@@ -202,7 +199,7 @@ class AgentHooks(msgspec.Struct, eq=False):
             self.gate.denied[tool_use_id] = payload.denied
             added = await self._handle_error(name, tool_use_id, effective, Denied(payload.denied))
             return _decision("deny", "\n".join(filter(None, (payload.denied, added))))
-        judgement = self.policy.judge(name, effective)
+        judgement = self.gate.policy.judge(name, effective)
         if name == EXIT_PLAN and judgement.verdict == "ask" and not self.gate.interactive:
             # The query ends with its plan as the answer.
             self.final_plan = await self._read_plan(tool_use_id)
@@ -213,32 +210,24 @@ class AgentHooks(msgspec.Struct, eq=False):
         if judgement.verdict == "deny":
             return _decision("deny", judgement.reason)
         if judgement.verdict == "allow":
-            refusal = await self._begin(name, effective, tool_use_id)
+            refusal = await self.recorder.begin(name, effective, tool_use_id, self._is_stopping)
         else:
             # Nobody is asked about a call that may not run.
-            refusal = await self.recorder.denial_of(name, effective) if self.recorder else None
-            if refusal:
-                self.gate.denied[tool_use_id] = refusal
+            refusal = await self.recorder.denial_of(name, effective)
         if refusal:
+            self.gate.denied[tool_use_id] = refusal
             return _decision("deny", refusal)
         changed = effective if effective != data["tool_input"] else None
         return _decision(judgement.verdict, judgement.reason, changed)
 
-    async def _begin(self, name: str, effective: ToolInput, tool_use_id: str) -> str | None:
-        """Record a call that is about to run; returns why it may not."""
-        if self.recorder is None:
-            return None
-        refusal = await self.recorder.begin(name, effective, tool_use_id, lambda: self.stopping)
-        if refusal:
-            self.gate.denied[tool_use_id] = refusal
-        return refusal
+    def _is_stopping(self) -> bool:
+        return self.stopping
 
     async def _after(self, data: Any, _id: str | None, _context: Any) -> Any:
         name, tool_use_id = str(data["tool_name"]), str(data["tool_use_id"])
         copies = self.copies.setdefault(tool_use_id, HookCopies())
         copies.transcript = str(data.get("transcript_path") or "")
-        if self.recorder is not None:
-            await self.recorder.finish(tool_use_id, ok=True, result=data.get("tool_response"))
+        await self.recorder.finish(tool_use_id, ok=True, result=data.get("tool_response"))
         received = await asyncio.to_thread(
             self.results.receive, name, tool_use_id, data.get("tool_response"), copies.transcript
         )
@@ -277,9 +266,9 @@ class AgentHooks(msgspec.Struct, eq=False):
         name, tool_use_id = str(data["tool_name"]), str(data["tool_use_id"])
         copies = self.copies.setdefault(tool_use_id, HookCopies())
         copies.error = clean(str(data.get("error") or "it failed"))
-        if self.recorder is not None and not data.get("is_interrupt"):
+        if not data.get("is_interrupt"):
             await self.recorder.finish(tool_use_id, ok=False, result=copies.error)
-        if self.was_stopped(tool_use_id):
+        if self.translator.tasks.was_stopped(tool_use_id):
             return _added("PostToolUseFailure", STOPPED_HINT)
         effective = dict(data["tool_input"]) if copies.effective_input is None else copies.effective_input
         self.taint.note_read(name, effective, failed=True)
@@ -301,11 +290,11 @@ class AgentHooks(msgspec.Struct, eq=False):
             return {}
         agent = clean(str(data.get("agent_type") or ""))
         task_id = str(data.get("agent_id") or "")
-        task = self.task_of(task_id)
+        task = self.translator.task_of(task_id)
         try:
             # The results of a sub-agent come as messages: the observers must have them.
             for _ in range(250):
-                if not self.task_of(task_id).open_calls:
+                if not self.translator.task_of(task_id).open_calls:
                     break
                 await asyncio.sleep(STEP_SECONDS / 250)
             else:
@@ -323,7 +312,7 @@ class AgentHooks(msgspec.Struct, eq=False):
         ]
         if kind is ComplianceFailed:
             for event in events:
-                self.publish(event)
+                self.gate.publish(event)
             return {}
         # The agent calls this hook also for a sub-agent that it stops, and does not send that one back: the events are
         # published once the sub-agent works again.
@@ -332,19 +321,19 @@ class AgentHooks(msgspec.Struct, eq=False):
 
     async def _prompt(self, _data: Any, _id: str | None, _context: Any) -> Any:
         hints = [SIMPLE_HINT] if self.on_simple_path else []
-        if self.policy.mode == "plan":
+        if self.gate.mode == "plan":
             hints.append(PLAN_HINT)
         return _added("UserPromptSubmit", "\n".join(hints))
 
 
-def _added(hook: str, *contexts: str | None) -> dict[str, Any]:
+def _added(hook: str, *contexts: str | None) -> JsonObject:
     context = "\n".join(each for each in contexts if each)
     if not context:
         return {}
     return {"hookSpecificOutput": {"hookEventName": hook, "additionalContext": context}}
 
 
-def _result(shown: Any, *contexts: str | None) -> dict[str, Any]:
+def _result(shown: Any, *contexts: str | None) -> JsonObject:
     """The answer to `PostToolUse`: what the model reads in place of the result, and what it reads beside it."""
     answer = _added("PostToolUse", *contexts)
     if shown is None:
@@ -353,8 +342,8 @@ def _result(shown: Any, *contexts: str | None) -> dict[str, Any]:
     return {"hookSpecificOutput": {**output, "updatedToolOutput": shown}}
 
 
-def _decision(verdict: str, reason: str, changed: ToolInput | None = None) -> dict[str, Any]:
-    output: dict[str, Any] = {
+def _decision(verdict: str, reason: str, changed: ToolInput | None = None) -> JsonObject:
+    output: JsonObject = {
         "hookEventName": "PreToolUse",
         "permissionDecision": verdict,
         "permissionDecisionReason": reason,

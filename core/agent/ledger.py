@@ -188,10 +188,11 @@ def read_actions(root: Root) -> list[RecordedAction]:
 class ActionRecorder(msgspec.Struct, eq=False):
     """Records the calls of one agent that act outside, and says why a call may not run.
 
-    Secrets are masked before anything is compared or stored: a resumed conversation has them masked, too.
+    Secrets are masked before anything is compared or stored: a resumed conversation has them masked, too. Without a
+    `ledger` nothing is recorded.
     """
 
-    ledger: ActionLedger
+    ledger: ActionLedger | None
     redactor: Redactor
     folder: Path
     is_read_only: OfTool = lambda _server, _tool: False
@@ -199,8 +200,7 @@ class ActionRecorder(msgspec.Struct, eq=False):
 
     async def denial_of(self, tool_name: str, tool_input: Arguments) -> str | None:
         """Why a call may not run because of an earlier attempt; None if it may be asked about."""
-        actions = self._actions(tool_name, tool_input)
-        if not actions:
+        if self.ledger is None or not (actions := self._actions(tool_name, tool_input)):
             return None
         try:
             earlier = await self.ledger.earlier(list(actions))
@@ -217,8 +217,7 @@ class ActionRecorder(msgspec.Struct, eq=False):
         stopping: Callable[[], bool] = lambda: False,
     ) -> str | None:
         """Record a call that is about to run; returns why it may not, None if it may."""
-        actions = self._actions(tool_name, tool_input)
-        if not actions:
+        if self.ledger is None or not (actions := self._actions(tool_name, tool_input)):
             return None
         try:
             earlier = await self.ledger.begin(actions, tool_use_id, stopping)
@@ -231,7 +230,7 @@ class ActionRecorder(msgspec.Struct, eq=False):
 
     async def finish(self, tool_use_id: str, *, ok: bool, result: Any) -> None:
         """Record how a call ended, if it was recorded."""
-        if tool_use_id not in self._open:
+        if self.ledger is None or tool_use_id not in self._open:
             return
         self._open.discard(tool_use_id)
         text = clean(preview(_text_of(result), LONGEST_TEXT, self.redactor))

@@ -6,10 +6,10 @@ import asyncio
 import logging
 import time
 import uuid
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 from msgspec.structs import replace
@@ -26,14 +26,12 @@ from ua_tui.core.agent.messages.results import RawResult
 from ua_tui.core.agent.messages.translate import (
     OpenCall,
     SteeringAccepted,
-    Translator,
     TurnOutcome,
     TurnStarted,
     is_ping,
 )
 from ua_tui.core.agent.messages.usage import Spending, usage_between
 from ua_tui.core.agent.turn import SilenceWatch, Stopping, Turn
-from ua_tui.core.bus import Publish
 from ua_tui.core.errors import AgentUnavailable, ConnectionFailed
 from ua_tui.core.events.types import (
     EXIT_PLAN,
@@ -49,6 +47,7 @@ from ua_tui.core.events.types import (
     ToolCallFinished,
     ToolCallStarted,
 )
+from ua_tui.core.json_values import JsonMapping, JsonObject
 from ua_tui.core.observation import AnyObservation, FinishedCall, ToolCall, ToolResult
 from ua_tui.core.provider.error_messages import AT_LIMIT, refusal
 from ua_tui.core.provider.models import Models
@@ -77,29 +76,27 @@ class AgentLoop:
         *,
         hooks: AgentHooks,
         elicitation: ElicitationGate,
-        translator: Translator,
         servers: Servers,
-        publish: Publish,
         on_result: Callable[[ToolResult], None],
         models: Models,
         spent_before: Spending | None = None,
     ) -> None:
-        self.client = AgentClient(options, translator.malformed, self._answer_server)
+        self._translator, self._publish = hooks.translator, hooks.gate.publish
+        malformed = self._translator.malformed
+        self.client = AgentClient(options, malformed, self._answer_server)
         self._servers_here = frozenset(options.mcp_servers) if isinstance(options.mcp_servers, dict) else ()
         self._hooks = hooks
         self._elicitation = elicitation
         self._gates = (hooks.gate, elicitation)
-        self._translator = translator
         self.servers = servers
-        self._publish = publish
         self._on_result = on_result
         self._turn: Turn | None = None
         self._spent = spent_before or Spending()
         self._session_model = models.choice.model
         self._models = models
         self._stopping = Stopping(self.client)
-        self._silence = SilenceWatch(publish, self._waits_for, self.client.servers)
-        self._unmatched = UnmatchedResults(translator.malformed)
+        self._silence = SilenceWatch(self._publish, self._waits_for, self.client.servers)
+        self._unmatched = UnmatchedResults(malformed)
         self.failure: AgentUnavailable | None = None
         self.undelivered: list[str] = []
         self.commands: frozenset[str] = frozenset()
@@ -287,7 +284,7 @@ class AgentLoop:
             self._cancel_questions("The session has reached its spending limit.")
             self._stopping.ask_until(turn.done)
 
-    async def _answer_server(self, request: Mapping[str, Any]) -> dict[str, Any]:
+    async def _answer_server(self, request: JsonMapping) -> JsonObject:
         """Ask the person what a server wants to know."""
         prefix = f"mcp__{request.get('mcp_server_name')}__"
         calls = [key for key, each in self._translator.calls.items() if each.call.name.startswith(prefix)]

@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -22,12 +22,14 @@ from ua_tui.core.agent.definitions.subagents import (
 from ua_tui.core.agent.environment import CACHE, cli_environment
 from ua_tui.core.agent.sdk_import import import_sdk
 from ua_tui.core.events.types import ASK_USER, EXIT_PLAN, LIST_RESOURCES, READ_RESOURCE
+from ua_tui.core.json_values import JsonMapping
 from ua_tui.core.settings.model import Settings
 from ua_tui.core.version import VERSION
 
 if TYPE_CHECKING:
     import claude_agent_sdk as sdk
 
+    from ua_tui.core.agent.assembly import AgentParts
     from ua_tui.core.agent.hooks import AgentHooks
 
 BASE_TOOLS = ("Agent", EXIT_PLAN, ASK_USER, "TodoWrite", "ToolSearch", "WebSearch", "Read", "Glob", "Grep")
@@ -48,15 +50,14 @@ _OF_SKILLS = {"disableSkillShellExecution": True, "disableBundledSkills": True}
 class Briefing(msgspec.Struct, frozen=True):
     """The agent's prompt and the definitions of its sub-agents.
 
-    `skills` are the names of those it may load, which are installed in `skills_folder`. `output_schema` is the
-    JSON Schema of every answer; None for text. `resources` says that it may read those of MCP servers.
+    `skills` are the names of those it may load, which are installed in `skills_folder`. `resources` says that it may
+    read those of MCP servers.
     """
 
     system_prompt: str
     subagents: tuple[SubagentDefinition, ...]
     skills: tuple[str, ...] = ()
     skills_folder: Path | None = None
-    output_schema: Mapping[str, Any] | None = None
     resources: bool = False
 
 
@@ -67,7 +68,7 @@ class McpConfig(msgspec.Struct, frozen=True):
     """
 
     file: Path
-    here: Mapping[str, Any]
+    here: JsonMapping
 
 
 def write_briefing(
@@ -108,10 +109,9 @@ async def build_options(
     settings: Settings,
     briefing: Briefing,
     *,
-    workspace: Path,
+    output_schema: JsonMapping | None,
+    parts: AgentParts,
     servers: McpConfig,
-    config_dir: Path | None,
-    environ: Mapping[str, str],
     hooks: AgentHooks,
     session_id: str,
     resume: bool,
@@ -119,8 +119,8 @@ async def build_options(
 ) -> sdk.ClaudeAgentOptions:
     """Build the options of one connection; imports the SDK, in a thread, the first time.
 
-    `config_dir` is where the agent keeps its own state; None leaves it where a login is found. With `resume`
-    the conversation `session_id` is resumed, otherwise it begins. `telemetry` are variables for the agent's tracing.
+    With `resume` the conversation `session_id` is resumed, otherwise it begins. `output_schema` is the JSON Schema of
+    every answer; None for text. `telemetry` are variables for the agent's tracing.
     """
     loaded = await asyncio.to_thread(import_sdk)
     agents = {
@@ -163,14 +163,14 @@ async def build_options(
         effort=settings.effort,
         max_turns=settings.max_turns,
         max_budget_usd=settings.max_cost_usd,
-        cwd=workspace,
+        cwd=parts.workspace.path,
         cli_path=settings.cli_path,
         env=cli_environment(
-            environ,
+            parts.environ,
             {
-                **own_environment(settings, config_dir, servers.file.parent),
+                **own_environment(settings, parts.agent_home, servers.file.parent),
                 **telemetry,
-                TOOL_SEARCH: tool_search(settings, environ),
+                TOOL_SEARCH: tool_search(settings, parts.environ),
             },
             settings.cloud,
         ),
@@ -181,8 +181,8 @@ async def build_options(
         client_app=f"ua-tui/{VERSION}",
         extra_args=extra,
         output_format=None
-        if briefing.output_schema is None
-        else {"type": "json_schema", "schema": dict(briefing.output_schema)},
+        if output_schema is None
+        else {"type": "json_schema", "schema": dict(output_schema)},
         session_id=None if resume else session_id,
         resume=session_id if resume else None,
     )

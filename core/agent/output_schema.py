@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 from ua_tui.core.agent.bounds import LONGEST_PROMPT
 from ua_tui.core.errors import SettingsError
+from ua_tui.core.json_values import JsonObject
 from ua_tui.core.text import clean_line
 
 NOT_FITTING = "the answer does not fit the output schema"
@@ -17,7 +17,7 @@ REFUSED_SCHEMA = "--json-schema is not a valid JSON Schema"
 # The agent gets it as an argument of its command line.
 
 
-def read_output_schema(path: Path) -> dict[str, Any]:
+def read_output_schema(path: Path) -> JsonObject:
     """Read a schema from a file.
 
     Raises:
@@ -40,7 +40,7 @@ def read_output_schema(path: Path) -> dict[str, Any]:
     return checked_schema(schema, where)
 
 
-def checked_schema(schema: object, where: str) -> dict[str, Any]:
+def checked_schema(schema: object, where: str) -> JsonObject:
     """Return a schema in the form for the agent; `where` begins the message of an error.
 
     Raises:

@@ -12,10 +12,10 @@ import logging
 import re
 import time
 import tomllib
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import msgspec
 from msgspec.structs import replace
@@ -29,6 +29,7 @@ from ua_tui.core.agent.turn import TurnFailed
 from ua_tui.core.bus import Publish
 from ua_tui.core.errors import AgentError, Denied, UniversalAgentError
 from ua_tui.core.events.types import QueryClassified, Usage
+from ua_tui.core.json_values import JsonMapping
 from ua_tui.core.pipelines import (
     AfterExecute,
     AgentContext,
@@ -143,7 +144,7 @@ class QueryPath(msgspec.Struct, eq=False):
     classifier: Classifier | None
     publish: Publish
     simple_model: str | None
-    schema: Mapping[str, Any] | None = None
+    schema: JsonMapping | None = None
     _running: BeforeExecute | None = None
 
     async def follow(
@@ -151,7 +152,7 @@ class QueryPath(msgspec.Struct, eq=False):
         text: str,
         context: AgentContext,
         *,
-        loop_for: Callable[[Mapping[str, Any] | None], Awaitable[AgentLoop]],
+        loop_for: Callable[[JsonMapping | None], Awaitable[AgentLoop]],
         system_prompt: str,
         interrupted: Callable[[], bool],
         files: Sequence[Attachment] = (),

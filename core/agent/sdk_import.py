@@ -17,6 +17,8 @@ from threading import Lock
 from types import ModuleType
 from typing import Any
 
+from ua_tui.core.json_values import JsonObject
+
 SDK = "claude_agent_sdk"
 LATE = ("mcp", "jsonschema")
 _WITHOUT = "opentelemetry"
@@ -109,7 +111,7 @@ class _Finder(MetaPathFinder):
 
 
 class _Loader(SourceFileLoader):
-    def __init__(self, name: str, path: str, names: dict[str, Any]) -> None:
+    def __init__(self, name: str, path: str, names: JsonObject) -> None:
         super().__init__(name, path)
         self._names = names
 

@@ -104,7 +104,7 @@ def fork_session(
     check_session(folder)
     _beginning(folder)
     source = Workspace(folder, folder, redactor)
-    cut = _Cut(source, before, is_running=runs_elsewhere(folder))
+    cut = Cut(source, before, is_running=runs_elsewhere(folder))
     sessions = Root(base / WORKSPACES, create=True).path
     # What programs that were killed left half made is removed.
     for entry in sessions.iterdir():
@@ -141,12 +141,17 @@ def _beginning(folder: Path) -> SessionStarted:
         ) from error
 
 
-class _Cut:
+class Cut:
     """The journal of a session, cut before a query.
 
     `kept` are its lines up to there, as they are, `query` is the query, and `until` when it came. `later` are the paths
     of the files that were saved only after that, `rows` the actions of all of the session, and `omitted` is the number
-    of damaged lines. `conversations` are the ids of those until then, and `said` is that of the agent's last message.
+    of damaged lines. `conversations` are the ids of those until then, and `said` is that of the agent's last message in
+    the last one.
+
+    Raises:
+        SettingsError: the session has no such query.
+        JournalError: its journal is not in order up to the query.
     """
 
     def __init__(self, source: Workspace, before: str | None, *, is_running: bool) -> None:
@@ -202,6 +207,8 @@ class _Cut:
             self.kept.append(line)
             match event:
                 case SessionStarted() | ConversationCleared() | SessionRewound() if event.provider_session_id:
+                    last_one = next(reversed(self.conversations), None)
+                    self.said = self.said if event.provider_session_id == last_one else ""
                     self.conversations[event.provider_session_id] = None
                 case MessageFinished(parent_tool_use_id=None):
                     self.said = event.message_id
@@ -252,7 +259,7 @@ def _locked(folder: Path) -> Iterator[None]:
         os.close(descriptor)
 
 
-def _copy_files(source: Root, target: Path, cut: _Cut) -> bool:
+def _copy_files(source: Root, target: Path, cut: Cut) -> bool:
     """Copy the files of a workspace as they were when the query began, or else as they are; links are left out.
 
     Returns whether one may have changed since.
@@ -320,7 +327,7 @@ def _copy_file(source: Path, target: Path, mode: int, mtime_ns: int | None = Non
         os.utime(target, ns=(mtime_ns, mtime_ns))
 
 
-def _copy_versions(source: Root, made: Root, cut: _Cut) -> None:
+def _copy_versions(source: Root, made: Root, cut: Cut) -> None:
     """Copy the kept versions from before the query."""
     versions, lines = KeptVersions(source), list[bytes]()
     for line, files in versions.lines_until(cut.until):
@@ -332,7 +339,7 @@ def _copy_versions(source: Root, made: Root, cut: _Cut) -> None:
     made.append_lines(INDEX, lines)
 
 
-def _write_records(made: Workspace, cut: _Cut, path: Path, agent_home: Path, *, changed: bool) -> None:
+def _write_records(made: Workspace, cut: Cut, path: Path, agent_home: Path, *, changed: bool) -> None:
     """Write the journal, the transcripts and the recorded actions of the fork that will be at `path`."""
     redactor, name = made.redactor, clean_line(cut.source.session_id, 200)
     made.root.write_chunks(JOURNAL, _journal(cut, path, redactor))
@@ -370,7 +377,7 @@ def _write_records(made: Workspace, cut: _Cut, path: Path, agent_home: Path, *, 
     seal_session(made.root, path)
 
 
-def _journal(cut: _Cut, path: Path, redactor: Redactor) -> Iterator[bytes]:
+def _journal(cut: Cut, path: Path, redactor: Redactor) -> Iterator[bytes]:
     """The lines of the session, the first of which says that this is a fork."""
     is_first = True
     for line in cut.kept:
@@ -382,7 +389,7 @@ def _journal(cut: _Cut, path: Path, redactor: Redactor) -> Iterator[bytes]:
 
 
 def _copy_conversation(
-    made: Workspace, cut: _Cut, path: Path, agent_home: Path, previous: PreviousState
+    made: Workspace, cut: Cut, path: Path, agent_home: Path, previous: PreviousState
 ) -> None:
     """Write the transcripts up to the query, with the folder of the fork in place of that of the session."""
     last = previous.view.setup.conversation

@@ -5,10 +5,9 @@ from __future__ import annotations
 import logging
 import math
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
@@ -36,6 +35,7 @@ from ua_tui.core.events.types import (
 )
 from ua_tui.core.history.headline import beginning_of
 from ua_tui.core.history.session import runs_elsewhere
+from ua_tui.core.json_values import JsonMapping, JsonObject
 from ua_tui.core.provider.models import ModelChoice, checked_choice
 from ua_tui.core.records.journal_reader import read_events
 from ua_tui.core.settings.model import Settings
@@ -86,7 +86,7 @@ class Overrides(msgspec.Struct):
 
         A choice that is invalid in this version is overruled, too, so that it cannot prevent the resumption.
         """
-        changes: dict[str, Any] = {}
+        changes: JsonObject = {}
         overruled: dict[str, Value] = {}
         for name in filter(self.chosen.__contains__, OVERRIDABLE):
             value = self.chosen[name]
@@ -135,7 +135,7 @@ class _Span(msgspec.Struct, frozen=True):
     start: type[Event]
     end: type[Event]
     same: tuple[str, ...]
-    why: Mapping[str, Any]
+    why: JsonMapping
 
 
 _SPANS = (

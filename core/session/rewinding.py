@@ -10,8 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from datetime import datetime
-from itertools import dropwhile
+from itertools import dropwhile, islice
 from pathlib import Path
 from uuid import uuid4
 
@@ -19,17 +18,14 @@ import msgspec
 
 from ua_tui.core.agent.conversation import ConversationStore
 from ua_tui.core.agent.ledger import acting
-from ua_tui.core.errors import ConversationGone, JournalError, SettingsError, WorkspaceError
+from ua_tui.core.errors import ConversationGone, JournalError, WorkspaceError
 from ua_tui.core.events.types import (
-    ConversationCleared,
     Event,
-    MessageFinished,
     QueryReceived,
     SessionRewound,
-    SessionStarted,
 )
 from ua_tui.core.records.journal_reader import read_events
-from ua_tui.core.session.fork import fork_session, rows_of
+from ua_tui.core.session.fork import Cut, fork_session, rows_of
 from ua_tui.core.session.resume import PreviousState
 from ua_tui.core.storage.workspace import ACTIONS, Workspace
 from ua_tui.core.versions import (
@@ -106,11 +102,10 @@ class Rewinding(msgspec.Struct, eq=False):
         Raises:
             UniversalAgentError: it is not possible; the message says why.
         """
-        conversation, at, said = self._conversation_before(query_id)
-        new = str(uuid4())
-        transcripts = list(self._transcripts(conversation, new, at, said)) if conversation is not None else []
+        cut, new = Cut(self.workspace, query_id, is_running=False), str(uuid4())
+        transcripts = list(self._transcripts(cut, new))
         begun = any(_SAID.search(line) for _path, lines in transcripts for line in lines)
-        if said and not begun:
+        if cut.said and not begun:
             raise ConversationGone(
                 f"the conversation before the query {query_id} was not found: neither the session's folder nor "
                 f"{self.agent_home} has it"
@@ -203,28 +198,13 @@ class Rewinding(msgspec.Struct, eq=False):
             read_events(self.workspace.path),
         )
 
-    def _conversation_before(self, query_id: str) -> tuple[str | None, datetime, str]:
-        """The conversation before a query, when the query came, and the last message of the model in it by then."""
-        conversation, said = None, ""
-        for event in read_events(self.workspace.path):
-            match event:
-                case SessionStarted() | ConversationCleared() | SessionRewound():
-                    said = said if event.provider_session_id == conversation else ""
-                    conversation = event.provider_session_id
-                case MessageFinished(parent_tool_use_id=None):
-                    said = event.message_id
-                case QueryReceived() if event.query_id == query_id:
-                    return conversation, event.at, said
-        raise SettingsError(f"the session {self.workspace.session_id} has no query {query_id}")
-
-    def _transcripts(
-        self, conversation: str, new: str, until: datetime, said: str
-    ) -> Iterator[tuple[str, list[bytes]]]:
-        """The transcripts of a conversation as they were, under the id of a new one."""
-        old_id, new_id = (b'"sessionId":' + msgspec.json.encode(each) for each in (conversation, new))
+    def _transcripts(self, cut: Cut, new: str) -> Iterator[tuple[str, list[bytes]]]:
+        """The transcripts of the last conversation as they were, under the id of a new one."""
         store = ConversationStore(self.workspace, self.agent_home)
-        for path, lines in store.transcripts(conversation, until, said):
-            yield path.replace(conversation, new, 1), [line.replace(old_id, new_id) for line in lines]
+        for conversation in islice(reversed(cut.conversations), 1):
+            old_id, new_id = (b'"sessionId":' + msgspec.json.encode(each) for each in (conversation, new))
+            for path, lines in store.transcripts(conversation, cut.until, cut.said):
+                yield path.replace(conversation, new, 1), [line.replace(old_id, new_id) for line in lines]
 
 
 def _way_back(workspace: Workspace, conversation: str) -> SessionRewound | None:

@@ -10,23 +10,21 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, cast, get_args
+from typing import TYPE_CHECKING, Literal, cast, get_args
 
 from msgspec.structs import replace
 
 from ua_tui.core.agent.assembly import AgentAssembly
 from ua_tui.core.agent.attachments.blocks import Attachment, Attachments
-from ua_tui.core.agent.attachments.places import AttachmentPlaces
 from ua_tui.core.agent.auth.wait import AuthOutcome, AuthWait
-from ua_tui.core.agent.definitions.commands import CustomCommand, expand
+from ua_tui.core.agent.definitions.commands import expand
 from ua_tui.core.agent.loop import AgentLoop
 from ua_tui.core.agent.mcp.elicitation import ElicitationAction
 from ua_tui.core.agent.mcp.references import Expanded, ServerReferences
-from ua_tui.core.agent.mcp.servers import Servers
 from ua_tui.core.agent.messages.translate import TurnOutcome
 from ua_tui.core.agent.messages.usage import ContextUsage
 from ua_tui.core.agent.permissions.gate import PermissionReply
-from ua_tui.core.agent.permissions.rule_set import RuleSet
+from ua_tui.core.agent.permissions.taint import Taint
 from ua_tui.core.agent.query import Classifier, QueryPath
 from ua_tui.core.bus import Bus
 from ua_tui.core.concurrency.spawn import Spawn, spawn_task
@@ -40,7 +38,6 @@ from ua_tui.core.errors import (
 )
 from ua_tui.core.events.continuation import AUTH_COMPLETE
 from ua_tui.core.events.types import (
-    AuthRequired,
     BudgetReached,
     ErrorRaised,
     Event,
@@ -50,13 +47,14 @@ from ua_tui.core.events.types import (
     SessionFinished,
     SessionStarted,
 )
+from ua_tui.core.json_values import JsonMapping, JsonObject
 from ua_tui.core.pipelines import AgentContext
 from ua_tui.core.provider.error_messages import AT_LIMIT
-from ua_tui.core.provider.models import Models
 from ua_tui.core.redaction.masking import mask_event
 from ua_tui.core.redaction.redactor import error_raised
 from ua_tui.core.session.budget import Budget
 from ua_tui.core.session.parts import SessionParts, SessionState
+from ua_tui.core.session.resume import PreviousState
 from ua_tui.core.session.runner import AgentConnection, QueryRunner
 from ua_tui.core.settings.model import PermissionMode, Settings, refuse_skip_as_root
 from ua_tui.core.storage.ownership import seal_session
@@ -80,14 +78,27 @@ class Session:
 
     Everything that happens is published on `bus`; the methods are the commands of a front end. `last_error` is why
     the session could not be started, or the last query failed; the original error is its `__cause__`.
+
+    Attributes:
+        inbox: the session itself, which accepts queries and answers.
+        controls: the session itself, which can be controlled.
+        queue: the queries that wait behind the running one.
+        auth: the wait for an account, with the link that a person has yet to open.
+        models: the current model, and the choice of another.
+        servers: the MCP servers: their states and the operations on them.
+        rules: the permission rules that hold now.
+        places: where the names of files in a query lead.
+        custom_commands: those of the user, and of a trusted folder: a query may begin with the name of one.
     """
 
     def __init__(self, settings: Settings, parts: SessionParts, bus: Bus, spawn: Spawn = spawn_task) -> None:
         self.settings = settings
         self.bus = bus
+        self.inbox = self.controls = self
         self.workspace = parts.agent.workspace
         self.state = SessionState.STARTING
         self._parts = parts
+        self._previous = parts.previous or PreviousState(parts.view, Taint(self.workspace))
         self._spawn = spawn
         pipelines = parts.pipelines.bind(bus.publish)
         self._budget = Budget(
@@ -100,6 +111,8 @@ class Session:
         self._assembly = AgentAssembly(
             settings, parts.agent, pipelines, bus.publish, self._report, lambda: self._budget.left_usd
         )
+        self.models, self.servers = self._assembly.models, self._assembly.servers
+        self.rules, self.custom_commands = self._assembly.rules, parts.agent.custom_commands
         ask_model = parts.ask_model if settings.classifier == "rules+model" else None
         self._path = QueryPath(
             pipelines=pipelines,
@@ -116,14 +129,14 @@ class Session:
             over=lambda: self._finished,
             died=self._died,
         )
-        previous = parts.previous
         # Names in the queries of other people lead to none of the files here.
         start = Path.cwd() if parts.agent.files_elsewhere is None else None
         self._attachments = Attachments(self.workspace, self._assembly.gate.may_read, start)
+        self.places = self._attachments.places
         own = {name: each for name, each in parts.agent.connectors.items() if name not in BUILT_IN_SERVERS}
         self.references = ServerReferences(own, lambda: self.servers.known, self.workspace)
-        self._queue = QueryQueue(self.workspace, previous.queue if previous is not None else ())
-        self._runner = QueryRunner(self._queue, self._budget, self._run_query)
+        self.queue = QueryQueue(self.workspace, self._previous.queue)
+        self._runner = QueryRunner(self.queue, self._budget, self._run_query)
         self._versions = KeptVersions(self.workspace.root)
         self._at_work = asyncio.Lock()
         self._going_back: asyncio.Task[None] | None = None
@@ -133,8 +146,8 @@ class Session:
         self._finished = False
         self.last_error: Exception | None = None
         self._view, self._began = parts.view, time.monotonic()
-        self._last_query = previous.last_query if previous is not None else 0
-        self._auth = AuthWait(
+        self._last_query = self._previous.last_query
+        self.auth = AuthWait(
             spawn,
             lambda: self._assembly.is_connected,
             publish=bus.publish,
@@ -144,24 +157,19 @@ class Session:
         )
         bus.subscribe(self._assembly.taint.handle_event)
         bus.subscribe(self._budget.handle_event)
-        bus.subscribe(self._auth.handle_event)
+        bus.subscribe(self.auth.handle_event)
         bus.subscribe(self.servers.handle_event)
         bus.subscribe(self.references.handle_event)
 
     @property
     def queued(self) -> tuple[str, ...]:
         """The queries that wait behind the running one, oldest first."""
-        return tuple(self._queue)
+        return tuple(self.queue)
 
     @property
     def queue_paused(self) -> bool:
         """Whether the waiting queries stay until `resume_queue`, the next `submit` or a higher spending limit."""
         return self._runner.is_paused
-
-    @property
-    def pending_auth(self) -> AuthRequired | None:
-        """The link that a person has yet to open."""
-        return self._auth.pending
 
     @property
     def trace(self) -> Trace | None:
@@ -170,52 +178,23 @@ class Session:
         return None if tracer is None else tracer.trace
 
     @property
-    def inbox(self) -> Session:
-        """The session itself, which accepts queries and answers."""
-        return self
-
-    @property
-    def controls(self) -> Session:
-        """The session itself, which can be controlled."""
-        return self
-
-    @property
     def starts_with(self) -> str:
         """What the session waits for while it is starting."""
         opening = ", ".join(sorted(self._assembly.opening))
         return f"connecting {opening}" if opening else "starting the agent's command line"
 
     @property
-    def models(self) -> Models:
-        """The current model, and the choice of another."""
-        return self._assembly.models
-
-    @property
-    def custom_commands(self) -> Sequence[CustomCommand]:
-        """The custom commands of the user, and of a trusted folder: a query may begin with the name of one."""
-        return self._parts.agent.custom_commands
-
-    @property
     def commands(self) -> frozenset[str]:
         """The names of the agent's own slash commands; none before it is connected."""
         return self._assembly.commands
 
-    @property
-    def servers(self) -> Servers:
-        """The MCP servers: their states and the operations on them."""
-        return self._assembly.servers
-
-    @property
-    def rules(self) -> RuleSet:
-        """The permission rules that hold now."""
-        return self._assembly.rules
-
     async def start(self) -> None:
         """Begin the session and connect the agent; a failure becomes an event and the state `failed`."""
-        settings, previous, servers = self.settings, self._parts.previous, self._parts.user_servers
-        if previous is None:
+        settings, previous, servers = self.settings, self._previous, self._parts.user_servers
+        is_new = self._parts.previous is None
+        if is_new:
             await self._seal(synced=False)
-        for end in previous.closing_events() if previous is not None else ():
+        for end in previous.closing_events():
             self.bus.publish(end)
         self.bus.publish(
             SessionStarted(
@@ -230,8 +209,8 @@ class Session:
                 permission_mode=settings.effective_permission_mode,
                 demo=settings.demo,
                 provider_session_id=self._assembly.conversation_id,
-                resumed_from=previous.session_id if previous is not None else None,
-                queries_before=previous.view.query_count if previous is not None else 0,
+                resumed_from=previous.session_id or None,
+                queries_before=previous.view.query_count,
                 overruled=dict(self._parts.overruled),
                 folder_trust=settings.folder.state,
                 folder_trusted_once=settings.folder.once,
@@ -240,19 +219,14 @@ class Session:
                 folder_servers=servers.in_folder if servers is not None else {},
             )
         )
-        if previous is not None and previous.settled:
+        if previous.settled:
             self._report("records", AgentError(previous.settled))
         self._budget.check()
         # What is written to the disk meanwhile delays nothing.
-        await asyncio.gather(self._connect_or_fail(), *([self._seal()] if previous is None else []))
+        await asyncio.gather(self._connect_or_fail(), *([self._seal()] if is_new else []))
         if servers is not None:
             servers.ask()
         self._runner.begin(self._spawn)
-
-    @property
-    def places(self) -> AttachmentPlaces:
-        """Where the names of files in a query lead."""
-        return self._attachments.places
 
     async def attach(self, file: Path) -> str:
         """Copy a file into the session's folder, and return what names it in the text of a query: `@attachments/...`.
@@ -279,7 +253,7 @@ class Session:
         """Submit a query: it runs now, or waits behind the queries before it."""
         if text.strip() and not self._finished:
             self.workspace.unused = False
-            self._queue.add(text.strip())
+            self.queue.add(text.strip())
             self._runner.wake()
 
     async def ask(self, text: str) -> AsyncIterator[Event]:
@@ -343,22 +317,14 @@ class Session:
             self._report_files(f"q{self._last_query}", files, expanded)
             if await loop.steer(prompt, files):
                 return True
-        self._queue.add_first(text)
+        self.queue.add_first(text)
         self._runner.wake()
         return False
-
-    def unqueue(self) -> str | None:
-        """Remove the newest waiting query and return it; None when there is none."""
-        return self._queue.pop_newest()
-
-    def change_queue(self, seen: Sequence[str], wanted: Sequence[str]) -> bool:
-        """Replace the waiting queries `seen` with `wanted`; returns False if the queue has changed since."""
-        return self._queue.change(seen, wanted)
 
     def resume_queue(self) -> None:
         """Resume the queue, which is paused since a query did not succeed."""
         if self.queue_paused:
-            self._queue.resume()
+            self.queue.resume()
             self._runner.wake()
 
     def raise_budget(self, limit_usd: float) -> None:
@@ -370,7 +336,7 @@ class Session:
         if self._agent.loop is not None:
             self._assembly.refuse_unpriced(limited=True)
         self._budget.raise_to(limit_usd)
-        if self._queue.ready:
+        if self.queue.ready:
             self._runner.wake()
 
     @property
@@ -427,7 +393,7 @@ class Session:
         scope: str = "once",
         reason: str = "",
         patterns: Sequence[str] = (),
-        input: dict[str, Any] | None = None,
+        input: JsonObject | None = None,
     ) -> bool:
         """Answer a tool call that waits for permission; returns False if it no longer waits.
 
@@ -497,7 +463,7 @@ class Session:
 
     def finish_auth(self, outcome: AuthOutcome) -> None:
         """Report how the pending authentication ended; when it is complete the agent continues."""
-        self._auth.finish(outcome)
+        self.auth.finish(outcome)
 
     async def restart(self) -> None:
         """Restart the agent after it died; the conversation continues, and no query is sent again."""
@@ -549,7 +515,7 @@ class Session:
 
     async def _complete(self, prepared: Prepared) -> None:
         self.bus.publish(prepared.event)
-        self._queue.pause()
+        self.queue.pause()
         try:
             for reason in (await asyncio.to_thread(self._rewinding.change_files, prepared)).values():
                 self._report("records", AgentError(f"a file could not be restored: {reason}"))
@@ -588,7 +554,7 @@ class Session:
             await self._assembly.keep_conversation()
             # Its configuration has keys: it must not remain on the disk, whatever happens next.
             self._assembly.close()
-            self._auth.stop_polling()
+            self.auth.stop_polling()
             self._attachments.close()
             await self.references.close()
             await self._runner.end(_CLOSE_TIMEOUT)
@@ -615,11 +581,10 @@ class Session:
                 self.workspace.close()
 
     def _end(self, reason: str) -> SessionFinished:
-        view, previous = self._view, self._parts.previous
+        view = self._view
         unpriced = view.costs.unpriced
         if self._budget.stopped_query:
             reason = "limit"
-        earlier_ms = previous.earlier_ms if previous is not None else 0.0
         return SessionFinished(
             reason=reason,
             queries=view.query_count,
@@ -627,12 +592,12 @@ class Session:
             artifacts=view.artifact_count,
             cost_usd=None if unpriced else view.costs.spent,
             unpriced=list(unpriced),
-            duration_ms=earlier_ms + (time.monotonic() - self._began) * 1000,
+            duration_ms=self._previous.earlier_ms + (time.monotonic() - self._began) * 1000,
         )
 
     def _continue(self) -> None:
         if not self._finished:
-            self._queue.add_first(AUTH_COMPLETE)
+            self.queue.add_first(AUTH_COMPLETE)
             self._runner.wake()
 
     async def _seal(self, *, synced: bool = True) -> None:
@@ -689,7 +654,7 @@ class Session:
                     usable = loop is not None and (loop.is_alive or loop.was_stopped)
                     self.state = SessionState.IDLE if usable else SessionState.FAILED
                 for message in reversed(loop.undelivered if loop is not None else ()):
-                    self._queue.add_first(message)
+                    self.queue.add_first(message)
                 self.last_error = outcome.exception
                 self._budget.ends_at_limit |= outcome.error == AT_LIMIT
                 self.bus.publish(
@@ -723,7 +688,7 @@ class Session:
 
     def _with_command(self, text: str) -> str:
         """The prompt of a custom command, or the text itself."""
-        return expand(text, self._parts.agent.custom_commands)
+        return expand(text, self.custom_commands)
 
     async def _expand(self, text: str) -> Expanded:
         return await self.references.expand(self._with_command(text))
@@ -751,7 +716,7 @@ class Session:
             files=files,
         )
 
-    async def _loop_for(self, schema: Mapping[str, Any] | None) -> AgentLoop:
+    async def _loop_for(self, schema: JsonMapping | None) -> AgentLoop:
         self._assembly.output_schema = schema
         if not self._agent.is_current:
             self.state = SessionState.STARTING

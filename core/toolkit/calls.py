@@ -6,9 +6,9 @@ import asyncio
 import inspect
 import logging
 import threading
-from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from contextlib import AsyncExitStack, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from ua_tui.core.errors import ConnectionFailed, UniversalAgentError
+from ua_tui.core.json_values import JsonMapping, JsonObject
 from ua_tui.core.telemetry.http import CALL_ID, CURRENT_CALL, CallScope, OnRequest
 from ua_tui.core.toolkit.mcp_server import failure, text_result
 
@@ -112,7 +113,7 @@ class ToolContext(msgspec.Struct, eq=False, dict=True):
 
 log = logging.getLogger(__name__)
 
-Send = Callable[[dict[str, Any]], None]
+Send = Callable[[JsonObject], None]
 """Called with the result of a call."""
 
 
@@ -120,12 +121,10 @@ Send = Callable[[dict[str, Any]], None]
 class Tool:
     """A tool for the model, who knows the name of its function, the parameters after the context, and the docstring.
 
-    What a docstring says after `Raises:` is not for the model. `annotations` and `meta` are those of the protocol.
+    What a docstring says after `Raises:` is not for the model.
     """
 
     function: Callable[..., Awaitable[str]]
-    annotations: Mapping[str, Any]
-    meta: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -141,18 +140,16 @@ class Tool:
         ]
         return msgspec.defstruct(self.name, fields, kw_only=True)
 
-    def description(self) -> dict[str, Any]:
-        """The tool as `tools/list` describes it."""
-        schema: dict[str, Any] = msgspec.json.schema(self._arguments)["$defs"][self.name]
+    def description(self) -> JsonObject:
+        """What `tools/list` says of its function."""
+        schema: JsonObject = msgspec.json.schema(self._arguments)["$defs"][self.name]
         return {
             "name": self.name,
             "description": (inspect.getdoc(self.function) or "").partition("\n\nRaises:")[0],
             "inputSchema": {name: value for name, value in schema.items() if name != "title"},
-            "annotations": self.annotations,
-            "_meta": self.meta,
         }
 
-    async def call(self, context: ToolContext, given: Mapping[str, Any]) -> str:
+    async def call(self, context: ToolContext, given: JsonMapping) -> str:
         """Call it with what the model gave.
 
         Raises:
@@ -188,7 +185,7 @@ class ToolCalls:
         self._thread.start()
 
     def begin(
-        self, message_id: int | str, name: str, given: Mapping[str, Any], meta: Mapping[str, Any], send: Send
+        self, message_id: int | str, name: str, given: JsonMapping, meta: JsonMapping, send: Send
     ) -> None:
         """Begin a call; its result is sent in the thread of the calls."""
         self._loop.call_soon_threadsafe(self._begin, message_id, self._answer(name, given, meta, send))
@@ -223,7 +220,7 @@ class ToolCalls:
         if (request := self._requests.get(message_id)) is not None:
             request.cancel()
 
-    async def _answer(self, name: str, given: Mapping[str, Any], meta: Mapping[str, Any], send: Send) -> None:
+    async def _answer(self, name: str, given: JsonMapping, meta: JsonMapping, send: Send) -> None:
         """Call a tool and send its result."""
         try:
             await self._context.begin_call(str(meta.get(CALL_ID, "")))

@@ -34,7 +34,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated
 from urllib.parse import urlsplit
 
 import msgspec
@@ -47,6 +47,7 @@ from ua_tui.core.errors import (
     UniversalAgentError,
     WorkspaceError,
 )
+from ua_tui.core.json_values import JsonObject
 from ua_tui.core.net.urls import canonical_url
 from ua_tui.core.text import clean_line
 from ua_tui.core.toolkit.articles import (
@@ -202,7 +203,7 @@ def _cached(context: ToolContext, url: str, max_age: int) -> Crawled | None:
 def _crawled(article: Article, path: str, age: int | None = None, *, from_knowledge: bool = False) -> Crawled:
     """What the model is told of an article; `age` is that of one that was not fetched."""
     names = ("title", "url", "words", "date", "partial", *(() if age is None else ("fetched_at",)))
-    facts: dict[str, Any] = {name: getattr(article, name) for name in names}
+    facts: JsonObject = {name: getattr(article, name) for name in names}
     return Crawled(path=path, cached=age is not None, from_knowledge=from_knowledge, age_seconds=age, **facts)
 
 

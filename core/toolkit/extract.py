@@ -25,6 +25,7 @@ from ua_tui.core.text import clean_line, is_unsafe
 from ua_tui.core.toolkit.articles import Reference, visible
 from ua_tui.core.toolkit.html_text import (
     BLOCKS,
+    HTML,
     drop_hidden,
     parsed,
     separate,
@@ -37,17 +38,6 @@ logger = logging.getLogger(__name__)
 
 # trafilatura takes about a second for each million characters, and more than that for many small elements.
 MAX_ARTICLE_HTML = 4_000_000
-CHROME_SELECTORS = [
-    "nav",
-    "footer",
-    "header nav",
-    "aside",
-    "script",
-    "style",
-    "noscript",
-    "form",
-    "iframe",
-]
 # trafilatura drops white space between the blocks of some elements, and removes characters without width.
 _MARK = "\u241f"
 # It would escape an underscore.
@@ -66,7 +56,6 @@ _LEAD = re.compile(
     re.IGNORECASE,
 )
 _NO_LEAD = re.compile(r"caption|byline|author|date|share|comment", re.IGNORECASE)
-_BESIDE = frozenset(("nav", "aside", "footer", "form", "figure", "ul", "ol", "table", "blockquote"))
 _WORD = re.compile(r"\w+")
 # What leads to another article: "Read more: " and its title.
 _POINTS = re.compile(r"\s*[^\n]{2,40}:\s*")
@@ -286,7 +275,7 @@ def _is_lead(element: Any) -> bool:
         _LEAD.search(names) is not None
         and _NO_LEAD.search(names) is None
         and linked * 2 < len(element.text_content())
-        and _BESIDE.isdisjoint(each.tag for each in element.iterancestors())
+        and next(element.iterancestors(*HTML["beside"]), None) is None
     )
 
 
@@ -368,7 +357,7 @@ def convert_page(html: str, url: str) -> Extracted:
         skip_images=True,
         compact_tables=True,
         base_url=url,
-        exclude_selectors=CHROME_SELECTORS,
+        exclude_selectors=HTML["chrome"],
     )
     title, links = _title_of(html), LinkCollector(url)
     visitor: Any = _Visitor(links)

@@ -7,22 +7,18 @@ It shows an index smaller, and higher or lower than the text.
 from __future__ import annotations
 
 import re
+import tomllib
+from collections.abc import Mapping
 from html import unescape
 from itertools import islice
+from pathlib import Path
 from typing import Any, NamedTuple
 
-BLOCKS = frozenset((
-    "address", "article", "aside", "blockquote", "body", "br", "button", "caption", "center", "dd", "details",
-    "dialog", "dir", "div", "dl", "dt", "fieldset", "figcaption", "figure", "footer", "form", "header", "hr", "h1",
-    "h2", "h3", "h4", "h5", "h6", "hgroup", "iframe", "legend", "li", "main", "menu", "nav", "object", "ol",
-    "optgroup", "option", "p", "pre", "search", "section", "select", "summary", "table", "tbody", "td", "tfoot",
-    "th", "thead", "tr", "ul", "video",
-))  # fmt: skip
-"""The elements that a browser shows in a place of their own."""
-_JOINING = frozenset({"sub", "sup", "code", "kbd", "samp", "var", "wbr", "bdi", "bdo", "ruby", "rt", "rp"})
-_CODES = frozenset({"code", "kbd", "samp"})
-_LITERAL = frozenset({"pre", "code", "kbd", "samp", "textarea", "script", "style", "title"})
-_STYLED_APART = frozenset({"a", "span", "cite", "time", "small", "label", "abbr", "data", "output"})
+HTML: Mapping[str, Any] = tomllib.loads(Path(__file__).with_name("html.toml").read_text("utf-8"))
+"""Names of elements and encodings; the file describes each list."""
+BLOCKS, _JOINING, _CODES, _LITERAL, _STYLED_APART = (
+    frozenset(HTML[name]) for name in ("blocks", "joining", "codes", "literal", "styled_apart")
+)
 _TAG = re.compile(r"<(/?)([A-Za-z][^\s<>/\0]*)[^<>\0]*>")
 _INDEX = re.compile(r"<(sub|sup)(?:\s[^<>]*)?>([^<>]{1,100})</\1\s*>", re.IGNORECASE)
 _INDICES = {

@@ -10,11 +10,12 @@ from __future__ import annotations
 import json
 import os
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from queue import SimpleQueue
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from ua_tui.core.json_values import JsonMapping, JsonObject, object_in
 from ua_tui.core.text import clean
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ class ToolServer:
         name: str,
         version: str,
         instructions: str,
-        listed: Sequence[Mapping[str, Any]],
+        listed: Sequence[JsonMapping],
         open_calls: Callable[[], ToolCalls],
     ) -> None:
         self._info = {"name": name, "version": version}
@@ -103,10 +104,10 @@ class ToolServer:
             except _Refused as refused:
                 self._send(number, error=refused.error)
 
-    def _answer(self, message_id: int | str, method: str, params: Mapping[str, Any]) -> None:
+    def _answer(self, message_id: int | str, method: str, params: JsonMapping) -> None:
         version = _version_of(method, params)
 
-        def send(result: dict[str, Any]) -> None:
+        def send(result: JsonObject) -> None:
             if version is not None:
                 result |= {"resultType": "complete", "_meta": {f"{_PREFIX}serverInfo": self._info}}
             self._send(message_id, result=result)
@@ -129,7 +130,7 @@ class ToolServer:
                 return
         self._calls.begin(message_id, name, given, meta, send)
 
-    def _describe(self, method: str, params: Mapping[str, Any], version: str | None) -> dict[str, Any]:
+    def _describe(self, method: str, params: JsonMapping, version: str | None) -> JsonObject:
         uncached = {"ttlMs": 0, "cacheScope": "private"} if version else {}
         match method, version:
             case "initialize", None:
@@ -147,19 +148,19 @@ class ToolServer:
         raise _Refused(_NO_METHOD, "Method not found", method)
 
 
-def text_result(text: str, *, failed: bool = False) -> dict[str, Any]:
+def text_result(text: str, *, failed: bool = False) -> JsonObject:
     """A text as the result of a call."""
     # Half a character, which a page may contain, cannot be sent.
     content = [{"type": "text", "text": text.encode("utf-8", "replace").decode()}]
     return {"content": content, "isError": failed}
 
 
-def failure(tool: str, why: str = "") -> dict[str, Any]:
+def failure(tool: str, why: str = "") -> JsonObject:
     """The result of a call that failed: a problem is for the model, who may try again."""
     return text_result(f"Error executing tool {tool}{': ' if why else ''}{clean(why)}", failed=True)
 
 
-def _decode(line: bytes) -> tuple[int | str | None, str | None, dict[str, Any]]:
+def _decode(line: bytes) -> tuple[int | str | None, str | None, JsonObject]:
     """The id, method and parameters of a request, a notification (no id) or a response (no method)."""
     try:
         message = json.loads(line.decode())
@@ -176,10 +177,9 @@ def _decode(line: bytes) -> tuple[int | str | None, str | None, dict[str, Any]]:
     return message.get("id"), message.get("method"), message.get("params") or {}
 
 
-def _version_of(method: str, params: Mapping[str, Any]) -> str | None:
+def _version_of(method: str, params: JsonMapping) -> str | None:
     """The version that a request says; None for one of the handshake versions, where requests say nothing."""
-    meta = params.get("_meta")
-    meta = meta if isinstance(meta, dict) else {}
+    meta = object_in(params, "_meta")
     asked = meta.get(f"{_PREFIX}protocolVersion")
     if method == "initialize" or (asked is None and method != "server/discover"):
         return None

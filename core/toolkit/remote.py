@@ -20,6 +20,7 @@ from ua_tui.core.connections.base import MOUNT, RemoteSession
 from ua_tui.core.connections.composio.sdk import advice_for
 from ua_tui.core.errors import ConnectionFailed, FetchRefused, TooLarge
 from ua_tui.core.events.codec import from_json
+from ua_tui.core.json_values import JsonObject, value_in
 from ua_tui.core.net.bodies import Inflater
 from ua_tui.core.net.dialer import GuardedBackend, Resolver, guarded_transport, resolve_host
 from ua_tui.core.net.retries import Retryable, retry_after, with_retries
@@ -106,7 +107,7 @@ class RemoteFiles(msgspec.Struct, eq=False):
 
     async def _request(
         self, client: httpx.AsyncClient, session: RemoteSession, name: str, body: dict[str, str]
-    ) -> dict[str, Any]:
+    ) -> JsonObject:
         address = f"{session.base_url}/api/v3.1/tool_router/session/{session.session_id}/mounts/files/{name}"
         data = bytearray()
         with reporting_request("POST", address) as set_status:
@@ -202,8 +203,7 @@ async def _reporting(what: str) -> AsyncIterator[None]:
 
 
 def _failure(status: int, value: Any, headers: Any, path: str) -> ConnectionFailed:
-    error = value.get("error") if isinstance(value, dict) else None
-    message = clean_line(str(error.get("message") or ""), 160) if isinstance(error, dict) else ""
+    message = clean_line(str(value_in(value, "error", "message") or ""), 160)
     code = f"http_{status}"
     if status in {401, 403}:
         return ConnectionFailed(advice_for("rejected_session"), code=code)

@@ -8,10 +8,9 @@ from __future__ import annotations
 import logging
 import os
 import sys
-from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -38,47 +37,12 @@ if TYPE_CHECKING:
     from ua_tui.core.net.client import Fetcher
     from ua_tui.core.toolkit.remote import RemoteFiles
 
-# Without this the agent's command line cuts results of more than 50,000 characters.
-LARGE_RESULT = {"anthropic/maxResultSizeChars": 500_000}
-
-
-def _reads(title: str) -> dict[str, Any]:
-    """The annotations of a tool that only reads the workspace."""
-    return {"title": title, "readOnlyHint": True, "openWorldHint": False}
-
-
-def _writes(
-    title: str, *, destructive: bool = False, idempotent: bool = True, open_world: bool = False
-) -> dict[str, Any]:
-    """The annotations of a tool that writes: whether it replaces files, is idempotent, or acts outside the machine."""
-    return {
-        "title": title,
-        "readOnlyHint": False,
-        "destructiveHint": destructive,
-        "idempotentHint": idempotent,
-        "openWorldHint": open_world,
-    }
-
-
-TOOLS: Mapping[str, Sequence[Tool]] = {
-    "always": (
-        Tool(crawl_parallel, _writes("Read web pages", open_world=True), LARGE_RESULT),
-        Tool(save_corpus, _writes("Save the corpus"), LARGE_RESULT),
-        Tool(write_local_file, _writes("Write a file", destructive=True)),
-        Tool(read_local_file, _reads("Read a file"), LARGE_RESULT),
-        Tool(list_directory, _reads("List a folder"), LARGE_RESULT),
-    ),
-    "knowledge": (
-        Tool(knowledge_search, _reads("Search what earlier sessions found"), LARGE_RESULT),
-        Tool(knowledge_read, _reads("Read what an earlier session found"), LARGE_RESULT),
-        Tool(knowledge_sources, _reads("Look up a page in earlier sessions"), LARGE_RESULT),
-    ),
-    "sandbox": (
-        Tool(workbench_download, _writes("Download from the sandbox", idempotent=False, open_world=True)),
-        Tool(workbench_upload, _writes("Upload to the sandbox", destructive=True, open_world=True)),
-    ),
-}
-"""The tools that there always are, those with a knowledge base, and those with a remote sandbox."""
+TOOLS = (
+    Tool(crawl_parallel), Tool(save_corpus), Tool(write_local_file), Tool(read_local_file), Tool(list_directory),
+    Tool(knowledge_search), Tool(knowledge_read), Tool(knowledge_sources),
+    Tool(workbench_download), Tool(workbench_upload),
+)  # fmt: skip
+"""All tools; `toolkit.json` says which there always are, and what they do besides what their functions say."""
 
 
 class _CleanFormatter(logging.Formatter):
@@ -142,7 +106,7 @@ def open_calls(given: str) -> ToolCalls:
         open_knowledge=open_knowledge,
         page_age=start.page_age,
     )
-    return ToolCalls(context, [tool for tools in TOOLS.values() for tool in tools])
+    return ToolCalls(context, TOOLS)
 
 
 def _set_variables(file: Path | None, redactor: Redactor) -> None:

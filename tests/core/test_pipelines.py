@@ -300,7 +300,7 @@ async def test_a_call_that_a_handler_denied_is_told_apart_from_one_that_failed(
     pipelines.register("tool.on_error", note)
     policy = PermissionPolicy(workspace.path)
     gate = PermissionGate(policy, lambda event: event, interactive=False, redactor=Redactor())
-    hooks = hooks_of(workspace, gate, lambda event: event, policy=policy, task_of=None, pipelines=pipelines)
+    hooks = hooks_of(workspace, gate, lambda event: event, pipelines=pipelines)
     data = {"tool_name": "Read", "tool_use_id": "t1", "tool_input": {"file_path": "a"}, "error": "no file"}
     answers = [await hooks._before(data, None, None), await hooks._failed(data, None, None)]
     denied, failed = (each["hookSpecificOutput"] for each in answers)

@@ -37,12 +37,12 @@ async def test_the_session_continues_once_the_account_is_connected_and_sends_onl
         # As nobody opened the link yet the session waits, however often it looks.
         await until(lambda: len(looks) >= 3)
         assert here.of(ev.AuthFinished) == []
-        assert session.pending_auth is not None
+        assert session.auth.pending is not None
         async with httpx.AsyncClient() as browser:
             page = await browser.get(f"{base}{urlsplit(required.url).path}")
             assert page.status_code == 200
         await until(lambda: here.of(ev.PermissionAsked))
-        assert session.pending_auth is None
+        assert session.auth.pending is None
         (first,) = here.of(ev.PermissionAsked)
         session.answer_permission(first.request_id, allow=False, reason="Not today.")
         await session.wait_idle()

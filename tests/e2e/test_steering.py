@@ -90,7 +90,7 @@ async def test_what_is_said_while_a_query_runs_reaches_the_model(tmp_path: Path)
             assert session.state is SessionState.IDLE
             steered = [event.text for event in here.of(ev.QuerySteered)][2:]
             assert [*steered, *session.queued] == ["never mind"]
-            while session.unqueue():
+            while session.queue.pop_newest():
                 pass
             for _ in range(20):
                 model.may_answer.release()
@@ -126,7 +126,7 @@ async def test_what_waits_survives_interrupts_the_death_of_the_agent_and_an_end(
             assert session.state is SessionState.IDLE
             assert session.queue_paused
             assert len(session.queued) == 2
-            assert session.unqueue() == "third question"
+            assert session.queue.pop_newest() == "third question"
             (first,) = here.of(ev.QueryFinished)
             assert first.status == "interrupted"
             assert any(

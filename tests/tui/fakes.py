@@ -191,10 +191,14 @@ class FakeSession:
         self.bus.publish(ev.QuerySteered(query_id=f"q{len(self.submitted)}", text=text))
         return True
 
-    def unqueue(self) -> str | None:
+    @property
+    def queue(self) -> FakeSession:
+        return self
+
+    def pop_newest(self) -> str | None:
         return self.waiting.pop() if self.waiting else None
 
-    def change_queue(self, seen: Sequence[str], wanted: Sequence[str]) -> bool:
+    def change(self, seen: Sequence[str], wanted: Sequence[str]) -> bool:
         if list(seen) != self.waiting:
             return False
         self.waiting[:] = wanted

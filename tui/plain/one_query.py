@@ -207,7 +207,7 @@ async def _query(session: Session, query: str) -> None:
         raise SettingsError(problem)
     session.submit(query)
     await session.wait_idle()
-    if session.pending_auth is not None:
+    if session.auth.pending is not None:
         session.finish_auth("unattended")
 
 

@@ -379,7 +379,7 @@ class _JobRun:
         if problem := problem_of_query(session, text):
             raise SettingsError(problem)
         waiting = session.queued
-        session.change_queue(
+        session.queue.change(
             waiting, [each for each in waiting if each != self._claim.job.query and not is_own(each)]
         )
         session.submit(text)
@@ -390,7 +390,7 @@ class _JobRun:
         while session.queued and not session.queue_paused:
             # Also what somebody sends at the last moment.
             await session.wait_idle()
-        if session.pending_auth is not None:
+        if session.auth.pending is not None:
             session.finish_auth("unattended")
         ended = self._progress.ended
         if ended is not None and ended.status == "success":

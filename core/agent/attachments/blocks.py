@@ -8,11 +8,11 @@ from __future__ import annotations
 import asyncio
 import logging
 from base64 import b64encode
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from hashlib import sha256
 from os.path import isdir, isfile, normpath
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -21,6 +21,7 @@ from ua_tui.core.agent.attachments.places import FOLDER, LARGEST, AttachmentPlac
 from ua_tui.core.agent.bounds import LONGEST_PROMPT
 from ua_tui.core.errors import AgentError, WorkspaceError
 from ua_tui.core.events.types import AttachedFile
+from ua_tui.core.json_values import JsonMapping
 from ua_tui.core.storage.workspace import Workspace
 from ua_tui.core.text import clean_line
 
@@ -48,7 +49,7 @@ _BEGINNINGS = (
 class Attachment(msgspec.Struct, frozen=True):
     """A file that goes to the model: its content block, and what the journal says about it."""
 
-    block: Mapping[str, Any]
+    block: JsonMapping
     file: AttachedFile
 
 

@@ -10,6 +10,8 @@ import io
 import warnings
 from typing import TYPE_CHECKING, Any
 
+from ua_tui.core.json_values import JsonObject
+
 if TYPE_CHECKING:
     from ua_tui.core.concurrency.worker_child import TaskContext
 
@@ -24,7 +26,7 @@ _FORMATS = (*_SENT_AS, "BMP", "TIFF")
 _OPAQUE = frozenset({"RGB", "L", "CMYK", "YCbCr", "1"})
 
 
-def prepare_media(_: TaskContext, data: bytes) -> dict[str, Any]:
+def prepare_media(_: TaskContext, data: bytes) -> JsonObject:
     """Prepare a picture or a PDF file; returns its media type, what to send, and its properties.
 
     The result has `problem`, a clause, if it cannot be sent.
@@ -32,7 +34,7 @@ def prepare_media(_: TaskContext, data: bytes) -> dict[str, Any]:
     return _prepare_pdf(data) if data.startswith(b"%PDF-") else _prepare_picture(data)
 
 
-def _prepare_pdf(data: bytes) -> dict[str, Any]:
+def _prepare_pdf(data: bytes) -> JsonObject:
     from pypdf import PdfReader
 
     reader = PdfReader(io.BytesIO(data))
@@ -44,7 +46,7 @@ def _prepare_pdf(data: bytes) -> dict[str, Any]:
     return {"media_type": "application/pdf", "data": data, "pages": pages}
 
 
-def _prepare_picture(data: bytes) -> dict[str, Any]:
+def _prepare_picture(data: bytes) -> JsonObject:
     from PIL import Image
 
     with warnings.catch_warnings():
@@ -66,7 +68,7 @@ def _prepare_picture(data: bytes) -> dict[str, Any]:
             return _scaled(picture) | size
 
 
-def _scaled(picture: Any) -> dict[str, Any]:
+def _scaled(picture: Any) -> JsonObject:
     from PIL import Image, ImageOps
 
     picture.draft("RGB", (MAX_EDGE, MAX_EDGE))

@@ -16,6 +16,7 @@ from ua_tui.core.agent.bounds import DEEPEST
 from ua_tui.core.concurrency.spawn import Handle, Spawn
 from ua_tui.core.events.codec import from_json
 from ua_tui.core.events.types import AuthFinished, AuthRequired, Event, QueryFinished, ToolCallStarted
+from ua_tui.core.json_values import JsonObject, text_in
 
 log = logging.getLogger(__name__)
 
@@ -135,14 +136,12 @@ def _in_json(text: str) -> AuthRequired | None:
     for name, item in _objects(from_json(text[start:]), "", 0):
         url = item.get("redirect_url")
         if isinstance(url, str) and url.startswith("https://") and item.get("status") != "active":
-            toolkit = item.get("toolkit") or name
-            return AuthRequired(
-                url=url, toolkit=toolkit if isinstance(toolkit, str) else "", expires_at=_expiry(item)
-            )
+            toolkit = text_in(item.get("toolkit") or name)
+            return AuthRequired(url=url, toolkit=toolkit, expires_at=_expiry(item))
     return None
 
 
-def _objects(value: Any, name: str, depth: int) -> Iterator[tuple[str, dict[str, Any]]]:
+def _objects(value: Any, name: str, depth: int) -> Iterator[tuple[str, JsonObject]]:
     if depth > DEEPEST:
         return
     if isinstance(value, dict):
@@ -154,7 +153,7 @@ def _objects(value: Any, name: str, depth: int) -> Iterator[tuple[str, dict[str,
             yield from _objects(item, name, depth + 1)
 
 
-def _expiry(item: dict[str, Any]) -> datetime | None:
+def _expiry(item: JsonObject) -> datetime | None:
     stamp = item.get("expires_at")
     if isinstance(stamp, str):
         try:

@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path, PurePath
-from typing import Any
 
 from ua_tui.core.agent.bounds import LONGEST_NAME
 from ua_tui.core.agent.definitions.files import (
@@ -23,6 +22,7 @@ from ua_tui.core.agent.definitions.files import (
     split_front_matter,
 )
 from ua_tui.core.errors import SettingsError
+from ua_tui.core.json_values import JsonMapping, JsonObject
 from ua_tui.core.text import clean_line, shell_words
 
 _NAME = r"(?i)[a-z][\w-]{0,63}(:[a-z][\w-]{0,63})*"
@@ -58,7 +58,7 @@ def _read(text: str, path: Path, place: DefinitionFolder, origin: str) -> Custom
         raise SettingsError(
             f"{origin} has an invalid name or folder: use letters, digits, - and _, and begin with a letter"
         )
-    fields: Mapping[str, Any] = {}
+    fields: JsonMapping = {}
     if text.startswith("---\n"):
         fields, text = _split(text, origin)
     if not text.strip():
@@ -69,7 +69,7 @@ def _read(text: str, path: Path, place: DefinitionFolder, origin: str) -> Custom
     return CustomCommand(name.casefold(), description, place.source, origin, hint, text.strip())
 
 
-def _split(text: str, origin: str) -> tuple[dict[str, Any], str]:
+def _split(text: str, origin: str) -> tuple[JsonObject, str]:
     """Split a file into front matter and prompt; texts may lack the quotes that YAML needs, as they often do."""
     what = "the file of a command"
     try:
@@ -82,7 +82,7 @@ def _split(text: str, origin: str) -> tuple[dict[str, Any], str]:
         raise
 
 
-def _text(fields: Mapping[str, Any], name: str) -> str:
+def _text(fields: JsonMapping, name: str) -> str:
     value = fields.get(name)
     if isinstance(value, list):
         # `[file]` without quotes is a list in YAML.

@@ -18,6 +18,7 @@ from typing import Any, Generic, Literal, TypeVar
 import msgspec
 
 from ua_tui.core.errors import SettingsError
+from ua_tui.core.json_values import JsonObject
 from ua_tui.core.storage.regular_file import NotRegular, read_regular
 from ua_tui.core.text import clean_line
 from ua_tui.core.trust import FolderTrust, files_below
@@ -66,7 +67,7 @@ def read_markdown(
         raise SettingsError(f"{origin} is not UTF-8 text: save it as UTF-8") from error
 
 
-def split_front_matter(text: str, *, origin: str, what: str) -> tuple[dict[str, Any], str]:
+def split_front_matter(text: str, *, origin: str, what: str) -> tuple[JsonObject, str]:
     """Split a file into the fields of its front matter and its body; `what` is what the file should hold.
 
     Raises:

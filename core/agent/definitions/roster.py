@@ -29,6 +29,7 @@ from ua_tui.core.connections.user_servers import UserServer, find_user_servers
 from ua_tui.core.errors import SettingsError
 from ua_tui.core.events.tool_names import tool_name
 from ua_tui.core.events.types import Event, McpServer, McpStatus, SessionStarted
+from ua_tui.core.json_values import JsonObject
 from ua_tui.core.settings.model import EXTRA_TOOLS, Settings
 from ua_tui.core.settings.places import Places
 
@@ -146,7 +147,7 @@ def roster_entries(roster: Roster, settings: Settings, servers: Sequence[McpServ
     ]
 
 
-def _entries(kind: Kind, found: Found[Any], more: Callable[[Any], dict[str, Any]]) -> Iterator[RosterEntry]:
+def _entries(kind: Kind, found: Found[Any], more: Callable[[Any], JsonObject]) -> Iterator[RosterEntry]:
     """The files of a kind; `more` is what the list says of a usable one besides its name and origin."""
     for file in found.unusable:
         path = Path(file.origin)
@@ -162,7 +163,7 @@ def _entries(kind: Kind, found: Found[Any], more: Callable[[Any], dict[str, Any]
     origins = {each.name: each.origin for each in found.definitions}
     for each in (*found.definitions, *found.replaced):
         replaced = {"state": "replaced", "notes": (f"replaced by {origins[each.name]}",)}
-        about: dict[str, Any] = {
+        about: JsonObject = {
             "kind": kind,
             "name": each.name,
             "state": "ready",
@@ -261,7 +262,7 @@ def _named(definition: SubagentDefinition, findings: Sequence[ToolFinding]) -> s
 
 def _of_subagent(
     definition: SubagentDefinition, roster: Roster, settings: Settings, servers: Sequence[McpServer]
-) -> dict[str, Any]:
+) -> JsonObject:
     found = _check_tools(definition, settings, servers)
     problems = tuple(each.message for each in found if each.is_problem)
     notes = [each.message for each in found if not each.is_problem]
@@ -284,7 +285,7 @@ def _of_subagent(
     }
 
 
-def _of_skill(skill: Skill, roster: Roster) -> dict[str, Any]:
+def _of_skill(skill: Skill, roster: Roster) -> JsonObject:
     if skill in roster.chosen:
         return {}
     names = ",".join([*(each.name for each in roster.chosen), skill.name])

@@ -23,6 +23,7 @@ from ua_tui.core.agent.definitions.files import (
     split_front_matter,
 )
 from ua_tui.core.agent.definitions.rules import SubagentRule, read_rules
+from ua_tui.core.agent.permissions.actions import TOOLS
 from ua_tui.core.errors import SettingsError
 from ua_tui.core.events.types import McpServer
 from ua_tui.core.text import clean, clean_line
@@ -145,20 +146,9 @@ def find_subagents(
     return find_definitions(places, "*.md", read, shipped=shipped_subagents())
 
 
-_OF_AGENT = frozenset({"claude", "Explore", "general-purpose", "Plan", "statusline-setup"})
-BUILT_IN = frozenset(
-    {
-        "Agent", "AskUserQuestion", "Bash", "BashOutput", "Edit", "ExitPlanMode", "Glob", "Grep", "KillShell", "LS",
-        "ListMcpResourcesTool", "MultiEdit", "NotebookEdit", "NotebookRead", "Read", "ReadMcpResourceTool", "Skill",
-        "SlashCommand", "Task", "TodoWrite", "ToolSearch", "WebFetch", "WebSearch", "Write",
-    }
-)  # fmt: skip
-"""The built-in tools of the agent, whether they are offered here or not."""
-
-
 def of_agent(name: str) -> str:
     """The sub-agent of the agent itself that has this name, in words; empty if there is none."""
-    return f"the agent's built-in sub-agent {name}" if name in _OF_AGENT else ""
+    return f"the agent's built-in sub-agent {name}" if name in TOOLS["subagents"] else ""
 
 
 _STATES = {"off": "is not set up", "failed": "has failed", "untrusted": "is not trusted yet"}
@@ -193,7 +183,7 @@ def check_tools(
             continue
         if name in can_be_offered:
             found.append(ToolFinding(tool, False, f"{name} is off: --tool {name} offers it"))
-        elif name in BUILT_IN:
+        elif name in TOOLS["built_in"]:
             found.append(ToolFinding(tool, False, f"{name} is not offered here"))
         elif (note := _of_server(name, servers, known)) is not None:
             if note:

@@ -14,7 +14,7 @@ import signal
 import tempfile
 from base64 import b64decode
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from contextlib import AsyncExitStack, suppress
 from importlib import import_module
 from pathlib import Path
 from typing import IO, Any, TypeVar
@@ -24,6 +24,7 @@ import msgspec
 from ua_tui.core.agent.bounds import MOST_ENTRIES, MOST_PARTS, STEP_SECONDS
 from ua_tui.core.agent.mcp.error_messages import describe_server_error, last_words, problem_in
 from ua_tui.core.errors import AgentError, ConnectionFailed
+from ua_tui.core.json_values import JsonMapping
 from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.core.text import clean, clean_line, is_unsafe
 
@@ -31,11 +32,12 @@ _WITHIN, _WITHIN_AFTER_OUTPUT = 27.0, 10.0
 """Seconds that a server may take, in all and after output that is not part of the protocol."""
 
 
+_CLOSED = "Connection closed"
 _T = TypeVar("_T")
 
 
 async def ask_server(
-    server: Mapping[str, Any],
+    server: JsonMapping,
     request: Callable[[Any], Awaitable[_T]],
     *,
     folder: str | None = None,
@@ -73,8 +75,13 @@ async def ask_server(
             async with limit, AsyncExitStack() as stack:
                 transport = await _transport(mcp, server, folder, errors, output, stack)
                 client = await stack.enter_async_context(
-                    mcp.Client(transport, list_roots_callback=None if root is None else roots)
+                    mcp.Client(
+                        transport,
+                        list_roots_callback=None if root is None else roots,
+                        message_handler=output.on_message,
+                    )
                 )
+                output.has_spoken = True
                 try:
                     return await request(client)
                 except mcp.MCPError as error:
@@ -86,6 +93,8 @@ async def ask_server(
         except OSError as error:
             why = f"it cannot be started: {error.strerror or error}"
         except Exception as error:
+            # A refusal is a message of the protocol, too.
+            output.has_spoken |= isinstance(error, mcp.MCPError) and error.message != _CLOSED
             why = _reason_in(output) or _reason(error, errors)
         if refused:
             raise ConnectionFailed(clean_line(masked(refused), 300))
@@ -97,7 +106,7 @@ async def ask_server(
 
 async def _transport(
     mcp: Any,
-    server: Mapping[str, Any],
+    server: JsonMapping,
     folder: str | None,
     errors: IO[bytes],
     output: _ServerOutput,
@@ -108,7 +117,7 @@ async def _transport(
         parameters = mcp.StdioServerParameters(
             command=server["command"], args=server["args"], env=server["env"], cwd=folder
         )
-        return output.watch(stdio.stdio_client(parameters, errlog=errors))
+        return stdio.stdio_client(parameters, errlog=errors)
     httpx2 = await asyncio.to_thread(import_module, "httpx2")
 
     def client(headers: Any = None, timeout: Any = None, auth: Any = None) -> Any:
@@ -174,11 +183,11 @@ def _reason(error: BaseException, errors: IO[bytes]) -> str:
     """The problem with a server by the error of its client, and by what its program wrote."""
     reasons = "; ".join(dict.fromkeys(_reasons(error)))
     described = problem_in(describe_server_error(reasons))
-    if reasons not in {described, "Connection closed"}:
+    if reasons not in {described, _CLOSED}:
         return described
     if "connection attempts failed" in reasons:
         reasons = "nothing is listening at its address"
-    elif reasons == "Connection closed":
+    elif reasons == _CLOSED:
         reasons = "it ended without a message"
     errors.seek(max(0, errors.seek(0, os.SEEK_END) - 4096))
     written = last_words(errors.read().decode("utf-8", "replace"))
@@ -218,35 +227,11 @@ class _ServerOutput(msgspec.Struct, eq=False):
         kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
         self.is_page = self.is_page or (response.status_code < 400 and kind == "text/html")
 
-    @asynccontextmanager
-    async def watch(self, transport: Any) -> AsyncIterator[tuple[Any, Any]]:
-        """Open the transport of a program and watch the lines that it prints."""
-        import anyio
-
-        async with transport as (read, write), anyio.create_task_group() as group:
-            sender, receiver = anyio.create_memory_object_stream[Any](0)
-
-            async def relay() -> None:
-                async with sender:
-                    try:
-                        async for message in read:
-                            self._note(message)
-                            await sender.send(message)
-                    except (anyio.BrokenResourceError, anyio.ClosedResourceError):
-                        return
-
-            group.start_soon(relay)
-            try:
-                yield receiver, write
-            finally:
-                group.cancel_scope.cancel()
-                receiver.close()
-
-    def _note(self, message: Any) -> None:
+    async def on_message(self, message: Any) -> None:
+        """Handle a message, or the error of one that could not be parsed, which has the line."""
         if not isinstance(message, Exception):
             self.has_spoken = True
             return
-        # The error of the parser has the line that could not be parsed.
         errors = getattr(message, "errors", None)
         found = errors() if callable(errors) else ()
         line = next((line for each in found if isinstance(line := each.get("input"), str)), "")

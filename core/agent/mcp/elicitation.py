@@ -10,7 +10,7 @@ import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from datetime import date, datetime
-from typing import Any, Literal
+from typing import Literal
 from urllib.parse import urlsplit
 from uuid import uuid4
 
@@ -21,6 +21,7 @@ from ua_tui.core.agent.bounds import LONGEST_NAME, LONGEST_TEXT, MOST_ENTRIES, M
 from ua_tui.core.bus import Publish
 from ua_tui.core.errors import FormError
 from ua_tui.core.events.types import ElicitationAnswered, ElicitationAsked, FormField, FormOption
+from ua_tui.core.json_values import JsonMapping, JsonObject, list_in, object_in, objects_in, text_in, value_in
 from ua_tui.core.redaction.redactor import REDACTED, Redactor, mask_link
 from ua_tui.core.redaction.values import names_given_secret
 from ua_tui.core.tasks import end_tasks
@@ -48,14 +49,13 @@ def read_form(schema: object, order: object = None) -> list[FormField]:
     Raises:
         FormError: it is not a flat schema of texts, numbers, booleans and choices, or it is too large.
     """
-    properties = schema.get("properties", {}) if isinstance(schema, dict) else None
-    if not isinstance(schema, dict) or schema.get("type") != "object" or not isinstance(properties, dict):
+    properties = object_in(schema).get("properties", {})
+    if value_in(schema, "type") != "object" or not isinstance(properties, dict):
         raise FormError("its form has no fields that can be read")
     if len(properties) > MOST_PARTS:
         raise FormError(f"its form has {len(properties)} fields, but {MOST_PARTS} is the limit")
-    required = schema.get("required")
-    needed = set(map(str, required)) if isinstance(required, list) else set()
-    named = [name for name in order if name in properties] if isinstance(order, list) else []
+    needed = set(map(str, list_in(schema, "required")))
+    named = [name for name in list_in(order) if name in properties]
     return [_field(name, properties[name], name in needed) for name in dict.fromkeys([*named, *properties])]
 
 
@@ -66,7 +66,7 @@ def _field(name: str, schema: object, required: bool) -> FormField:
     title = _cleaned(schema.get("title"), LONGEST_NAME) or shown
     about = _cleaned(schema.get("description"), 1_000)
     kind, options = schema.get("type"), _options(schema)
-    changes: dict[str, Any]
+    changes: JsonObject
     if kind == "string" and options is not None:
         changes = {"kind": "choice", "options": options}
     elif kind == "array" and (options := _options(schema.get("items"))) is not None:
@@ -98,11 +98,11 @@ def _options(schema: object) -> list[FormOption] | None:
     if not isinstance(schema, dict):
         return None
     if isinstance(values := schema.get("enum"), list):
-        names = schema.get("enumNames")
-        titles = names if isinstance(names, list) and len(names) == len(values) else values
+        names = list_in(schema, "enumNames")
+        titles = names if len(names) == len(values) else values
         found = list(zip(values, titles, strict=True))
     elif isinstance(titled := schema.get("oneOf", schema.get("anyOf")), list):
-        found = [(each.get("const"), each.get("title")) for each in titled if isinstance(each, dict)]
+        found = [(each.get("const"), each.get("title")) for each in objects_in(titled)]
     else:
         return None
     if not found or len(found) > MOST_ENTRIES:
@@ -112,7 +112,7 @@ def _options(schema: object) -> list[FormOption] | None:
     return [FormOption(value=value, title=_cleaned(title, LONGEST_NAME) or value) for value, title in found]
 
 
-def _limits(schema: Mapping[str, Any], least: str, most: str) -> dict[str, float]:
+def _limits(schema: JsonMapping, least: str, most: str) -> dict[str, float]:
     limits = {"least": schema.get(least), "most": schema.get(most)}
     return {
         name: limit
@@ -122,7 +122,7 @@ def _limits(schema: Mapping[str, Any], least: str, most: str) -> dict[str, float
 
 
 def _cleaned(value: object, limit: int) -> str:
-    return clean(value[:limit]).strip() if isinstance(value, str) else ""
+    return clean(text_in(value)[:limit]).strip()
 
 
 def field_hint(field: FormField) -> str:
@@ -290,7 +290,7 @@ class ElicitationGate(msgspec.Struct, eq=False):
         """Whether a server waits for a person."""
         return bool(self._waiting)
 
-    async def ask(self, request: Mapping[str, Any], tool_use_id: str | None = None) -> dict[str, Any]:
+    async def ask(self, request: JsonMapping, tool_use_id: str | None = None) -> JsonObject:
         """Answer a request as the command line passes it on: `action`, and for a form its `content`.
 
         `tool_use_id` is the call in which the server asks, if that is known.
@@ -299,9 +299,9 @@ class ElicitationGate(msgspec.Struct, eq=False):
         asked = ElicitationAsked(
             request_id=uuid4().hex[:12],
             server=clean_line(str(request.get("mcp_server_name") or ""), 100) or "a server",
-            message=self.redactor.redact(clean(_text(request.get("message"))).strip())[:LONGEST_TEXT],
+            message=self.redactor.redact(clean(text_in(request, "message")).strip())[:LONGEST_TEXT],
             mode="url" if request.get("mode") == "url" else "form",
-            url=clean(_text(request.get("url")))[:LONGEST_TEXT],
+            url=clean(text_in(request, "url"))[:LONGEST_TEXT],
             fields=fields,
             tool_use_id=tool_use_id,
         )
@@ -313,7 +313,7 @@ class ElicitationGate(msgspec.Struct, eq=False):
         else:
             answer = await self._put(asked)
         self._answered(asked, answer)
-        given: dict[str, Any] = {"action": answer.action}
+        given: JsonObject = {"action": answer.action}
         if answer.action == "accept" and asked.mode == "form":
             given["content"] = answer.values
         return given
@@ -361,10 +361,10 @@ class ElicitationGate(msgspec.Struct, eq=False):
         finally:
             self._waiting.pop(asked.request_id, None)
 
-    def _read(self, request: Mapping[str, Any]) -> tuple[list[FormField], str]:
+    def _read(self, request: JsonMapping) -> tuple[list[FormField], str]:
         """The fields of the form, and why it cannot be shown."""
         if request.get("mode") == "url":
-            url = _text(request.get("url"))
+            url = text_in(request, "url")
             return [], "" if 0 < len(url) <= LONGEST_TEXT else "it gave no address that can be shown"
         try:
             fields = read_form(request.get("requested_schema"), request.get("property_order"))
@@ -401,13 +401,9 @@ class ElicitationGate(msgspec.Struct, eq=False):
         )
 
 
-def _text(value: object) -> str:
-    return value if isinstance(value, str) else ""
-
-
 log = logging.getLogger(__name__)
 
-Ask = Callable[[Mapping[str, Any]], Awaitable[dict[str, Any]]]
+Ask = Callable[[JsonMapping], Awaitable[JsonObject]]
 """Asks the person: the request of the command line -> the answer to the server. Cancelled if it is withdrawn."""
 
 
@@ -421,7 +417,7 @@ class ElicitationChannel(msgspec.Struct, eq=False):
     write: Callable[[str], Awaitable[None]]
     _waiting: dict[str, asyncio.Task[None]] = {}
 
-    def handles(self, message: Mapping[str, Any]) -> bool:
+    def handles(self, message: JsonMapping) -> bool:
         """Handle a message, if it is such a request or withdraws one; returns whether it is."""
         kind, request_id = message.get("type"), str(message.get("request_id"))
         if kind == "control_cancel_request" and request_id in self._waiting:
@@ -437,7 +433,7 @@ class ElicitationChannel(msgspec.Struct, eq=False):
         await end_tasks(*self._waiting.values())
         self._waiting.clear()
 
-    async def _answer(self, request_id: str, request: Mapping[str, Any]) -> None:
+    async def _answer(self, request_id: str, request: JsonMapping) -> None:
         try:
             answer = await self.ask(request)
         except Exception:

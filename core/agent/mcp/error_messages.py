@@ -13,6 +13,7 @@ import msgspec
 
 from ua_tui.core.agent.bounds import PIECE
 from ua_tui.core.errors import advise, recognise
+from ua_tui.core.json_values import text_in
 from ua_tui.core.text import clean_line
 
 # The command line answers such a request with "Method not found"; most servers do not even send it then.
@@ -141,8 +142,6 @@ def last_words(output: str) -> str:
 
 def _error_in(line: str) -> str:
     try:
-        entry = json.loads(line)
+        return text_in(json.loads(line), "error")
     except ValueError:
         return ""
-    error = entry.get("error") if isinstance(entry, dict) else None
-    return error if isinstance(error, str) else ""

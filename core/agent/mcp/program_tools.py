@@ -14,6 +14,7 @@ import msgspec
 from ua_tui.core.agent.sdk_import import import_sdk
 from ua_tui.core.connections.base import PROGRAM, Connection, Connector
 from ua_tui.core.errors import SettingsError
+from ua_tui.core.json_values import JsonObject
 from ua_tui.core.text import clean_line
 from ua_tui.core.version import VERSION
 
@@ -73,7 +74,7 @@ def _as_tool(function: Any, loaded: Any) -> Any:
         for hint in [hints.get(each.name, str)]
     }
 
-    async def call(given: dict[str, Any]) -> dict[str, Any]:
+    async def call(given: JsonObject) -> JsonObject:
         try:
             if inspect.iscoroutinefunction(function):
                 result = await function(**given)

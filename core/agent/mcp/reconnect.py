@@ -119,14 +119,14 @@ class StatusPoll(msgspec.Struct, eq=False):
     Args:
         poll: polls all servers.
         gone: called with a server that a call found gone, or that needs another login, and the error.
-        lives: called with a server that answered.
+        lives: called with a server that answered; returns whether that is new.
         is_remote: whether a server is reached over the network.
         later: calls after a while.
     """
 
     poll: Callable[[], None]
     gone: Callable[[str, str], None]
-    lives: Callable[[str], None]
+    lives: Callable[[str], object]
     is_remote: Callable[[str], bool]
     later: CallLater = call_later
     _calls: OpenCalls = msgspec.field(default_factory=OpenCalls)
@@ -159,7 +159,8 @@ class StatusPoll(msgspec.Struct, eq=False):
         event = ended.finished
         error = (event.observation.error if event.observation is not None else None) or ""
         if event.status == "success":
-            self.lives(server)
+            if self.lives(server):
+                self.poll()
         elif event.status == "error":
             if self._means_end(server, error.strip()):
                 self.gone(server, error.strip())

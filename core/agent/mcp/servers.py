@@ -6,7 +6,7 @@ import asyncio
 import logging
 import re
 import time
-from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterator
+from collections.abc import Awaitable, Callable, Collection, Coroutine
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
@@ -14,10 +14,10 @@ from ua_tui.core.agent.bounds import REPLY_SECONDS, START_SECONDS
 from ua_tui.core.agent.mcp.error_messages import missing_scope, problem_in
 from ua_tui.core.agent.mcp.reconnect import MAX_ATTEMPTS, CallLater, ReconnectSchedule, StatusPoll, call_later
 from ua_tui.core.agent.mcp.states import ServerOperation, ServerStates
-from ua_tui.core.bus import Publish
 from ua_tui.core.connections.base import ServerConfigs
 from ua_tui.core.errors import ConnectionFailed, UniversalAgentError
-from ua_tui.core.events.types import Event, McpServer, McpStatus, QueryFinished
+from ua_tui.core.events.types import Event, McpServer, QueryFinished
+from ua_tui.core.json_values import JsonObject
 from ua_tui.core.text import clean_line
 
 if TYPE_CHECKING:
@@ -43,7 +43,6 @@ class Servers:
 
     Args:
         states: what is known of the servers.
-        publish: publishes an event.
         reopen: returns the configuration of a server that could not be opened before; raises UniversalAgentError.
         renew: returns a new one for a server whose session is over, None otherwise; raises UniversalAgentError.
         report: reports an error and where it occurred.
@@ -55,7 +54,6 @@ class Servers:
     def __init__(
         self,
         states: ServerStates,
-        publish: Publish,
         reopen: Callable[[str], Awaitable[ServerConfigs]],
         *,
         renew: Callable[[str], Awaitable[ServerConfigs | None]],
@@ -65,7 +63,6 @@ class Servers:
         later: CallLater = call_later,
     ) -> None:
         self._states = states
-        self._publish = publish
         self._reopen = reopen
         self._renew = renew
         self._report = report
@@ -73,7 +70,7 @@ class Servers:
         self._schedule = ReconnectSchedule(self._restart, self._give_up, later=later)
         self._note_scope = note_scope
         self._poller = StatusPoll(
-            self.refresh, self._note_dead, self._note_alive, lambda name: states[name].is_remote, later
+            self.refresh, self._note_dead, states.mark_alive, lambda name: states[name].is_remote, later
         )
         self._agent: Callable[[], AgentClient | None] = lambda: None
         self._work: set[asyncio.Task[None]] = set()
@@ -129,7 +126,7 @@ class Servers:
         self._poller.handle_event(event)
         if isinstance(event, QueryFinished):
             # The session may end before the next poll.
-            self._publish_all(self._states.report_failed())
+            self._states.report_failed()
 
     async def attach(
         self, agent: Callable[[], AgentClient | None], expected: Collection[str] = frozenset()
@@ -152,11 +149,11 @@ class Servers:
                     await asyncio.wait_for(known.switch_server(name, on=False), REPLY_SECONDS)
                 except (ConnectionFailed, TimeoutError) as error:
                     why = str(error) or f"it was not disabled within {REPLY_SECONDS:g} s"
-                    self._publish_all(self._states.note_failure(name, why))
+                    self._states.note_failure(name, why)
 
     def close(self) -> None:
         """Cancel all work, and publish nothing any more."""
-        self._closed = True
+        self._closed, self._states.publish = True, None
         self._schedule.clear()
         self._poller.close()
         for task in self._work:
@@ -182,7 +179,7 @@ class Servers:
         return ""
 
     def _start(self, name: str, doing: ServerOperation) -> str:
-        self._publish_all(self._states.set_operation(name, doing))
+        self._states.set_operation(name, doing)
         self._begin(self._run(name, doing))
         return ""
 
@@ -194,14 +191,14 @@ class Servers:
                 # A connection may come from a library that raises anything.
                 fault = None if isinstance(error, UniversalAgentError) else error
                 log.info("%s the server %s failed: %s", doing, name, error, exc_info=fault)
-                self._publish_all(self._states.note_failure(name, str(error) or type(error).__name__))
+                self._states.note_failure(name, str(error) or type(error).__name__)
             else:
                 self._states.mark_alive(name)
             # Also if it was renewed meanwhile: a login that is refused is not tried for ever.
             self._states[name].tried_login = self._login_made_at(name)
             await self._poll_once(done=name)
         finally:
-            self._publish_all(self._states.set_operation(name, None))
+            self._states.set_operation(name, None)
         await self.poll()
 
     async def _perform(self, name: str, doing: ServerOperation) -> None:
@@ -268,11 +265,11 @@ class Servers:
         for name, status in self._states.reported:
             if self._states[name].operation is None or name == done:
                 self._follow(name, status)
-        self._publish_all(self._states.report())
+        self._states.report()
         is_starting = any(raw.get("status") == "pending" for raw in listed) or self._states.is_holding
         return is_starting or not names >= self._expected
 
-    async def _listed(self, agent: AgentClient) -> list[dict[str, Any]] | None:
+    async def _listed(self, agent: AgentClient) -> list[JsonObject] | None:
         """The servers as the agent lists them, with the tools that are offered; the model loses the others.
 
         None if the agent does not answer.
@@ -346,15 +343,6 @@ class Servers:
         self._states.mark_dead(name, why)
         if scope := missing_scope(why):
             self._note_scope(name, scope)
-
-    def _note_alive(self, name: str) -> None:
-        if self._states.mark_alive(name):
-            self.refresh()
-
-    def _publish_all(self, events: Iterator[McpStatus]) -> None:
-        for event in events:
-            if not self._closed:
-                self._publish(event)
 
     def _begin(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.create_task(work, name="agent:servers")

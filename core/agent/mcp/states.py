@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
 import msgspec
@@ -17,7 +17,9 @@ from ua_tui.core.agent.mcp.error_messages import (
     login_needed,
     missing_scope,
 )
+from ua_tui.core.bus import Publish
 from ua_tui.core.events.types import McpServer, McpStatus
+from ua_tui.core.json_values import JsonMapping, JsonObject, object_in, objects_in, value_in
 from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.core.text import clean, clean_line
 
@@ -44,7 +46,7 @@ class ServerFacts(msgspec.Struct):
     again_s: float | None = None
     tried_login: str = ""
     is_remote: bool = False
-    declared: Mapping[str, Mapping[str, Any]] = {}
+    declared: Mapping[str, JsonMapping] = {}
     error: str | None = None
     dead: str = ""
     unexplained: bool = False
@@ -54,13 +56,15 @@ class ServerFacts(msgspec.Struct):
 
 
 class ServerStates(msgspec.Struct, eq=False):
-    """What is known of the servers, across all connections of the agent; reports it when anything changes.
+    """What is known of the servers, across all connections of the agent; publishes it when anything changes.
 
     `cause_of` gives an error with what the agent knows of it besides its text; None if it will know in a moment.
+    `publish` publishes an event; None once nothing is published any more.
     """
 
     redactor: Redactor = msgspec.field(default_factory=Redactor)
     cause_of: Callable[[str, str], str | None] = lambda _name, error: error
+    publish: Publish | None = None
     _facts: defaultdict[str, ServerFacts] = msgspec.field(default_factory=lambda: defaultdict(ServerFacts))
     _known: dict[str, McpServer] = {}
     _shown: list[McpServer] = []
@@ -92,21 +96,21 @@ class ServerStates(msgspec.Struct, eq=False):
         """Record that a server is not available, and why."""
         self._facts[server.name].excluded = server
 
-    def report_update(self, listed: Sequence[Any]) -> Iterator[McpStatus]:
+    def report_update(self, listed: Sequence[Any]) -> None:
         """Update the states from the list at the beginning of a query, and report them when anything changed.
 
         This list has no errors: a server that failed to start is reported once the next poll says why.
         """
         self.update(listed, has_errors=False)
-        yield from self.report()
+        self.report()
 
-    def report_failed(self) -> Iterator[McpStatus]:
+    def report_failed(self) -> None:
         """Report the servers that failed to start, if no poll has said why."""
         for name, facts in self._facts.items():
             if facts.held is not None and name in self._known:
                 self._known[name] = facts.held[0]
             facts.held = None
-        yield from self.report()
+        self.report()
 
     def update(self, listed: Sequence[Any], *, has_errors: bool = True) -> None:
         """Update the states from the agent's list of servers; details of a server whose state is the same are kept."""
@@ -140,15 +144,15 @@ class ServerStates(msgspec.Struct, eq=False):
             self._facts[name].held = None
         self._explain()
 
-    def note_failure(self, name: str, why: str) -> Iterator[McpStatus]:
+    def note_failure(self, name: str, why: str) -> None:
         """Record why an operation on a server failed."""
         self._facts[name].error = self._describe_error(name, why)
-        yield from self.report()
+        self.report()
 
-    def set_operation(self, name: str, doing: ServerOperation | None) -> Iterator[McpStatus]:
+    def set_operation(self, name: str, doing: ServerOperation | None) -> None:
         """Record what is being done with a server; None when it is done."""
         self._facts[name].operation = doing
-        yield from self.report()
+        self.report()
 
     def mark_dead(self, name: str, why: str) -> None:
         """Record that a server is gone, or its login not enough, whatever the agent reports of it."""
@@ -178,7 +182,7 @@ class ServerStates(msgspec.Struct, eq=False):
         tools = self._facts[server].declared.values()
         return bool(tools) and all(each.get("openWorld") is False for each in tools)
 
-    def report(self) -> Iterator[McpStatus]:
+    def report(self) -> None:
         """Report the servers when anything about them has changed."""
         excluded = [each.excluded for each in self._facts.values() if each.excluded is not None]
         servers = [*self._known.values(), *(each for each in excluded if each.name not in self._known)]
@@ -195,7 +199,8 @@ class ServerStates(msgspec.Struct, eq=False):
             )
         if shown and shown != self._shown:
             self._shown = shown
-            yield McpStatus(servers=shown)
+            if self.publish is not None:
+                self.publish(McpStatus(servers=shown))
 
     def _now(self, server: McpServer) -> McpServer:
         facts = self._facts[server.name]
@@ -208,10 +213,9 @@ class ServerStates(msgspec.Struct, eq=False):
         return server
 
     def _read(self, raw: Any) -> McpServer | None:
-        if not isinstance(raw, Mapping) or not isinstance(raw.get("name"), str):
+        if not isinstance(value_in(raw, "name"), str):
             return None
         tools = found if isinstance(found := raw.get("tools"), list) else None
-        names = [tool.get("name") for tool in tools or () if isinstance(tool, Mapping)]
         status = clean(str(raw.get("status") or "unknown"))
         problem = str(raw.get("error") or "")
         if status == "connected" and tools == []:
@@ -225,7 +229,7 @@ class ServerStates(msgspec.Struct, eq=False):
             name=clean(raw["name"]),
             status=status,
             tools=None if tools is None else len(tools),
-            tool_names=[clean_line(name, 100) for name in names if isinstance(name, str)][:MOST_ENTRIES],
+            tool_names=[clean_line(name, 100) for name in _declared(tools)][:MOST_ENTRIES],
             error=error,
         )
 
@@ -260,10 +264,7 @@ class ServerStates(msgspec.Struct, eq=False):
         return clean(describe_server_error(self.redactor.redact(error)))[:LONGEST_TEXT]
 
 
-def _declared(tools: Sequence[Any]) -> dict[str, Mapping[str, Any]]:
+def _declared(tools: Any) -> dict[str, JsonObject]:
     """What a server declares of its tools, by their names."""
-    return {
-        tool["name"]: found if isinstance(found := tool.get("annotations"), Mapping) else {}
-        for tool in tools
-        if isinstance(tool, Mapping) and isinstance(tool.get("name"), str)
-    }
+    named = (tool for tool in objects_in(tools) if isinstance(tool.get("name"), str))
+    return {tool["name"]: object_in(tool, "annotations") for tool in named}

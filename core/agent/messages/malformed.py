@@ -10,6 +10,7 @@ from msgspec import Meta, Struct
 
 from ua_tui.core.agent.bounds import MOST_ENTRIES
 from ua_tui.core.events.units import quantity
+from ua_tui.core.json_values import JsonObject, value_in
 from ua_tui.core.text import clean_line
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 _LOGGED = 50
-Message = dict[str, Any]
+Message = JsonObject
 """A message of the command line, as it is in JSON."""
 _Id = Annotated[str, Meta(min_length=1)]
 _Number = Annotated[float, Meta(ge=0, lt=1 << 53)]
@@ -85,7 +86,7 @@ class _Written(Struct):
     content: str | list[Any]
     model: str = ""
     id: str | None = None
-    usage: dict[str, Any] | None = None
+    usage: JsonObject | None = None
     stop_reason: str | None = None
 
 
@@ -95,7 +96,7 @@ class _Conversation(_Message, kw_only=True):
 
 
 class _Stream(_Message, kw_only=True):
-    event: dict[str, Any]
+    event: JsonObject
 
 
 class _Result(_Message, kw_only=True):
@@ -105,8 +106,8 @@ class _Result(_Message, kw_only=True):
     result: str | None = None
     errors: list[Any] | None = None
     total_cost_usd: _Number | None = None
-    usage: dict[str, Any] | None = None
-    modelUsage: dict[str, Any] | None = None
+    usage: JsonObject | None = None
+    modelUsage: JsonObject | None = None
     terminal_reason: str | None = None
 
 
@@ -122,11 +123,11 @@ class _Task(_System, kw_only=True):
     description: str = ""
     task_type: str | None = None
     status: str | None = None
-    patch: dict[str, Any] | None = None
+    patch: JsonObject | None = None
 
 
 class _Limit(Struct):
-    rate_limit_info: dict[str, Any]
+    rate_limit_info: JsonObject
 
 
 class _Request(Struct):
@@ -162,7 +163,7 @@ class _Thinking(Struct):
 class _ToolUse(Struct):
     id: _Id
     name: _Id
-    input: dict[str, Any]
+    input: JsonObject
 
 
 class _ToolResult(Struct):
@@ -202,7 +203,7 @@ def usable_message(raw: Any, malformed: MalformedMessages) -> Message | None:
     from claude_agent_sdk import ClaudeSDKError
     from claude_agent_sdk._internal.message_parser import parse_message
 
-    kind = raw.get("type") if isinstance(raw, dict) else None
+    kind = value_in(raw, "type")
     if not isinstance(kind, str) or kind in _RESERVED:
         malformed.note("a message without a usable type", raw)
         return None

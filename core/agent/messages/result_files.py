@@ -32,11 +32,12 @@ from ua_tui.core.agent.messages.results import (
     texts_in,
 )
 from ua_tui.core.agent.permissions.actions import TOOLS
-from ua_tui.core.agent.permissions.foreign_text import LOCAL_TOOLKIT
 from ua_tui.core.concurrency.worker import WorkerFailed, WorkerProcess, packed
+from ua_tui.core.connections.toolkit_tools import SERVER as TOOLKIT
 from ua_tui.core.errors import PathRefused, WorkspaceError
 from ua_tui.core.events.types import READ_RESOURCE
 from ua_tui.core.events.units import quantity, size
+from ua_tui.core.json_values import JsonMapping, JsonObject, list_in, objects_in
 from ua_tui.core.media_types import HEAD_SIZE, media_suffix, media_type
 from ua_tui.core.observation import AnyObservation, ReturnedFile, TextContent
 from ua_tui.core.redaction.masking import masked_file
@@ -159,8 +160,8 @@ class ResultStore(msgspec.Struct, eq=False):
         response, files = self._move_files(tool_name, response, transcript)
         saved = replaced_path(response)
         # The toolkit's own limit is higher, and the command line knows it.
-        is_own = tool_name.startswith(f"mcp__{LOCAL_TOOLKIT}__")
-        blocks = response if isinstance(response, list) else []
+        is_own = tool_name.startswith(f"mcp__{TOOLKIT}__")
+        blocks = list_in(response)
         texts = [response] if isinstance(response, str) else [_text(each) or "" for each in blocks]
         if saved is None and (is_own or sum(map(len, texts)) <= LIMIT):
             return Received(response if files else None, response, files)
@@ -176,10 +177,10 @@ class ResultStore(msgspec.Struct, eq=False):
             stored = None
         if stored is None:
             return Received(response if files else None, response, files)
-        others = [each for each in blocks if isinstance(each, Mapping) and _text(each) is None]
+        others = [each for each in objects_in(blocks) if _text(each) is None]
         return Received([{"type": "text", "text": _notice(stored)}, *others, *lines], response, files)
 
-    def redirect(self, tool_name: str, tool_input: dict[str, Any], transcript: str) -> dict[str, Any]:
+    def redirect(self, tool_name: str, tool_input: JsonObject, transcript: str) -> JsonObject:
         """The input of a call, which reads a file of the workspace if it would read one that holds a result."""
         field = READERS.get(tool_name, "")
         asked = tool_input.get(field)
@@ -225,9 +226,8 @@ class ResultStore(msgspec.Struct, eq=False):
 
     def _move_resources(self, response: Any, transcript: str) -> tuple[Any, tuple[ReturnedFile, ...]]:
         """The response of the tool that reads resources, in its own form, with the paths of their files."""
-        contents = response.get("contents") if isinstance(response, Mapping) else None
         changed, files = [], []
-        for each in contents if isinstance(contents, list) else ():
+        for each in list_in(response, "contents"):
             match each:
                 case {"blobSavedTo": str(path)} if Path(path).parent == results_folder(transcript):
                     moved = self._moved(Path(path), str(each.get("uri") or "resource"))
@@ -259,7 +259,7 @@ class ResultStore(msgspec.Struct, eq=False):
         return _written(self.workspace, self.adapter, key, texts, saved, transcript)
 
     def store(
-        self, raw: RawResult, facts: Mapping[str, Any], denial: str | None = None
+        self, raw: RawResult, facts: JsonMapping, denial: str | None = None
     ) -> tuple[AnyObservation, AnyObservation]:
         """Return the observation for observers and the one for events, as `store_large_result` does.
 

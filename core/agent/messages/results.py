@@ -23,6 +23,7 @@ from ua_tui.core.agent.permissions.actions import server_of
 from ua_tui.core.agent.permissions.arguments import Arguments
 from ua_tui.core.events.codec import from_json, to_json
 from ua_tui.core.events.types import READ_RESOURCE
+from ua_tui.core.json_values import JsonMapping, JsonObject, list_in, object_in, objects_in, text_in, value_in
 from ua_tui.core.observation import (
     AnyObservation,
     ContentBlock,
@@ -125,10 +126,10 @@ class ResultAdapter(msgspec.Struct, frozen=True):
                 error = describe_call_error(error, server_of(tool_name))
         elif tool_name.startswith("mcp__"):
             held, error = _reported(content)
-        elif tool_name == READ_RESOURCE and isinstance(raw.message_copy, Mapping):
+        elif tool_name == READ_RESOURCE:
             # One that does not exist is no error to the agent.
-            error = str(raw.message_copy.get("error") or "") or None
-        common: dict[str, Any] = {
+            error = str(value_in(raw.message_copy, "error") or "") or None
+        common: JsonObject = {
             "tool_name": tool_name,
             "tool_use_id": tool_use_id,
             "content": content,
@@ -231,7 +232,7 @@ def _left_out(raw: RawResult, shown_text: str) -> tuple[ContentBlock, ...]:
     saved = _SAVED_TO.search(shown_text)
     if saved is None or saved["part"] is None:
         return ()
-    size = raw.message_copy.get("persistedOutputSize") if isinstance(raw.message_copy, Mapping) else None
+    size = value_in(raw.message_copy, "persistedOutputSize")
     whole = f" of {size:,} bytes" if isinstance(size, int) else ""
     return (
         TextContent(
@@ -314,27 +315,21 @@ def _reported(content: tuple[ContentBlock, ...]) -> tuple[Held | None, str | Non
     is_held = '"input_required"' in text or '"blocked"' in text
     if not is_held and ('"successful"' not in text or "false" not in text):
         return None, None
-    value = _json_object(text)
+    value = object_in(from_json(text))
     match value.get("result_type"):
         case "input_required":
-            requests = value.get("input_requests")
-            found = requests.values() if isinstance(requests, dict) else ()
-            texts = [
-                f"waiting for {_kind(each)}: {each.get('message')}"
-                for each in found
-                if isinstance(each, dict)
-            ]
+            requests = objects_in([*object_in(value, "input_requests").values()])
+            texts = [f"waiting for {_kind(each)}: {each.get('message')}" for each in requests]
             return "waiting", "\n".join(texts) or "waiting for an answer"
         case "blocked":
             return "blocked", _block_reason(value)
     if value.get("successful") is not False:
         return None, None
-    data = value.get("data")
-    error = value.get("error") or (data.get("error") if isinstance(data, dict) else None)
+    error = value.get("error") or value_in(value, "data", "error")
     return None, str(error) if error else "the tool reports that it did not succeed"
 
 
-def _kind(request: Mapping[str, Any]) -> str:
+def _kind(request: JsonMapping) -> str:
     """An approval is a form with one decision."""
     match request.get("requested_schema"):
         case {"properties": {"decision": {"enum": [*choices]}}} if "approve" in choices:
@@ -342,14 +337,13 @@ def _kind(request: Mapping[str, Any]) -> str:
     return "an answer"
 
 
-def _block_reason(value: Mapping[str, Any]) -> str:
-    reason = value.get("block_reason") or value.get("reason")
-    ran = isinstance(reason, dict) and reason.get("type") == "response_blocked"
+def _block_reason(value: JsonMapping) -> str:
+    ran = value_in(value.get("block_reason") or value.get("reason"), "type") == "response_blocked"
     text = str(value.get("message") or value.get("error") or "a hook of the service blocked it")
     return f"{text} The tool ran; its result was withheld." if ran else text
 
 
-def _typed(tool_name: str, tool_input: Arguments, raw: RawResult, common: dict[str, Any]) -> AnyObservation:
+def _typed(tool_name: str, tool_input: Arguments, raw: RawResult, common: JsonObject) -> AnyObservation:
     if tool_name in {"Agent", "Task"}:
         return SubagentObservation(
             **common,
@@ -368,13 +362,8 @@ def _typed(tool_name: str, tool_input: Arguments, raw: RawResult, common: dict[s
     if tool == "crawl_parallel":
         return _crawl(common)
     if server == "local_toolkit" and tool.startswith("knowledge_"):
-        value = _json_object(_text(common["content"]))
-        title = value.get("title")
-        return KnowledgeObservation(
-            **common,
-            hits=len(_items(value.get("hits"))),
-            title=title if isinstance(title, str) else "",
-        )
+        value = from_json(_text(common["content"]))
+        return KnowledgeObservation(**common, hits=len(list_in(value, "hits")), title=text_in(value, "title"))
     if "REMOTE_WORKBENCH" in upper or "REMOTE_BASH" in upper:
         return _workbench(common)
     if "SEARCH" in upper and not upper.endswith("SEARCH_TOOLS"):
@@ -384,25 +373,16 @@ def _typed(tool_name: str, tool_input: Arguments, raw: RawResult, common: dict[s
     return McpObservation(**common)
 
 
-def _json_object(text: str) -> dict[str, Any]:
-    value = from_json(text)
-    return value if isinstance(value, dict) else {}
-
-
-def _crawl(common: dict[str, Any]) -> CrawlObservation:
-    value = _json_object(_text(common["content"]))
-    articles, failed = _items(value.get("articles")), _items(value.get("failed"))
+def _crawl(common: JsonObject) -> CrawlObservation:
+    value = from_json(_text(common["content"]))
+    articles, failed = list_in(value, "articles"), list_in(value, "failed")
     return CrawlObservation(
         **common,
         pages=len(articles),
         failed=len(failed),
-        known=sum(isinstance(each, dict) and each.get("from_knowledge") is True for each in articles),
+        known=sum(value_in(each, "from_knowledge") is True for each in articles),
         unread=_unread(failed),
     )
-
-
-def _items(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else []
 
 
 def _unread(failed: Sequence[Any]) -> str:
@@ -411,18 +391,17 @@ def _unread(failed: Sequence[Any]) -> str:
     for each in failed:
         match each:
             case {"url": str(url), "code": str(code)}:
-                reason = each.get("reason")
-                why = reason if isinstance(reason, str) and reason and not code.startswith("http_") else code
+                why = text_in(each, "reason") if not code.startswith("http_") else ""
+                why = why or code
                 why = why.removeprefix("http_").replace("_", " ")
                 found[clean_line(f"{host_of(url) or 'no address'} {why}", 80)] = None
     shown = [*found][:_MOST_UNREAD]
     return ", ".join([*shown, *(["…"] if len(found) > len(shown) else [])])
 
 
-def _workbench(common: dict[str, Any]) -> WorkbenchObservation:
-    value = _json_object(_text(common["content"]))
-    data = value.get("data")
-    data = data if isinstance(data, dict) else value
+def _workbench(common: JsonObject) -> WorkbenchObservation:
+    value = object_in(from_json(_text(common["content"])))
+    data = object_in(value, "data") or value
     successful = value.get("successful")
     return WorkbenchObservation(
         **common,

@@ -10,6 +10,7 @@ import msgspec
 
 from ua_tui.core.agent.messages.usage import is_count
 from ua_tui.core.events.types import Event, SubagentFinished, SubagentProgress, SubagentStarted, Usage
+from ua_tui.core.json_values import value_in
 from ua_tui.core.text import clean
 
 if TYPE_CHECKING:
@@ -114,5 +115,5 @@ class SubagentTasks(msgspec.Struct, eq=False):
 
 
 def _task_usage(raw: Any) -> Usage | None:
-    total = raw.get("total_tokens") if isinstance(raw, dict) else None
+    total = value_in(raw, "total_tokens")
     return Usage(output_tokens=total) if is_count(total) else None

@@ -45,6 +45,7 @@ from ua_tui.core.events.types import (
     ToolCallStarted,
     Usage,
 )
+from ua_tui.core.json_values import JsonObject, list_in, object_in, value_in
 from ua_tui.core.net.urls import is_loopback
 from ua_tui.core.observation import FinishedCall, ToolCall
 from ua_tui.core.provider.error_messages import AT_LIMIT, describe_break, describe_failure
@@ -104,7 +105,7 @@ class _OpenMessage(msgspec.Struct):
     message_id: str
     model: str = ""
     text: list[str] = []
-    usage: dict[str, Any] = {}
+    usage: JsonObject = {}
     stop_reason: str | None = None
     complete: bool = False
 
@@ -245,7 +246,7 @@ class Translator:
                 message_id = str(started.get("id") or f"message_{self.iteration + 1}")
                 self._streamed.add(message_id)
                 model = str(started.get("model") or "")
-                opened = _OpenMessage(message_id, model, usage=_object(started.get("usage")))
+                opened = _OpenMessage(message_id, model, usage=object_in(started, "usage"))
                 yield from self._follow_broken(opened)
                 self._open = opened
                 self.last_retry = ""
@@ -265,7 +266,7 @@ class Translator:
                 if self._open:
                     self._open.complete = True
                     self._open.stop_reason = str(delta["stop_reason"]) if delta.get("stop_reason") else None
-                    self._open.usage.update(_object(rest.get("usage")))
+                    self._open.usage.update(object_in(rest, "usage"))
             case {"type": "message_stop"} if self._open is not None and not self._open.complete:
                 yield from self._end_streams()
                 self._broken, self._open = self._open, None
@@ -453,8 +454,7 @@ class Translator:
                         query_id=self.query_id, provider_session_id=self.provider_session_id
                     )
                 self.model = data.get("model") or self.model
-                servers = data.get("mcp_servers")
-                yield from self._servers.report_update(servers or [])
+                self._servers.report_update(list_in(data, "mcp_servers"))
             case "api_retry":
                 reason, detail = self._retry_reason(data)
                 self.last_retry = describe_retry(reason, detail)
@@ -477,7 +477,7 @@ class Translator:
             case "status" if data.get("compact_result") == "failed":
                 yield ContextCompaction(query_id=self.query_id, state="failed")
             case "compact_boundary":
-                counts = _object(data.get("compact_metadata"))
+                counts = object_in(data, "compact_metadata")
                 yield ContextCompaction(
                     query_id=self.query_id,
                     state="finished",
@@ -486,16 +486,16 @@ class Translator:
                     tokens_after=max(0, _int(counts.get("post_tokens"), 0)),
                 )
 
-    def _retry_reason(self, data: dict[str, Any]) -> tuple[str, str]:
+    def _retry_reason(self, data: JsonObject) -> tuple[str, str]:
         """Why a request is repeated, and what the model's service said."""
         error, cause = (
             clean(str(data.get("error") or data.get("error_status") or "")),
-            _object(data.get("cause")),
+            object_in(data, "cause"),
         )
         if error in {"", "unknown"} and data.get("error_status") is None:
             if (self._broken or self._open) is not None and not self._is_retried:
                 return CONNECTION_CLOSED, ""
-            refused = _object(cause.get("connection")).get("code") == "ECONNREFUSED"
+            refused = value_in(cause, "connection", "code") == "ECONNREFUSED"
             return f"{NOT_LISTENING if refused else NO_CONNECTION}{clean(self._server)}", ""
         # It begins with the status, which the error stands for.
         said = str(cause.get("formatted") or "").removeprefix(str(data.get("error_status"))).strip()
@@ -567,7 +567,3 @@ def _failure(message: sdk.ResultMessage, text: str, answer: str, server: str) ->
 
 def _int(value: Any, default: int) -> int:
     return int(value) if isinstance(value, int | float) and abs(value) < HIGHEST else default
-
-
-def _object(value: Any) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}

@@ -6,7 +6,7 @@ import asyncio
 import json
 import logging
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from itertools import groupby
@@ -18,6 +18,7 @@ from ua_tui.core.agent.bounds import LONGEST_TEXT, PIECE
 from ua_tui.core.agent.conversation import ConversationStore
 from ua_tui.core.agent.mcp.elicitation import Ask, ElicitationChannel
 from ua_tui.core.agent.messages.malformed import MalformedMessages, Message, lost_result, usable_message
+from ua_tui.core.json_values import JsonMapping, object_in, objects_in
 from ua_tui.core.text import clean_line, without_surrogates
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ def join_deltas(messages: Iterable[Message]) -> Iterator[Message]:
         yield first
 
 
-def _text_of(message: Mapping[str, Any]) -> _Text | None:
+def _text_of(message: JsonMapping) -> _Text | None:
     """The text that a message is a piece of; None if it is no piece of a text."""
     match message:
         case {
@@ -251,14 +252,10 @@ class RetryReasons(msgspec.Struct, eq=False):
     def explain(self, messages: Iterable[Message]) -> Iterator[Message]:
         """Give the messages in order, each of a retry with the `cause`."""
         for message in messages:
-            entries = message.get("entries") if message.get("type") == "transcript_mirror" else None
-            errors = [
-                error
-                for each in (entries if isinstance(entries, list) else ())
-                if isinstance(each, dict) and each.get("subtype") == "api_error"
-                if isinstance(error := each.get("error"), dict)
-            ]
-            cause = errors[-1] if errors else {}
+            is_mirror = message.get("type") == "transcript_mirror"
+            entries = objects_in(message, "entries") if is_mirror else []
+            errors = [object_in(each, "error") for each in entries if each.get("subtype") == "api_error"]
+            cause: Message = next(filter(None, reversed(errors)), {})
             if self._held is not None and (cause or message.get("type") not in _BESIDE):
                 held, self._held = self._held, None
                 yield held | {"cause": cause}

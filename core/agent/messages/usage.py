@@ -21,6 +21,7 @@ import msgspec
 from msgspec.structs import FieldInfo, fields, replace
 
 from ua_tui.core.events.types import Usage
+from ua_tui.core.json_values import JsonMapping, object_in, objects_in, value_in
 from ua_tui.core.settings.parsers import ModelPrice
 from ua_tui.core.text import clean, clean_line
 
@@ -75,11 +76,11 @@ def _as(kind: type[_T], value: Any) -> _T | None:
 
 def model_reports(raw: Any) -> dict[str, ModelReport]:
     """Read the report on each model; a figure that is malformed counts as nothing."""
-    given = raw.items() if isinstance(raw, Mapping) else ()
-    return {str(name): _parts_of(ModelReport, each) for name, each in given if isinstance(each, Mapping)}
+    given = object_in(raw).items()
+    return {str(name): _parts_of(ModelReport, each) for name, each in given if isinstance(each, dict)}
 
 
-def _parts_of(kind: type[_T], raw: Mapping[str, Any]) -> _T:
+def _parts_of(kind: type[_T], raw: JsonMapping) -> _T:
     """What the agent reports as a struct, without the fields that are malformed."""
     found = {each.name: _as(each.type, raw.get(each.encode_name)) for each in _fields(kind)}
     return kind(**{name: value for name, value in found.items() if value is not None})
@@ -200,9 +201,7 @@ def is_count(value: Any) -> TypeGuard[int]:
 
 def usage_of(raw: Any) -> Usage | None:
     """Read token counts; None when there are none."""
-    if not isinstance(raw, dict):
-        return None
-    counts = {name: value for name in Usage.__struct_fields__ if is_count(value := raw.get(name))}
+    counts = {name: value for name in Usage.__struct_fields__ if is_count(value := value_in(raw, name))}
     return Usage(**counts) if counts else None
 
 
@@ -286,16 +285,15 @@ class _Category(msgspec.Struct):
 
 
 def _each(kind: type[_T], values: Any) -> list[_T]:
-    given = values if isinstance(values, list) else []
-    return [_parts_of(kind, each) for each in given if isinstance(each, Mapping)]
+    return [_parts_of(kind, each) for each in objects_in(values)]
 
 
-def read_context_usage(raw: Mapping[str, Any]) -> ContextUsage:
+def read_context_usage(raw: JsonMapping) -> ContextUsage:
     """Read the command line's answer; what is missing or malformed counts as nothing."""
     servers: Counter[str] = Counter()
     for tool in _each(_ToolTokens, raw.get("mcpTools")):
         servers[clean_line(tool.server_name, 40)] += tool.tokens
-    counts = _as(dict[str, Any], raw.get("messageBreakdown")) or {}
+    counts = object_in(raw, "messageBreakdown")
     messages = Counter({name: counts[key] for key, name in _MESSAGES.items() if is_count(counts.get(key))})
     details = {"mcp_tools": servers, "messages": messages}
     parts = [

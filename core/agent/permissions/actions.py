@@ -5,7 +5,7 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec.structs import replace
@@ -13,13 +13,14 @@ from msgspec.structs import replace
 from ua_tui.core.agent.permissions.arguments import Arguments
 from ua_tui.core.connections.base import BUILT_IN_SERVERS, PROGRAM
 from ua_tui.core.events.types import READ_RESOURCE
+from ua_tui.core.json_values import JsonMapping, JsonObject, list_in, object_in, text_in
 from ua_tui.core.text import words_of
 from ua_tui.core.trust import Acts
 
 if TYPE_CHECKING:
     from ua_tui.core.connections.trust import UserConnections
 
-TOOLS: Mapping[str, Any] = tomllib.loads(Path(__file__).with_name("tools.toml").read_text("utf-8"))
+TOOLS: JsonMapping = tomllib.loads(Path(__file__).with_name("tools.toml").read_text("utf-8"))
 """What is known of tools by their names; the file describes each list."""
 
 
@@ -92,11 +93,10 @@ def actions_of(tool_name: str, tool_input: Arguments) -> tuple[Action, ...]:
     call = Action(tool_name, tool_input)
     if not is_wrapper(call.name):
         return (call,)
-    inner = tool_input.get("tools")
     found: list[Action] = []
-    for item in inner if isinstance(inner, list) else []:
-        slug = item.get("tool_slug") if isinstance(item, dict) else None
-        if not isinstance(slug, str) or not slug or is_wrapper(slug):
+    for item in list_in(tool_input, "tools"):
+        slug = text_in(item, "tool_slug")
+        if not slug or is_wrapper(slug):
             return (call,)
         given = item.get("arguments", {})
         arguments = given if isinstance(given, dict) else None
@@ -177,7 +177,7 @@ class OwnServers(msgspec.Struct):
         own = (action.server for action in actions if action.is_own)
         return [name for name in dict.fromkeys(own) if self.acts(name) is None]
 
-    def questions(self, actions: Iterable[Action]) -> dict[str, dict[str, Any]]:
+    def questions(self, actions: Iterable[Action]) -> dict[str, JsonObject]:
         """The question about each server that is undecided and was not asked about in this session, by its name."""
         names = [name for name in self.undecided(actions) if self.asks and name not in self._asked]
         self._asked.update(names)
@@ -185,12 +185,11 @@ class OwnServers(msgspec.Struct):
 
     def note_answer(self, name: str, given: Arguments | None) -> None:
         """Store an answer to the question about a server; any other answer leaves it undecided."""
-        answers = (given or {}).get("answers")
-        for answer in answers.values() if isinstance(answers, Mapping) else ():
+        for answer in object_in(given, "answers").values():
             if self.described is not None and (acts := _ANSWERS.get(str(answer))) is not None:
                 self.described.describe(name, acts)
 
-    def _question(self, name: str) -> dict[str, Any]:
+    def _question(self, name: str) -> JsonObject:
         stays = self.stays(name)
         declares = " It declares that none does." if stays else ""
         options = [{"label": label, "description": _MEANINGS[acts]} for label, acts in _ANSWERS.items()]

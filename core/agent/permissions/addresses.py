@@ -12,7 +12,6 @@ from __future__ import annotations
 import base64
 import os
 import re
-import tomllib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from hashlib import blake2b
@@ -24,17 +23,13 @@ from urllib.parse import quote, unquote, urljoin, urlsplit
 import msgspec
 
 from ua_tui.core.agent.bounds import PIECE
-from ua_tui.core.agent.permissions.arguments import fold
+from ua_tui.core.agent.permissions.arguments import WORDS, fold
 
 MAILBOX = "mailto:"
-_WORDS = {
-    name: frozenset(words.split())
-    for name, words in tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8")).items()
-}
 _REST = r"[^\s<>\"'`]*"
 _BEHIND = rf"(?::\d{{1,5}})?(?:[/?#\\:]{_REST})?"
 _ADDRESS = rf"(?i)(?<![\w+.-])([a-z][a-z0-9+.-]{{1,20}}):[/\\]{{1,3}}([^\s/\\?#<>\"'`]*){_REST}"
-_SCHEMES = "|".join(_WORDS["schemes"] | _WORDS["without_slashes"])
+_SCHEMES = "|".join(WORDS["schemes"] | WORDS["without_slashes"])
 _WITHOUT_SLASHES = rf"(?i)(?<![\w+.-])(?:{_SCHEMES}):(?=[^\s/\\]){_REST}"
 _FIRST = r"(?i)[/\\]{2}[^\s/\\]|https?:"
 _LOCAL_PART = r"[^\s@<>()\[\],;:\"'|=]"
@@ -98,7 +93,7 @@ def _places(text: str, hosts: Hosts, files: bool) -> Iterator[str]:
 
 def _leads_outside(found: re.Match[str]) -> bool:
     """Whether an address is of a host: in schemes that are not of the network a plain word is a name on a server."""
-    return found[1].lower() in _WORDS["schemes"] or not set(".:@").isdisjoint(found[2])
+    return found[1].lower() in WORDS["schemes"] or not set(".:@").isdisjoint(found[2])
 
 
 def _is_name(found: re.Match[str], files: bool, *, alone: bool) -> bool:
@@ -107,13 +102,13 @@ def _is_name(found: re.Match[str], files: bool, *, alone: bool) -> bool:
     if not name.endswith(found[1]):
         return False
     label = found[1].lower()
-    is_file = label in _WORDS["files"]
+    is_file = label in WORDS["files"]
     if is_file and found.string[: found.start()].endswith("/"):
         return True
     if alone or name.count(".") > 1:
         return is_file and files and name.count(".") == 1
-    is_country = len(label) == 2 and label not in _WORDS["words"]
-    return is_file or not (is_country or label in _WORDS["usual"] or not label.isascii())
+    is_country = len(label) == 2 and label not in WORDS["words"]
+    return is_file or not (is_country or label in WORDS["usual"] or not label.isascii())
 
 
 def _readings(text: str) -> Iterator[str]:
@@ -134,7 +129,7 @@ def _readings(text: str) -> Iterator[str]:
 
 
 def _is_top_level(label: str) -> bool:
-    return label.lower().startswith("xn--") or label.lower() in _WORDS["top_level"]
+    return label.lower().startswith("xn--") or label.lower() in WORDS["top_level"]
 
 
 MOST_SPELLINGS = 100_000

@@ -3,33 +3,33 @@
 from __future__ import annotations
 
 import re
+import tomllib
 import unicodedata
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 from urllib.parse import SplitResult, unquote, urlsplit
 
 from ua_tui.core.agent.bounds import DEEPEST
+from ua_tui.core.json_values import JsonMapping, JsonObject
 from ua_tui.core.net.addresses import ascii_host
 from ua_tui.core.text import words_of
 
 _ADDRESS = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*:[/\\]{2}[^\s<>\"']*")
 _AUTHORITY = re.compile(r"(?:[a-z0-9_-]+\.)*[a-z0-9_-]+|\[[0-9a-f:.]+\]")
 _CODED = re.compile(r"%(?:2e|2f|5c)", re.IGNORECASE)
-ADDRESS_WORDS = frozenset(
-    {"url", "urls", "uri", "uris", "link", "links", "href", "endpoint", "webhook", "host", "hostname", "domain",
-     "site", "website"}
-)  # fmt: skip
-DESTINATION_WORDS = ADDRESS_WORDS | {
-    "to", "cc", "bcc", "recipient", "recipients", "email", "emails", "mail", "address", "addresses", "attendee",
-    "attendees", "invitee", "invitees", "participant", "participants", "member", "members", "channel", "channels",
-    "chat", "phone", "destination", "target", "repo", "repository",
-}  # fmt: skip
-Arguments = Mapping[str, Any]
+WORDS = {
+    name: frozenset(words.split())
+    for name, words in tomllib.loads(Path(__file__).with_name("words.toml").read_text("utf-8")).items()
+}
+"""Lists of words; the file describes each."""
+ADDRESS_WORDS = WORDS["address"]
+DESTINATION_WORDS = ADDRESS_WORDS | WORDS["destination"]
+Arguments = JsonMapping
 """The arguments of a tool call, by their names."""
-ToolInput = dict[str, Any]
+ToolInput = JsonObject
 """The arguments of a tool call, as the agent's SDK takes them."""
-_OPTIONS = frozenset({"true", "false", "markdown", "text", "html", "json", "png", "jpeg", ""})
-CODE_ARGUMENTS = frozenset({"command", "cmd", "code", "code_to_execute", "script"})
+CODE_ARGUMENTS = WORDS["code"]
 
 
 def leaves(value: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
@@ -95,7 +95,7 @@ def is_plain_option(path: tuple[str, ...], value: Any) -> bool:
         # The server may accept any name there.
         return False
     if isinstance(value, str):
-        return value in _OPTIONS
+        return not value or value in WORDS["options"]
     return value is None or (isinstance(value, int | float) and abs(value) < 1_000_000)
 
 

@@ -32,6 +32,7 @@ from ua_tui.core.agent.permissions.arguments import (
     paths_of,
     runs_code,
 )
+from ua_tui.core.json_values import JsonMapping
 from ua_tui.core.storage.regular_file import read_regular
 from ua_tui.core.text import without_surrogates
 
@@ -78,7 +79,7 @@ def can_become_option(word: str) -> bool:
     return _CAN_BECOME_OPTION.match(word) is not None
 
 
-def _is_harmless(word: str, options: Mapping[str, Any]) -> bool:
+def _is_harmless(word: str, options: JsonMapping) -> bool:
     if not word.startswith("-"):
         return bool(options.get("names", True)) and not can_become_option(word)
     joined = _JOINED.fullmatch(word)

@@ -4,6 +4,9 @@ Such text may hold instructions that the agent obeys. What can carry data out is
 creates or changes something outside, one that can do anything, and a request to an address that did not appear in the
 user's own words, in a search result or in a page that was read (`addresses.py`). Tools of an own MCP server that
 acts on this machine alone, as the user said, carry nothing out.
+
+Files that the session writes hold no more than was read before, so writing them or listing their names brings nothing
+in; reading one does, unless the agent wrote it before it had read anything.
 """
 
 from __future__ import annotations
@@ -12,7 +15,7 @@ import logging
 import posixpath
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -20,38 +23,34 @@ from typing import Any
 
 import msgspec
 
-from ua_tui.core.agent.permissions.actions import Action, actions_of, is_open_ended, is_outbound
+from ua_tui.core.agent.bounds import DEEPEST
+from ua_tui.core.agent.permissions.actions import (
+    TOOLS,
+    Action,
+    actions_of,
+    is_open_ended,
+    is_outbound,
+    server_of,
+)
 from ua_tui.core.agent.permissions.addresses import (
     MAILBOX,
     KnownAddresses,
     addresses_in_text,
     is_local_file,
     places_in,
+    shown_host,
     starts_with_address,
 )
-from ua_tui.core.agent.permissions.arguments import Arguments, is_plain_option, leaves
-from ua_tui.core.agent.permissions.foreign_text import (
-    ATTACHED,
-    CRAWLER,
-    FILE,
-    LOCAL_TOOLKIT,
-    REPORT,
-    ForeignSource,
-    article_paths,
-    file_read_by,
-    file_written_by,
-    has_addresses,
-    learned_from,
-    opened_by,
-    sources_of,
-    texts_in,
-)
-from ua_tui.core.agent.permissions.policy import PAGE_READERS, is_search
+from ua_tui.core.agent.permissions.arguments import WORDS, Arguments, is_plain_option, leaves
+from ua_tui.core.agent.permissions.policy import HOUSEKEEPING, KNOWLEDGE_TOOLS, PAGE_READERS, is_search
 from ua_tui.core.connections.base import BUILT_IN_SERVERS
+from ua_tui.core.connections.toolkit_tools import SERVER as TOOLKIT
 from ua_tui.core.errors import WorkspaceError
 from ua_tui.core.events.codec import from_json
 from ua_tui.core.events.types import (
     ASK_USER,
+    LIST_RESOURCES,
+    READ_RESOURCE,
     Event,
     FilesAttached,
     PermissionAnswered,
@@ -60,6 +59,7 @@ from ua_tui.core.events.types import (
     QuerySteered,
 )
 from ua_tui.core.events.units import quantity
+from ua_tui.core.json_values import JsonObject, list_in, object_in, objects_in, value_in
 from ua_tui.core.storage.workspace import Workspace
 from ua_tui.core.text import clean_line
 from ua_tui.core.view.calls import EndedCall, OpenCalls
@@ -68,6 +68,173 @@ log = logging.getLogger(__name__)
 
 _MOST_KINDS = 3
 _MOST_READ = 8 << 20
+
+CRAWLER = f"mcp__{TOOLKIT}__crawl_parallel"
+_FILE_READERS: Mapping[str, str] = TOOLS["file_readers"]
+_READS_PAGES = PAGE_READERS | {"WebFetch"}
+_ADDRESS_FIELD = re.compile(r"url|link|href|uri|website|citation|^id$|^sources?$", re.IGNORECASE)
+# The agent's own search lists its results in one line, below which a model sums them up in its own words.
+_LISTED = re.compile(r"^Links: (\[.*\])$", re.MULTILINE)
+LARGEST_READ = 4 << 20
+"""Larger results are not searched for addresses."""
+
+
+class ForeignSource(msgspec.Struct, frozen=True):
+    """Something the agent read: one and several of its kind, and where it came from."""
+
+    one: str
+    several: str
+    origin: str = ""
+
+
+PAGE = ForeignSource("page", "pages")
+SEARCH = ForeignSource("search result", "search results")
+FILE = ForeignSource("file", "files")
+ATTACHED = ForeignSource("attached file", "attached files")
+KNOWLEDGE = ForeignSource("result", "results", "the knowledge base")
+REPORT = ForeignSource("report of a sub-agent", "reports of sub-agents")
+_BRINGS = {
+    **dict.fromkeys(KNOWLEDGE_TOOLS, KNOWLEDGE),
+    **dict.fromkeys(_FILE_READERS, FILE),
+    **dict.fromkeys(("Agent", "Task"), REPORT),
+    "WebSearch": SEARCH,
+}
+
+
+def sources_of(tool_name: str, tool_input: Arguments, *, failed: bool = False) -> list[ForeignSource]:
+    """What the result of a call brings that is not the user's; empty if it brings nothing.
+
+    If it `failed`, it brings an error, which is only the tool's own if the tool runs here.
+    """
+    server = server_of(tool_name)
+    if failed and (server == TOOLKIT or tool_name in _FILE_READERS):
+        return []
+    if tool_name == CRAWLER or tool_name in _READS_PAGES:
+        found = opened_by(tool_name, tool_input)
+        return [_page(url) for url in (found if tool_name == CRAWLER else found or [""])]
+    if tool_name in _BRINGS:
+        return [_BRINGS[tool_name]]
+    if server == TOOLKIT:
+        return []
+    if server == "composio":
+        names = [action.name for action in actions_of(tool_name, tool_input)]
+        return [SEARCH if is_search(name) else _result(name) for name in names if name not in HOUSEKEEPING]
+    if server:
+        return [_result(server)]
+    if tool_name in (LIST_RESOURCES, READ_RESOURCE):
+        return [_result(str(tool_input.get("server") or "MCP servers"))]
+    return [] if tool_name in TOOLS["bring_nothing"] else [_result(tool_name)]
+
+
+def _page(url: str) -> ForeignSource:
+    return ForeignSource(PAGE.one, PAGE.several, clean_line(shown_host(url), 60))
+
+
+def _result(name: str) -> ForeignSource:
+    return ForeignSource("result", "results", clean_line(name, 60))
+
+
+def opened_by(tool_name: str, tool_input: Arguments) -> list[str]:
+    """The addresses of the pages that a call opens, if it reads pages."""
+    if tool_name == CRAWLER:
+        return [url for url in list_in(tool_input, "urls") if isinstance(url, str)]
+    url = tool_input.get("url")
+    return [url] if isinstance(url, str) and tool_name in _READS_PAGES else []
+
+
+def file_read_by(tool_name: str, tool_input: Arguments) -> str | None:
+    """The path that a call reads the text of; None if it reads no single file."""
+    return _path(_FILE_READERS, tool_name, tool_input)
+
+
+def file_written_by(tool_name: str, tool_input: Arguments) -> str | None:
+    """The path that a call of the agent writes; None if it writes no file."""
+    return _path(TOOLS["file_writers"], tool_name, tool_input)
+
+
+def _path(table: Mapping[str, str], tool_name: str, tool_input: Arguments) -> str | None:
+    path = tool_input.get(table.get(tool_name, ""))
+    return path if isinstance(path, str) else None
+
+
+def has_addresses(tool_name: str, tool_input: Arguments) -> bool:
+    """Whether the addresses in the result of a call count: it reads pages or only searches."""
+    if tool_name in {"WebSearch", CRAWLER, *PAGE_READERS, *KNOWLEDGE_TOOLS}:
+        return True
+    return server_of(tool_name) == "composio" and all(
+        is_search(each.name) and each.name not in HOUSEKEEPING for each in actions_of(tool_name, tool_input)
+    )
+
+
+def learned_from(tool_name: str, tool_input: Arguments, output: str) -> list[str]:
+    """The addresses in the text of a result that `has_addresses`; reading a long one takes time: call it in a thread.
+
+    Of a search only the addresses of its rows count, not those in its texts, which may repeat what was searched for.
+    Of the knowledge base only pages that were read count.
+    """
+    if len(output) > LARGEST_READ or tool_name == CRAWLER:
+        return []
+    if tool_name in KNOWLEDGE_TOOLS:
+        return _found_before(from_json(output))
+    if tool_name in PAGE_READERS:
+        (page,) = opened_by(tool_name, tool_input) or [""]
+        return addresses_in_text(output, base=page)
+    if tool_name == "WebSearch":
+        listed = _LISTED.search(output)
+        value = from_json(listed[1]) if listed else from_json(output)
+    else:
+        value = from_json(output)
+    # What the call itself had is no finding.
+    given = "\n".join(text for _, text in texts_in(tool_input)[0]).lower()
+    return [
+        each
+        for field, each in texts_in(value)[0]
+        if _ADDRESS_FIELD.search(field)
+        and each.lower().startswith(("http://", "https://"))
+        and each.lower().partition("://")[2].removeprefix("www.").rstrip("/") not in given
+    ]
+
+
+def _found_before(value: Any) -> list[str]:
+    """The addresses in an answer of the knowledge base: those of pages that were read, and those in their text.
+
+    A search result may repeat what an agent searched for, and a report what it wrote.
+    """
+    found: list[str] = []
+    for each in list_in(value, "hits") if isinstance(value_in(value, "hits"), list) else [value]:
+        match each:
+            case {"trust": "web", "kind": "article", "url": str(url), **rest}:
+                found.append(url)
+                if isinstance(text := rest.get("text"), str):
+                    found += addresses_in_text(text, base=url)
+    return found
+
+
+def article_paths(output: str) -> list[str]:
+    """The files in which the crawler saved what it read."""
+    value = from_json(output) if len(output) <= LARGEST_READ else None
+    return [each["path"] for each in objects_in(value, "articles") if isinstance(each.get("path"), str)]
+
+
+def texts_in(value: Any) -> tuple[list[tuple[str, str]], bool]:
+    """Every text in a JSON value with the name of its field, and each of these names; and whether there are more."""
+    found: list[tuple[str, str]] = []
+    waiting: list[tuple[str, Any, int]] = [("", value, 0)]
+    for _ in range(50_000):
+        if not waiting:
+            return found, True
+        field, item, depth = waiting.pop()
+        if depth > DEEPEST:
+            return found, False
+        match item:
+            case str():
+                found.append((field, item))
+            case dict():
+                found += [("", str(name)) for name in item]
+                waiting += [(str(name), each, depth + 1) for name, each in reversed(item.items())]
+            case list() | tuple():
+                waiting += [(field, each, depth + 1) for each in reversed(item)]
+    return found, False
 
 
 class Taint(msgspec.Struct, eq=False):
@@ -294,24 +461,13 @@ def _addresses_of_person(event: PermissionAnswered) -> list[str]:
     given = event.input or {}
     if event.tool_name != ASK_USER:
         return [each for one in actions_of(event.tool_name, given) for each in places_of(one) or ()]
-    questions, answers = given.get("questions"), given.get("answers")
-    labels = {
-        option.get("label")
-        for each in (questions if isinstance(questions, list) else [])
-        if isinstance(each, dict)
-        for option in each.get("options") or []
-        if isinstance(option, dict)
-    }
-    texts = answers.values() if isinstance(answers, dict) else ()
-    written = [text for text in texts if isinstance(text, str) and not labels.issuperset(text.split(", "))]
+    questions, answers = objects_in(given, "questions"), object_in(given, "answers").values()
+    labels = {option.get("label") for each in questions for option in objects_in(each, "options")}
+    written = [text for text in answers if isinstance(text, str) and not labels.issuperset(text.split(", "))]
     return addresses_in_text("\n".join(written), bare=True)
 
 
 _BUILT_IN_REQUESTS = frozenset({"WebFetch", "WebSearch"})
-_READER_ARGUMENTS = frozenset(
-    {"url", "timeout", "no_cache", "return_format", "retain_images", "no_gfm", "keep_img_data_url",
-     "with_images_summary", "with_links_summary"}
-)  # fmt: skip
 _OF_FILES = re.compile(r"file|path", re.IGNORECASE)
 # What is searched for, and the hosts of the results.
 _OF_SEARCHES = re.compile(r"^q$|quer|domain|site", re.IGNORECASE)
@@ -323,7 +479,7 @@ def carries_out(action: Action) -> bool:
         return action.name == "Bash"
     if action.is_own:
         return not (action.reads or action.named)
-    if action.server == LOCAL_TOOLKIT:
+    if action.server == TOOLKIT:
         return action.name == "workbench_upload" and not action.named
     return is_open_ended(action.name) or (is_outbound(action.name) and not action.named)
 
@@ -333,7 +489,7 @@ def places_of(action: Action) -> list[str] | None:
 
     An address that fills an argument is returned as it is, with whatever follows it.
     """
-    is_local = action.server == LOCAL_TOOLKIT and action.tool != CRAWLER
+    is_local = action.server == TOOLKIT and action.tool != CRAWLER
     if is_local or not (action.server or action.name in _BUILT_IN_REQUESTS):
         return []
     texts, complete = texts_in(action.arguments)
@@ -346,7 +502,7 @@ def has_text_beside_address(action: Action) -> bool:
     """Whether an action that reads sends more than an address and options that can stand for nothing."""
     given = action.arguments or {}
     is_page_reader = action.tool in PAGE_READERS
-    if is_page_reader and not _READER_ARGUMENTS.issuperset(given):
+    if is_page_reader and not WORDS["page_reader"].issuperset(given):
         return True
     values = list(_values_in(given))
     others = [
@@ -363,7 +519,7 @@ def _values_in(value: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[s
         yield from [(names, each)] if decoded is None else _values_in(decoded, names)
 
 
-def _decoded(text: str) -> dict[str, Any] | list[Any] | None:
+def _decoded(text: str) -> JsonObject | list[Any] | None:
     """The object or list in a text that is JSON: servers decode such an argument."""
     decoded = from_json(text) if text.lstrip()[:1] in {"[", "{"} else None
     return decoded if isinstance(decoded, dict | list) else None

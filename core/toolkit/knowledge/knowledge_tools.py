@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import msgspec
 from msgspec import Meta
 
 from ua_tui.core.errors import KnowledgeError
 from ua_tui.core.events.units import quantity
+from ua_tui.core.json_values import JsonObject
 from ua_tui.core.knowledge.records import Hit, Kind
 from ua_tui.core.text import clean, clean_line
 from ua_tui.core.toolkit.calls import ToolContext
@@ -63,9 +64,9 @@ async def knowledge_search(
             f"since is {clean_line(since, 60)!r}, which is not a time: "
             "write a day such as 2026-11-20, or an age such as 30d"
         )
-    scope: dict[str, Any] = {"kind": kinds, "site": site.strip(), "since": first}
+    scope: JsonObject = {"kind": kinds, "site": site.strip(), "since": first}
     found = await _asked(context, lambda base: base.search(query[:10_000], limit=limit, **scope))
-    answer: dict[str, Any] = {"notice": NOTICE, "hits": [_row(hit, now) for hit in found.hits]}
+    answer: JsonObject = {"notice": NOTICE, "hits": [_row(hit, now) for hit in found.hits]}
     answer |= {name: True for name in ("relaxed", "partial") if getattr(found, name)}
     if notes := [*found.notices, *([] if found.hits else [_NONE])]:
         answer["notes"] = notes
@@ -131,7 +132,7 @@ async def knowledge_sources(
         }
         for page in pages[:MOST_HITS]
     ]
-    answer: dict[str, Any] = {"notice": NOTICE, "url": clean_line(url, 2_048), "hits": hits}
+    answer: JsonObject = {"notice": NOTICE, "url": clean_line(url, 2_048), "hits": hits}
     if not hits:
         answer["notes"] = ["No earlier session read this page."]
     return msgspec.json.encode(answer).decode()
@@ -162,7 +163,7 @@ def _part(text: str, place: int) -> tuple[int, int]:
     return start, paragraph + len(_PARAGRAPH) if paragraph >= 0 else end
 
 
-def _row(hit: Hit, now: datetime) -> dict[str, Any]:
+def _row(hit: Hit, now: datetime) -> JsonObject:
     facts = _facts(hit, now)
     days = facts["age_days"]
     verb = "fetched" if hit.kind in ("article", "search_row") else "made"
@@ -176,7 +177,7 @@ def _row(hit: Hit, now: datetime) -> dict[str, Any]:
     return {**facts, "fresh": fresh, **versions, "start": hit.start, "passage": passage}
 
 
-def _facts(hit: Hit, now: datetime) -> dict[str, Any]:
+def _facts(hit: Hit, now: datetime) -> JsonObject:
     return {
         "id": hit.id,
         "kind": hit.kind,
@@ -189,6 +190,6 @@ def _facts(hit: Hit, now: datetime) -> dict[str, Any]:
     }
 
 
-def _times(made_at: float, now: datetime) -> dict[str, Any]:
+def _times(made_at: float, now: datetime) -> JsonObject:
     moment = datetime.fromtimestamp(made_at, UTC).isoformat(timespec="seconds")
     return {"fetched_at": moment, "age_days": max(0, int(now.timestamp() - made_at)) // 86_400}

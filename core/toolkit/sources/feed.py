@@ -10,6 +10,7 @@ from urllib.parse import quote, urljoin, urlsplit
 
 import msgspec
 
+from ua_tui.core.json_values import objects_in, text_in, value_in
 from ua_tui.core.text import clean_line
 from ua_tui.core.toolkit.articles import day_in
 from ua_tui.core.toolkit.extract import Extracted, to_markdown
@@ -22,6 +23,7 @@ _ROOT = re.compile(
 )
 _JSON_FEED = re.compile(rb"https?:\\?/\\?/jsonfeed\.org\\?/version\\?/", re.IGNORECASE)
 _LINK_TEXT = re.compile(r"!?\[([^\[\]]*)\]\([^()\s]*\)")
+_SUMMARIES = ("summary", "content_text", "content_html")
 _SPECIAL = str.maketrans({"[": "(", "]": ")"})
 
 
@@ -82,29 +84,17 @@ def json_feed(text: str, url: str) -> Extracted | None:
         feed = json.loads(text)
     except (ValueError, RecursionError):
         return None
-    items = feed.get("items") if isinstance(feed, dict) else None
-    if not isinstance(items, list):
-        return None
-    entries = []
-    for item in items:
-        if isinstance(item, dict):
-            texts = {name: value for name, value in item.items() if isinstance(value, str)}
-            entries.append(
-                _Entry(
-                    _line(texts.get("title", "")),
-                    _link(texts.get("url") or texts.get("external_url") or "", url),
-                    day_in(texts.get("date_published") or texts.get("date_modified") or ""),
-                    next(
-                        (
-                            texts[name]
-                            for name in ("summary", "content_text", "content_html")
-                            if name in texts
-                        ),
-                        "",
-                    ),
-                )
-            )
-    return _article(_line(str(feed.get("title") or "")), str(feed.get("description") or ""), entries)
+    entries = [
+        _Entry(
+            _line(text_in(item, "title")),
+            _link(text_in(item, "url") or text_in(item, "external_url"), url),
+            day_in(text_in(item, "date_published") or text_in(item, "date_modified")),
+            next(filter(None, (text_in(item, name) for name in _SUMMARIES)), ""),
+        )
+        for item in objects_in(feed, "items")
+    ]
+    title, about = (str(value_in(feed, name) or "") for name in ("title", "description"))
+    return _article(_line(title), about, entries)
 
 
 def _xml_entry(item: Any, url: str) -> _Entry:

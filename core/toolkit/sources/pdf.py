@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import IO, TYPE_CHECKING, Any
 
+from ua_tui.core.json_values import JsonObject
 from ua_tui.core.text import clean, clean_line
 from ua_tui.core.toolkit.articles import count_words
 from ua_tui.core.toolkit.extract import Extracted, NotReadable
@@ -28,9 +29,7 @@ _WITHOUT_DIGITS = str.maketrans("", "", "0123456789")
 _SHAPES = re.compile(r"(?<!\S)(?:/\w+)+")
 
 
-def send_pages(
-    file: IO[bytes], send: Callable[[dict[str, Any]], object], *, most: int, characters: int
-) -> None:
+def send_pages(file: IO[bytes], send: Callable[[JsonObject], object], *, most: int, characters: int) -> None:
     """Send the properties of a PDF file, then the text of each of the first pages as soon as it is extracted.
 
     The first part has `pages`, `title`, `author` and `date`, or `error` if the file is protected by a password. The
@@ -93,7 +92,7 @@ def _properties(metadata: Any) -> dict[str, str | None]:
     return found
 
 
-def article_of(parts: Sequence[dict[str, Any]], problem: str = "") -> Extracted:
+def article_of(parts: Sequence[JsonObject], problem: str = "") -> Extracted:
     """Make an article of the parts that `send_pages` sent; `problem` says why they ended early.
 
     Raises:

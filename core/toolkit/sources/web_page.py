@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import cache
 from itertools import islice
 from pathlib import Path
@@ -15,19 +15,14 @@ from urllib.parse import urljoin, urlsplit
 import msgspec
 from msgspec.structs import replace
 
+from ua_tui.core.json_values import JsonMapping, list_in, text_in, value_in
 from ua_tui.core.toolkit.articles import count_words, day_in
 from ua_tui.core.toolkit.extract import Extracted, convert_page, extract_html, to_markdown
-from ua_tui.core.toolkit.html_text import parsed
+from ua_tui.core.toolkit.html_text import HTML, parsed
 from ua_tui.core.toolkit.sources.feed import json_feed, xml_feed
 
 if TYPE_CHECKING:
     from ua_tui.core.concurrency.worker_child import TaskContext
-
-# What a page of schema.org can be about; its other objects are about the site, persons and what readers wrote.
-_ABOUT_THE_PAGE = (
-    "Article", "Posting", "Report", "Event", "Product", "Episode", "Course", "Book", "Movie", "Recipe", "HowTo",
-    "Dataset", "Question", "Answer", "FAQPage", "VideoObject", "AudioObject", "SoftwareApplication", "CreativeWork",
-)  # fmt: skip
 
 _MOST_LINES = 1_000
 # The characters from which a text of the state of a page may be one of its sentences.
@@ -89,39 +84,36 @@ def _texts(value: Any, depth: int = 4) -> Iterator[str]:
 
 def text_of_state(tree: Any, fewest: int) -> Extracted | None:
     """Return the sentences in the data from which the scripts of a page write it, if they have `fewest` words."""
-    found: dict[str, None] = {}
     parts: list[str] = []
+    values: list[Any] = []
     for script in tree.iter("script"):
         source = (script.text or "").strip()
-        pushed = _PUSHED.match(source)
-        if pushed is not None:
+        if (pushed := _PUSHED.match(source)) is not None:
             # The pieces of one text, which are cut anywhere.
-            value = _decoded(pushed[1])
-            parts += [each for each in value if isinstance(each, str)] if isinstance(value, list) else []
-        elif (script.get("type") or "").partition(";")[0].strip().lower() == "application/json":
-            found |= _sentences(_decoded(source))
-    for text in _QUOTED.findall("".join(parts)):
-        found |= _sentences(_decoded(text))
-    text = "\n\n".join(found)
+            parts += [each for each in list_in(_decoded(pushed[1])) if isinstance(each, str)]
+        elif _type_of(script) == "application/json":
+            values.append(_decoded(source))
+    values += map(_decoded, _QUOTED.findall("".join(parts)))
+    texts = (each for each in _walk(values) if len(text_in(each)) >= _SENTENCE)
+    # With words.
+    said = (each for each in texts if len(each.split()) * 12 > len(each))
+    text = "\n\n".join(dict.fromkeys(map(to_markdown, islice(said, _MOST_LINES))))
     return Extracted(text) if count_words(text) >= fewest else None
 
 
-def _sentences(value: Any) -> dict[str, None]:
-    """The texts among values that have words, in their order."""
-    texts = (each for each in _walk(value) if isinstance(each, str) and len(each) >= _SENTENCE)
-    said = (each for each in texts if len(each.split()) * 12 > len(each))
-    return dict.fromkeys(map(to_markdown, islice(said, _MOST_LINES)))
+def _type_of(script: Any) -> str:
+    return (script.get("type") or "").partition(";")[0].strip().lower()
 
 
-def _about_the_page(tree: Any) -> Iterator[Mapping[str, Any]]:
+def _about_the_page(tree: Any) -> Iterator[JsonMapping]:
     """The objects in a page's data that say what it is about, in the order of the document."""
     for script in tree.iter("script"):
-        if (script.get("type") or "").partition(";")[0].strip().lower() == "application/ld+json":
+        if _type_of(script) == "application/ld+json":
             for found in _walk(_decoded((script.text or "").strip())):
-                kinds = found.get("@type") if isinstance(found, dict) else None
+                kinds = value_in(found, "@type")
                 if any(
-                    isinstance(kind, str) and kind.endswith(_ABOUT_THE_PAGE)
-                    for kind in (kinds if isinstance(kinds, list) else [kinds])
+                    text_in(kind).endswith(tuple(HTML["about_the_page"]))
+                    for kind in list_in(kinds) or [kinds]
                 ):
                     yield found
 
@@ -147,7 +139,7 @@ def _walk(value: Any) -> Iterator[Any]:
             stack += reversed(list(found.values()) if isinstance(found, dict) else found)
 
 
-def _with_properties(text: str, found: Mapping[str, Any]) -> Extracted:
+def _with_properties(text: str, found: JsonMapping) -> Extracted:
     title = next(
         (v for name in ("headline", "name") if isinstance(v := found.get(name), str) and v.strip()), None
     )
@@ -249,18 +241,6 @@ _SHORT = 300
 _EMPTY = 20
 _WORD = re.compile(r"\w+")
 _REFRESH = re.compile(r"\s*\d{0,2}(?:\.\d*)?\s*[;,]\s*(?:url\s*=)?\s*[\"']?([^\"']{1,2000})", re.IGNORECASE)
-# The encodings of the web apart from UTF-8 and UTF-16; those of the same script stand together.
-_WESTERN = ("cp1252", "cp1250", "iso8859_2", "cp1254", "cp1257")
-_CANDIDATES = [
-    *(*_WESTERN, "cp1251", "koi8_r", "cp1253", "cp1255", "cp1256", "cp874"),
-    *("cp932", "euc_jp", "gb18030", "big5", "cp949"),
-]
-# What browsers assume for the languages of a page whose letters Windows-1252 lacks.
-_BY_LANGUAGE = {
-    **dict.fromkeys(("cs", "hu", "pl", "sk", "sl", "hr", "bs", "ro", "sq"), ("cp1250", "iso8859_2")),
-    **dict.fromkeys(("tr", "az"), ("cp1254",)),
-    **dict.fromkeys(("lt", "lv", "et"), ("cp1257",)),
-}
 _LANGUAGE = re.compile(rb"<html[^<>]{0,300}?\slang\s*=\s*[\"']?([A-Za-z]{2})", re.IGNORECASE)
 _HIDDEN = re.compile(rb"<(?:script|style)\b", re.IGNORECASE)
 _TAG = re.compile(rb"<[^<>]{0,2000}>")
@@ -431,14 +411,14 @@ def guess_encoding(body: bytes) -> str:
         sample = sample.rpartition(b"\n")[0] or sample
     if not sample:
         return "cp1252"
-    found = list(from_bytes(sample, cp_isolation=_CANDIDATES, threshold=0.3, enable_fallback=False))
+    found = list(from_bytes(sample, cp_isolation=HTML["encodings"], threshold=0.3, enable_fallback=False))
     if not found:
         return "cp1252"
     best = found[0]
-    if best.encoding not in _WESTERN:
+    if best.encoding not in HTML["western"]:
         return best.encoding
     language = _LANGUAGE.search(body[:4096])
-    preferred = (*_BY_LANGUAGE.get(language[1].decode().lower() if language else "", ()), "cp1252")
+    preferred = (*HTML["by_language"].get(language[1].decode().lower() if language else "", ()), "cp1252")
     possible = {
         name
         for match in found

@@ -6,12 +6,15 @@ from collections.abc import Callable
 from typing import Any
 
 from ua_tui.core.agent.hooks import AgentHooks
+from ua_tui.core.agent.ledger import ActionRecorder
 from ua_tui.core.agent.messages.result_files import ResultStore
 from ua_tui.core.agent.messages.results import ResultAdapter
+from ua_tui.core.agent.messages.translate import Translator
 from ua_tui.core.agent.permissions.gate import PermissionGate
 from ua_tui.core.agent.permissions.taint import Taint
 from ua_tui.core.events.types import Event
 from ua_tui.core.pipelines import Pipelines
+from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.core.storage.workspace import Workspace
 
 
@@ -19,7 +22,10 @@ def hooks_of(
     workspace: Workspace, gate: PermissionGate, publish: Callable[[Event], Event], **more: Any
 ) -> AgentHooks:
     """Make hooks that ask the gate; `more` are the other arguments of the hooks."""
-    given: dict[str, Any] = {"was_stopped": lambda _call: False, "check_subagent": None} | more
-    given.setdefault("results", ResultStore(ResultAdapter(), workspace))
-    given.setdefault("pipelines", Pipelines().bind(publish))
-    return AgentHooks(gate=gate, taint=Taint(workspace), publish=publish, **given)
+    given: dict[str, Any] = {
+        "results": ResultStore(ResultAdapter(), workspace),
+        "pipelines": Pipelines().bind(publish),
+        "recorder": ActionRecorder(None, Redactor(), workspace.path),
+        "translator": Translator(),
+    }
+    return AgentHooks(gate=gate, taint=Taint(workspace), **given | more)

@@ -117,7 +117,9 @@ class Hooked:
         self.gate = PermissionGate(policy, self._publish, interactive=True, redactor=Redactor())
         task = SubagentTask(call="t1", request="", started_at=STARTED, open_calls=0)
         recorder = ActionRecorder(self.ledger, Redactor(), workspace.path)
-        more = {"policy": policy, "task_of": lambda _task: task, "recorder": recorder}
+        tasks = SimpleNamespace(was_stopped=lambda _call: False)
+        translator = SimpleNamespace(task_of=lambda _task: task, tasks=tasks)
+        more = {"translator": translator, "recorder": recorder}
         self.hooks = hooks_of(workspace, self.gate, self._publish, **more)
 
     def _publish(self, event: Event) -> Event:

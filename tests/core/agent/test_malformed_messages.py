@@ -99,9 +99,8 @@ async def replayed(
     translator, adapter, redactor = Translator(), ResultAdapter(), Redactor()
     policy = PermissionPolicy(workspace.path)
     gate = PermissionGate(policy, publish, interactive=False, redactor=redactor)
-    of_tasks = {"task_of": translator.task_of, "was_stopped": translator.tasks.was_stopped}
     files = ResultStore(adapter, workspace)
-    hooks = hooks_of(workspace, gate, publish, policy=policy, results=files, **of_tasks)
+    hooks = hooks_of(workspace, gate, publish, results=files, translator=translator)
 
     async def reopen(_name: str) -> dict[str, dict[str, Any]]:
         return {}
@@ -110,17 +109,14 @@ async def replayed(
         sdk.ClaudeAgentOptions(),
         hooks=hooks,
         elicitation=ElicitationGate(publish, interactive=False, redactor=redactor),
-        translator=translator,
         servers=Servers(
             ServerStates(),
-            publish,
             reopen,
             renew=reopen,
             report=lambda _where, _error: None,
             login_made_at=lambda _name: "",
             note_scope=lambda _name, _scope: None,
         ),
-        publish=publish,
         on_result=lambda _result: None,
         models=Models(Settings(), publish),
     )

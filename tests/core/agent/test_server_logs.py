@@ -3,8 +3,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from tests.core.agent.test_servers import reporting
 from ua_tui.core.agent.mcp.error_messages import ServerLogs
-from ua_tui.core.agent.mcp.states import ServerStates
 from ua_tui.core.redaction.redactor import Redactor
 
 TOO_LONG = (
@@ -27,10 +27,11 @@ def write(cache: Path, *entries: object) -> None:
 
 def test_a_connection_that_the_agent_closed_is_explained(tmp_path: Path) -> None:
     write(tmp_path, CALL, {"error": "Server stderr: hello"}, {"error": TOO_LONG}, CLOSED)
-    states = ServerStates(cause_of=ServerLogs(tmp_path).cause_of)
+    states, reports = reporting(cause_of=ServerLogs(tmp_path).cause_of)
     states.update([{"name": "my_files", "status": "connected"}])
     states.mark_dead("my_files", "Connection closed")
-    (report,) = states.report()
+    states.report()
+    report = reports.pop()
     (server,) = report.servers
     assert server.error is not None
     assert server.error.startswith(
@@ -42,19 +43,22 @@ def test_a_connection_that_the_agent_closed_is_explained(tmp_path: Path) -> None
 
 
 def test_a_connection_is_explained_when_the_agent_logs_the_cause_later(tmp_path: Path) -> None:
-    states = ServerStates(cause_of=ServerLogs(tmp_path).cause_of)
+    states, reports = reporting(cause_of=ServerLogs(tmp_path).cause_of)
     listed = [{"name": "my_files", "status": "connected"}]
     states.update(listed)
     states.mark_dead("my_files", "Connection closed")
-    (report,) = states.report()
+    states.report()
+    report = reports.pop()
     assert report.servers[0].error == "it ended, or closed the connection: `ua-tui doctor` shows its output"
     write(tmp_path, CALL, {"error": TOO_LONG}, CLOSED)
-    (report,) = states.report_update(listed)
+    states.report_update(listed)
+    report = reports.pop()
     assert report.servers[0].error is not None
     assert "more than 16 MB" in report.servers[0].error
     # The server is connected again; what was wrong with it stays known.
     assert states.mark_alive("my_files")
-    (report,) = states.report_update(listed)
+    states.report_update(listed)
+    report = reports.pop()
     assert report.servers[0].error is None
     assert "more than 16 MB" in (report.servers[0].last_error or "")
 
@@ -89,10 +93,11 @@ def test_a_program_that_ended_as_it_started_is_reported_with_its_last_words(tmp_
             {"error": f"Server stderr: {output}"},
             ENDED,
         )
-        states = ServerStates(Redactor(["hunter2-hunter2"]), ServerLogs(tmp_path).cause_of)
-        (report,) = states.report_update(
-            [{"name": "my_files", "status": "failed", "error": "Connection closed"}]
+        states, reports = reporting(
+            redactor=Redactor(["hunter2-hunter2"]), cause_of=ServerLogs(tmp_path).cause_of
         )
+        states.report_update([{"name": "my_files", "status": "failed", "error": "Connection closed"}])
+        report = reports.pop()
         assert str(report.servers[0].error).startswith(f"it ended ({reported}): fix it")
 
 
@@ -105,14 +110,12 @@ def test_the_status_of_an_answer_that_is_an_error_is_reported(tmp_path: Path) ->
 
 
 def test_a_failed_start_is_reported_once_when_the_agent_logs_the_cause_later(tmp_path: Path) -> None:
-    states = ServerStates(cause_of=ServerLogs(tmp_path).cause_of)
+    states, reports = reporting(cause_of=ServerLogs(tmp_path).cause_of)
     failed = [{"name": "my_files", "status": "failed", "error": "Connection closed"}]
-    reports = [
-        *states.report_update([{"name": "my_files", "status": "pending"}]),
-        *states.report_update(failed),
-    ]
+    states.report_update([{"name": "my_files", "status": "pending"}])
+    states.report_update(failed)
     write(tmp_path, STARTS, {"error": "Server stderr: no database"}, ENDED)
-    reports += states.report_update(failed)
+    states.report_update(failed)
     assert [(server.status, server.error) for report in reports for server in report.servers] == [
         ("pending", None),
         (
@@ -121,11 +124,14 @@ def test_a_failed_start_is_reported_once_when_the_agent_logs_the_cause_later(tmp
         ),
     ]
     # A cause that does not come is not waited for.
-    states = ServerStates(cause_of=lambda _name, _error: None)
-    held = [each for _ in range(9) for each in states.report_update(failed)]
-    assert [report.servers[0].status for report in held] == ["pending", "failed"]
-    states = ServerStates(cause_of=lambda _name, _error: None)
-    assert [report.servers[0].status for report in states.report_update(failed)] == ["pending"]
+    states, reports = reporting(cause_of=lambda _name, _error: None)
+    for _ in range(9):
+        states.report_update(failed)
+    assert [report.servers[0].status for report in reports] == ["pending", "failed"]
+    states, reports = reporting(cause_of=lambda _name, _error: None)
+    states.report_update(failed)
+    assert [report.servers[0].status for report in reports] == ["pending"]
     assert states.is_holding
-    assert [report.servers[0].status for report in states.report_failed()] == ["failed"]
+    states.report_failed()
+    assert reports[-1].servers[0].status == "failed"
     assert not states.is_holding

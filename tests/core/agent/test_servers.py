@@ -67,6 +67,17 @@ def _off(name: str) -> dict[str, Any]:
     return {"name": name, "status": "disabled"}
 
 
+def reporting(**given: Any) -> tuple[ServerStates, list[Any]]:
+    """States of servers, and what they report."""
+    events: list[Any] = []
+
+    def publish(event: ev.Event) -> ev.Event:
+        events.append(event)
+        return event
+
+    return ServerStates(publish=publish, **given), events
+
+
 class Desk:
     """A port, the agent behind it, and what it told."""
 
@@ -75,12 +86,12 @@ class Desk:
         self.events: list[ev.Event] = []
         self.reopens: Exception | None = None
         self.states = states or ServerStates()
+        self.states.publish = self._publish
         self.time = Time()
         self.reported: list[str] = []
         self.logins: dict[str, str] = {}
         self.servers = Servers(
             self.states,
-            self._publish,
             self._reopen,
             renew=self._renew,
             report=self._report,
@@ -422,7 +433,7 @@ async def test_a_server_that_fails_to_start_is_reported_once_and_with_its_error(
         polling = asyncio.create_task(desk.watch_startup())
         await desk.rest()
         # The query that begins when it has failed lists it without an error.
-        desk.events += desk.states.report_update(without_why)
+        desk.states.report_update(without_why)
         assert desk.now("toolkit").status == "pending"
         if is_polled:
             desk.agent.known["toolkit"] = why
@@ -453,7 +464,7 @@ async def test_a_server_that_lists_no_tools_without_a_login_says_so() -> None:
         "MCP server notes needs a login: run `ua-tui connect notes`, or press l in /connections.",
     )
     # The list at the beginning of a query has no tools.
-    list(states.report_update([{"name": "notes", "status": "connected"}]))
+    states.report_update([{"name": "notes", "status": "connected"}])
     assert desk.now("notes").status == "needs-auth"
     unlisted[:] = ["Failed to fetch tools: HTTP 500"]
     await desk.servers.poll()
@@ -465,7 +476,7 @@ async def test_a_server_that_lists_no_tools_without_a_login_says_so() -> None:
 
 
 def test_nothing_new_is_not_reported_and_what_an_agent_should_never_say_does_no_harm() -> None:
-    states = ServerStates()
+    states, events = reporting()
     failed = {"name": "a", "status": "failed", "error": "401"}
     lists: tuple[tuple[list[Any], int], ...] = (
         ([], 0),
@@ -477,13 +488,16 @@ def test_nothing_new_is_not_reported_and_what_an_agent_should_never_say_does_no_
         ([], 0),
     )
     for listed, reports in lists:
-        assert len(list(states.report_update(listed))) == reports, listed
+        states.report_update(listed)
+        assert len(events) == reports, listed
+        events.clear()
     odd: list[Any] = [
         None, 7, "a", {}, {"name": 3}, {"name": "\x1b[2Jx", "status": None, "tools": "many", "error": 5},
         {"name": "y", "status": "connected", "tools": [None, {"name": 4}, {"name": "a\nb"}, {}]},
     ]  # fmt: skip
-    (notices,) = ServerStates().report_update(odd)
-    first, second = notices.servers
+    states, events = reporting()
+    states.report_update(odd)
+    first, second = events[0].servers
     assert "\x1b" not in first.name
     assert (first.status, first.tools, first.error) == ("unknown", None, "5")
     assert (second.tools, second.tool_names) == (4, ["a b"])

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -40,7 +41,7 @@ class Stopping:
         self.polls = 0
         policy = PermissionPolicy(workspace.path)
         gate = PermissionGate(policy, self._publish, interactive=False, redactor=Redactor())
-        more = {"policy": policy, "task_of": self._task, "check_subagent": check}
+        more = {"translator": SimpleNamespace(task_of=self._task), "check_subagent": check}
         self.hooks = hooks_of(workspace, gate, self._publish, **more)
 
     def _task(self, _task: str) -> SubagentTask:

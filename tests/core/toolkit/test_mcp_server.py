@@ -64,8 +64,9 @@ async def fail(context: Context, how: str) -> str:
     raise WorkspaceError("the path is wrong")
 
 
-tools = [Tool(show, {"readOnlyHint": True}, {"kind": "test"}), Tool(fail, {})]
-listed = [tool.description() for tool in tools]
+tools = [Tool(show), Tool(fail)]
+more = {"annotations": {"readOnlyHint": True}, "_meta": {"kind": "test"}}
+listed = [tool.description() | more for tool in tools]
 ToolServer("tested", "1.2", "Be kind.", listed, lambda: ToolCalls(Context(), tools)).run()
 """
 VERSIONS = [*HANDSHAKE_PROTOCOL_VERSIONS, *MODERN_PROTOCOL_VERSIONS]

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -86,7 +87,7 @@ class Waited(FakeSession):
 
     idle: Work
     last: QueryFinished | None = None
-    pending_auth = None
+    auth = SimpleNamespace(pending=None)
     ended_before_close = False
 
     async def wait_idle(self) -> None:

@@ -111,7 +111,11 @@ class Queries:
 
     def edit_last(self) -> None:
         """Move the newest waiting query back into the prompt."""
-        text = self._unsent.pop() if self._unsent else self._app.controls and self._app.controls.unqueue()
+        text = (
+            self._unsent.pop()
+            if self._unsent
+            else self._app.controls and self._app.controls.queue.pop_newest()
+        )
         if text:
             self._app.frame.prompt.put(text)
         self.show()
@@ -123,7 +127,7 @@ class Queries:
             return False
         in_session = len(self.waiting) - len(self._unsent)
         if session is not None and in_session:
-            if controls is None or not controls.change_queue(session.queued, wanted):
+            if controls is None or not controls.queue.change(session.queued, wanted):
                 return False
             self._unsent.clear()
         else:
@@ -147,7 +151,7 @@ class Queries:
         session, controls = self._app.session, self._app.controls
         if session is not None and controls is not None and self._unsent:
             waiting = session.queued
-            if controls.change_queue(waiting, (*waiting, *self._unsent)):
+            if controls.queue.change(waiting, (*waiting, *self._unsent)):
                 self._unsent.clear()
 
     def open(self) -> None:

@@ -1,0 +1,44 @@
+"""Reads values that were JSON and that somebody else made: of any shape, whatever they should have.
+
+Each function follows names into objects, and returns something empty where there is no value of its type.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+JsonObject = dict[str, Any]
+"""An object of JSON, or what becomes one."""
+JsonMapping = Mapping[str, Any]
+"""An object of JSON that is only read."""
+
+
+def value_in(value: Any, *names: str) -> Any:
+    """The value behind these names; None if there is none."""
+    for name in names:
+        value = value.get(name) if isinstance(value, dict) else None
+    return value
+
+
+def object_in(value: Any, *names: str) -> JsonObject:
+    """The object behind these names."""
+    found = value_in(value, *names)
+    return found if isinstance(found, dict) else {}
+
+
+def list_in(value: Any, *names: str) -> list[Any]:
+    """The list behind these names."""
+    found = value_in(value, *names)
+    return found if isinstance(found, list) else []
+
+
+def objects_in(value: Any, *names: str) -> list[JsonObject]:
+    """The objects in the list behind these names."""
+    return [each for each in list_in(value, *names) if isinstance(each, dict)]
+
+
+def text_in(value: Any, *names: str) -> str:
+    """The text behind these names."""
+    found = value_in(value, *names)
+    return found if isinstance(found, str) else ""
