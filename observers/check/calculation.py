@@ -27,7 +27,7 @@ one."""
 _MINUS = ("-", "−", "–", "minus")
 _NEAR = 0.03
 """How near a result must be that may have been rounded: "65.50" for 65.48."""
-_OFTEN_UNSAID = frozenset({"difference", "share", "sum"})
+_OFTEN_UNSAID = frozenset({"difference", "points", "share", "sum"})
 """Calculations that no word need announce."""
 
 
@@ -78,7 +78,7 @@ class Task:
 class Calculation:
     """What gives a figure: its name, the claim as it is compared, the result, the formula and its operands.
 
-    `is_opposed` says that it goes in the other direction than the claim.
+    `is_opposed` says that it goes in the other direction than the claim, `is_wrong` that it gives another value.
     """
 
     name: str
@@ -87,6 +87,7 @@ class Calculation:
     form: str
     operands: tuple[Operand, ...]
     is_opposed: bool = False
+    is_wrong: bool = False
 
     @property
     def likelihood(self) -> float:
@@ -107,14 +108,16 @@ class Calculation:
         (role, year), (other, before) = (each.moment for each in self.operands[:2])
         return role * other < 0 or bool(year and before)
 
+    def is_change_of(self, problem: str) -> bool:
+        """Whether it gives a claim whose value a source has for something else, and has its direction, too."""
+        is_turned = problem in ("direction", "comparison")
+        is_ordered = bool(self.order) and self.name in ("difference", "change")
+        return not (self.is_opposed or self.is_wrong) and (is_ordered or not is_turned)
+
     @property
     def is_of_one(self) -> bool:
         """Whether all operands are of one passage, or of one column of a table."""
-        groups, passages, columns = (
-            {each.group for each in self.operands}, {each.passage for each in self.operands},
-            {each.column for each in self.operands},
-        )  # fmt: skip
-        return len(groups) == 1 and (len(passages) == 1 or len(columns) == 1)
+        return _are_of_one(self.operands)
 
     @property
     def is_met(self) -> bool:
@@ -157,21 +160,22 @@ class Calculation:
 def calculate(task: Task) -> Calculation | None:
     """The likeliest calculation whose result is the claim; None if there is none or if it may be chance.
 
-    One that goes in the other direction is given only if there is no other, and if both values have a time.
+    One that goes in the other direction is given only if there is no other, and if both values have a time; one that
+    gives another value only if there is none that gives the claim's.
     """
-    tried, opposed = {True: 0, False: 0}, None
-    for made in _tried(task, task.operands):
+    tried, doubtful, found = {True: 0, False: 0}, list[Calculation](), _tried(task, task.operands)
+    for made in found:
         is_said = _is_said(task, made)
         tried[is_said] += 1 / _FAR < made.value / task.claim.value < _FAR
         chance = tried[is_said] / made.size * (1.0 if is_said else _UNSAID)
         if chance <= _CHANCE and made.is_met and _is_named(task, made):
-            if not made.is_opposed:
+            if not (made.is_opposed or made.is_wrong):
                 return made
-            opposed = opposed or (made if made.is_dated else None)
-    return opposed
+            doubtful += [made] if made.is_wrong or made.is_dated else []
+    return doubtful[0] if doubtful else _miscalculated(task, found)
 
 
-def miscalculated(task: Task) -> Calculation | None:
+def _miscalculated(task: Task, found: Sequence[Calculation]) -> Calculation | None:
     """The likeliest calculation that the report announces and has a value of, if the claim has one digit wrong.
 
     It shows 25 of 82 wrong results, and takes 5 of 179 true ones that no calculation gives for wrong.
@@ -179,14 +183,8 @@ def miscalculated(task: Task) -> Calculation | None:
     claim = task.claim
     if claim.kind != "amount" or claim.is_small or claim.is_word or claim.bound or len(claim.digits) < 2:
         return None
-    made = next(
-        (
-            each
-            for each in _tried(task, task.operands)
-            if _is_said(task, each) and 0.3 < each.value / each.claim.value < 3.4
-        ),
-        None,
-    )
+    said = (each for each in found if _is_said(task, each) and 0.3 < each.value / each.claim.value < 3.4)
+    made = next(said, None)
     if (
         made is None
         or made.level < 1
@@ -201,7 +199,7 @@ def miscalculated(task: Task) -> Calculation | None:
     text = f"{shown:,.0f}" if shown >= 1_000 else f"{shown:.3g}"
     is_near = math.isclose(own.value, made.value, rel_tol=_NEAR)
     is_sure = is_mistyped(one, other) or (made.level >= 2 and made.name in task.announced and not is_near)
-    return replace(made, claim=replace(task.claim, text=text)) if is_sure else None
+    return replace(made, claim=replace(task.claim, text=text), is_wrong=True) if is_sure else None
 
 
 def _is_said(task: Task, made: Calculation) -> bool:
@@ -248,6 +246,7 @@ def _tried(task: Task, operands: Sequence[Operand]) -> list[Calculation]:
     found = [
         made
         for pair in combinations(amounts, 2)
+        if pair[0].level + pair[1].level >= 0.5 or _are_of_one(pair)
         for made in _of_two(task, *_alike(*pair))
         if (_is_said(task, made) or made.name in _OFTEN_UNSAID)
         and (made.is_of_one or made.level >= (0.5 if made.size >= 10 * _LONG else 1.0))
@@ -255,6 +254,14 @@ def _tried(task: Task, operands: Sequence[Operand]) -> list[Calculation]:
     if "sum" in task.announced:
         found += _sums(task, amounts)
     return sorted(found, key=lambda made: -made.likelihood)
+
+
+def _are_of_one(operands: Sequence[Operand]) -> bool:
+    first, *others = operands
+    return all(first.group == each.group for each in others) and (
+        all(first.passage == each.passage for each in others)
+        or all(first.column == each.column for each in others)
+    )
 
 
 def _of_two(task: Task, one: Operand, other: Operand) -> Iterator[Calculation]:
@@ -292,7 +299,7 @@ def _of_two(task: Task, one: Operand, other: Operand) -> Iterator[Calculation]:
         if abs(b) < max(reading.coarse if claim.bound == "about" else reading.step, 0.002 * a):
             # The smaller operand is lost in the rounding of the claim, so that it explains nothing.
             return
-        if a > b and (claim.unit != "%" or one.level == other.level == 1):
+        if a > b and (claim.unit != "%" or (one.level == other.level == 1 and not claim.has_sign)):
             # A minus sign belongs to a value, and says nothing of a change.
             is_opposed = (
                 claim.has_sign
@@ -300,6 +307,8 @@ def _of_two(task: Task, one: Operand, other: Operand) -> Iterator[Calculation]:
                 and claim.sign * order_of(one.moment, other.moment) < 0
             )
             yield Calculation("difference", claim, a - b, "{} − {}", (one, other), is_opposed)
+        elif a > b and claim.has_sign:
+            yield Calculation("points", claim, a - b, "{} − {}", (one, other), is_wrong=True)
         if claim.unit == first.unit and not (first.has_sign and first.unit == "%"):
             yield Calculation("sum", claim, a + b, "{} + {}", (one, other))
 
@@ -353,6 +362,8 @@ def _like(figure: Figure, other: Figure) -> Figure:
         return replace(figure, readings=(part,))
     # "54.6 more than the 93.4 million"
     is_scaled = own.scale == 1 and there.scale > 1 and own.value < 1_000 and not figure.is_word
+    if not (there.unit or is_scaled):
+        return figure
     return replace(figure, readings=(own.in_unit_of(there, with_scale=is_scaled),))
 
 

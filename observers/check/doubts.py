@@ -69,7 +69,11 @@ def instead_of(look: Look, at: int) -> tuple[Match, bool] | None:
 def altered(look: Look, at: int) -> Match | None:
     """The figure of near passages that a claim is with another scale, unit or order of digits, if no source has it."""
     figure = look.statement.figures[at]
-    if figure.kind != "amount" or look.places[at] or len(figure.digits) < 2:
+    if (
+        figure.kind != "amount"
+        or look.places[at]
+        or (len(figure.digits) < 2 and not figure.readings[0].shown % 1)
+    ):
         return None
     size, units = abs(figure.value), (figure.unit,) if figure.unit else ("", "plain")
     far = [
@@ -78,7 +82,13 @@ def altered(look: Look, at: int) -> Match | None:
         for scale in _SCALES
         for passage, _ in look.corpus.having(unit, size * scale * 0.95, size * scale * 1.05)
     ]
-    near = [*(match.passage for match in look.found), *look.near[:_WINDOW], *far]
+    moved = look.corpus.having(figure.shuffled, size * 0.3, size * 3.4)
+    near = [
+        *(match.passage for match in look.found),
+        *look.near[:_WINDOW],
+        *far,
+        *(each for each, _ in moved),
+    ]
     changed = [
         replace(each, problem=change_of(figure, each.figure))
         for each in others(look, at, near, lambda *pair: bool(change_of(*pair)))
@@ -86,10 +96,12 @@ def altered(look: Look, at: int) -> Match | None:
     best = max(changed, key=lambda each: (each.problem == "scale", each.rank), default=None)
     if best is None or best.problem == "scale":
         return best if best is not None and (best.nearness >= _RESCALED or digits_of(figure) > 3) else None
-    if best.problem == "digits":
-        return None if figure.bound or _is_elsewhere(look, figure) else best
     # It is the number of something else: that it is rare does not make its passage a nearer one.
-    return best if look.is_near(figure, best, _WINDOW) else None
+    is_near = look.is_near(figure, best, _WINDOW)
+    if best.problem == "digits":
+        is_long = abs(figure.value) >= 1_000 * figure.readings[0].step
+        return None if figure.bound or _is_elsewhere(look, figure) or not (is_long or is_near) else best
+    return best if is_near else None
 
 
 def misdated(look: Look, at: int) -> Match | None:
@@ -146,10 +158,9 @@ def others(
 ) -> Iterator[Match]:
     """The figures of passages that may be meant, which are of a claim's kind, and are none of the sentence's."""
     figure = look.statement.figures[at]
-    taken = {(match.passage, match.figure.start) for match in look.matches if match is not None}
     for passage in dict.fromkeys(passages):
         for source in look.corpus.passages[passage].figures[:_MOST]:
-            if (passage, source.start) not in taken and (is_meant or look.is_of_kind)(figure, source):
+            if (passage, source.start) not in look.stated and (is_meant or look.is_of_kind)(figure, source):
                 yield look.compare(at, passage, source, company=look.company[passage])
 
 
@@ -213,13 +224,13 @@ def swapped(look: Look) -> dict[int, tuple[Match, bool]]:
             if not _are_alike(a, b):
                 continue
             order = _order(a, b, look.moments[one], look.moments[other])
-            times = [look.source_moment(each.passage, each.figure) for each in (first, second)]
+            times = [passages[each.passage].moments[each.figure.start] for each in (first, second)]
             there = _order(first.figure, second.figure, *times)
             if order * there > 0:
                 # "From 512 to 640" in another order.
                 continue
-            gain = look.likeness(one, second.passage, second.figure)
-            gain += look.likeness(other, first.passage, first.figure) - first.likeness - second.likeness
+            gain = look.likeness(one, second.passage, second.figure.start)
+            gain += look.likeness(other, first.passage, first.figure.start) - first.likeness - second.likeness
             # "Against 46 percent for Corvane" says of no time, unless the other value is beside it.
             starts = [each.start for each in passages[first.passage].figures]
             places = [

@@ -13,7 +13,6 @@ from ua_tui.observers.check.doubts import altered, instead_of, is_contrary, misd
 from ua_tui.observers.check.figures.figure import Figure
 from ua_tui.observers.check.figures.find import Style
 from ua_tui.observers.check.matching import Look, Match
-from ua_tui.observers.check.nearness import Profile
 from ua_tui.observers.check.operands import Earlier, Operands
 from ua_tui.observers.check.sources import Corpus
 from ua_tui.observers.check.statements import statements
@@ -27,6 +26,7 @@ _SEEN = 0.2
 _NOTHING = Figure(start=0, end=0, text="")
 _ELSEWHERE = "The source gives this value for something else, and a different value for this."
 _OPPOSED = "Two values in the sources give this change, but in the opposite direction."
+_POINTS = "Two values in the sources differ by this number of percentage points, not by this percentage."
 _WRONG = "The values that it is calculated from give another result."
 _CONTRARY = "The direction in the sentence does not fit its two values."
 _ATTRIBUTES: frozenset[Problem] = frozenset({"rate", "direction", "scale", "unit", "digits"})
@@ -53,12 +53,11 @@ def check_figures(
     Raises:
         Stopped: the flag was set.
     """
-    profiles: dict[tuple[int, int], Profile] = {}
     close = iter(range(_MOST_CLOSE))
     count, earlier = 0, Earlier()
     for statement in statements(document, style, corpus):
         stop.check()
-        look = Look(statement, corpus, style.words, profiles)
+        look = Look(statement, corpus, style.words)
         earlier.enter(statement.block.section)
         operands = Operands(look, earlier)
         for figure, claim in zip(
@@ -107,7 +106,7 @@ class _Judge:
         if next(self.close, None) is None:
             return self._instead(at, other, False, _ELSEWHERE)
         made = self.operands.explained(at)
-        if made is None or made.is_opposed:
+        if made is None or made.is_opposed or made.is_wrong:
             return self._instead(at, other, is_sure, _ELSEWHERE)
         return self._calculated(at, made)
 
@@ -117,12 +116,10 @@ class _Judge:
         if next(self.close, None) is None:
             return self._claim(at, "not looked at" if figure.is_small else "not found", self._nearest())
         problem = match.problem if match is not None and not figure.is_small else ""
-        is_explainable = problem not in ("rate", "no rate", "direction", "comparison")
+        is_explainable = problem not in ("rate", "no rate")
         made = self.operands.explained(at) if is_explainable else None
-        if made is not None and not (problem and made.is_opposed):
+        if made is not None and (not problem or made.is_change_of(problem)):
             return self._calculated(at, made)
-        if match is None and (right := self.operands.corrected(at)) is not None:
-            return self._calculated(at, right, _WRONG)
         if match is not None and problem:
             is_sure = problem in _ATTRIBUTES or (problem == "noun" and self.look.is_other_thing(at, match))
             return self._instead(at, match, is_sure, _NOTES[problem])
@@ -131,11 +128,7 @@ class _Judge:
         is_placed = other is not None and other[1]
         changed = (altered(self.look, at) or misdated(self.look, at)) if match is None else None
         # "23 faults" may be anywhere: what stands in the place of "23 percent" says more.
-        if changed is not None and not (
-            (changed.problem == "unit" and is_placed)
-            or (changed.problem == "digits" and is_total)
-            or (changed.problem == "digits" and self.operands.may_be_computed(at, changed.passage))
-        ):
+        if changed is not None and not (changed.problem == "unit" and is_placed):
             return self._instead(at, changed, True, _NOTES[changed.problem])
         if figure.is_small and not (is_placed and figure.noun):
             return self._claim(at, "not looked at", [])
@@ -143,11 +136,13 @@ class _Judge:
             return self._instead(at, other[0], other[1] and not is_total)
         return self._claim(at, "not found", self._nearest())
 
-    def _calculated(self, at: int, made: Calculation, doubt: str = "") -> Claim:
+    def _calculated(self, at: int, made: Calculation) -> Claim:
         """The claim of a figure that a calculation gives, as it is or in the other direction, or gives otherwise."""
         behind = [each for operand in made.operands for each in operand.behind or (operand,)]
         matches = [Match(each.passage, each.figure, each.nearness, 0.0) for each in behind]
-        doubt = doubt or (_OPPOSED if made.is_opposed else "")
+        doubt = _OPPOSED if made.is_opposed else ""
+        if made.is_wrong:
+            doubt = _POINTS if made.name == "points" else _WRONG
         state: State = "differs" if doubt else "calculated"
         return self._claim(
             at, state, matches, note=doubt or f"Calculated: {made.name}.", formula=made.formula

@@ -7,13 +7,7 @@ from dataclasses import replace
 from functools import cached_property
 from itertools import combinations
 
-from ua_tui.observers.check.calculation import (
-    Calculation,
-    Operand,
-    Task,
-    calculate,
-    miscalculated,
-)
+from ua_tui.observers.check.calculation import Calculation, Operand, Task, calculate
 from ua_tui.observers.check.figures.context import CLAUSE
 from ua_tui.observers.check.figures.figure import Figure
 from ua_tui.observers.check.figures.vocabulary import root
@@ -66,18 +60,14 @@ class Operands:
         ]
 
     def explained(self, at: int) -> Calculation | None:
-        """The calculation that gives a figure; if not in the other direction, it is a value of its own from then on."""
+        """The calculation that gives a figure, or should give it; if it does, the figure is a value of its own."""
         figure, found = self.statement.figures[at], calculate(self._task(at))
-        if found is None or found.is_opposed:
+        if found is None or found.is_opposed or found.is_wrong:
             return found
         first = found.operands[0]
         group = first.group if found.is_of_one else ""
         self.own.append(Operand(first.passage, figure, group, 1.0, at=at, behind=found.operands))
         return found
-
-    def corrected(self, at: int) -> Calculation | None:
-        """The calculation that a figure is said to be the result of, if a digit of it is wrong."""
-        return miscalculated(self._task(at))
 
     def may_be_computed(self, at: int, passage: int) -> bool:
         """Whether two values of a passage have a figure as their sum, difference or mean: then none stands there."""
@@ -146,7 +136,7 @@ class Operands:
         for passage, nearness in near.items():
             for figure in self.passages[passage].figures:
                 if figure.kind == "amount":
-                    likeness = look.likeness(at, passage, figure)
+                    likeness = look.likeness(at, passage, figure.start)
                     operands.append(self._operand(passage, figure, nearness + likeness))
         return operands
 
@@ -172,5 +162,5 @@ class Operands:
             (-1, None),
         )
         column = (cell and cell.header) or str(place)
-        moment = self.look.source_moment(passage, figure)
+        moment = known.moments[figure.start]
         return Operand(passage, figure, known.group, 0.0, nearness, moment, column=column)

@@ -15,6 +15,7 @@ from ua_tui.observers.check.blocks import Cell, label_of
 from ua_tui.observers.check.figures.figure import Figure
 from ua_tui.observers.check.figures.find import Style, find_figures, style_of
 from ua_tui.observers.check.figures.vocabulary import WORD, root
+from ua_tui.observers.check.nearness import Moment, Profile, moment, profile
 from ua_tui.observers.check.reading import read_document, sentences
 
 _LONGEST_PASSAGE = 700
@@ -76,6 +77,18 @@ class Passage:
     def figures(self) -> list[Figure]:
         """The figures in the passage; those of a table's cell with the unit of its column."""
         return figures_in(self.text, self.style, self.cells, self.caption, self.heading)
+
+    @cached_property
+    def profiles(self) -> Mapping[int, Profile]:
+        """For the place of each figure the words around it."""
+        words = self.style.words
+        return {each.start: profile(self.text, each, words, self.cells) for each in self.figures}
+
+    @cached_property
+    def moments(self) -> Mapping[int, Moment]:
+        """For the place of each figure its time."""
+        words = self.style.words
+        return {each.start: moment(self.text, each, words, self.cells) for each in self.figures}
 
     @cached_property
     def words(self) -> frozenset[str]:
@@ -164,10 +177,12 @@ class Corpus:
 
     @cached_property
     def values(self) -> Mapping[str, Sequence[tuple[float, int, int]]]:
-        """For each class of unit the values of its figures in order, each with its passage and its place there."""
+        """For each class of unit or set of digits the values of its figures, with their passages and places there."""
         found: dict[str, list[tuple[float, int, int]]] = defaultdict(list)
         for passage in self.passages:
             for at, figure in enumerate(passage.figures):
+                if len(figure.digits) > 2:
+                    found[figure.shuffled].append((figure.value, passage.number, at))
                 for reading in figure.readings:
                     found[reading.unit].append((reading.value, passage.number, at))
                     if reading.unit:

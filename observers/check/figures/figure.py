@@ -112,8 +112,17 @@ class Figure:
     @property
     def digits(self) -> str:
         """The digits of an amount between its zeros."""
-        reading = self.readings[0]
-        return str(round(abs(reading.plain) / (reading.coarse / reading.written))) if reading.coarse else ""
+        reading = self.readings[0] if self.kind == "amount" and self.readings else None
+        return (
+            str(round(abs(reading.plain) / (reading.coarse / reading.written)))
+            if reading and reading.coarse
+            else ""
+        )
+
+    @property
+    def shuffled(self) -> str:
+        """The same for amounts of the same digits in any order."""
+        return f"digits {''.join(sorted(self.digits))}"
 
     @property
     def value(self) -> float:

@@ -12,7 +12,7 @@ from importlib import resources
 from typing import Any, TypeVar
 
 T = TypeVar("T")
-LANGUAGES = ("en", "de", "fr", "es")
+LANGUAGES = ("en", "de", "fr", "es", "it")
 WORD = re.compile(r"[^\W\d_]+|\d+")
 YEAR = re.compile(r"\b(?:1[89]|20)\d\d\b")
 _SETS = (
@@ -48,8 +48,8 @@ class Units:
 class Vocabulary:
     """The words of a language that matter for figures; stems are those of `stem`, "aument-" is how a word begins.
 
-    `same` has for the stem of a noun the groups of nouns that may count the same, `kinds` for a noun the kind of thing
-    that it is, `calculation` the stems that announce each kind of calculation.
+    `same` has for the stem of a noun the groups of nouns that may count the same, `calculation` the stems that announce
+    each kind of calculation.
     """
 
     language: str
@@ -81,7 +81,6 @@ class Vocabulary:
     irregular: frozenset[str]
     before_nouns: frozenset[str]
     same: Mapping[str, frozenset[int]]
-    kinds: Mapping[str, str]
     calculation: Mapping[str, frozenset[str]]
     joining: frozenset[str]
     past: frozenset[str]
@@ -197,9 +196,6 @@ def vocabulary(language: str) -> Vocabulary:
         adjectives=frozenset(stem(word) for word in data["counted"]["adjectives"].split()),
         before_nouns=frozenset(("-", *data["counted"]["before"].split())),
         same={noun: frozenset(groups) for noun, groups in same.items()},
-        kinds={
-            singular(noun): kind for kind, nouns in data["counted"]["kinds"].items() for noun in nouns.split()
-        },
         calculation={
             name: frozenset(root(word) for word in words.split())
             for name, words in data["calculation"].items()
