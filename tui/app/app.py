@@ -28,8 +28,7 @@ from ua_tui.tui.app.controllers.failures import Failures, error_text
 from ua_tui.tui.app.controllers.folder_trust import FolderTrustQuestion
 from ua_tui.tui.app.controllers.queries import Queries
 from ua_tui.tui.app.controllers.questions import Questions
-from ua_tui.tui.app.controllers.rewind import open_rewind
-from ua_tui.tui.app.controllers.session_settings import Budget, open_modes
+from ua_tui.tui.app.controllers.session_settings import Budget
 from ua_tui.tui.app.controllers.setup import NOT_SET_UP
 from ua_tui.tui.app.controllers.shutdown import Shutdown
 from ua_tui.tui.app.controllers.typed_ahead import TypedAhead, is_text
@@ -432,9 +431,8 @@ class UaTuiApp(BaseApp):
 
     def on_status_line_opened(self, event: StatusLine.Opened) -> None:
         """Run the command of the clicked cell; show the whole status if it has none."""
-        command = next((each for each in self.commands() if each.name == event.command), None)
-        if command is not None:
-            command.run()
+        if event.command:
+            self._run_command(event.command)
         elif event.rows:
             from ua_tui.tui.screens.session.status import StatusScreen
 
@@ -489,20 +487,13 @@ class UaTuiApp(BaseApp):
         """Show the newest report of the session."""
         self.frame.open_newest_report()
 
-    def action_replay(self) -> None:
-        """Replay the session from its beginning, as far as it has happened."""
+    def action_command(self, name: str) -> None:
+        """Run a command, unless something is above the panes."""
         if len(self.screen_stack) == 1:
-            navigation.open_replay(self)
+            self._run_command(name)
 
-    def action_rewind(self) -> None:
-        """Choose the query to go back to."""
-        if len(self.screen_stack) == 1:
-            open_rewind(self)
-
-    def action_permission_mode(self) -> None:
-        """Change the permission mode, or say why not."""
-        if len(self.screen_stack) == 1:
-            open_modes(self)
+    def _run_command(self, name: str) -> None:
+        next(each for each in self.commands() if each.name == name).run()
 
     def action_restart(self) -> None:
         """Start the agent again after a failure, resume a past session, or say why not."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -63,11 +64,20 @@ class SessionPanes:
         """The panes whose entries are made of events."""
         return self.conversation, self.trace, self.observers
 
-    def twins(self) -> SessionPanes:
-        """Make empty panes of the same session that are on no screen."""
-        return SessionPanes(
+    @contextmanager
+    def gathering(
+        self, report_failure: Callable[[Handler], None]
+    ) -> Iterator[tuple[SessionPanes, EventFeed]]:
+        """Give empty panes of the same session that are on no screen, and what feeds them."""
+        twins = SessionPanes(
             self.conversation.twin(), self.trace.twin(), self.observers.twin(), self.workspace, Origins()
         )
+        # The objects made here stay; a collector that visited them would take longer and longer.
+        pause_collection()
+        try:
+            yield twins, EventFeed(report_failure, (*twins.lists, twins.origins))
+        finally:
+            resume_collection()
 
     def gather_for(self, shown: SessionPanes) -> None:
         """Gather entries off screen for the panes that are shown."""
@@ -153,27 +163,23 @@ class SessionLoader:
 
         False if that fails: the end stays on the screen.
         """
-        shown, twins = self._panes, self._panes.twins()
-        feed = EventFeed(self._report_failure, (*twins.lists, twins.origins))
-        reported_at = float("-inf")
-        # The objects made here stay; a collector that visited them would take longer and longer.
-        pause_collection()
-        try:
-            async for events in self._past.all_events():
-                twins.gather_for(shown)
-                await in_turns(feed.handle, events)
-                if time.monotonic() - reported_at > PROGRESS_SECONDS:
-                    reported_at = time.monotonic()
-                    self._report_progress(self._past.stats.read)
-                    shown.conversation.show_reading(self._past.stats.read)
-        except JournalError as error:
-            if not self._past.closed:
-                self._notify(error.advice.sentence, "its end is shown")
-                self._report_progress(1.0)
-            return False
-        finally:
-            resume_collection()
-            shown.conversation.show_reading(1.0)
+        shown, reported_at = self._panes, float("-inf")
+        with shown.gathering(self._report_failure) as (twins, feed):
+            try:
+                async for events in self._past.all_events():
+                    twins.gather_for(shown)
+                    await in_turns(feed.handle, events)
+                    if time.monotonic() - reported_at > PROGRESS_SECONDS:
+                        reported_at = time.monotonic()
+                        self._report_progress(self._past.stats.read)
+                        shown.conversation.show_reading(self._past.stats.read)
+            except JournalError as error:
+                if not self._past.closed:
+                    self._notify(error.advice.sentence, "its end is shown")
+                    self._report_progress(1.0)
+                return False
+            finally:
+                shown.conversation.show_reading(1.0)
         if self._past.closed:
             return False
         self._feed.view = self._host.feed.view = feed.view

@@ -10,7 +10,6 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from ua_tui.core.concurrency.garbage_collection import pause_collection, resume_collection
 from ua_tui.core.errors import UniversalAgentError
 from ua_tui.core.events.types import Event
 from ua_tui.core.history.past_files import PastFolder
@@ -263,14 +262,10 @@ class Player:
 
     async def _rebuild(self, start: int, target: int) -> None:
         """Show what happened between two positions; given up if something else is requested meanwhile."""
-        shown, twins = self._panes, self._panes.twins()
+        shown, raw = self._panes, list[Event]()
         view, replay = await asyncio.to_thread(self.recording.moment, start)
-        feed = EventFeed(self._report_failure, (*twins.lists, twins.origins))
-        feed.view, view.changed = view, {}
-        raw: list[Event] = []
-        # The objects made here stay; a collector that visited them would take longer and longer.
-        pause_collection()
-        try:
+        with shown.gathering(self._report_failure) as (twins, feed):
+            feed.view, view.changed = view, {}
             for at in range(start, target, _BATCH):
                 twins.gather_for(shown)
                 raw = await self._read(at, min(at + _BATCH, target))
@@ -280,8 +275,6 @@ class Player:
                 if self._wanted is not None:
                     return
             await in_turns(feed.add, [*replay.rest()], TURN_SECONDS, _SLICE)
-        finally:
-            resume_collection()
         twins.gather_for(shown)
         for handler in feed.view_handlers:
             feed.show(handler)

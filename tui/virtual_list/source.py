@@ -36,12 +36,6 @@ class EntryList(Generic[EntryT]):
         self.index: dict[Hashable, int] = {entry.key: at for at, entry in enumerate(self.items)}
         self.heights = Heights(heights)
 
-    def append(self, entry: EntryT, height: int) -> None:
-        """Add an entry at the end."""
-        self.index[entry.key] = len(self.items)
-        self.items.append(entry)
-        self.heights.append(height)
-
     def splice(self, start: int, removed: int, entries: Sequence[EntryT], heights: Sequence[int]) -> None:
         """Replace `removed` entries from `start` on; the cost is that of what follows them."""
         for entry in self.items[start : start + removed]:
@@ -89,11 +83,6 @@ class Heights:
         """Change one height."""
         if height != self._values[index]:
             self.splice(index, 1, [height])
-
-    def append(self, height: int) -> None:
-        """Add one height at the end."""
-        self._values.append(height)
-        self.total += height
 
     def splice(self, start: int, removed: int, heights: Sequence[int]) -> None:
         """Replace `removed` heights from `start` on by others."""

@@ -237,8 +237,7 @@ class VirtualList(ScrollView, Generic[EntryT], can_focus=True):
     def append(self, *entries: EntryT) -> None:
         """Add entries at the end, and count them as new while the list does not follow its end."""
         width, rows = self.entry_width, self.rows
-        for entry in entries:
-            rows.append(entry, self.estimate(entry, width))
+        rows.splice(len(rows.items), 0, entries, [self.estimate(entry, width) for entry in entries])
         self._stale = True
         if not self.following:
             self.new_below += sum(1 for entry in entries if self.counts_as_new(entry))

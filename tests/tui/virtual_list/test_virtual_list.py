@@ -84,7 +84,7 @@ def test_heights_are_the_sums_of_a_list(edits: list[tuple[int, int, list[int]]])
         at = min(start, len(plain))
         plain[at : at + removed] = added
         heights.splice(at, min(removed, len(heights) - at), added)
-        heights.append(2)
+        heights.splice(len(heights), 0, [2])
         plain.append(2)
         heights.set(start % len(plain), removed)
         plain[start % len(plain)] = removed

@@ -11,12 +11,9 @@ from ua_tui.core.events.continuation import is_own
 from ua_tui.core.events.describe import PATHS
 from ua_tui.core.events.types import (
     ArtifactChanged,
-    ArtifactSaved,
     Event,
     McpStatus,
     MessageFinished,
-    ObserverFinished,
-    ObserverStarted,
     PathFellBack,
     QueryClassified,
     QueryFinished,
@@ -27,8 +24,6 @@ from ua_tui.core.events.types import (
     SubagentStarted,
     TextDelta,
     ThinkingDelta,
-    TokensSpent,
-    ToolCallProgress,
     ToolCallStarted,
 )
 from ua_tui.core.events.units import duration, quantity
@@ -118,19 +113,9 @@ class Dialogue:
         match event:
             case TextDelta() | MessageFinished() if event.parent_tool_use_id is not None:
                 self.folds.add_subagent_text(event, view)
-            case (
-                ThinkingDelta(parent_tool_use_id=str())
-                | ObserverStarted()
-                | ObserverFinished()
-                | ArtifactSaved()
-                | TokensSpent()
-                | ToolCallProgress()
-            ):
-                # Most events are of these kinds, and others show them.
-                pass
             case TextDelta():
                 self.on_text(event)
-            case ThinkingDelta():
+            case ThinkingDelta(parent_tool_use_id=None):
                 self.on_thinking(event)
             case MessageFinished():
                 self.on_message_finished(event)

@@ -98,7 +98,7 @@ class StatusLine(Widget):
         self._timer: Timer | None = None
         self._frame = 0
         self._drawn = False
-        self._read_state: Callable[[], str] | None = None
+        self._read_state: Callable[[], str] = lambda: self.state
         self._line = Content("")
 
     def follow(self, read_state: Callable[[], str]) -> None:
@@ -117,8 +117,7 @@ class StatusLine(Widget):
 
     def refresh_state(self) -> None:
         """Show the session's state as it is now."""
-        if self._read_state is not None:
-            self.state = self._read_state()
+        self.state = self._read_state()
         self._drawn = True
         self.refresh()
 
@@ -141,8 +140,7 @@ class StatusLine(Widget):
 
     def _tick(self) -> None:
         self._frame += 1
-        if self._read_state is not None:
-            self.state = self._read_state()
+        self.state = self._read_state()
         drawn, self._drawn = self._drawn, False
         # Below a dialog every change draws the entire screen again: once a second is enough there.
         if self._frame % FRAMES_A_SECOND == 0 or (self.app.screen is self.screen and not drawn):

@@ -25,7 +25,7 @@ class NoticeBar(Static):
         self.display = False
         self.text = ""
         self._timer: Timer | None = None
-        self._follow: Callable[[], object] | None = None
+        self._follow: Callable[[], object] = lambda: None
 
     @property
     def is_counting(self) -> bool:
@@ -43,7 +43,7 @@ class NoticeBar(Static):
         hint: str = "",
         level: Literal["error", "warning"] = "error",
         *,
-        follow: Callable[[], object] | None = None,
+        follow: Callable[[], object] = lambda: None,
     ) -> None:
         """Show `text`, with a `hint` what to do, which a click does with `follow`; replaces what was shown."""
         self._stop_counting()
@@ -72,8 +72,7 @@ class NoticeBar(Static):
             return
         follow = self._follow
         self.clear()
-        if follow is not None:
-            follow()
+        follow()
 
     def clear(self) -> None:
         """Show nothing, and take no room."""
