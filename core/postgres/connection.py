@@ -91,10 +91,8 @@ def connect(address: Address) -> psycopg.Connection[Any]:
     parameters["options"] += " -c lock_timeout=0"
     import psycopg
 
-    try:
+    with reporting(address):
         connection: psycopg.Connection[Any] = psycopg.connect(**parameters, autocommit=True)
-    except psycopg.Error as error:
-        raise explain(error, address) from error
     if problem := _too_old(connection.info.server_version, address):
         connection.close()
         raise problem

@@ -27,7 +27,6 @@ log = logging.getLogger(__name__)
 
 LARGEST = 256 << 10
 """The most bytes of a question, an answer or the text of a command."""
-_SHOWN = 8_000
 _LAST_S = 2.0
 # Built as the module is imported: see `ua_tui.core.events.codec`.
 _DECODER = msgspec.json.Decoder(Answer)
@@ -47,10 +46,9 @@ class Letter(NamedTuple):
 def make_question(session: SessionId, asked: PermissionAsked | ElicitationAsked) -> Question:
     """Make the question for the team of what a session asks; long arguments of a call are cut."""
     event = encode_event(asked)
-    if len(event) > LARGEST and isinstance(asked, PermissionAsked):
-        event = encode_event(msgspec.structs.replace(asked, input=_cut(asked.input, _SHOWN)))
-        if len(event) > LARGEST:
-            event = encode_event(msgspec.structs.replace(asked, input=_cut(asked.input, 200)))
+    for limit in (8_000, 200):
+        if len(event) > LARGEST and isinstance(asked, PermissionAsked):
+            event = encode_event(msgspec.structs.replace(asked, input=_cut(asked.input, limit)))
     if len(event) > LARGEST:
         raise TeamError("the question is too large for the team to see")
     return Question(session=session.id, request=asked.request_id, event=event.decode("utf-8", "replace"))
@@ -141,7 +139,7 @@ class Inbox:
         What is not taken comes again, also to a later attempt at the session.
         """
         wake = asyncio.Event()
-        end_listening = await self._listen(session, wake)
+        end_listening = self._listen(session, wake)
         items = self._items(session, wake)
         try:
             yield items
@@ -171,7 +169,7 @@ class Inbox:
                         take()
                     else:
                         log.warning("an answer that cannot be read was removed; its question waits again")
-                        await self._reject(session.id, letter)
+                        await self._settle(session.id, letter, is_read=False)
                 problem = ""
             except TeamError as error:
                 if str(error) != problem:
@@ -189,26 +187,25 @@ class Inbox:
         taken = self._taken.get(session, [])
         while taken:
             letter = taken[0]
-            await self._mark(session, letter)
+            await self._settle(session, letter)
             # It may have been marked twice, at the same time.
             if letter in taken:
                 taken.remove(letter)
 
     # -- the store ----------------------------------------------------------------------------------
 
-    async def _listen(self, session: SessionId, wake: asyncio.Event) -> Callable[[], None]:
-        """Set `wake` when there may be a letter; returns what ends it."""
-        raise NotImplementedError
+    def _listen(self, session: SessionId, wake: asyncio.Event) -> Callable[[], None]:
+        """Set `wake` when a letter is announced, if it is; returns what ends it."""
+        return lambda: None
 
     async def _unread(self, session: SessionId) -> Sequence[Letter]:
         raise NotImplementedError
 
-    async def _mark(self, session: str, letter: Letter) -> None:
-        """Mark a letter as read; of an answer stays only who gave it, as it may have a secret for a form."""
-        raise NotImplementedError
+    async def _settle(self, session: str, letter: Letter, *, is_read: bool = True) -> None:
+        """Mark a letter as read: of an answer stays only who gave it, as it may have a secret for a form.
 
-    async def _reject(self, session: str, letter: Letter) -> None:
-        """Remove an answer, so that its question waits again."""
+        An answer that cannot be read is removed, so that its question waits again.
+        """
         raise NotImplementedError
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TypeVar
 
 import msgspec
+from msgspec.structs import replace
 
 from ua_tui.core.errors import TeamError, WorkspaceError
 from ua_tui.core.storage.files import Root
@@ -106,11 +107,9 @@ class LocalMailbox(Inbox):
         letter = _letter(command_text(command), command.kind)
         await self._change(lambda letters: letters.commands.append(letter))
 
-    async def _listen(self, session: SessionId, wake: asyncio.Event) -> Callable[[], None]:
-        await self._change(lambda _: None, begins=True)
-        return lambda: None
-
     async def _unread(self, session: SessionId) -> list[Letter]:
+        if not self._has_begun:
+            await self._change(lambda _: None, begins=True)
         letters = await self._read()
         found = (*letters.answers.items(), *(("", each) for each in letters.commands))
         return [
@@ -119,18 +118,17 @@ class LocalMailbox(Inbox):
             if each.kind or each.text
         ]
 
-    async def _mark(self, session: str, letter: Letter) -> None:
+    async def _settle(self, session: str, letter: Letter, *, is_read: bool = True) -> None:
         sent = _Letter(text=letter.text, kind=letter.kind, by=letter.by, at=letter.at)
 
-        def mark(letters: _Letters) -> None:
+        def settle(letters: _Letters) -> None:
             letters.commands[:] = [each for each in letters.commands if each != sent]
             if letters.answers.get(letter.request) == sent:
-                letters.answers[letter.request].text = ""
+                letters.answers.pop(letter.request)
+                if is_read:
+                    letters.answers[letter.request] = replace(sent, text="")
 
-        await self._change(mark)
-
-    async def _reject(self, session: str, letter: Letter) -> None:
-        await self._change(lambda letters: letters.answers.pop(letter.request, None))
+        await self._change(settle)
 
     async def _change(self, change: Callable[[_Letters], T], *, begins: bool = False) -> T:
         """Change the letters; a program that `begins` removes what the one asked that had the session before."""

@@ -179,18 +179,15 @@ class PostgresMailbox(Inbox):
         if not await self._run(_SEND, session=session, kind=command.kind, body=command_text(command)):
             raise TeamError("the team's database has no such session")
 
-    async def _listen(self, session: SessionId, wake: asyncio.Event) -> Callable[[], None]:
+    def _listen(self, session: SessionId, wake: asyncio.Event) -> Callable[[], None]:
         news = ("", f"answer {session.id}", f"command {session.id}")
         return self._listener.subscribe(lambda payload: wake.set() if payload in news else None)
 
     async def _unread(self, session: SessionId) -> list[Letter]:
         return [Letter(*row) for row in await self._run(_NEW, session=session.id, attempt=session.attempt)]
 
-    async def _mark(self, session: str, letter: Letter) -> None:
-        await self._run(_MARK, session=session, **letter._asdict())
-
-    async def _reject(self, session: str, letter: Letter) -> None:
-        await self._run(_REOPEN, session=session, **letter._asdict())
+    async def _settle(self, session: str, letter: Letter, *, is_read: bool = True) -> None:
+        await self._run(_MARK if is_read else _REOPEN, session=session, **letter._asdict())
 
     async def _run(self, statement: str, **values: Any) -> list[Any]:
         return await fetch(self._address, statement, {"channel": CHANNEL, **values})

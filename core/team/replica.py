@@ -164,14 +164,12 @@ class SessionReplica:
         self._claimed = claimed
         self._interactive = False
         self._begins = claimed and not resumed and identity.attempt > 1
-        self._bus = bus
-        self._is_reporting = True
+        self._bus: Bus | None = bus
         self._session: Session | None = None
         self._left_s = _CLOSE_S
         self._stopping: asyncio.Task[None] | None = None
         self._view = SessionView()
-        self._begins_after = self._seen = 0
-        self._attached: dict[str, str] = {}
+        self._begins_after = 0
         self._folder = FolderCopy(workspace)
         self._row: dict[str, Any] = {}
         self._wake, self._hurry, self._idle = asyncio.Event(), asyncio.Event(), asyncio.Event()
@@ -243,12 +241,12 @@ class SessionReplica:
                 "The end of the session could not be copied to the team's database; the session's folder has "
                 "everything, and it is copied when the session is resumed"
             )
-        self._is_reporting = False
+        self._bus = None
         self._left_s = max(_CLOSE_S - (time.monotonic() - begun), _LAST_LINE_S)
 
     async def close(self) -> None:
         """Copy the last event, and stop; what is left of a job then is copied in the background."""
-        self._is_reporting = False
+        self._bus = None
         if not self._claimed:
             await self._end(self._left_s)
             return
@@ -256,8 +254,8 @@ class SessionReplica:
             # What stopped it may be mended by now, and nobody resumes a job that is done.
             self._stopped = False
             self._task = asyncio.create_task(self._keep_copying(), name="team: copy")
-        # Nothing is reported any more, and many jobs may end while the database is away.
-        self._session, self._bus = None, Bus()
+        # Many jobs may end while the database is away.
+        self._session = None
         ending = asyncio.create_task(self._end(_LATER_S), name="team: rest")
         _ending.add(ending)
         ending.add_done_callback(_ending.discard)
@@ -270,7 +268,7 @@ class SessionReplica:
             log.warning("the end of the session could not be copied to the team's database")
 
     def _report(self, message: str) -> None:
-        if self._is_reporting:
+        if self._bus is not None:
             self._bus.publish(ErrorRaised(where="team", message=message))
 
     @property
@@ -356,7 +354,7 @@ class SessionReplica:
         if not self._is_failing:
             shown = error if isinstance(error, UniversalAgentError) else explain(error, self._address)
             log.warning("the session is not copied to the team's database now: %s", shown)
-            if self._is_reporting:
+            if self._bus is not None:
                 self._bus.publish(error_raised("team", shown, self._workspace.redactor))
         self._is_failing = True
         if not (is_temporary(error) or isinstance(error, WorkspaceError)):
@@ -450,16 +448,12 @@ class SessionReplica:
 
     def _waiting_files(self) -> list[tuple[str, str]]:
         """The files to copy, the one that was saved last at the end, each with what tells versions apart, if known."""
-        if self._seen != len(self._view.entries):
-            # A person may have changed one since it was attached before.
-            self._attached = {
-                path: str(note.at) for note in self._view.notes("attached") for path in note.files
-            }
-            self._seen = len(self._view.entries)
+        # A person may have changed one since it was attached before.
+        attached = {path: str(note.at) for note in self._view.notes("attached") for path in note.files}
         saved = {each.path: each.sha256 for each in self._view.artifacts.values()}
         return [
             (path, sha256)
-            for path, sha256 in (self._attached | saved).items()
+            for path, sha256 in (attached | saved).items()
             if not is_record(path) and self._copied.get(path) != sha256
         ]
 

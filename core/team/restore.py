@@ -315,11 +315,6 @@ def _end_of(root: Root, path: str) -> int:
 
 def _has(root: Root, file: Any) -> bool:
     """Whether the folder has a file already, as from an earlier time."""
-    try:
-        if root.size(file.path) != file.size:
-            return False
-        with root.opened(file.path) as found:
-            is_same: bool = hashlib.file_digest(found, "sha256").hexdigest() == file.sha256
-            return is_same
-    except WorkspaceError:
-        return False
+    with suppress(WorkspaceError), root.opened(file.path) as found:
+        return bool(hashlib.file_digest(found, "sha256").hexdigest() == file.sha256)
+    return False

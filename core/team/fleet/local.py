@@ -57,11 +57,12 @@ class JournalActivity:
         """What it does, in one line."""
         return self._activity.text()
 
-    def read(self) -> None:
-        """Read what was written since the last time; what cannot be read changes nothing."""
+    def read(self) -> bool:
+        """Read what was written since the last time; returns whether it does something else now."""
+        before = self._activity
         with suppress(JournalError, OSError):
             if os.stat(self._folder / JOURNAL, follow_symlinks=False).st_size == self._place:
-                return
+                return False
             with PastJournal(self._folder) as journal:
                 if not 0 <= self._place <= journal.size:
                     self._place = journal.tail_place(_TAIL)
@@ -71,6 +72,7 @@ class JournalActivity:
                     self._place, events = journal.more(place)
                     for event in events:
                         self._activity = self._activity.after(event)
+        return self._activity is not before
 
 
 class LocalSessions:
@@ -112,10 +114,8 @@ class LocalSessions:
 
     def refresh_running(self) -> bool:
         """Read what the running sessions have done since the last time; returns whether that is news."""
-        before = [(each.state, each.text) for each in self._activities.values()]
-        for activity in self._activities.values():
-            activity.read()
-        return before != [(each.state, each.text) for each in self._activities.values()]
+        news = [each.read() for each in self._activities.values()]
+        return any(news)
 
     def rows(self) -> Iterator[FleetRow]:
         """All sessions."""

@@ -87,6 +87,11 @@ class FleetRow(msgspec.Struct, frozen=True, kw_only=True):
         return self.state in OVER
 
     @property
+    def is_queued(self) -> bool:
+        """Whether it is a job that no worker has begun."""
+        return self.state in ("waiting", "held") and not self.session
+
+    @property
     def takes_answers(self) -> bool:
         """Whether its questions can be answered from here, and commands be sent to it."""
         return bool(self.session and (self.job or self.local)) and not self.is_over

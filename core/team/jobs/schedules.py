@@ -83,10 +83,10 @@ async def run_due(store: PostgresJobs, address: Address) -> str | None:
             why = str(error)
         why = why and clean_line(why, 500)
         await db.execute(
-            "UPDATE schedule SET next_at = %s, last_at = CASE WHEN %s::text IS NULL THEN last_at ELSE %s END,"
-            " last_batch = coalesce(%s, last_batch), missed_at = CASE WHEN %s::text IS NULL THEN missed_at ELSE %s END,"
-            " missed_why = coalesce(%s, missed_why) WHERE owner = %s AND name = %s",
-            (following, batch, due, batch, why, due, why, owner, name),
+            "UPDATE schedule SET next_at = %s, last_at = coalesce(%s, last_at), last_batch = coalesce(%s, last_batch),"
+            " missed_at = coalesce(%s, missed_at), missed_why = coalesce(%s, missed_why)"
+            " WHERE owner = %s AND name = %s",
+            (following, due if batch else None, batch, due if why else None, why, owner, name),
         )
     shown = f"schedule {clean_line(name, 80)} of {clean_line(owner, 60)}"
     return f"{shown} did not run: {why}" if why else f"{shown}: the next run is submitted"

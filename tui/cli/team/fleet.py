@@ -97,7 +97,7 @@ def _print(fleet: Fleet, *, as_json: bool, place: str) -> int:
         return complain(f"there are no sessions in {place}", 0)
     else:
         print_table([_HEADER, *(_row(each, now) for each in fleet.rows)])
-        listed = sum(row.state in ("waiting", "held") and not row.session for row in fleet.rows)
+        listed = sum(row.is_queued for row in fleet.rows)
         if fleet.waiting > listed:
             print_line(f"and {fleet.waiting - listed:,} more jobs that wait")
     return EXIT_FAILED if fleet.notice else 0

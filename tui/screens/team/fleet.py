@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -18,12 +19,10 @@ from textual.widgets import Input, Static
 from ua_tui.core.errors import TeamError, UniversalAgentError
 from ua_tui.core.events.units import live_duration, money, quantity
 from ua_tui.core.team.fleet.rows import (
-    OVER,
     WORDS,
     Fleet,
     FleetBatch,
     FleetRow,
-    FleetState,
     FleetWorker,
     Progress,
     describe_counts,
@@ -40,7 +39,6 @@ from ua_tui.tui.viewers.view.chrome import KeyLine, TitleLine
 from ua_tui.tui.widgets.modal import Modal
 from ua_tui.tui.workers import start_job
 
-_AT_WORK: tuple[FleetState, ...] = ("needs_you", "running", "starting", "idle", "lost")
 _COLLAPSED, _MORE = "waiting", "waiting:more"
 _FEW = 5
 
@@ -191,13 +189,13 @@ class FleetScreen(Modal[None]):
 
     def _rows(self, fleet: Fleet) -> Iterator[FleetRow]:
         shown = [*filter(self._matches, fleet.rows)]
-        waits = [row for row in shown if _is_queued(row)]
+        waits = [row for row in shown if row.is_queued]
         # One that was handed back is listed with its session.
         begun = sum(row.state in ("waiting", "held") and bool(row.session) for row in shown)
         number = max(fleet.waiting - begun, len(waits))
         # A few waiting jobs are listed; of more there is one row with their number.
         is_collapsed = number > _FEW and not self._expanded and not self._query
-        yield from (row for row in shown if not row.is_over and not _is_queued(row))
+        yield from (row for row in shown if not row.is_over and not row.is_queued)
         if is_collapsed:
             held = sum(each.on_hold for each in fleet.batches)
             wait = "for a worker" if any(each.owner for each in fleet.batches) else "to come"
@@ -240,10 +238,8 @@ class FleetScreen(Modal[None]):
             facts.append("reading")
         if self._fleet is not None:
             progress = part.progress(self._now())
-            counts = {state: part.count(state) for state in _AT_WORK}
-            counts |= {"waiting": progress.waiting, "held": progress.held}
-            if not progress.of_batches:
-                counts |= {state: part.count(state) for state in OVER}
+            listed = Counter(row.state for row in part.rows if not (progress.of_batches and row.is_over))
+            counts = {**listed, "waiting": progress.waiting, "held": progress.held}
             facts += [f"{len(self._list.marked):,} marked"] if self._list.marked else []
             facts += describe_counts(counts)
             facts += [money(progress.cost_usd) or "$0.00"] if part.rows or progress.of_batches else []
@@ -460,10 +456,6 @@ class FleetScreen(Modal[None]):
             self._show_list("batches")
         else:
             self.dismiss(None)
-
-
-def _is_queued(row: FleetRow) -> bool:
-    return row.state in ("waiting", "held") and not row.session
 
 
 def _is_of_team(row: AnyRow) -> bool:
