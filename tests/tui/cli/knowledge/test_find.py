@@ -90,7 +90,7 @@ def test_every_documented_field_is_in_the_json_object_and_no_other(base: Path, c
     of_result, of_hit = (documented(page, f"| {head} | type |") for head in ("field", "field of a hit"))
     assert set(found) == of_result
     assert main(["knowledge", "--json", "--workspace", str(base)]) == 0
-    of_state = documented(page[page.index("`ua-tui knowledge` shows") :], "| field | type |")
+    of_state = documented(page[page.index("`ua-tui knowledge --json` prints") :], "| field | type |")
     assert set(json.loads(capsys.readouterr().out)) == of_state
     (hit,) = found["hits"]
     assert set(hit) == of_hit
