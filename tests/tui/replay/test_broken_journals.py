@@ -63,10 +63,8 @@ def changed(number: int, **fields: Any) -> bytes:
 
 
 def flipped(number: int) -> bytes:
-    """A journal in which a byte of a line is no UTF-8."""
-    line = bytearray(lines()[number])
-    line[len(line) // 2] = 0xFF
-    return instead(number, bytes(line))
+    """A journal in which a byte of a value in a line is no UTF-8."""
+    return instead(number, lines()[number].replace(b'"at":"2', b'"at":"\xff', 1))
 
 
 def torn(number: int) -> bytes:
