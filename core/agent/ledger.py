@@ -17,6 +17,7 @@ import msgspec
 from msgspec.structs import replace
 
 from ua_tui.core.agent.bounds import LONGEST_TEXT
+from ua_tui.core.agent.messages.results import texts_in
 from ua_tui.core.agent.permissions.actions import TOOLS, Action, OfTool, actions_of
 from ua_tui.core.agent.permissions.arguments import Arguments
 from ua_tui.core.agent.permissions.policy import HARMLESS, PAGE_READERS, READERS, is_free
@@ -233,7 +234,7 @@ class ActionRecorder(msgspec.Struct, eq=False):
         if self.ledger is None or tool_use_id not in self._open:
             return
         self._open.discard(tool_use_id)
-        text = clean(preview(_text_of(result), LONGEST_TEXT, self.redactor))
+        text = clean(preview("\n".join(texts_in(result)), LONGEST_TEXT, self.redactor))
         await self.ledger.finish(tool_use_id, ok=ok, result=text)
 
     def _actions(self, tool_name: str, tool_input: Arguments) -> dict[str, str]:
@@ -266,17 +267,3 @@ def _describe_one(action: EarlierAction) -> str:
         f"{tool} has run with the same arguments before this session was resumed, {how}: it is not run again. "
         f"Its result was:\n{result}\n"
     )
-
-
-def _text_of(result: Any) -> str:
-    """The text of a result as a hook gets it: a text, blocks of content, or JSON."""
-    if isinstance(result, str):
-        return result
-    if isinstance(result, list):
-        texts = [each.get("text") for each in result if isinstance(each, Mapping)]
-        if texts and all(isinstance(text, str) for text in texts):
-            return "\n".join(map(str, texts))
-    try:
-        return json.dumps(result, ensure_ascii=False, default=str)
-    except (ValueError, RecursionError):
-        return str(type(result).__name__)
