@@ -63,7 +63,8 @@ class Operand:
 class Task:
     """A claim that may be calculated, and the values that may give it.
 
-    `announced` are the names of the calculations that words near it announce, `sentence` the roots of all words.
+    `announced` are the names of the calculations that words near it announce, `sentence` the roots of all words,
+    `nearest` the passage that is the most like the sentence.
     """
 
     claim: Figure
@@ -72,6 +73,7 @@ class Task:
     sentence: frozenset[str] = frozenset()
     at: int = -1
     operands: Sequence[Operand] = ()
+    nearest: int = -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,7 +225,8 @@ def _is_named(task: Task, made: Calculation) -> bool:
     if _is_sum_of_rates(task, made):
         return False
     is_long = claim.unit != "%" and not is_sum and made.size >= _LONG
-    return level > 0 or is_ordered or is_counted or is_long
+    is_nearest = made.name in task.announced and {each.passage for each in made.operands} == {task.nearest}
+    return level > 0 or is_ordered or is_counted or is_long or is_nearest
 
 
 def _is_sum_of_rates(task: Task, made: Calculation) -> bool:
@@ -270,6 +273,10 @@ def _of_two(task: Task, one: Operand, other: Operand) -> Iterator[Calculation]:
     first, second, known = one.figure, other.figure, task.known
     a, b = first.value, second.value
     claim = _like(task.claim, first)
+    if claim.unit == "%" and {first.unit, second.unit} in ({"%", "pp"}, {"%", "point"}):
+        # "18.2 percent, 3.1 points more than required"
+        yield Calculation("difference", claim, a - b, "{} − {}", (one, other))
+        yield Calculation("sum", claim, a + b, "{} + {}", (one, other))
     yield from _mean(task, one, other)
     yield from _mean(task, other, one)
     if not _fit(first, second, claim, known):
@@ -301,11 +308,8 @@ def _of_two(task: Task, one: Operand, other: Operand) -> Iterator[Calculation]:
             return
         if a > b and (claim.unit != "%" or (one.level == other.level == 1 and not claim.has_sign)):
             # A minus sign belongs to a value, and says nothing of a change.
-            is_opposed = (
-                claim.has_sign
-                and not claim.text.startswith(_MINUS)
-                and claim.sign * order_of(one.moment, other.moment) < 0
-            )
+            is_signed = claim.has_sign and not claim.text.startswith(_MINUS)
+            is_opposed = is_signed and claim.sign * order_of(one.moment, other.moment) < 0
             yield Calculation("difference", claim, a - b, "{} − {}", (one, other), is_opposed)
         elif a > b and claim.has_sign:
             yield Calculation("points", claim, a - b, "{} − {}", (one, other), is_wrong=True)

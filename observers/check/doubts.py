@@ -14,7 +14,6 @@ from ua_tui.observers.check.matching import (
     Match,
     change_of,
     digits_of,
-    is_rescaled,
     is_same,
     is_slip,
     is_unscaled,
@@ -62,33 +61,22 @@ def instead_of(look: Look, at: int) -> tuple[Match, bool] | None:
     if is_of_digits and (is_unscaled(figure) or is_unscaled(best.figure)):
         return best, False
     is_told_apart = figure.is_year if figure.kind == "date" else bool(figure.noun) or digits_of(figure) > 2
-    may_be_sure = is_told_apart or is_slip(figure, best.figure) or is_rescaled(figure, best.figure)
+    may_be_sure = is_told_apart or is_slip(figure, best.figure)
     return best, score >= _INSTEAD and may_be_sure and figure.bound != "about"
 
 
 def altered(look: Look, at: int) -> Match | None:
     """The figure of near passages that a claim is with another scale, unit or order of digits, if no source has it."""
     figure = look.statement.figures[at]
-    if (
-        figure.kind != "amount"
-        or look.places[at]
-        or (len(figure.digits) < 2 and not figure.readings[0].shown % 1)
-    ):
+    if figure.kind != "amount" or look.places[at]:
+        return None
+    if len(figure.digits) < 2 and not figure.readings[0].shown % 1:
         return None
     size, units = abs(figure.value), (figure.unit,) if figure.unit else ("", "plain")
-    far = [
-        passage
-        for unit in units
-        for scale in _SCALES
-        for passage, _ in look.corpus.having(unit, size * scale * 0.95, size * scale * 1.05)
-    ]
-    moved = look.corpus.having(figure.shuffled, size * 0.3, size * 3.4)
-    near = [
-        *(match.passage for match in look.found),
-        *look.near[:_WINDOW],
-        *far,
-        *(each for each, _ in moved),
-    ]
+    spans = [(unit, size * scale * 0.95, size * scale * 1.05) for unit in units for scale in _SCALES]
+    spans.append((figure.shuffled, size * 0.3, size * 3.4))
+    far = [passage for span in spans for passage, _ in look.corpus.having(*span)]
+    near = [*(match.passage for match in look.found), *look.near[:_WINDOW], *far]
     changed = [
         replace(each, problem=change_of(figure, each.figure))
         for each in others(look, at, near, lambda *pair: bool(change_of(*pair)))

@@ -116,8 +116,7 @@ class _Judge:
         if next(self.close, None) is None:
             return self._claim(at, "not looked at" if figure.is_small else "not found", self._nearest())
         problem = match.problem if match is not None and not figure.is_small else ""
-        is_explainable = problem not in ("rate", "no rate")
-        made = self.operands.explained(at) if is_explainable else None
+        made = self.operands.explained(at) if problem not in ("rate", "no rate") else None
         if made is not None and (not problem or made.is_change_of(problem)):
             return self._calculated(at, made)
         if match is not None and problem:

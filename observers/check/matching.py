@@ -163,9 +163,6 @@ class Look:
             # A date that only leaves out a part of the claim's does not contradict it.
             return bool(figure.date[1]) == bool(source.date[1]) and not is_same_date(source, figure)
         if source.unit != figure.unit:
-            if figure.unit.isupper() and source.unit.isupper():
-                # Another currency.
-                return is_slip(figure, source)
             is_elliptic = not (source.unit or source.noun or source.is_small or source.is_cell)
             is_scaled_alike = figure.readings[0].scale == source.readings[0].scale
             is_elliptic &= is_scaled_alike or figure.readings[0].shown == source.readings[0].shown
@@ -338,19 +335,17 @@ def change_of(figure: Figure, source: Figure) -> Problem:
     is_measured |= own.unit != there.unit and all(_is_money(each.unit) for each in (own, there))
     slack = own.coarse / own.written / 2 if is_measured else abs(own.plain) * EXACT
     # "6.3 micrograms" in the air are 6.3 µg/m³.
-    is_other = (
-        own.unit != there.unit and "/" not in own.unit + there.unit and "speed" not in (own.unit, there.unit)
+    is_other = own.unit != there.unit and not any(
+        "/" in each or each == "speed" for each in (own.unit, there.unit)
     )
     is_other &= bool(there.unit or (source.noun and (source.is_bare or _is_money(own.unit))))
     if figure.unit and (is_other or is_measured) and abs(own.plain - there.plain) <= slack:
         return "unit"
     one, other = figure.digits, source.digits
-    is_long = (len(one) > 2 or abs(figure.value) >= 100) and not (
-        figure.unit and source.unit not in ("", figure.unit)
-    )
-    return (
-        "digits" if is_long and 0.3 < abs(figure.value / source.value) < 3.4 and are_moved(one, other) else ""
-    )
+    is_long = len(one) > 2 or abs(figure.value) >= 100
+    is_long &= not figure.unit or source.unit in ("", figure.unit)
+    is_moved = is_long and 0.3 < abs(figure.value / source.value) < 3.4 and are_moved(one, other)
+    return "digits" if is_moved else ""
 
 
 def _is_money(unit: str) -> bool:

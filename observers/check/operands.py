@@ -113,7 +113,9 @@ class Operands:
             names |= {"difference", "change"}
         if root((after.split() or [""])[0]) in cues["of"]:
             names = (names | {"share"}) - {"sum"}
-        return Task(figure, frozenset(names), words, sentence, at, self._operands(at))
+        return Task(
+            figure, frozenset(names), words, sentence, at, self._operands(at), next(iter(self.look.near), -1)
+        )
 
     @cached_property
     def _blanked(self) -> str:

@@ -81,14 +81,12 @@ class Passage:
     @cached_property
     def profiles(self) -> Mapping[int, Profile]:
         """For the place of each figure the words around it."""
-        words = self.style.words
-        return {each.start: profile(self.text, each, words, self.cells) for each in self.figures}
+        return {each.start: profile(self.text, each, self.style.words, self.cells) for each in self.figures}
 
     @cached_property
     def moments(self) -> Mapping[int, Moment]:
         """For the place of each figure its time."""
-        words = self.style.words
-        return {each.start: moment(self.text, each, words, self.cells) for each in self.figures}
+        return {each.start: moment(self.text, each, self.style.words, self.cells) for each in self.figures}
 
     @cached_property
     def words(self) -> frozenset[str]:
