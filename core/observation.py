@@ -72,9 +72,13 @@ class Observation(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", t
     stored_at: str | None = None
     files: tuple[ReturnedFile, ...] = ()
 
+    @property
+    def texts(self) -> list[str]:
+        """The texts among its blocks."""
+        return [block.text for block in self.content if isinstance(block, TextContent)]
+
     def __post_init__(self) -> None:
-        texts = [block.text for block in self.content if isinstance(block, TextContent)]
-        if texts:
+        if texts := self.texts:
             msgspec.structs.force_setattr(self, "output", "\n".join(texts))
         elif self.output:
             msgspec.structs.force_setattr(self, "content", (TextContent(self.output), *self.content))

@@ -59,6 +59,11 @@ class Outcome:
     checked: ReportChecked | None = None
 
 
+def already_saved(path: str, items: int = 1) -> Outcome:
+    """The outcome of a result whose items the session has in an artifact."""
+    return Outcome(duplicates=items, note=f"already saved as {path}")
+
+
 def total_of(outcomes: Sequence[Outcome]) -> Outcome:
     """The outcome of a result that was observed in several parts."""
     return Outcome(
@@ -152,7 +157,7 @@ def texts_of(result: ToolResult, workspace: Workspace) -> list[str]:
     """
     observation = result.observation
     if not is_preview(result):
-        return [block.text for block in observation.content if isinstance(block, TextContent)]
+        return observation.texts
     assert observation.stored_at is not None
     from ua_tui.observers.decoding.decode import MAX_TEXT
 
@@ -170,12 +175,10 @@ def texts_of(result: ToolResult, workspace: Workspace) -> list[str]:
 def is_preview(result: ToolResult) -> bool:
     """Whether a result is only a preview of a file in the workspace."""
     observation = result.observation
-    if observation.stored_at is None:
-        return False
-    texts = [block.text for block in observation.content if isinstance(block, TextContent)]
-    if not texts:
-        return True
-    return sum(map(len, texts)) <= _LONGEST_PREVIEWS and any(_LEFT_OUT.search(text) for text in texts)
+    texts = observation.texts
+    is_short = sum(map(len, texts)) <= _LONGEST_PREVIEWS
+    is_cut = not texts or (is_short and any(map(_LEFT_OUT.search, texts)))
+    return observation.stored_at is not None and is_cut
 
 
 def moment_of(result: ToolResult, context: ObserverContext) -> datetime:

@@ -27,7 +27,7 @@ from ua_tui.core.web_reader import (
 )
 from ua_tui.observers.base import Interest, ObserverContext, ObserverSpec, Outcome, Saved, moment_of, texts_of
 from ua_tui.observers.enrichment import MAX_ARTIFACT, Page, enrich_corpus, enrich_searches, has_large_files
-from ua_tui.observers.output.saving import save_once, unique_id, write_json
+from ua_tui.observers.output.saving import save_once, unique_id
 from ua_tui.observers.pages.reading import CRAWLER, PageReading, interest_in, read_pages
 from ua_tui.observers.search.tool_names import short_name
 
@@ -152,7 +152,7 @@ def _save(
     }
     return save_once(
         context,
-        lambda path: write_json(context.workspace, path, artifact),
+        artifact,
         folder=FOLDER,
         stem=context.workspace.redactor.redact(_place(page.url)),
         unique=unique_id(context, result.call.tool_use_id, page.url, page.content),

@@ -19,34 +19,29 @@ from ua_tui.core.observation import ReturnedFile, ToolCall, ToolResult
 from ua_tui.core.storage.files import AlreadyThere, Root
 from ua_tui.core.storage.paths import safe_name
 from ua_tui.core.text import clean_line, words_of
-from ua_tui.observers.base import ObserverContext, ObserverSpec, Outcome, Saved, texts_of, total_of
+from ua_tui.observers.base import (
+    ObserverContext,
+    ObserverSpec,
+    Outcome,
+    Saved,
+    already_saved,
+    texts_of,
+    total_of,
+)
 from ua_tui.observers.decoding.decode import decode_texts
+from ua_tui.observers.search.keys import listed
 from ua_tui.observers.search.tool_names import short_name
 
 FOLDER = "work_products/media"
 MAX_SIZE = 512 << 20
 _CHUNK = 1 << 20
-# Names of fields, in small letters and without underscores; the second kind may also hold something else.
-_OUTPUT_KEYS = frozenset({
-    "outputvideopath", "outputaudiopath", "outputimagepath", "outputpath", "outputfile", "outputfilepath",
-    "outputfilename", "outpath", "outfile", "videopathout", "savepath", "savedto", "savedpath", "destpath",
-    "destinationpath", "targetpath",
-})  # fmt: skip
-_VAGUE_KEYS = frozenset({"output", "outputs", "out", "destination", "dest", "target", "saveto"})
-# In a result only: in the input they are what is read.
-_RESULT_KEYS = _VAGUE_KEYS | frozenset({
-    "file", "path", "filepath", "filename", "fullpath", "localpath", "location", "result", "clip",
-    "video", "videopath", "videofile", "audio", "audiopath", "audiofile", "image", "imagepath", "imagefile",
-})  # fmt: skip
-_ONLY_READS = frozenset({
-    "list", "info", "probe", "inspect", "analyze", "describe", "metadata", "details",
-})  # fmt: skip
+_OUTPUT_KEYS = frozenset(listed("output_keys"))
+_VAGUE_KEYS = frozenset(listed("vague_output_keys"))
+_RESULT_KEYS = _VAGUE_KEYS | frozenset(listed("result_keys"))
+_ONLY_READS = frozenset(listed("only_reads"))
 _DEEPEST = 6
-_MEDIA_WORDS = frozenset({
-    "video", "videos", "audio", "media", "movie", "clip", "image", "images", "overlay", "overlays",
-    "subtitles", "music",
-})  # fmt: skip
-_MAKES_MEDIA = frozenset({"trim", "concatenate", "transcode", "watermark", "ffmpeg"})
+_MEDIA_WORDS = frozenset(listed("media_words"))
+_MAKES_MEDIA = frozenset(listed("makes_media"))
 _SUFFIX = r"mp4|m4v|mov|mkv|webm|avi|mp3|m4a|wav|flac|ogg|oga|opus|aac|gif|png|jpe?g|webp"
 _PATH_IN_TEXT = re.compile(
     rf"(?:\b(?:to|at|as|in|path)\b|:)\s*[`\"']?((?:/|\./|[\w-]+/)[^\s`\"'<>|*?]*\.(?:{_SUFFIX}))\b",
@@ -101,7 +96,7 @@ class Media:
 def _reported(file: ReturnedFile, context: ObserverContext) -> Outcome:
     """A file that came with a result, and is in the workspace."""
     if not file.is_new:
-        return _duplicate(file.path)
+        return already_saved(file.path)
     with context.workspace.root.opened(file.path) as opened:
         kind = media_type(opened.read(HEAD_SIZE)) or "file"
         digest, size = _digest(opened), opened.tell()
@@ -171,7 +166,7 @@ def _copy_file(path: str, context: ObserverContext) -> Outcome:
                 reason = f"larger than {MAX_SIZE >> 20} MiB, so not copied"
                 continue
             if root.path == context.workspace.path / "work_products" and relative.startswith("media/"):
-                return _duplicate(f"work_products/{relative}")
+                return already_saved(f"work_products/{relative}")
             return _copy(file, found.st_size, PurePosixPath(relative), kind, context)
     raise ObserverError(f"{shown}: {reason}")
 
@@ -208,7 +203,7 @@ def _copy(
                     digest = digest or _digest(file)
                     with workspace.root.opened(name) as existing:
                         if _digest(existing) == digest:
-                            return _duplicate(name)
+                            return already_saved(name)
                 continue
             try:
                 written = workspace.root.write_chunks(name, _pieces(file, size, source.name), replace=False)
@@ -233,10 +228,6 @@ def _pieces(file: BufferedReader, size: int, name: str) -> Iterator[bytes]:
         raise ObserverError(
             f"{clean_line(name, 80)}: it changed while it was copied; name it again when it is complete"
         )
-
-
-def _duplicate(name: str) -> Outcome:
-    return Outcome(duplicates=1, note=f"already saved as {name}")
 
 
 def _digest(file: BufferedReader) -> str:

@@ -19,6 +19,7 @@ from ua_tui.observers.base import (
     ObserverContext,
     ObserverSpec,
     Outcome,
+    already_saved,
     moment_of,
     texts_of,
     total_of,
@@ -32,7 +33,6 @@ from ua_tui.observers.search.rows import set_missing_sources
 from ua_tui.observers.search.sanitise import plain_text, without_controls
 from ua_tui.observers.search.scope import scope_of
 from ua_tui.observers.search.tool_names import (
-    Policy,
     inner_tools,
     is_multi_execute,
     policy_of,
@@ -45,9 +45,9 @@ _UNPARSED = f"{FOLDER}/unparsed"
 _MAX_UNPARSED = 4 << 20
 _SHORT_SNIPPET = 500
 _NAMED = {
-    Policy.SEARCH: "has the name of a search",
-    Policy.UNKNOWN: "does not have the name of a search: its results are saved if it is known to return public content",
-    Policy.NEVER: "is not taken for a search: its name says that it does something else, or returns private data",
+    "search": "has the name of a search",
+    "unknown": "does not have the name of a search: its results are saved if it is known to return public content",
+    "never": "is not taken for a search: its name says that it does something else, or returns private data",
 }
 _WORD = re.compile(r"[a-z0-9]")
 
@@ -69,11 +69,11 @@ class SearchResults:
         A call of several tools counts as the most promising of them.
         """
         match policy_of_call(call):
-            case Policy.SEARCH:
+            case "search":
                 return Interest.SURE
-            case Policy.UNKNOWN:
+            case "unknown":
                 return Interest.CURIOUS
-            case Policy.NEVER:
+            case "never":
                 return Interest.NONE
             case never:
                 assert_never(never)
@@ -88,7 +88,7 @@ class SearchResults:
         pages = [page for page in found if page.kind != UNREAD]
         unread = [page.scope.tool for page in found if page.kind == UNREAD]
         error = result.observation.error
-        if not pages and error is not None and policy_of(call.name) is Policy.SEARCH:
+        if not pages and error is not None and policy_of(call.name) == "search":
             pages = [ResultPage(replace(scope_of(call), query=None, error=error), "error")]
         outcomes = [_save(page, decoded, result, moment, context) for page in pages]
         reason = None
@@ -109,7 +109,7 @@ def explain(result: ToolResult, context: ObserverContext) -> list[str]:
     call = result.call
     policy = policy_of_call(call)
     lines = [f"{plain_text(call.name)[:100]} {_NAMED[policy]}."]
-    if policy is Policy.NEVER:
+    if policy == "never":
         return lines
     decoded = decode_texts(texts_of(result, context.workspace))
     if decoded.problem is not None:
@@ -149,7 +149,7 @@ def _may_be_saved(page: ResultPage, context: ObserverContext) -> bool:
     if _is_public(page.scope.name, context):
         return True
     # A call of several tools may not say which of them an answer is from.
-    may_search = page.scope.policy is Policy.SEARCH or is_multi_execute(page.scope.name)
+    may_search = page.scope.policy == "search" or is_multi_execute(page.scope.name)
     return may_search and rows_are_public(page.items, [row["url"] for row in page.rows])
 
 
@@ -159,7 +159,7 @@ def _keep_raw(
     """Save the raw result of a search that cannot be parsed, with the reason."""
     call = result.call
     names = [slug for slug, _ in inner_tools(call)] if is_multi_execute(call.name) else [call.name]
-    if not names or not all(policy_of(name) is Policy.SEARCH and _is_public(name, context) for name in names):
+    if not names or not all(policy_of(name) == "search" and _is_public(name, context) for name in names):
         return Outcome(note=reason)
     # Masked before it is cut: half a secret would not be known for one.
     first: list[str] = []
@@ -251,7 +251,7 @@ def _save(
         # An artifact may be there without its URLs, when the program was killed between the two.
         context.ledger.list_urls(urls, forms)
     if saved is None:
-        return Outcome(duplicates=len(rows), note=f"already saved as {path}")
+        return already_saved(path, len(rows))
     return Outcome(
         (saved,),
         items=len(rows),

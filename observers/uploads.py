@@ -16,13 +16,15 @@ from ua_tui.observers.base import (
     ObserverContext,
     ObserverSpec,
     Outcome,
+    already_saved,
     input_text,
     moment_of,
     texts_of,
     total_of,
 )
 from ua_tui.observers.decoding.decode import decode_texts
-from ua_tui.observers.output.saving import save_once, unique_id, write_json
+from ua_tui.observers.output.saving import save_once, unique_id
+from ua_tui.observers.search.keys import listed
 from ua_tui.observers.search.tool_names import answer_of, is_multi_execute, is_sandbox, runs_of
 
 FOLDER = "uploads"
@@ -31,22 +33,11 @@ _CODE = ("code_to_execute", "code", "command", "commands", "script")
 # The sandbox's own function, by which it hands a file to tools.
 _UPLOAD_CALL = re.compile(r"\bupload_local_file\s*\(\s*(?:[rRbB]{0,2}[\"']([^\"'\n]{1,1000})[\"'])?")
 _KEY = re.compile(r"[\"']s3_?key[\"']\s*:\s*[\"']([^\"'\n]{1,1000})[\"']", re.IGNORECASE)
-_PATHS = ("path", "file_path", "filepath", "local_path", "source_path", "filename")
+_PATHS = listed("upload_paths")
 _OFTEN_PATHS = ("file", "source")
 _LIKE_A_PATH = re.compile(r"/|\.\w{1,8}$")
-_TARGETS = (
-    "remote_path",
-    "destination",
-    "dest",
-    "target",
-    "folder",
-    "folder_id",
-    "parent_id",
-    "bucket",
-    "to",
-    "url",
-)
-_ABOUT_UPLOADS = frozenset({"get", "list", "find", "search", "status", "url", "cancel", "delete"})
+_TARGETS = listed("upload_targets")
+_ABOUT_UPLOADS = frozenset(listed("about_uploads"))
 _MOST_FILES = 100
 _MOST_NODES = 1_000
 _LONGEST_OUTPUT = 1 << 20
@@ -114,7 +105,7 @@ def _record(
     }
     saved, path = save_once(
         context,
-        lambda path: write_json(context.workspace, path, record),
+        record,
         folder=FOLDER,
         stem=context.workspace.redactor.redact(files[0]["name"]) or "upload",
         unique=unique_id(context, f"{result.call.tool_use_id} {index}", files),
@@ -123,7 +114,7 @@ def _record(
         by_content=False,
     )
     if saved is None:
-        return Outcome(duplicates=1, note=f"already saved as {path}")
+        return already_saved(path)
     return Outcome((saved,), items=len(files))
 
 

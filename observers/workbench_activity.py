@@ -12,6 +12,7 @@ from ua_tui.observers.base import (
     ObserverContext,
     ObserverSpec,
     Outcome,
+    already_saved,
     input_text,
     moment_of,
     texts_of,
@@ -19,7 +20,7 @@ from ua_tui.observers.base import (
 )
 from ua_tui.observers.decoding.decode import decode_texts
 from ua_tui.observers.decoding.truncated_json import CUT_OFF
-from ua_tui.observers.output.saving import save_once, unique_id, write_json
+from ua_tui.observers.output.saving import save_once, unique_id
 from ua_tui.observers.search.sanitise import plain_value
 from ua_tui.observers.search.tool_names import answer_of, is_multi_execute, is_sandbox, runs_of
 
@@ -125,7 +126,7 @@ def _save(
     unique = unique_id(context, f"{result.call.tool_use_id} {index}", code, output)
     saved, path = save_once(
         context,
-        lambda path: write_json(context.workspace, path, plain_value(artifact)),
+        plain_value(artifact),
         folder=FOLDER,
         stem="workbench",
         unique=unique,
@@ -134,7 +135,7 @@ def _save(
         by_content=False,
     )
     if saved is None:
-        return Outcome(duplicates=1, note=f"already saved as {path}")
+        return already_saved(path)
     note = None
     if output["helper_errors"] and output["successful"] is not False:
         note = "errors in the output although the service reports success"

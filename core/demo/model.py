@@ -32,6 +32,7 @@ from ua_tui.core.demo.playbook import (
     any_match,
 )
 from ua_tui.core.events.continuation import RESUMED
+from ua_tui.core.events.tool_names import inner_tools
 
 CLASSIFIER_MARK = "Answer with exactly one word: SIMPLE or COMPLEX"
 OPINION_MARK = "You give a second opinion on claims of a report."
@@ -273,12 +274,8 @@ class ToolOutcome(msgspec.Struct, frozen=True):
 
     def is_of(self, tool: str) -> bool:
         """Whether the call was of `tool`: its name, its last part, or a slug that it executed."""
-        if self.name == tool or self.name.rsplit("__", 1)[-1] == tool:
-            return True
-        inner = self.input.get("tools")
-        return isinstance(inner, list) and any(
-            isinstance(item, dict) and item.get("tool_slug") == tool for item in inner
-        )
+        inner = (slug for slug, _ in inner_tools(self.input))
+        return tool in (self.name, self.name.rsplit("__", 1)[-1], *inner)
 
 
 class Conversation(msgspec.Struct, frozen=True):

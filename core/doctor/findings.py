@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from ua_tui.core.errors import UniversalAgentError
+from ua_tui.core.errors import Advice, UniversalAgentError
 from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.core.text import clean_line
 
@@ -65,8 +65,10 @@ def warning(found: str, advice: str) -> Finding:
     return Finding("warning", found, advice)
 
 
-def failed(found: str, advice: str) -> Finding:
-    """It does not work."""
+def failed(found: str | Advice, advice: str = "") -> Finding:
+    """It does not work; the remedy of an advice comes before what else there is to do."""
+    if isinstance(found, Advice):
+        return failed(found.problem, "; ".join(filter(None, (found.remedy, advice))))
     return Finding("failed", found, advice)
 
 
@@ -89,7 +91,7 @@ async def run_check(planned: PlannedCheck, redactor: Redactor) -> Check:
     except TimeoutError:
         finding = failed(f"no answer within {planned.within:g} s", "try again, and check the network")
     except UniversalAgentError as error:
-        finding = failed(error.advice.problem, error.advice.remedy)
+        finding = failed(error.advice)
     except Exception as error:
         log.warning("the check %s failed", planned.name, exc_info=error)
         finding = failed(f"{type(error).__name__}: {error}", "this is a bug in ua-tui: please report it")

@@ -139,7 +139,7 @@ async def check_composio(settings: Settings, *, within: float) -> Finding:
     except ConnectionFailed as error:
         if error.code == "http_429":
             return warning(error.advice.problem, error.advice.remedy)
-        return failed(error.advice.problem, f"{error.advice.remedy}; {WITHOUT_TOOLS}")
+        return failed(error.advice, WITHOUT_TOOLS)
     return ok(f"{service_name(settings)} accepts the key")
 
 
@@ -156,8 +156,7 @@ async def check_logfire(
             else f"set it to export traces: without it, nothing is exported; {_LOCAL}",
         )
     if find_spec("logfire") is None:
-        missing = missing_extra("logfire", "exporting to Logfire")
-        return failed(missing.problem, f"{missing.remedy}; {_LOCAL}")
+        return failed(missing_extra("logfire", "exporting to Logfire"), _LOCAL)
     region = found[1] if (found := _REGION.match(token)) else "us"
     base = (address or f"https://logfire-{region}.pydantic.dev").rstrip("/")
     httpx = await asyncio.to_thread(import_module, "httpx")
@@ -192,7 +191,7 @@ async def check_logfire(
         problem = answer_problem("logfire", status, kind, bytes(data)) or export_advice(
             "logfire", "other_service", str(status)
         )
-    return failed(f"{shown_server(base)}: {problem.problem}", f"{problem.remedy}; {_LOCAL}")
+    return failed(problem._replace(problem=f"{shown_server(base)}: {problem.problem}"), _LOCAL)
 
 
 async def check_collector(exports: Exports, *, within: float) -> Finding:
@@ -229,7 +228,7 @@ async def check_collector(exports: Exports, *, within: float) -> Finding:
         if not sending.done():
             sending.cancel()
     if problems:
-        return failed(f"{where}: {problems[0].problem}", f"{problems[0].remedy}; {_LOCAL}")
+        return failed(problems[0]._replace(problem=f"{where}: {problems[0].problem}"), _LOCAL)
     if not sending.cancelled():
         sending.result()
     return ok(f"{where} accepts spans")
@@ -289,7 +288,7 @@ async def check_user_server(
 ) -> Finding:
     """Start or reach a server as a session would; one that is not trusted is not started. `logins` are the user's."""
     if isinstance(server, UnusableServer):
-        return _unusable(server.advice)
+        return failed(server.advice, WITHOUT_TOOLS)
     decision = trust.decision(server, folder)
     if decision != "trusted":
         reason = "you refused it" if decision == "refused" else "it is not trusted yet"
@@ -297,7 +296,7 @@ async def check_user_server(
     try:
         connection = connection_to(server, environ, folder)
     except ConnectionFailed as error:
-        return _unusable(error.advice)
+        return failed(error.advice, WITHOUT_TOOLS)
     config, login = connection.servers[server.name], None
     to_log_in = f"to log in, run `ua-tui connect {server.name}`; {WITHOUT_TOOLS}"
     if connection.login is not None:
@@ -316,10 +315,6 @@ async def check_user_server(
         secrets=(*connection.secrets, *(login.secrets if login is not None else ())),
         login=to_log_in if connection.login is not None else "",
     )
-
-
-def _unusable(advice: Advice) -> Finding:
-    return failed(advice.problem, f"{advice.remedy}; {WITHOUT_TOOLS}")
 
 
 async def probe_server(

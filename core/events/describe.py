@@ -141,27 +141,29 @@ class _Template:
         self._text = text
 
     @cached_property
-    def _parts(self) -> list[list[tuple[str, str | None, Callable[[Any], str]]]]:
-        """The parts outside of brackets and, at odd places, those in them."""
+    def _parts(self) -> list[tuple[bool, list[tuple[str, str | None, Callable[[Any], str]]]]]:
+        """The parts outside of brackets, and those in them, which are optional."""
         return [
-            [(before, name, _format_of(form or "")) for before, name, form, _ in Formatter().parse(part)]
-            for part in re.split(r"[\[\]]", self._text)
+            (
+                bool(number % 2),
+                [(before, name, _format_of(form or "")) for before, name, form, _ in Formatter().parse(part)],
+            )
+            for number, part in enumerate(re.split(r"[\[\]]", self._text))
         ]
 
     def fill(self, event: ev.Event, facts: Mapping[str, object]) -> str:
         """The text, with facts and fields of the event in place of the names."""
         found: list[str] = []
-        for number, part in enumerate(self._parts):
-            filled = []
-            for before, name, form in part:
-                filled.append(before)
+        for is_optional, pieces in self._parts:
+            length = len(found)
+            for before, name, form in pieces:
+                found.append(before)
                 if name is not None:
                     value = facts[name] if name in facts else getattr(event, name)
-                    if number % 2 and not value:
+                    if is_optional and not value:
+                        del found[length:]
                         break
-                    filled.append(form(value))
-            else:
-                found += filled
+                    found.append(form(value))
         return "".join(found)
 
 

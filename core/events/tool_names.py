@@ -6,7 +6,7 @@ The plan of the agent is such an argument: the list of steps that it keeps with 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -98,17 +98,18 @@ def _without_vendor(name: str) -> str:
     return short.removesuffix("_TOOL") or name
 
 
-def inner_calls(arguments: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
-    """Return slug and arguments of each call inside a MULTI_EXECUTE; none for any other shape."""
+def inner_tools(arguments: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """The tools that a MULTI_EXECUTE requests, each with its slug, which may be empty, and its arguments."""
     inner = arguments.get("tools")
-    found: list[tuple[str, Mapping[str, Any]]] = []
-    if isinstance(inner, list):
-        for item in inner:
-            slug = item.get("tool_slug") or item.get("slug") if isinstance(item, dict) else None
-            if isinstance(slug, str) and slug:
-                values = item.get("arguments")
-                found.append((_without_vendor(clean_line(slug)), values if isinstance(values, dict) else {}))
-    return found
+    for item in inner if isinstance(inner, list) else ():
+        tool = item if isinstance(item, dict) else {}
+        slug, values = tool.get("tool_slug") or tool.get("slug"), tool.get("arguments")
+        yield slug if isinstance(slug, str) else "", values if isinstance(values, dict) else {}
+
+
+def inner_calls(arguments: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
+    """Return the short name and the arguments of each call inside a MULTI_EXECUTE; none for any other shape."""
+    return [(_without_vendor(clean_line(slug)), values) for slug, values in inner_tools(arguments) if slug]
 
 
 def tool_label(raw: str, arguments: Mapping[str, Any]) -> str:

@@ -51,6 +51,8 @@ class PastSession:
 
     trace: None = None
     controls: None = None
+    inbox: Any = None
+    """None: nobody receives a query or an answer."""
 
     def __init__(self, folder: Path, *, tail: int = TAIL) -> None:
         self.bus = Bus()
@@ -68,11 +70,6 @@ class PastSession:
     def queued(self) -> tuple[str, ...]:
         """The queries that wait for the agent: none, as there is no agent."""
         return ()
-
-    @property
-    def inbox(self) -> Any:
-        """None: nobody receives a query or an answer."""
-        return None
 
     @property
     def permission_mode(self) -> str:

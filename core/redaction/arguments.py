@@ -14,7 +14,7 @@ from urllib.parse import unquote
 import msgspec
 
 from ua_tui.core.redaction.detectors import SecretSearch
-from ua_tui.core.redaction.redactor import REDACTED
+from ua_tui.core.redaction.redactor import REDACTED, joined
 from ua_tui.core.redaction.values import PLAIN_VALUES, names_given_secret, names_secret, word_set
 
 VARIABLE = re.compile(r"\$\{([A-Za-z_]\w*)(?::-([^}]*))?\}")
@@ -173,23 +173,13 @@ def masked_text(text: str) -> Masked:
 def _hidden(text: str, spans: list[tuple[int, int]]) -> Masked:
     secrets: list[str] = []
     shown, done = "", 0
-    for start, end in _joined(spans):
+    for start, end in joined(spans):
         inner = _value(text[start:end])
         shown += text[done:start] + inner.shown
         secrets += inner.secrets
         done = end
     secrets += [decoded for each in secrets if (decoded := unquote(each)) != each]
     return Masked(shown + text[done:], tuple(secrets))
-
-
-def _joined(spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    found: list[tuple[int, int]] = []
-    for start, end in sorted(spans):
-        if found and start <= found[-1][1]:
-            found[-1] = (found[-1][0], max(end, found[-1][1]))
-        elif end > start:
-            found.append((start, end))
-    return found
 
 
 def _is_plain(value: str) -> bool:

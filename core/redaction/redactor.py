@@ -362,16 +362,23 @@ def _is_json(text: str) -> bool:
     return True
 
 
+def joined(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Join the spans of a text that overlap or touch; in order, without empty ones."""
+    found: list[tuple[int, int]] = []
+    for start, end in sorted(spans):
+        if found and start <= found[-1][1]:
+            found[-1] = (found[-1][0], max(end, found[-1][1]))
+        elif end > start:
+            found.append((start, end))
+    return found
+
+
 def _masked_parts(text: str, spans: list[tuple[int, int]]) -> Iterator[str]:
     done = 0
-    masked = -1
-    for start, end in sorted(spans):
-        if end <= max(done, start):
-            continue
-        if start > done or masked != done:
-            yield text[done:start]
-            yield REDACTED
-        done = masked = end
+    for start, end in joined(spans):
+        yield text[done:start]
+        yield REDACTED
+        done = end
     yield text[done:] if done else text
 
 

@@ -13,7 +13,7 @@ import os
 import re
 import secrets
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
 from io import BufferedReader, BytesIO
@@ -99,9 +99,8 @@ class Root:
         Raises:
             AlreadyThere: the file exists and `replace` is false.
         """
-        parts = split_path(relative)
-        with self._reporting("write", relative), self._folder(parts[:-1], create=True) as folder:
-            _check_target(folder, parts[-1], relative)
+        with self._at("write", relative, create=True) as (folder, name):
+            _check_target(folder, name, relative)
             temporary = f".{os.getpid()}-{secrets.token_hex(8)}{TEMPORARY}"
             try:
                 with _locked_file(folder, temporary, mode) as descriptor:
@@ -109,9 +108,9 @@ class Root:
                     if synced:
                         os.fsync(descriptor)
                     if replace:
-                        os.replace(temporary, parts[-1], src_dir_fd=folder, dst_dir_fd=folder)
+                        os.replace(temporary, name, src_dir_fd=folder, dst_dir_fd=folder)
                     else:
-                        _move_new(folder, temporary, parts[-1])
+                        _move_new(folder, temporary, name)
             except FileExistsError as error:
                 message = f"cannot write {shown(relative)}: it already exists; choose another name"
                 raise AlreadyThere(message) from error
@@ -146,16 +145,15 @@ class Root:
         Raises:
             ValueError: a line holds a line break before its end.
         """
-        parts = split_path(relative)
         complete = [line.removesuffix(b"\n") for line in lines]
         if not complete:
             return
         data = b"\n".join((*complete, b""))
         if data.count(b"\n") != len(complete):
             raise ValueError("a line to append contains a line break; append its parts as lines")
-        with self._reporting("append to", relative), self._folder(parts[:-1], create=True) as folder:
-            _check_target(folder, parts[-1], relative)
-            descriptor = os.open(parts[-1], _APPEND_FLAGS, 0o600, dir_fd=folder)
+        with self._at("append to", relative, create=True) as (folder, name):
+            _check_target(folder, name, relative)
+            descriptor = os.open(name, _APPEND_FLAGS, 0o600, dir_fd=folder)
             try:
                 _check_kind(os.fstat(descriptor).st_mode, relative)
                 if os.fstat(descriptor).st_nlink > 1:
@@ -173,24 +171,23 @@ class Root:
     @contextmanager
     def opened(self, relative: str) -> Iterator[BufferedReader]:
         """Open a regular file for reading; what fails meanwhile is reported as a failure to read it."""
-        parts = split_path(relative)
-        with self._reporting("read", relative), self._folder(parts[:-1]) as folder:
-            descriptor = os.open(parts[-1], _READ_FLAGS, dir_fd=folder)
+        with self._at("read", relative) as (folder, name):
+            descriptor = os.open(name, _READ_FLAGS, dir_fd=folder)
             with os.fdopen(descriptor, "rb") as file:
                 _check_kind(os.fstat(descriptor).st_mode, relative)
                 yield file
 
     def remove(self, relative: str, *, is_folder: bool = False) -> bool:
         """Remove a regular file, or an empty folder; returns whether there was one. Anything else is refused."""
-        parts = split_path(relative)
+        *folders, name = split_path(relative)
         with self._reporting("remove", relative):
             try:
-                with self._folder(parts[:-1]) as folder:
+                with self._folder(folders) as folder:
                     if is_folder:
-                        os.rmdir(parts[-1], dir_fd=folder)
+                        os.rmdir(name, dir_fd=folder)
                     else:
-                        _check_target(folder, parts[-1], relative)
-                        os.unlink(parts[-1], dir_fd=folder)
+                        _check_target(folder, name, relative)
+                        os.unlink(name, dir_fd=folder)
                     _sync_folder(folder)
             except FileNotFoundError:
                 return False
@@ -198,9 +195,8 @@ class Root:
 
     def size(self, relative: str) -> int:
         """Return the size of a file in bytes."""
-        parts = split_path(relative)
-        with self._reporting("look at", relative), self._folder(parts[:-1]) as folder:
-            found = os.stat(parts[-1], dir_fd=folder, follow_symlinks=False)
+        with self._at("look at", relative) as (folder, name):
+            found = os.stat(name, dir_fd=folder, follow_symlinks=False)
             _check_kind(found.st_mode, relative)
             return found.st_size
 
@@ -246,7 +242,14 @@ class Root:
         return removed
 
     @contextmanager
-    def _folder(self, parts: tuple[str, ...], *, create: bool = False) -> Iterator[int]:
+    def _at(self, action: str, relative: str, *, create: bool = False) -> Iterator[tuple[int, str]]:
+        """Open the folder of a path, for an action by whose name failures are reported; yields the name in it, too."""
+        *folders, name = split_path(relative)
+        with self._reporting(action, relative), self._folder(folders, create=create) as folder:
+            yield folder, name
+
+    @contextmanager
+    def _folder(self, parts: Sequence[str], *, create: bool = False) -> Iterator[int]:
         descriptor = os.open(self.path, _FOLDER_FLAGS)
         try:
             for part in parts:

@@ -61,15 +61,14 @@ def _weight(observation: AnyObservation) -> int:
 
     A large one is not encoded: its characters count.
     """
-    size = sum(len(block.text) for block in observation.content if isinstance(block, TextContent))
+    size = sum(map(len, observation.texts))
     if size > INLINE_LIMIT:
         return size
     try:
         return len(msgspec.json.encode(observation.without_output()))
     except (UnicodeEncodeError, TypeError, ValueError, RecursionError):
-        texts = [block.text for block in observation.content if isinstance(block, TextContent)]
         pictures = sum(len(block.data) for block in observation.content if isinstance(block, ImageContent))
-        return len(json.dumps([*texts, observation.error])) + pictures
+        return len(json.dumps([*observation.texts, observation.error])) + pictures
 
 
 def _previews(content: tuple[ContentBlock, ...], redactor: Redactor) -> tuple[ContentBlock, ...]:

@@ -151,7 +151,7 @@ class SessionView:
             self.last_at = event.at
         before, self.activity = self.activity, self.activity.after(event)
         self.setup, self.costs = self.setup.after(event), self.costs.after(event)
-        if isinstance(event, ev.AuthRequired | ev.ElicitationAsked):
+        if type(event) in _LINKS:
             from ua_tui.core.redaction.redactor import with_masked_link
 
             event = with_masked_link(event, self.redactor)
@@ -489,6 +489,7 @@ _NOTED = frozenset(
     }
 )
 """The events that may make a note."""
+_LINKS = frozenset({ev.AuthRequired, ev.ElicitationAsked})
 
 
 def fold(

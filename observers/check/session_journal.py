@@ -34,7 +34,6 @@ from ua_tui.observers.base import input_text
 from ua_tui.observers.decoding.urls import is_web_url
 from ua_tui.observers.search.privacy import is_public_search
 from ua_tui.observers.search.tool_names import (
-    Policy,
     inner_policy_of,
     inner_tools,
     is_sandbox,
@@ -182,7 +181,7 @@ class SessionJournal:
 
 def _is_saved(slug: str) -> bool:
     """Whether all that a tool returns is in the artifacts that observers save of it."""
-    is_search = inner_policy_of(slug) is Policy.SEARCH and is_public_search(slug)
+    is_search = inner_policy_of(slug) == "search" and is_public_search(slug)
     return is_search or reads_pages(slug) or is_sandbox(slug)
 
 

@@ -53,10 +53,7 @@ class ResultOffload:
 
     def accepts(self, observer: Observer, result: ToolResult) -> bool:
         """Whether the child should observe this result."""
-        blocks = result.observation.content
-        if sum(len(block.text) for block in blocks if isinstance(block, TextContent)) >= LARGE or is_preview(
-            result
-        ):
+        if sum(map(len, result.observation.texts)) >= LARGE or is_preview(result):
             return True
         is_heavy = getattr(observer, "is_heavy", None)
         return is_heavy is not None and bool(is_heavy(self._aside.workspace))
@@ -69,7 +66,7 @@ class ResultOffload:
             WorkerFailed: the child ended before it was done.
         """
         observation = result.observation
-        texts = [block.text for block in observation.content if isinstance(block, TextContent)]
+        texts = observation.texts
         whole = not is_preview(result)
         shell = msgspec.structs.replace(observation, output="", content=()) if whole else observation
         packed_result = packed(msgspec.structs.replace(result, observation=shell))

@@ -54,7 +54,7 @@ def _digest(data: bytes) -> str:
 
 def save_once(
     context: ObserverContext,
-    write: Callable[[str], Written],
+    content: Mapping[str, Any] | Callable[[str], Written],
     *,
     folder: str,
     stem: str,
@@ -64,7 +64,7 @@ def save_once(
     moment: datetime,
     by_content: bool = True,
 ) -> tuple[Saved | None, str]:
-    """Write an artifact to a unique path, unless the session has it already.
+    """Write an artifact to a unique path, unless the session has it already: what is its JSON, or writes it.
 
     Returns what was saved, or None, and the path of the artifact in either case.
     """
@@ -74,7 +74,8 @@ def save_once(
         if existing is not None:
             return None, existing
         try:
-            written = write(f"{folder}/{name}")
+            path = f"{folder}/{name}"
+            written = content(path) if callable(content) else write_json(context.workspace, path, content)
         except BaseException:
             context.ledger.release(folder, unique)
             raise

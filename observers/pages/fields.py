@@ -16,7 +16,6 @@ from ua_tui.observers.search.dates import iso_date
 from ua_tui.observers.search.keys import PAGE_FIELDS
 from ua_tui.observers.search.sanitise import plain_text
 
-ADDRESS, TITLE, CONTENT, AUTHOR, DATE, SITE = "address", "title", "content", "author", "date", "site"
 _MARKS = re.compile(r"[^a-z0-9]")
 _BY = re.compile(r"^by\s+", re.IGNORECASE)
 _HEADING = re.compile(r"^# +([^\n]{1,300})$", re.MULTILINE)
@@ -36,7 +35,7 @@ def field_of(name: object) -> str | None:
 
 def address_in(values: Mapping[str, Any]) -> str | None:
     """The web address among the fields of a page, the best one if there are several."""
-    return next((text for text in _values(values, ADDRESS) if is_web_url(text)), None)
+    return next((text for text in _values(values, "address") if is_web_url(text)), None)
 
 
 def page_of(
@@ -48,12 +47,12 @@ def page_of(
         facts = [*_values(values, field), *_values(metadata, field)]
         return next((text for fact in facts if (text := read(fact))), None)
 
-    title = first(TITLE, lambda fact: text if (text := _fact(fact)).lower() not in _NO_TITLE else None)
+    title = first("title", lambda fact: text if (text := _fact(fact)).lower() not in _NO_TITLE else None)
     if title is None and (heading := _HEADING.search(content[:2_000])):
         title = _fact(heading[1])
-    author = first(AUTHOR, lambda fact: None if is_web_url(text := _BY.sub("", _fact(fact))) else text)
-    date = first(DATE, lambda fact: _day(fact, now))
-    return Page(url, title or "", content, author, first(SITE, _fact), date, count_words(content))
+    author = first("author", lambda fact: None if is_web_url(text := _BY.sub("", _fact(fact))) else text)
+    date = first("date", lambda fact: _day(fact, now))
+    return Page(url, title or "", content, author, first("site", _fact), date, count_words(content))
 
 
 def _values(values: Mapping[str, Any], field: str) -> list[Any]:

@@ -20,10 +20,9 @@ from ua_tui.observers.base import Interest
 from ua_tui.observers.decoding.decode import MAX_DEPTH, decode_texts
 from ua_tui.observers.decoding.urls import host_of, is_web_url, normal_form
 from ua_tui.observers.enrichment import MAX_ARTIFACT, Page, moment_in
-from ua_tui.observers.pages.fields import CONTENT, address_in, field_of, folded, page_of
+from ua_tui.observers.pages.fields import address_in, field_of, folded, page_of
 from ua_tui.observers.search.keys import WRAPPERS, word_set
 from ua_tui.observers.search.tool_names import (
-    Policy,
     answers_in,
     inner_tools,
     is_multi_execute,
@@ -130,7 +129,7 @@ def _head(text: str) -> tuple[dict[str, str], str]:
     for _ in range(20):
         label = _LABEL.match(text, position)
         name = label[1].strip().lower() if label else ""
-        if label and field_of(name) == CONTENT:
+        if label and field_of(name) == "content":
             raw = text.find(_RAW, label.start(2) - 1)
             position = raw + len(_RAW) if raw >= 0 else label.start(2)
             break
@@ -180,7 +179,7 @@ def interest_in(call: ToolCall) -> Interest:
         is_reader, asked = reads_pages(call.name), bool(_asked(call.input))
         if is_reader and asked:
             return Interest.SURE
-        may_read = is_reader or (asked and policy_of(call.name) is Policy.UNKNOWN)
+        may_read = is_reader or (asked and policy_of(call.name) == "unknown")
         return Interest.CURIOUS if may_read else Interest.NONE
     inner = list(inner_tools(call))
     if not inner:
@@ -404,7 +403,7 @@ def _content_of(value: Mapping[str, Any]) -> str | None:
     """The text of a page among its fields, the longest if it has several of the kind."""
     texts: list[str] = []
     for name, item in value.items():
-        if field_of(name) == CONTENT:
+        if field_of(name) == "content":
             texts += [
                 text.strip() for text in _texts_in(name, item) if isinstance(text, str) and text.strip()
             ]

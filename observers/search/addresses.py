@@ -13,7 +13,7 @@ from ua_tui.core.text import is_encodable, words_of
 from ua_tui.observers.decoding.truncated_json import CUT_OFF
 from ua_tui.observers.decoding.urls import is_web_url, repaired_url
 from ua_tui.observers.search.items import columns_of, lift, plan_of, url_of, with_address, with_inner_text
-from ua_tui.observers.search.keys import Field, fold, word_set
+from ua_tui.observers.search.keys import fold, word_set
 from ua_tui.observers.search.rows import DerivedUrl
 from ua_tui.observers.search.sanitise import one_line
 from ua_tui.observers.search.scope import Scope
@@ -80,7 +80,7 @@ def _addressed(item: dict[str, Any], words: frozenset[str], scope: Scope) -> dic
     row = item if inner is None else inner
     if inner is not None and (found := _repaired(inner) or lift(inner)) is not None:
         return found
-    if columns_of(row).isdisjoint((Field.TITLE, Field.SNIPPET)):
+    if columns_of(row).isdisjoint(("title", "snippet")):
         return item
     if (derived := _derived(row, words, scope)) is not None:
         return with_address(row, DerivedUrl(derived))

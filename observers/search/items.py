@@ -20,7 +20,6 @@ from ua_tui.observers.search.keys import (
     NO_ADDRESS,
     NO_WRAPPER,
     SKIPPED,
-    Field,
     field_of,
     fold,
 )  # fmt: skip
@@ -33,7 +32,7 @@ _WRAPPERS_OF_IMAGES = ("source", "original", "page")
 _LINKS = frozenset(("links", "contenturls", "externalurls"))
 _PAGES_OF_LINKS = ("html", "web", "webpage", "self_html", "npm", "desktop", "spotify", "page")
 _FOR_PROGRAMS = ("://api.", "api_key=", "apikey=")
-_PREFERRED_TEXT = (Field.TITLE, Field.SNIPPET)
+_PREFERRED_TEXT = ("title", "snippet")
 _TEXT_COLUMNS = frozenset(_PREFERRED_TEXT)
 # A place has a telephone and a state.
 _ELSEWHERE = FOREIGN - {"phone", "state", "email", "role"}
@@ -74,13 +73,10 @@ def _plan_of_keys(keys: tuple[str, ...]) -> Plan:
     def of(column: str) -> tuple[str, ...]:
         return tuple(key for _, key in sorted(columns.get(column, ()), key=lambda candidate: candidate[0]))
 
-    if Field.TITLE not in columns:
-        columns[Field.TITLE] = [(0, key) for key in keys if fold(key) in INSTEAD_OF_TITLES][:1]
+    if "title" not in columns:
+        columns["title"] = [(0, key) for key in keys if fold(key) in INSTEAD_OF_TITLES][:1]
     citation = next((key for key in keys if fold(key) in _CITATIONS), None)
-    return Plan(
-        of(Field.URL), of(Field.TITLE), of(Field.SOURCE), of(Field.DATE), of(Field.SNIPPET), of(Field.POSITION),
-        tuple(extra), citation,
-    )  # fmt: skip
+    return Plan._make((*map(of, _COLUMNS), tuple(extra), citation))
 
 
 def plan_of(item: Mapping[str, Any]) -> Plan:
@@ -119,8 +115,8 @@ def columns_of(item: Mapping[str, Any]) -> set[str]:
         for column, keys in by_column.items()
         if any(
             item[key]
-            and not (column == Field.SNIPPET and isinstance(item[key], dict))
-            and not (column == Field.TITLE and is_resource_name(item[key]))
+            and not (column == "snippet" and isinstance(item[key], dict))
+            and not (column == "title" and is_resource_name(item[key]))
             for key in keys
         )
     }
@@ -195,7 +191,7 @@ def _named(item: Mapping[str, Any]) -> dict[str, Any] | None:
     for key, value in sorted(item.items(), key=lambda field: words_of(field[0])[:1] != subject):
         if isinstance(value, str) and is_web_url(value) and not _is_for_programs(value):
             found, folded = field_of(key), fold(key)
-            if (found and found[0] == Field.SNIPPET) or (
+            if (found and found[0] == "snippet") or (
                 folded.endswith(_ADDRESS_ENDS) and not any(part in folded for part in NO_ADDRESS)
             ):
                 rest = {other: content for other, content in item.items() if other != key}
@@ -215,7 +211,7 @@ def _page_of(links: Mapping[str, Any]) -> str | None:
 
 def _wrapped(item: Mapping[str, Any], depth: int, *, images: bool) -> dict[str, Any] | None:
     columns = columns_of(item)
-    titled, has_text = Field.TITLE in columns, not _TEXT_COLUMNS.isdisjoint(columns)
+    titled, has_text = "title" in columns, not _TEXT_COLUMNS.isdisjoint(columns)
     source = item.get("source")
     if has_text and isinstance(source, dict) and "title" in source and (page := url_of(source)):
         return with_address(item, page)
@@ -231,7 +227,7 @@ def _wrapped(item: Mapping[str, Any], depth: int, *, images: bool) -> dict[str, 
         if (inner := _addressed(value, depth)) is None:
             continue
         brings = columns_of(inner) & _TEXT_COLUMNS
-        if in_images or (has_text and (titled or Field.TITLE not in brings)):
+        if in_images or (has_text and (titled or "title" not in brings)):
             return with_address(item, str(url_of(inner)))
         if brings or len(item) == 1:
             return {name: one for name, one in item.items() if name != key and name not in inner} | inner
@@ -272,7 +268,7 @@ def is_titled(item: Any) -> bool:
     row = with_inner_text(item) or item
     if not _ELSEWHERE.isdisjoint(map(fold, row)):
         return False
-    return Field.TITLE in columns_of(row) and sum(1 for value in row.values() if value) > 1
+    return "title" in columns_of(row) and sum(1 for value in row.values() if value) > 1
 
 
 def is_described(item: Any) -> bool:
@@ -286,5 +282,5 @@ def is_full_row(item: Mapping[str, Any]) -> bool:
     if row is None or any(fold(key) in FOREIGN for key in row):
         return False
     columns = columns_of(row)
-    others = (Field.SNIPPET, Field.DATE, Field.POSITION, Field.SOURCE)
-    return Field.TITLE in columns and not columns.isdisjoint(others)
+    others = ("snippet", "date", "position", "source")
+    return "title" in columns and not columns.isdisjoint(others)

@@ -29,17 +29,6 @@ def word_set(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-class Field:
-    """The columns of a row that providers name in many ways."""
-
-    TITLE = "title"
-    URL = "url"
-    SOURCE = "source"
-    DATE = "date"
-    SNIPPET = "snippet"
-    POSITION = "position"
-
-
 @cache
 def listed(name: str) -> tuple[str, ...]:
     """A list of names in the file."""

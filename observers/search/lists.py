@@ -30,7 +30,6 @@ from ua_tui.observers.search.scope import (
     scope_of,
 )
 from ua_tui.observers.search.text.blocks import sections_in_text
-from ua_tui.observers.search.tool_names import Policy
 from ua_tui.observers.search.verdict import WORDLESS, named_kind
 from ua_tui.observers.search.walk import Candidate, Walk, documents_of
 
@@ -76,14 +75,14 @@ def recognise(call: ToolCall, decoded: Decoded, now: datetime) -> Recognised:
             scope.query = query_in(value)
         walk.visit(value, "", (), scope)
     pages = _with_passages(_without_repeats(_pages_of(walk.candidates, now)))
-    if not pages and outer.policy is not Policy.NEVER:
+    if not pages and outer.policy != "never":
         pages = _in_prose(decoded.prose, outer, now)
     elif decoded.prose and pages and (several or all(page.scope is outer for page in pages)):
         last = pages[-1].scope
         last.answer = last.answer or answer_in(decoded.prose)
     for scope in walk.scopes:
         own = [page for page in pages if page.scope is scope]
-        if not own and scope.policy is Policy.SEARCH:
+        if not own and scope.policy == "search":
             own = _in_prose("\n".join(scope.texts), scope, now) or _without_results(
                 scope, walk.scopes, decoded
             )
@@ -189,7 +188,7 @@ def _without_results(scope: Scope, scopes: Sequence[Scope], decoded: Decoded) ->
 
 def _in_prose(prose: str, scope: Scope, now: datetime) -> list[ResultPage]:
     """The pages of a search that answers in words; a tool not known for one has to be clear about them."""
-    is_search = scope.policy is Policy.SEARCH
+    is_search = scope.policy == "search"
     sections = sections_in_text(prose) if is_search or "://" in prose else []
     rows = [item for section in sections for item in section.items]
     if not is_search and (len(rows) < 2 or not all(map(is_full_row, rows))):

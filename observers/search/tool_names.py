@@ -5,24 +5,18 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
-from enum import Enum
 from functools import lru_cache
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
+from ua_tui.core.events import tool_names
 from ua_tui.core.observation import ToolCall
 from ua_tui.core.text import words_of
 from ua_tui.observers.search.privacy import is_engine, is_private_name, is_public_search
 
-
-class Policy(Enum):
-    """What a tool's name says about its results."""
-
-    SEARCH = "search"
-    UNKNOWN = "unknown"
-    NEVER = "never"
-
+Policy = Literal["search", "unknown", "never"]
+"""What a tool's name says about its results."""
 
 _DATA: Mapping[str, Mapping[str, str]] = tomllib.loads(
     Path(__file__).with_name("tool_names.toml").read_text(encoding="utf-8")
@@ -47,11 +41,7 @@ def is_multi_execute(name: str) -> bool:
 
 def inner_tools(call: ToolCall) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """The tools that a call of several tools requests, each with its name, which may be empty, and its arguments."""
-    tools = call.input.get("tools") if is_multi_execute(call.name) else None
-    for tool in tools if isinstance(tools, list) else ():
-        slug = tool.get("tool_slug") if isinstance(tool, dict) else None
-        arguments = tool.get("arguments") if isinstance(tool, dict) else None
-        yield slug if isinstance(slug, str) else "", arguments if isinstance(arguments, dict) else {}
+    return tool_names.inner_tools(call.input if is_multi_execute(call.name) else {})
 
 
 def answers_in(whole: Any) -> Iterator[tuple[int, Mapping[str, Any]]]:
@@ -92,10 +82,10 @@ def policy_of(name: str) -> Policy:
     A tool that is named for a search of the web is one on whatever server.
     """
     if is_multi_execute(name):
-        return Policy.UNKNOWN
+        return "unknown"
     server = _server_words(name)
     if server >= _WORDS["own_toolkit"] or reads_pages(name):
-        return Policy.NEVER
+        return "never"
     own = frozenset(words_of(short_name(name)))
     is_private = is_private_name(
         short_name(name) if own & _WORDS["searches"] and own & _WORDS["web"] else name
@@ -104,23 +94,23 @@ def policy_of(name: str) -> Policy:
     if is_private or (
         own & (_WORDS["setup"] if is_known else _WORDS["setup"] | {"tool"}) and not own & _KINDS.keys()
     ):
-        return Policy.NEVER
+        return "never"
     if own & _WORDS["searches"] or name in ("WebSearch",):
-        return Policy.SEARCH
+        return "search"
     if not _is_remote(name) or own & (_WORDS["machines"] | _WORDS["moves"] | _WORDS["maps_a_site"]):
-        return Policy.NEVER
+        return "never"
     if own & _WORDS["reads"] and not own & (_KINDS.keys() | _LISTED):
-        return Policy.NEVER
+        return "never"
     if server & _WORDS["machines"] and not is_known:
-        return Policy.NEVER
+        return "never"
     if own & _WORDS["manages"]:
-        return Policy.UNKNOWN
+        return "unknown"
     is_asked = bool(
         own & _WORDS["asks"] and (own | server) & (_WORDS["web"] | _WORDS["companies"] | _KINDS.keys())
     )
     is_company = bool(own & _WORDS["companies"]) and own <= _WORDS["companies"] | _KINDS.keys()
     is_search = is_asked or is_company or bool(server & _WORDS["searches"]) or is_engine(name)
-    return Policy.SEARCH if is_search else Policy.UNKNOWN
+    return "search" if is_search else "unknown"
 
 
 @lru_cache(maxsize=1024)
@@ -164,10 +154,10 @@ def policy_of_call(call: ToolCall) -> Policy:
     slugs = [slug for slug, _ in islice(inner_tools(call), _MOST_INNER + 1)]
     if not slugs:
         return policy_of(call.name)
-    inner = {inner_policy_of(slug) if slug else Policy.UNKNOWN for slug in slugs[:_MOST_INNER]}
-    if Policy.SEARCH in inner:
-        return Policy.SEARCH
-    return Policy.NEVER if inner == {Policy.NEVER} and len(slugs) <= _MOST_INNER else Policy.UNKNOWN
+    inner = {inner_policy_of(slug) if slug else "unknown" for slug in slugs[:_MOST_INNER]}
+    if "search" in inner:
+        return "search"
+    return "never" if inner == {"never"} and len(slugs) <= _MOST_INNER else "unknown"
 
 
 @lru_cache(maxsize=1024)

@@ -9,7 +9,7 @@ from ua_tui.observers.search.items import is_described, is_full_row, is_row, is_
 from ua_tui.observers.search.keys import KINDS, PANELS, SURE, fold, listed
 from ua_tui.observers.search.privacy import is_public_search
 from ua_tui.observers.search.scope import Scope, has_own_query
-from ua_tui.observers.search.tool_names import Policy, kind_of_name
+from ua_tui.observers.search.tool_names import kind_of_name
 
 WORDLESS = ("images", "videos")
 """The kinds whose rows need no text."""
@@ -31,7 +31,7 @@ class Verdict(NamedTuple):
 def verdict_on(value: list[Any], key: str, path: tuple[str, ...], scope: Scope) -> Verdict:
     """Judge a list by its folded name, the names above it, and the first and the last of its items."""
     kind = next((found for name in reversed(path) if (found := KINDS.get(name))), None)
-    if kind in (None, "web") and scope.policy is Policy.SEARCH and key not in _OWN_VERTICAL:
+    if kind in (None, "web") and scope.policy == "search" and key not in _OWN_VERTICAL:
         named = named_kind(scope)
         kind = named if named in WORDLESS else kind
     sample = value if len(value) <= 2 * _SAMPLE else [*value[:_SAMPLE], *value[-_SAMPLE:]]
@@ -42,7 +42,7 @@ def verdict_on(value: list[Any], key: str, path: tuple[str, ...], scope: Scope) 
     promised = refined_kind(kind, key, value, scope)
     if key == "references" and not scope.answer and not any(map(is_row, sample)):
         return Verdict(None, "it only has addresses, and no answer that cites them")
-    if scope.policy is not Policy.SEARCH:
+    if scope.policy != "search":
         is_taken, problem = _is_of_pages(own), "too few of its items look like pages of the web"
     else:
         is_taken = _is_of_search(own, scope, named=is_named(key, promised, scope))
@@ -130,14 +130,14 @@ def named_kind(scope: Scope) -> str | None:
 
 def is_named(key: str, kind: str, scope: Scope) -> bool:
     """Whether the name of a list, or the name of its search, shows that it contains results."""
-    if scope.policy is not Policy.SEARCH:
+    if scope.policy != "search":
         return False
     return key in SURE or KINDS.get(key, "web") != "web" or (kind != "web" and key in PLAIN_NAMES)
 
 
 def _kind_of_addresses(own: _Listed, scope: Scope) -> str | None:
     """The kind of a list of bare URLs: the ones that an answer cites, or images."""
-    if scope.policy is not Policy.SEARCH:
+    if scope.policy != "search":
         return None
     if own.key in listed("answered"):
         return "web_answer" if scope.answer and any(map(is_web_url, own.sample)) else None

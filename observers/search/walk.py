@@ -19,9 +19,8 @@ from ua_tui.observers.search.items import (
     opened,
     url_of,
 )
-from ua_tui.observers.search.keys import GROUPS, KINDS, SKIPPED, WRAPPERS, Field, fold
+from ua_tui.observers.search.keys import GROUPS, KINDS, SKIPPED, WRAPPERS, fold
 from ua_tui.observers.search.scope import Scope, executed_in, has_own_query, learn, responses_of
-from ua_tui.observers.search.tool_names import Policy
 from ua_tui.observers.search.verdict import (
     PLAIN_NAMES,
     WORDLESS,
@@ -54,7 +53,7 @@ def documents_of(values: Sequence[Any], scope: Scope) -> list[Any]:
         own = {name: item for name, item in rows[0].items() if not isinstance(item, dict | list)}
         # An encyclopedia's article is a result too, but not the address of the page of results.
         return [[own], *rows] if "abstracturl" in map(fold, own) else rows
-    return [list(values)] if scope.policy is Policy.SEARCH and len(rows) * 2 > len(values) else list(values)
+    return [list(values)] if scope.policy == "search" and len(rows) * 2 > len(values) else list(values)
 
 
 def _is_page(value: Any) -> bool:
@@ -93,7 +92,7 @@ class Walk:
 
     def visit(self, value: Any, key: str, path: tuple[str, ...], scope: Scope) -> None:
         """Visit a value with its folded key and the keys above it, in the search that it belongs to."""
-        if len(path) > MAX_DEPTH or scope.policy is Policy.NEVER:
+        if len(path) > MAX_DEPTH or scope.policy == "never":
             return
         match value:
             case str():
@@ -106,7 +105,7 @@ class Walk:
                 pass
 
     def _visit_text(self, text: str, key: str, path: tuple[str, ...], scope: Scope) -> None:
-        searches = scope.policy is Policy.SEARCH
+        searches = scope.policy == "search"
         is_read = key in WRAPPERS and searches and bool(path)
         if text.lstrip()[:2].strip('"')[:1] not in ("{", "["):
             prose = text
@@ -121,7 +120,7 @@ class Walk:
             scope.texts.append(prose)
 
     def _visit_object(self, value: dict[str, Any], key: str, path: tuple[str, ...], scope: Scope) -> None:
-        searches = scope.policy is Policy.SEARCH
+        searches = scope.policy == "search"
         executed = executed_in(value, scope, self._inner, self.scopes)
         if executed is not None:
             for item in responses_of(value):
@@ -145,7 +144,7 @@ class Walk:
         if not value:
             scope.marked = scope.marked or not path
             return
-        if scope.policy is Policy.SEARCH:
+        if scope.policy == "search":
             if all(isinstance(item, str) and item.startswith("{") for item in value):
                 value = [inner for item in value for inner in decode_text(item).values] or value
             if scope.panel is not None or scope.answer is not None:
@@ -189,7 +188,7 @@ def _is_shown_beside(item: Any, scope: Scope) -> bool:
         isinstance(item, dict)
         and isinstance(item.get("answer"), str)
         and item["answer"] == scope.answer
-        and Field.TITLE not in columns_of(item)
+        and "title" not in columns_of(item)
     )
 
 

@@ -402,7 +402,7 @@ def reading_forms(started: ToolCallStarted, text: str) -> list[Body]:
         return []
     if started.name.startswith(_KNOWLEDGE):
         return _knowledge_forms(started, from_json(text))
-    from ua_tui.observers.search.tool_names import Policy, policy_of_call
+    from ua_tui.observers.search.tool_names import policy_of_call
 
     call = ToolCall(tool_use_id=started.tool_use_id, name=started.name, input=started.input)
     forms = _page_forms(call, text)
@@ -415,7 +415,7 @@ def reading_forms(started: ToolCallStarted, text: str) -> list[Body]:
         forms = [form for value in decoded.values if (form := _article_form(value)) is not None]
         if forms:
             return forms
-    return forms if policy_of_call(call) is Policy.NEVER else forms + _search_forms(call, decoded)
+    return forms if policy_of_call(call) == "never" else forms + _search_forms(call, decoded)
 
 
 def _knowledge_forms(started: ToolCallStarted, value: Any) -> list[Body]:
