@@ -426,7 +426,8 @@ def _answer(event: ev.PermissionAnswered) -> _Case:
     if event.tool_name == ev.EXIT_PLAN:
         return _Case(f"plan_{event.decision}", facts)
     if event.tool_name == ev.ASK_USER:
-        answers = _answers_in(event.input or {}) if event.decision == "allow" else ()
+        given = (event.input or {}).get("answers") or {} if event.decision == "allow" else {}
+        answers = tuple(f"{_line(key)} {_line(str(value))}" for key, value in given.items())
         return _Case(f"question_{event.decision}", facts, answers)
     if event.decision == "allow" and event.input is not None:
         return _Case("changed", facts, tuple(map(_line, event.changes)))
@@ -436,11 +437,6 @@ def _answer(event: ev.PermissionAnswered) -> _Case:
 def questions_of(arguments: Mapping[str, Any]) -> list[str]:
     """Return the questions that the agent asks, from the arguments of its call."""
     return [str(each.get("question")) for each in arguments.get("questions") or [] if isinstance(each, dict)]
-
-
-def _answers_in(arguments: Mapping[str, Any]) -> tuple[str, ...]:
-    answers = arguments.get("answers")
-    return tuple(f"{_line(key)} {_line(str(value))}" for key, value in (answers or {}).items())
 
 
 # Parts of sentences

@@ -57,14 +57,11 @@ def check_links(
                 section=block.section,
                 url=url,
             )
-            yield (
-                places.place(number, start),
-                known.judged(claim, key) if is_web else _local(claim, key, paths),
-            )
-
-
-def _local(claim: Claim, path: str, paths: Collection[str]) -> Claim:
-    return claim.as_state("found", "A file that exists.") if posixpath.normpath(path) in paths else claim
+            if is_web:
+                claim = known.judged(claim, key)
+            elif posixpath.normpath(key) in paths:
+                claim = claim.as_state("found", "A file that exists.")
+            yield places.place(number, start), claim
 
 
 class _Known:

@@ -234,14 +234,11 @@ def _texts(corpus: Corpus) -> list[_Text]:
 
 
 def _passage(text: _Text, words: tuple[int, int], corpus: Corpus) -> Passage:
-    first, last = _span(text, words)
+    first = text.spans[words[0]][0]
+    last = text.spans[min(words[1], len(text.spans)) - 1][1]
     at = bisect_right(text.starts, first) - 1
     quote = TextQuote.of(text.text, first, last)
     return Passage(source=text.number, text=corpus.passages[text.passages[at]].text, quote=quote)
-
-
-def _span(text: _Text, words: tuple[int, int]) -> tuple[int, int]:
-    return text.spans[words[0]][0], text.spans[min(words[1], len(text.spans)) - 1][1]
 
 
 def _folding(text: str) -> str:

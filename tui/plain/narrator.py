@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import msgspec
 
@@ -84,7 +85,9 @@ class Narrator(msgspec.Struct, eq=False):
                 line = self._lines.of(event)
                 ended = self._lines.view.ended_by(event)
                 if line and ended is not None and ended.status == "success":
-                    self._delay(ended.id, line)
+                    self._delayed[ended.id] = _DelayedLine(line)
+                    self.later(OBSERVER_START_SECONDS, partial(self._release_unobserved, ended.id))
+                    self.later(OBSERVER_END_SECONDS, partial(self._release, ended.id))
                 else:
                     self._write_line(line)
 
@@ -114,11 +117,6 @@ class Narrator(msgspec.Struct, eq=False):
         self._last_answer = ""
         end = self._lines.end_of_query(event)
         self.write(clean_line(end.sentence, 500))
-
-    def _delay(self, call: str, line: str) -> None:
-        self._delayed[call] = _DelayedLine(line)
-        self.later(OBSERVER_START_SECONDS, lambda: self._release_unobserved(call))
-        self.later(OBSERVER_END_SECONDS, lambda: self._release(call))
 
     def _finish_observer(self, event: ObserverFinished) -> None:
         delayed = self._delayed[event.tool_use_id]

@@ -111,7 +111,10 @@ def sources_of(tool_name: str, tool_input: Arguments, *, failed: bool = False) -
         return []
     if tool_name == CRAWLER or tool_name in _READS_PAGES:
         found = opened_by(tool_name, tool_input)
-        return [_page(url) for url in (found if tool_name == CRAWLER else found or [""])]
+        return [
+            ForeignSource(PAGE.one, PAGE.several, clean_line(shown_host(url), 60))
+            for url in (found if tool_name == CRAWLER else found or [""])
+        ]
     if tool_name in _BRINGS:
         return [_BRINGS[tool_name]]
     if server == TOOLKIT:
@@ -124,10 +127,6 @@ def sources_of(tool_name: str, tool_input: Arguments, *, failed: bool = False) -
     if tool_name in (LIST_RESOURCES, READ_RESOURCE):
         return [_result(str(tool_input.get("server") or "MCP servers"))]
     return [] if tool_name in TOOLS["bring_nothing"] else [_result(tool_name)]
-
-
-def _page(url: str) -> ForeignSource:
-    return ForeignSource(PAGE.one, PAGE.several, clean_line(shown_host(url), 60))
 
 
 def _result(name: str) -> ForeignSource:

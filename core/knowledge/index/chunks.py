@@ -92,15 +92,11 @@ def _parts(text: str, start: int, end: int, level: int) -> Iterator[tuple[int, i
         if found is not None:
             border = found.end(1)
         elif border < end:
-            border = _last_space(text, start, border)
+            # What is too long is cut before its last space, if it has one.
+            place = max(text.rfind(" ", start + 1, border), text.rfind("\n", start + 1, border))
+            border = place if place > 0 else border
         yield start, border
         start = border
-
-
-def _last_space(text: str, start: int, end: int) -> int:
-    """Where to cut what is too long: before the last space, or at its end if it has none."""
-    place = max(text.rfind(" ", start + 1, end), text.rfind("\n", start + 1, end))
-    return place if place > 0 else end
 
 
 def storable(text: str) -> str:

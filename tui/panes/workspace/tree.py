@@ -213,7 +213,11 @@ class WorkspaceTree(VirtualList[Row]):
             line.append(Segment("  "))
         detail = detail if width >= _NARROW else ""
         room = max(1, width - 2 - (len(detail) + 1 if detail else 0) - len(mark))
-        name = tail_cut(entry.title, room) if entry.title else name_cut(artifact_name(_name_of(entry)), room)
+        if entry.title:
+            name = tail_cut(entry.title, room)
+        else:
+            shown = clean_line(entry.name, _NAME_CHARACTERS) or "(no name)"
+            name = name_cut(artifact_name(shown), room)
         style = dim if entry.is_link or empty else PLAIN
         found = row.key in model.matches
         line.append(Segment(name, style + Style(bold=True, underline=True) if found else style))
@@ -506,10 +510,6 @@ def _when(at_ns: int, now_ns: int) -> str:
     if at.date() == now.date():
         return f"{at:%H:%M}"
     return f"{at.day} {_MONTHS[at.month - 1]}" if at.year == now.year else f"{at.year}"
-
-
-def _name_of(entry: FileEntry) -> str:
-    return clean_line(entry.name, _NAME_CHARACTERS) or "(no name)"
 
 
 def _detail(entry: FileEntry, order: Order) -> str:

@@ -46,41 +46,33 @@ Align = Literal["left", "center", "right"]
 Cell = Sequence[Piece]
 
 
-@dataclass(frozen=True, slots=True)
-class TableTheme:
-    """The styles of a table, apart from those of its cells."""
-
-    rule: Style = PLAIN
-    muted: Style = PLAIN
-
-
 def table_lines(
     header: Sequence[Cell],
     rows: Sequence[Sequence[Cell]],
     aligns: Sequence[Align],
     width: int,
-    theme: TableTheme,
+    rule: Style,
+    muted: Style,
 ) -> list[Line]:
     """Lay out a table in lines of at most `width` cells: a header, a rule, and at most 200 rows.
 
+    Every row has as many cells as the header. Apart from the cells, a table has the styles of rules and of notes.
     If a column would get less than six cells, each row becomes a record with one `header: value` on each line.
     """
     shown = rows[:MAX_ROWS]
-    columns = len(header)
-    lines: list[Line]
-    widths = _widths(header, shown, width)
+    widths = _widths([header, *shown], width)
     if widths is None:
-        lines = _records(header, shown, width, theme)
+        lines = _records(header, shown, width, rule, muted)
     else:
-        lines = _row(header, aligns, widths, theme)
-        lines.append([Segment("─" * min(width, sum(widths) + GAP * (columns - 1)), theme.rule)])
-        drawn = [_row(row, aligns, widths, theme) for row in shown]
+        lines = _row(header, aligns, widths, muted)
+        lines.append([Segment("─" * min(width, sum(widths) + GAP * (len(widths) - 1)), rule)])
+        drawn = [_row(row, aligns, widths, muted) for row in shown]
         # Where one row wraps, a blank line is between any two: the distance of the rows is the same everywhere.
-        is_apart = columns > 1 and any(len(each) > 1 for each in drawn)
+        is_apart = len(widths) > 1 and any(len(each) > 1 for each in drawn)
         for number, each in enumerate(drawn):
             lines += [[], *each] if is_apart and number else each
     if len(rows) > len(shown):
-        lines.append([Segment(f"… {len(rows) - len(shown)} more rows", theme.muted)])
+        lines.append([Segment(f"… {len(rows) - len(shown)} more rows", muted)])
     return lines
 
 
@@ -88,9 +80,8 @@ def _natural(cell: Cell) -> int:
     return max(width_of(line) for line in "".join(text for text, _ in cell).split("\n"))
 
 
-def _widths(header: Sequence[Cell], rows: Sequence[Sequence[Cell]], width: int) -> list[int] | None:
-    columns = zip_longest(header, *(row[: len(header)] for row in rows), fillvalue=())
-    natural = [max(1, *map(_natural, column)) for column in columns]
+def _widths(rows: Sequence[Sequence[Cell]], width: int) -> list[int] | None:
+    natural = [max(1, *map(_natural, column)) for column in zip(*rows, strict=True)]
     room = width - GAP * (len(natural) - 1)
     if sum(natural) <= room:
         return natural
@@ -111,39 +102,35 @@ def _widths(header: Sequence[Cell], rows: Sequence[Sequence[Cell]], width: int) 
     return fitted
 
 
-def _row(
-    cells: Sequence[Cell], aligns: Sequence[Align], widths: Sequence[int], theme: TableTheme
-) -> list[Line]:
+def _row(cells: Sequence[Cell], aligns: Sequence[Align], widths: Sequence[int], muted: Style) -> list[Line]:
     columns: list[list[Line]] = []
-    for column, width in enumerate(widths):
-        wrapped = wrap(cells[column], width) if column < len(cells) else []
+    for cell, width in zip(cells, widths, strict=True):
+        wrapped = wrap(cell, width)
         if len(wrapped) > MAX_CELL_LINES:
-            wrapped = [*wrapped[: MAX_CELL_LINES - 1], [Segment("…", theme.muted)]]
+            wrapped = [*wrapped[: MAX_CELL_LINES - 1], [Segment("…", muted)]]
         columns.append(wrapped)
     lines: list[Line] = []
-    for number in range(max((len(column) for column in columns), default=0)):
+    for parts in zip_longest(*columns, fillvalue=[]):
         line: Line = []
-        for column, width in enumerate(widths):
-            part = columns[column][number] if number < len(columns[column]) else []
+        for part, width, align in zip(parts, widths, aligns, strict=True):
             missing = max(0, width - line_width(part))
-            align = aligns[column] if column < len(aligns) else "left"
             before = missing if align == "right" else missing // 2 if align == "center" else 0
-            after = missing - before + (GAP if column < len(widths) - 1 else 0)
-            line += [Segment(" " * before), *part, Segment(" " * after)]
+            gap = GAP if line else 0
+            line += [Segment(" " * (gap + before)), *part, Segment(" " * (missing - before))]
         lines.append(merge(line))
     return lines or [[]]
 
 
 def _records(
-    header: Sequence[Cell], rows: Sequence[Sequence[Cell]], width: int, theme: TableTheme
+    header: Sequence[Cell], rows: Sequence[Sequence[Cell]], width: int, rule: Style, muted: Style
 ) -> list[Line]:
     lines: list[Line] = []
     for number, row in enumerate(rows):
         if number:
-            lines.append([Segment("─" * min(width, 12), theme.rule)])
-        for name, cell in zip(header, row, strict=False):
+            lines.append([Segment("─" * min(width, 12), rule)])
+        for name, cell in zip(header, row, strict=True):
             if any(text.strip() for text, _ in cell):
-                lines.extend(wrap([*name, (": ", theme.muted), *cell], width))
+                lines.extend(wrap([*name, (": ", muted), *cell], width))
     return lines
 
 
@@ -394,9 +381,7 @@ class _Renderer:
                     aligns.append("right" if "right" in align else "center" if "center" in align else "left")
         if not rows:
             return []
-        lines = table_lines(
-            rows[0], rows[1:], aligns, width, TableTheme(base + theme.rule, base + theme.muted)
-        )
+        lines = table_lines(rows[0], rows[1:], aligns, width, base + theme.rule, base + theme.muted)
         self._note_rows(inner, lines)
         return lines
 
