@@ -89,7 +89,8 @@ Break = Callable[[str, int], Iterator[tuple[int, int]]]
 
 def _broken(pieces: Sequence[Piece], width: int, rows_of: Break) -> list[Line]:
     parts = "".join(text for text, _ in pieces).split("\n")
-    if len(parts) > 1 and not parts[-1]:
+    is_empty = not (parts[-1].strip(" ") if rows_of is _wrapped else parts[-1])
+    if len(parts) > 1 and is_empty:
         parts.pop()
     begins = [0, *accumulate(len(text) for text, _ in pieces)]
     lines: list[Line] = []

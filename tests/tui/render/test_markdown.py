@@ -218,6 +218,11 @@ def test_wrapping_keeps_every_visible_character(text: str, width: int) -> None:
     assert "".join("".join(plain(line) for line in wrapped).split()) == "".join(text.split())
 
 
+def test_blanks_after_the_last_line_break_are_no_line() -> None:
+    for text, shown in (("a\n \t", ["a"]), ("a\n  \nb", ["a", "", "b"]), ("a\n\n ", ["a", ""]), (" ", [""])):
+        assert [plain(line) for line in wrap([(text, Style.null())], 9)] == shown, text
+
+
 def test_with_another_width_a_text_is_not_parsed_again() -> None:
     source = "# Prices\n\n- they **rise**\n- [x] sold\n\n| a | b |\n|---|---|\n| 1 | 2 |\n"
     tokens = parse_markdown(source)
