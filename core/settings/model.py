@@ -203,7 +203,7 @@ class Settings:
     )
     """Toolkits of Composio that a session does not use, unless `composio_toolkits` is set.
 
-    `none` disables no toolkit. Those disabled by default do what the local toolkit does."""
+    `none` disables no toolkit. The toolkits that are disabled by default duplicate the local toolkit."""
     web_reader_key: Annotated[
         str | None, Spec(("Z_AI_API_KEY", "ZAI_API_KEY"), secret=True, affects="data")
     ] = None

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
@@ -116,7 +117,9 @@ class ServerLogs(msgspec.Struct, eq=False):
         for line in reversed(lines):
             if _CALL in line or (failed and _START in line):
                 break
-            entry = _error_in(line)
+            entry = ""
+            with suppress(ValueError):
+                entry = text_in(json.loads(line), "error")
             if entry.startswith(UNLISTED):
                 return entry
             if entry.startswith("wrote >") and " to stdout without" in entry:
@@ -138,10 +141,3 @@ def last_words(output: str) -> str:
     """The last line of a program's output that names an error; the last line of all without one."""
     lines = re.findall(_ERROR_LINE, output) or output.strip().splitlines()
     return str(lines[-1]) if lines else ""
-
-
-def _error_in(line: str) -> str:
-    try:
-        return text_in(json.loads(line), "error")
-    except ValueError:
-        return ""

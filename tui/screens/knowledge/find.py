@@ -365,9 +365,12 @@ class FindScreen(Modal[None]):
         kind = kind_name(hit.kind).capitalize()
         self.app.push_screen(ArticleScreen(article, kind, passage=_passage_of(hit)))
 
-    async def _open_in_session(self, hit: Hit, folder: Path, what: str) -> None:
+    def _is_current(self, folder: Path) -> bool:
         current = self._sessions.current
-        is_current = current is not None and current.resolve() == folder.resolve()
+        return current is not None and current.resolve() == folder.resolve()
+
+    async def _open_in_session(self, hit: Hit, folder: Path, what: str) -> None:
+        is_current = self._is_current(folder)
         read_only = not is_current or self._sessions.is_read_only
 
         def view(path: str | None, passage: Passage | None = None) -> None:
