@@ -32,7 +32,7 @@ class Downloads:
             case {"status": "saved", "path": str(path), "size": int(size), "sha256": str(digest)}:
                 pass
             case {"status": "left_remote"}:
-                return Outcome(note="a large file, left in the remote sandbox")
+                return Outcome(note="a large file, left in the remote workbench")
             case _:
                 return Outcome(note="the answer names no file")
         if not path.startswith(f"{FOLDER}/"):

@@ -93,7 +93,7 @@ def make_private(folder: Path) -> None:
         folder.chmod(0o700)
     except OSError as error:
         raise AgentError(
-            f"the folder {folder} of the agent cannot be made private: {error.strerror}; check its permissions"
+            f"the agent's folder {folder} cannot be made private: {error.strerror}; check its permissions"
         ) from error
 
 

@@ -18,7 +18,7 @@ from ua_tui.core.text import clean
 
 NOUNS: dict[SourceKind, tuple[str, str]] = {
     "article": ("page", "pages"), "earlier": ("page of an earlier session", "pages of earlier sessions"),
-    "search_row": ("search row", "search rows"), "run": ("sandbox run", "sandbox runs"),
+    "search_row": ("search row", "search rows"), "run": ("workbench run", "workbench runs"),
     "result": ("tool result", "tool results"), "file": ("file", "files"),
 }  # fmt: skip
 """What was compared, by its kind, in the order of its weight; from queries only the addresses count."""

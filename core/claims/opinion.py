@@ -82,7 +82,7 @@ class Opinions(msgspec.Struct, kw_only=True, omit_defaults=True):
     def summary(self, about: Iterable[Opinion | None]) -> str:
         """Say what was found about the claims of a report; empty if there is nothing about them.
 
-        Such as "Second opinion of claude-haiku-4-5 ($0.01): 50 agree, 2 contradict, 6 not in the passage".
+        Such as "Second opinion from claude-haiku-4-5 ($0.01): 50 agree, 2 contradict, 6 not in the passage".
         """
         counts = Counter(each.verdict for each in about if each is not None)
         words = {"agrees": "agree", "contradicts": "contradict"}
@@ -90,7 +90,7 @@ class Opinions(msgspec.Struct, kw_only=True, omit_defaults=True):
         cost = f" ({money(self.cost_usd)})" if self.cost_usd else ""
         if not said:
             return ""
-        first = f"Second opinion of {clean_line(self.model, 100)}{cost}: {said}"
+        first = f"Second opinion from {clean_line(self.model, 100)}{cost}: {said}"
         return f"{first}. {self.notice}" if self.notice else first
 
 

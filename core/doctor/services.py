@@ -266,7 +266,7 @@ async def check_toolkit(connection: Connection | None = None) -> Finding:
     tools = toolkit_tools()
     more = len(tools["knowledge"]) + len(tools["sandbox"])
     return structs.replace(
-        finding, found=f"{finding.found}; {more} more when the knowledge base and the sandbox are available"
+        finding, found=f"{finding.found}; {more} more when the knowledge base and the workbench are available"
     )
 
 

@@ -240,7 +240,7 @@ class TeamChecks(msgspec.Struct, eq=False):
         if others:
             names = clean_line(", ".join(sorted(others)), 60)
             return warning(
-                f"{work.alive} alive, some with version {names} of ua-tui, and this is {VERSION}; {jobs}",
+                f"{work.alive} alive, some with version {names} of ua-tui instead of {VERSION}; {jobs}",
                 "update all machines of the team to the same version",
             )
         if work.alive:

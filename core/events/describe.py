@@ -257,7 +257,9 @@ def describe_plan(event: ev.PlanLimit, now: datetime | None = None) -> str:
         used = f"{limit} is reached"
     elif event.utilization is None:
         used = (
-            f"{limit} is nearly reached" if event.status == "allowed_warning" else f"{limit} is not reached"
+            f"{limit} is nearly reached"
+            if event.status == "allowed_warning"
+            else f"{limit} has not been reached"
         )
     if event.resets_at is None:
         return used

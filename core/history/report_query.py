@@ -42,7 +42,7 @@ def find_query(report: Path) -> ReportQuery:
     origin = find_origin(report)
     advice = "name a report in the work_products of a session, or its copy in SAVED_REPORTS"
     if origin is None:
-        raise SettingsError(f"no session wrote {shown} as its report: {advice}; an export does not count")
+        raise SettingsError(f"{shown} is not the report of any session: {advice}; an export does not count")
     if not origin.session.is_dir():
         raise SettingsError(f"the session that wrote {shown} is not here: {advice}")
     # What others wrote is asked as nobody's query.

@@ -36,7 +36,7 @@ _QUICKLY_SCRUBBED = 32 << 20
 
 _FILES = (
     "the sessions still have it in their files, kept versions, journal and conversation, until they are deleted "
-    "(`ua-tui sessions`), and so do copies in SAVED_REPORTS"
+    "(`ua-tui sessions`), and copies in SAVED_REPORTS have it, too"
 )
 _AGAIN = "a page that is fetched again can be found again, unless its address is forgotten, too (`--source`)"
 _SERVER = "the server's log, backups and replicas may have it until they are overwritten"

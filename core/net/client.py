@@ -410,7 +410,7 @@ class Fetcher:
         _, answer = await self._follow(where, deadline, None, 512 << 10)
         if answer.status >= 500:
             raise ConnectionFailed(
-                f"the site's robots.txt answers {answer.status}; try again later", code="robots"
+                f"the site's robots.txt answers with {answer.status}; try again later", code="robots"
             )
         return answer.body.decode("utf-8", "replace") if answer.status < 300 else ""
 

@@ -53,8 +53,8 @@ def find_login(settings: Settings, now: datetime | None = None) -> Login:
     if over and not account.get("refreshToken"):
         return Login(False, f"The login in {path} has expired: log in again.")
     plan = account.get("subscriptionType")
-    of = f" of Claude {plan.capitalize()}" if isinstance(plan, str) and plan.isalnum() else ""
-    return Login(True, f"Found a login{of} in {path}.")
+    of = f"Claude {plan.capitalize()} " if isinstance(plan, str) and plan.isalnum() else ""
+    return Login(True, f"Found a {of}login in {path}.")
 
 
 def claude_program(settings: Settings) -> Path | None:

@@ -100,7 +100,7 @@ class ToolContext(msgspec.Struct, eq=False, dict=True):
             ConnectionFailed: there is no sandbox.
         """
         if self.open_remote is None:
-            raise ConnectionFailed("there is no remote sandbox: set COMPOSIO_API_KEY to have one")
+            raise ConnectionFailed("there is no remote workbench: set COMPOSIO_API_KEY to have one")
         return await asyncio.to_thread(self.open_remote)
 
     async def aclose(self) -> None:

@@ -32,7 +32,9 @@ _DEADLINE = 300.0
 
 async def workbench_download(
     context: ToolContext,
-    path: Annotated[str, Meta(description="file in the remote sandbox, such as /mnt/files/output/chart.png")],
+    path: Annotated[
+        str, Meta(description="file in the remote workbench, such as /mnt/files/output/chart.png")
+    ],
     name: Annotated[
         str | None, Meta(description="what it is called in downloads/; its own name when left out")
     ] = None,
@@ -131,7 +133,7 @@ def _remote(path: str) -> str:
         )
     name = name.removeprefix("./")
     if len(name) > 1_000:
-        raise PathRefused("the path in the remote sandbox is too long")
+        raise PathRefused("the path in the remote workbench is too long")
     # The rules for paths of the workspace: plain names, no parent folders, nothing that configures other programs.
     return "/".join(split_path(name))
 
@@ -147,7 +149,7 @@ def _left(relative: str, size: int | None, *, allow_large: bool) -> str:
     if allow_large:
         raise ConnectionFailed(
             f"{clean_line(relative, 120)} is larger than {LARGEST >> 20} MB and cannot be downloaded: "
-            "work on it in the remote sandbox, or make it smaller there",
+            "work on it in the remote workbench, or make it smaller there",
             code="too_large",
         )
     return _answer(
@@ -155,8 +157,8 @@ def _left(relative: str, size: int | None, *, allow_large: bool) -> str:
         remote_path=f"{MOUNT}/{relative}",
         size=size,
         note=(
-            f"The file has more than {SMALL >> 20} MB and stays in the remote sandbox. Work on it there, or call again "
-            "with allow_large if the person wants it on this machine."
+            f"The file has more than {SMALL >> 20} MB and stays in the remote workbench. Work on it there, or call "
+            "again with allow_large if the person wants it on this machine."
         ),
     )
 

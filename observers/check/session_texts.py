@@ -157,7 +157,7 @@ class SessionTexts:
             # The code is the agent's own text.
             for run in workbench_documents(file, content.text, self.redactor, with_code=False):
                 if run.text:
-                    yield of_document("run", run, "Run in the sandbox", "")
+                    yield of_document("run", run, "Run in the workbench", "")
         for file, content in self._read("search_results/unparsed", "unparsed", "*.txt"):
             if text := clean_text(self.redactor.redact(content.text.partition("\n\n")[2])):
                 yield source_text(

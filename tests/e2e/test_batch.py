@@ -63,7 +63,7 @@ def test_ctrl_c_lets_messages_go_out_and_the_same_command_sends_none_again(tmp_p
         with terminal(tmp_path, *started, env=surroundings, command="sh") as screen:
             screen.wait_until(lambda: len(lines_of(begun)) == COUNT)
             screen.type("\x03")
-            screen.wait_for("stopping: running actions have 60 s to finish; Ctrl+C again stops at once")
+            screen.wait_for("stopping: running calls have 60 s to finish; Ctrl+C again stops at once")
             assert lines_of(sent) == []
             gate.touch()
             screen.wait_for("interrupted: 4 jobs left; run the same command again to resume")

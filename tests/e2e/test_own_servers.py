@@ -396,7 +396,7 @@ async def test_what_a_folder_names_runs_only_once_it_is_trusted_and_what_is_wron
             ),
             ("changed", "untrusted", "not trusted yet"),
             ("empty", "failed", "missing required field `command`"),
-            ("missing", "failed", "did not start: no-such-program is not installed: install it"),
+            ("missing", "failed", "did not start, as no-such-program is not installed: install it"),
             ("keyless", "failed", "needs the variable NO_SUCH_VARIABLE, which is not set"),
         ):
             server = desk.server(name)

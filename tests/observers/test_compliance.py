@@ -117,7 +117,7 @@ def test_a_condition_that_would_take_for_ever_elsewhere_answers_at_once(context:
         ("corpus", "array"), (["corpus"], "object"),
         (rules(requried="x"), "unknown field `requried`"), (rules(agents="all"), "agents"),
         (rules(name=None), "name"), (rules(name=""), "name"), (rules(message=3), "message"),
-        (rules(message="x" * 3_000), "message"), (rules(requires=None), "needs either requires"),
+        (rules(message="x" * 3_000), "message"), (rules(requires=None), "needs one of the fields requires"),
         (rules(requires="/etc/passwd"), "not in the workspace"),
         (rules(requires="../x"), "not in the workspace"), (rules(requires="a/**/b"), r"\*\*"),
         (rules(when="("), "regular expression"), (rules(when="(?=x)"), "look-around"),

@@ -89,7 +89,7 @@ def _queries(app: UaTuiApp) -> Iterator[Command]:
         return
     if "compact" in controls.commands:
         yield _query(
-            app, "compact", "Summarise the conversation", "Frees context; you can add what to keep", ""
+            app, "compact", "Summarise the conversation", "Frees context; you can say what to keep", ""
         )
     if "clear" in controls.commands:
         yield _query(app, "clear", "Clear the agent's context", "It forgets the conversation; files stay", "")

@@ -180,7 +180,7 @@ def _queries(both: Comparison, width: int) -> Iterator[Content]:
 def _query_facts(query: ComparedQuery | None) -> str:
     if query is None:
         return ""
-    status = "" if query.status == "success" else query.status or "no end"
+    status = "" if query.status == "success" else query.status or "unfinished"
     facts = (
         "undone" if query.undone else "",
         status,

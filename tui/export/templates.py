@@ -30,7 +30,7 @@ _STATUSES = {
     "cancelled": ("×", "cancelled"),
     "waiting": ("?", "waiting"),
     "blocked": ("–", "blocked"),
-    "": ("…", "no end"),
+    "": ("…", "unfinished"),
 }
 _WEB_ADDRESS = re.compile(r"(?=.{,2000}\Z)https?://\S+\Z", re.IGNORECASE)
 

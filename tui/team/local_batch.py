@@ -164,7 +164,7 @@ class LocalBatch:
             each.stop.soon.set()
         if self._running:
             self.reporter.line(
-                f"stopping: running actions have {self.grace:.0f} s to finish; Ctrl+C again stops at once"
+                f"stopping: running calls have {self.grace:.0f} s to finish; Ctrl+C again stops at once"
             )
         asyncio.get_running_loop().call_later(self.grace, self._end_all)
 

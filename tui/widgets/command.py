@@ -15,7 +15,7 @@ from ua_tui.core.session.session import Session
 from ua_tui.core.text import clean_line
 
 _OF_AGENT = (
-    ("compact", "summarises the conversation, to free context; you can add what to keep"),
+    ("compact", "summarises the conversation, to free context; you can say what to keep"),
     ("clear", "the agent forgets the conversation; files stay"),
 )
 

@@ -143,7 +143,7 @@ def read_rules(value: Any, agent: str, *, origin: str, compiled: bool = True) ->
 
 def _rule(fields: _Fields, agent: str, where: str, *, compiled: bool) -> SubagentRule:
     if (fields.requires is None) == (fields.checked is None):
-        raise SettingsError(f"{where} needs either requires or checked")
+        raise SettingsError(f"{where} needs one of the fields requires and checked")
     path = fields.requires or fields.checked or ""
     try:
         if "**" in split_path(path):

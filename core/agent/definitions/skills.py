@@ -103,7 +103,7 @@ def install_skills(skills: Sequence[Skill], folder: Path) -> list[str]:
             named = ", ".join(clean_line(each, 60) for each in left_out[:3])
             more = f" and {len(left_out) - 3} more" if len(left_out) > 3 else ""
             problems.append(
-                f"These files of the skill {skill.name} are skipped, because they are links, unreadable, not trusted, "
+                f"These files of the skill {skill.name} are skipped, as they are links, unreadable or not trusted, "
                 f"or exceed the limit of {_MOST_FILES} files or {_MOST_BYTES >> 20} MiB: {named}{more}."
             )
     return problems

@@ -215,5 +215,7 @@ def _hint(name: str, names: Sequence[str], servers: Sequence[McpServer]) -> str:
         return f": did you mean {' or '.join(by_short[each] for each in close)}?"
     if name.startswith("mcp__") and not any(name.startswith(f"mcp__{each.name}__") for each in servers):
         there = ", ".join(server.name for server in servers)
-        return f": no server has that name; there are {there}." if there else ": there is no such server."
+        return (
+            f": no server has that name; the servers are {there}." if there else ": there is no such server."
+        )
     return ": /connections and `ua-tui doctor` list them."

@@ -118,14 +118,14 @@ def rules_problem(
     if not texts:
         return "Write a rule, such as the name of the tool."
     if len(texts) > MOST_PARTS:
-        return f"At most {MOST_PARTS} rules."
+        return f"Write at most {MOST_PARTS} rules."
     heads = {head for action in actions if (head := first_word(action.name))}
     rules = [Rule("allow", text, origin) for text in texts]
     for rule in rules:
         if (problem := check(rule.text)) is not None:
             return problem
         if not any(_WILD.split(rule.tool, maxsplit=1)[0].startswith(head) for head in heads):
-            return f"{rule.text} is too wide: begin it with {' or '.join(sorted(heads)) or 'the name'}."
+            return f"{rule.text} is too broad: begin it with {' or '.join(sorted(heads)) or 'the name'}."
     for action in actions:
         if any(rule.matches(action, folder) for rule in rules):
             continue

@@ -45,7 +45,9 @@ _MOST_PASSAGES = 15_000
 """Passages with these words, taken together; a word with more is only looked for with the others."""
 _NO_WORDS = "there is no word to search for: only letters and digits are searched."
 _MISSING = "there is no knowledge base yet: it is created when a session runs."
-_NONE_THEN = "nothing is from that time: all times were searched instead, and its words like any others."
+_NONE_THEN = (
+    "nothing was found from that time: all times were searched, and the words of the time like other words."
+)
 
 
 class Passages(NamedTuple):

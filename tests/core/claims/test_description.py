@@ -66,4 +66,4 @@ def test_a_claim_is_described_with_what_the_source_has_and_who_decided() -> None
     assert told.judged == ["Rejected by Kim, 2035-05-06 07:08 UTC: No."]
     (passage,) = told.passages
     assert (passage.text, passage.headers, passage.title) == ("It was 9 percent.", "Share", "A run")
-    assert passage.facts == ["sandbox run", "published 2034-01-02", "made 2035-05-06 07:08 UTC"]
+    assert passage.facts == ["workbench run", "published 2034-01-02", "made 2035-05-06 07:08 UTC"]

@@ -327,7 +327,7 @@ async def test_what_may_pass_is_tried_again(site: Site) -> None:
         # A nonsense wait is no error, and a site that does not recover is left alone.
         nonsense = "whenever \N{SNOWMAN}".encode().decode("latin-1")
         site.page("/", b"", "503 Unavailable", retry_after=nonsense)
-        with pytest.raises(ConnectionFailed, match="answers 503"):
+        with pytest.raises(ConnectionFailed, match="answers with 503"):
             await fetcher.get("https://news.example/")
     assert site.hits["/"] == 3
 
@@ -406,7 +406,7 @@ async def test_a_site_whose_robots_cannot_be_read_is_not_read(site: Site) -> Non
     site.page("/robots.txt", b"", "500 Error")
     site.page("/a")
     async with site.fetcher(robots=True) as fetcher:
-        with pytest.raises(ConnectionFailed, match=r"robots\.txt answers 500"):
+        with pytest.raises(ConnectionFailed, match=r"robots\.txt answers with 500"):
             await fetcher.get("https://news.example/a")
         site.page("/robots.txt", b"\xff\xfe\0 nonsense" * 100_000, content_type="image/png")
         await fetcher.get("https://news.example/a")

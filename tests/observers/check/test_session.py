@@ -204,7 +204,7 @@ def test_a_page_that_was_changed_afterwards_is_not_compared(session: ReadSession
 def test_pages_that_could_not_be_read_are_found_at_best(session: ReadSession) -> None:
     other = "https://animals.example/gone"
     session.search({"position": 1, "title": "Otters", "url": PAGE, "snippet": "Otters smile."})
-    session.crawl(failed=[(PAGE, "the site answers 404"), (other, "the site answers 404")])
+    session.crawl(failed=[(PAGE, "the site answers with 404"), (other, "the site answers with 404")])
     assert links(session, PAGE, other) == ["found", "never seen"]
 
 

@@ -340,7 +340,7 @@ TITLES: dict[tuple[str, str], tuple[Any, str]] = {
     ("article", ""): ({"title": "", "url": "https://a.example/x", "content": f"# X\n\n{SENTENCE}"}, "X"),
     ("article", "1"): ({"title": None, "url": "https://a.example/x", "content": SENTENCE}, "a.example/x"),
     # Runs, and answers that could not be parsed.
-    ("workbench_activity", ""): ({"input": {"code": "a = 1"}, "output": {"stdout": SENTENCE}}, "Run in the sandbox"),
+    ("workbench_activity", ""): ({"input": {"code": "a = 1"}, "output": {"stdout": SENTENCE}}, "Run in the workbench"),
     ("unparsed", ""): (f'cut off\ntool: SEARCH\ntool_use_id: t\n\n{{"a": "{SENTENCE}"', "Answer to a search"),
     # Texts of the agent.
     ("written", ""): (SENTENCE, "idea.md"),

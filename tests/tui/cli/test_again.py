@@ -17,7 +17,7 @@ def test_what_is_no_report_of_a_session_is_refused_before_a_session_begins(
     assert main(["again", "--demo", str(report)]) == 2
     missing, strange = capsys.readouterr().err.splitlines()
     assert "cannot be read: No such file or directory" in missing
-    assert "no session wrote" in strange
+    assert "is not the report of any session" in strange
     assert not (tmp_path / "AGENT_RUN_WORKSPACES").exists()
 
 

@@ -104,7 +104,7 @@ def test_the_table_has_all_claims_with_what_was_decided_and_what_the_model_said(
     opinions = Opinions(at=NOON, model="small", cost_usd=0.01, opinions=(opinion,))
     report = listed(FOUND, AMBER, DIFFERS, opinions=opinions)
     table = page(report, is_table=True)
-    assert "Second opinion of small ($0.01): 1 contradict." in table
+    assert "Second opinion from small ($0.01): 1 contradict." in table
     assert [line.split() for line in table[-4:]] == [
         ["STATE", "KIND", "CLAIM", "DECISION", "SOURCE", "OPINION", "SENTENCE"],
         ["✗", "differs", "figure", "23", "percent", "open", "Cats", "at", "work", "It", "used", "23", "percent."],

@@ -151,7 +151,7 @@ def test_a_second_opinion_is_shown_stored_and_changes_no_state(
     assert "second_opinion" not in plain
     # It stays, without another request.
     assert main(["check", file]) == 1
-    assert "Second opinion of small-1 ($0.01): " in capsys.readouterr().out
+    assert "Second opinion from small-1 ($0.01): " in capsys.readouterr().out
     assert len(model.asked) == 1
     model.fails_at = 0
     assert main(["check", file, "--ask-model", "--yes"]) == 1

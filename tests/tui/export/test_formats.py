@@ -64,7 +64,7 @@ def test_json_fits_its_schema(session: Recorded) -> None:
     assert (first.opinion.verdict, first.opinion.words) == ("contradicts", "41 percent")
     assert second.decision.answer == "accepted"
     assert export.check.signed == "Signed: 1 of 2 accepted, 1 rejected"
-    assert export.check.second_opinion == "Second opinion of small: 1 contradict"
+    assert export.check.second_opinion == "Second opinion from small: 1 contradict"
     assert [each.title for each in export.references] == ["Cats & their smiles"]
     assert export.costs.models[0].usage.total == 1_200
 

@@ -260,7 +260,7 @@ async def test_a_second_opinion_is_asked_for_its_price_and_changes_no_state(
         await pilot.press("m")
         await until(lambda: "about $0.01?" in screen_text(app) and not app.screen.has_class("-quiet"))
         await pilot.press("y")
-        await until(lambda: "Second opinion of small ($0.01): 3 not in the passage" in screen_text(app))
+        await until(lambda: "Second opinion from small ($0.01): 3 not in the passage" in screen_text(app))
         assert "not in it" in screen_text(app)
         assert "Second opinion: not in the passage" in screen_text(app)
         assert "none decided" in screen_text(app)

@@ -306,7 +306,7 @@ async def test_the_tests_are_shown_as_they_end(tmp_path: Path) -> None:
         assert doctor.asked == [app.settings]
         refused = checked("model", "Model", "failed", "it refuses the key", "check it", required=True)
         for checks, fails, wrong in (
-            ((refused,), "", "✗ A session can't start"), ((), "it ended \x1b[2Jtoo soon", "✗ It ended"),
+            ((refused,), "", "✗ A session cannot start"), ((), "it ended \x1b[2Jtoo soon", "✗ It ended"),
         ):  # fmt: skip
             doctor.checks, doctor.fails = checks, fails
             await pilot.press("t")

@@ -394,7 +394,7 @@ async def test_a_pattern_that_is_too_wide_is_not_taken() -> None:
         await pilot.press("s", "ctrl+u", "*", "enter")
         await pilot.pause()
         assert app.answers == []
-        assert "* is too wide: begin it with NOTION_." in app.shown()
+        assert "* is too broad: begin it with NOTION_." in app.shown()
         # The first Esc leaves the line, the second denies.
         await pilot.press("escape")
         await pilot.pause()

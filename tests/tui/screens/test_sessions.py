@@ -186,7 +186,7 @@ async def test_r_resumes_a_session_and_what_cannot_be_opened_is_reported(
         await pilot.press("enter")
         await until(lambda: "There is no [red]terminal" in notices(app))
         await pilot.press("r")
-        await until(lambda: "can't be resumed" in notices(app))
+        await until(lambda: "cannot be resumed" in notices(app))
         await pilot.press("down", "r")
         # Another user's program made it.
         await until(lambda: "not made by this program" in notices(app))
@@ -205,7 +205,7 @@ async def test_a_key_exports_a_session_or_says_why_not(tmp_path: Path, monkeypat
     lay_all(tmp_path)
     async with sessions(tmp_path) as (app, screen, pilot):
         await pilot.press("X")
-        await until(lambda: "can't be exported: its journal is damaged" in notices(app))
+        await until(lambda: "cannot be exported: its journal is damaged" in notices(app))
         await pilot.press("down", "X", "enter")
         await until(lambda: f"Exported to {SAVED_REPORTS}/{name(4)}.html" in notices(app))
         assert app.screen is screen
@@ -370,7 +370,7 @@ async def test_the_list_moves_on_with_what_other_programs_do(tmp_path: Path, mon
             await pilot.press("home", "r")
             await until(lambda: "is running in another program" in notices(app))
             await pilot.press("d")
-            await until(lambda: "can't be deleted" in notices(app))
+            await until(lambda: "cannot be deleted" in notices(app))
             assert app.screen is screen
             assert not app._exit
             await pilot.press("end")
@@ -455,7 +455,7 @@ async def test_the_session_one_is_in_stays_as_it_is(tmp_path: Path) -> None:
         await pilot.press("r")
         await until(lambda: "the current session" in notices(app))
         await pilot.press("d")
-        await until(lambda: "can't be deleted" in notices(app))
+        await until(lambda: "cannot be deleted" in notices(app))
         assert folder.exists()
         assert app.screen is screen
 

@@ -374,7 +374,7 @@ async def test_a_login_is_made_here_or_elsewhere_and_searched_for_again(tmp_path
         await pilot.press("enter")
         await pilot.pause()
         assert app.logins == [tmp_path / "claude"] * 2
-        assert "Found a login of Claude Max" in app.shown
+        assert "Found a Claude Max login" in app.shown
         await pilot.press("enter")
         await until(lambda: "Login found" in app.shown)
         assert not app.file.exists()

@@ -437,7 +437,7 @@ async def test_a_file_of_a_session_that_is_only_read_is_neither_edited_nor_delet
         assert not _shows(app, "edit")
         for key, what in (("d", "deleted"), ("e", "changed")):
             await pilot.press(key)
-            await until(partial(_shown_text, app, f"This file can't be {what}"))
+            await until(partial(_shown_text, app, f"This file cannot be {what}"))
         assert app.screen is screen
     assert path.read_text() == "text"
 

@@ -111,7 +111,7 @@ async def ask_again(app: UaTuiApp, report: Path) -> None:
     took = ""
     if (end := query.end) is not None:
         cost = f" and cost {money(end.cost_usd)}" if end.cost_usd else ""
-        took = f" It took {duration(end.duration_ms / 1000)}{cost}."
+        took = f" The last run took {duration(end.duration_ms / 1000)}{cost}."
     advice = (
         "A new session runs the query, and this one is closed. Pages read in the last "
         f"{PAGE_AGE // 86_400} days are not fetched again. Then both sessions are compared.{took}"

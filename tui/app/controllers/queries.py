@@ -77,7 +77,7 @@ class Queries:
         if await inbox.steer(text):
             message = "The agent reads it at its next step."
         else:
-            message = "The agent can't take the query now, so it is queued and runs next."
+            message = "The agent cannot take the query now, so it is queued and runs next."
         self._app.notify(message)
         self.show()
 

@@ -78,7 +78,8 @@ class Shutdown:
     def _lost(self) -> str:
         lost = "ua-tui: stopped before everything was saved"
         if self._observing:
-            lost += f"; unfinished: {', '.join(sorted(set(self._observing.values())))} (ua-tui observe repeats them)"
+            names = ", ".join(sorted(set(self._observing.values())))
+            lost += f"; unfinished: {names} (`ua-tui observe` runs them again)"
         return f"{lost}."
 
     def _on_answer(self, answer: QuitAnswer | None) -> None:

@@ -76,7 +76,7 @@ async def _log_in_or_out(
 
     async def show(address: str, redirect: Redirect) -> None:
         paste = (
-            "If the browser is on another machine, it ends at a localhost address that it cannot open:\n"
+            "If the browser is on another machine, it is sent to a localhost address that it cannot open:\n"
             "paste that address here."
         )
         hints = ([paste] if sys.stdin.isatty() else []) + ["Waiting for the login. Ctrl+C stops waiting."]

@@ -99,7 +99,7 @@ def _print(fleet: Fleet, *, as_json: bool, place: str) -> int:
         print_table([_HEADER, *(_row(each, now) for each in fleet.rows)])
         listed = sum(row.is_queued for row in fleet.rows)
         if fleet.waiting > listed:
-            print_line(f"and {fleet.waiting - listed:,} more jobs that wait")
+            print_line(f"and {fleet.waiting - listed:,} more waiting jobs")
     return EXIT_FAILED if fleet.notice else 0
 
 

@@ -545,14 +545,14 @@ class ViewerScreen(ReportScreen):
 
     def _protection(self, action: str) -> str | None:
         if self.read_only:
-            return f"Read-only: past session. This file can't be {action} here."
+            return f"Read-only: past session. This file cannot be {action} here."
         if self.root is None or not self.path.is_relative_to(self.root):
-            return f"This file is outside this session and can't be {action} here."
+            return f"This file is outside this session and cannot be {action} here."
         relative = self._relative()
         if is_record(relative):
-            return f"{relative} is a record of this session and can't be {action}."
+            return f"{relative} is a record of this session and cannot be {action}."
         if relative.startswith("tool_results/"):
-            return f"The journal of this session refers to this result, so it can't be {action}."
+            return f"The journal of this session refers to this result, so it cannot be {action}."
         return None
 
 

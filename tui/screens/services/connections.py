@@ -358,7 +358,7 @@ class ConnectionsScreen(ServersScreen[McpServer]):
             lines.append(Content.styled(f"✗ {clean_line(self._failure, 400)}", "$error"))
         elif listed:
             could = can_start(listed)
-            verdict = "✓ A session can start." if could else "✗ A session can't start: fix the lines with ✗."
+            verdict = "✓ A session can start." if could else "✗ A session cannot start: fix the lines with ✗."
             lines.append(Content.styled(verdict, "$success" if could else "$error"))
         shown = self.query_one("#connections-checks", Words)
         shown.update(Content("\n").join(lines))

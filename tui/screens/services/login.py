@@ -27,7 +27,7 @@ LogIn = Callable[[LoginTarget, LoginStore, Show], Awaitable[object]]
 _FINDING = "Looking for the server's login…"
 _WAITING = (
     "Log in on that page. The dialog then closes automatically, and the server is connected. If the browser "
-    "is on another machine, it ends at a localhost address that it cannot open: paste that address here."
+    "is on another machine, it is sent to a localhost address that it cannot open: paste that address here."
 )
 _WRONG = "This is not the address that this login redirects to. Copy the full address from the browser."
 

@@ -23,7 +23,7 @@ _KINDS = (("changed", "Changed"), ("deleted", "Deleted"), ("added", "Restored"))
 _REASONS = (
     ("by_hand", "changed while no query ran"),
     ("in_use", "open for writing in another program"),
-    ("not_kept", "content not kept: above a limit"),
+    ("not_kept", "content not kept: over a size limit"),
     ("in_the_way", "a link or a folder is in the way"),
 )
 
@@ -42,7 +42,9 @@ class RewindScreen(ChoiceScreen[Query]):
         rows = LetterKeyList(id="rewind-queries")
         rows.show_rows(map(_row, self._queries), 0)
         self._after = Words(kind="facts", id="rewind-after")
-        super().__init__("Rewind to before", rows, self._queries, "show what would change", self._after)
+        super().__init__(
+            "Rewind to before which query?", rows, self._queries, "show what would change", self._after
+        )
 
     def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
         """Show what came after the query."""
@@ -84,10 +86,10 @@ class ReturnScreen(Dialog[Answer]):
         plan = prospect.plan
         choices = [
             Choice("n", "Stay", "stay", "answer('stay')"),
-            Choice("c", "Conversation", "rewind-conversation", "answer('conversation')"),
+            Choice("c", "Conversation only", "rewind-conversation", "answer('conversation')"),
         ]
         if plan is not None and plan.changes:
-            files = f"Conversation, {quantity(len(plan.changes), 'file')}"
+            files = f"Conversation and {quantity(len(plan.changes), 'file')}"
             choices.append(Choice("f", files, "rewind-files", "answer('files')"))
         box = Box(
             f"Rewind to before query {query.number}",
@@ -114,7 +116,7 @@ def _rows(undone: Sequence[Query], prospect: Prospect, queued: int) -> list[tupl
         ("Undone", f"{describe_work(undone)}. The agent forgets this part."),
         ("Kept", "Everything, as a separate session."),
         ("Not undone", f"{outside}{f' and {more} more' if more > 0 else ''}" if outside else ""),
-        ("Queue", f"{quantity(queued, 'query waits', 'queries wait')}, paused." if queued else ""),
+        ("Queue", f"{quantity(queued, 'paused query', 'paused queries')}." if queued else ""),
     ]
     return [(label, text) for label, text in rows if text]
 

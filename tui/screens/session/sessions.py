@@ -376,7 +376,7 @@ class SessionsScreen(Modal[Path | None]):
         elif chosen.state == "running":
             self.warn("This session is running in another program: quit that program first.")
         elif chosen.state == "corrupt":
-            self.warn(f"This session can't be resumed: {chosen.why}.")
+            self.warn(f"This session cannot be resumed: {chosen.why}.")
         else:
             self._open(self._resume)
 
@@ -386,7 +386,7 @@ class SessionsScreen(Modal[Path | None]):
         if chosen is None:
             return
         if chosen.state == "corrupt":
-            self.warn(f"This session can't be exported: {chosen.why}.")
+            self.warn(f"This session cannot be exported: {chosen.why}.")
         else:
             export_session(self.app, self._index.folder(chosen.name))
 
@@ -419,7 +419,7 @@ class SessionsScreen(Modal[Path | None]):
         if chosen is None:
             return
         if chosen.state == "running" or chosen.name == self._current:
-            self.warn("Running sessions can't be deleted.")
+            self.warn("Running sessions cannot be deleted.")
             return
 
         def answered(confirmed: bool | None) -> None:
