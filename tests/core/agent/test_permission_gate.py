@@ -60,10 +60,10 @@ def last_answer(events: list[ev.Event]) -> ev.PermissionAnswered:
 async def test_an_answer_is_reported_with_its_pattern_or_its_bounded_reason(tmp_path: Path) -> None:
     events: list[ev.Event] = []
     gate = gate_of(tmp_path, events)
-    # One that is too wide is a yes for once, and none means the tool alone.
+    # One that is too broad is a yes for once, and none means the tool alone.
     answer = await asked(gate, events, NOTION, PermissionReply(True, "session", patterns=("*",)))
     assert (answer.allow, answer.scope) == (True, "once")
-    assert "too wide" in last_answer(events).reason
+    assert "too broad" in last_answer(events).reason
     assert last_answer(events).patterns == []
     answer = await asked(gate, events, NOTION, PermissionReply(True, "session"))
     assert last_answer(events).patterns == ["NOTION_GET_PAGE"]
