@@ -234,7 +234,11 @@ class ActionRecorder(msgspec.Struct, eq=False):
         if self.ledger is None or tool_use_id not in self._open:
             return
         self._open.discard(tool_use_id)
-        text = clean(preview("\n".join(texts_in(result)), LONGEST_TEXT, self.redactor))
+        try:
+            found = "\n".join(texts_in(result))
+        except (ValueError, RecursionError):
+            found = type(result).__name__
+        text = clean(preview(found, LONGEST_TEXT, self.redactor))
         await self.ledger.finish(tool_use_id, ok=ok, result=text)
 
     def _actions(self, tool_name: str, tool_input: Arguments) -> dict[str, str]:

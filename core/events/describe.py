@@ -160,16 +160,21 @@ class _Template:
                 found.append(before)
                 if name is not None:
                     value = facts[name] if name in facts else getattr(event, name)
-                    if is_optional and not value:
+                    shown = form(value) if value or not is_optional else ""
+                    if is_optional and not (shown or (value and form is _no_text)):
                         del found[length:]
                         break
-                    found.append(form(value))
+                    found.append(shown)
         return "".join(found)
+
+
+def _no_text(_value: object) -> str:
+    return ""
 
 
 def _format_of(form: str) -> Callable[[Any], str]:
     if form.startswith("or "):
-        return lambda text: clean_line(text) if text else form[3:]
+        return lambda text: clean_line(text or "") or form[3:]
     return _FORMATS.get(form) or f"{{:{form}}}".format
 
 
@@ -424,7 +429,7 @@ def _of_question(event: ev.Event) -> _Case | None:
 
 def _answer(event: ev.PermissionAnswered) -> _Case:
     scope = _SCOPES.get(event.scope, f" ({clean_line(event.scope)})")
-    facts = {"subject": _subjects(event), "is_unexplained": not event.reason, "how_long": scope}
+    facts = {"subject": _subjects(event), "is_unexplained": not _line(event.reason), "how_long": scope}
     if event.tool_name == ev.EXIT_PLAN:
         return _Case(f"plan_{event.decision}", facts)
     if event.tool_name == ev.ASK_USER:
@@ -516,7 +521,7 @@ _FORMATS: Mapping[str, Callable[[Any], str]] = {
     "text": clean,
     "own": str,
     "duration": spoken_duration,
-    "if": lambda _value: "",
+    "if": _no_text,
 }
 """What a value in a template passes, by what follows the colon."""
 

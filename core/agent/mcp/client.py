@@ -93,8 +93,11 @@ async def ask_server(
         except OSError as error:
             why = f"it cannot be started: {error.strerror or error}"
         except Exception as error:
-            # A refusal is a message of the protocol, too.
-            output.has_spoken |= isinstance(error, mcp.MCPError) and error.message != _CLOSED
+            # A refusal is a message of the protocol, too, and so is an answer that the client does not support.
+            output.has_spoken |= any(
+                isinstance(each, (mcp.MCPError, RuntimeError, ValueError)) and str(each) != _CLOSED
+                for each in _leaves(error)
+            )
             why = _reason_in(output) or _reason(error, errors)
         if refused:
             raise ConnectionFailed(clean_line(masked(refused), 300))
@@ -181,7 +184,8 @@ def _reason_in(output: _ServerOutput) -> str:
 
 def _reason(error: BaseException, errors: IO[bytes]) -> str:
     """The problem with a server by the error of its client, and by what its program wrote."""
-    reasons = "; ".join(dict.fromkeys(_reasons(error)))
+    found = dict.fromkeys(str(each) or type(each).__name__ for each in _leaves(error))
+    reasons = "; ".join([each for each in found if each != _CLOSED] or [_CLOSED])
     described = problem_in(describe_server_error(reasons))
     if reasons not in {described, _CLOSED}:
         return described
@@ -194,12 +198,12 @@ def _reason(error: BaseException, errors: IO[bytes]) -> str:
     return f"it does not answer: {written or reasons}"
 
 
-def _reasons(error: BaseException) -> Iterator[str]:
+def _leaves(error: BaseException) -> Iterator[BaseException]:
     if isinstance(error, BaseExceptionGroup):
         for each in error.exceptions:
-            yield from _reasons(each)
+            yield from _leaves(each)
     else:
-        yield str(error) or type(error).__name__
+        yield error
 
 
 class _ServerOutput(msgspec.Struct, eq=False):

@@ -7,7 +7,7 @@ import re
 import tomllib
 from collections.abc import Iterator
 from functools import cache
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urljoin, urlsplit
@@ -94,11 +94,15 @@ def text_of_state(tree: Any, fewest: int) -> Extracted | None:
         elif _type_of(script) == "application/json":
             values.append(_decoded(source))
     values += map(_decoded, _QUOTED.findall("".join(parts)))
-    texts = (each for each in _walk(values) if len(text_in(each)) >= _SENTENCE)
-    # With words.
-    said = (each for each in texts if len(each.split()) * 12 > len(each))
-    text = "\n\n".join(dict.fromkeys(map(to_markdown, islice(said, _MOST_LINES))))
+    said = chain.from_iterable(islice(_sentences(each), _MOST_LINES) for each in values)
+    text = "\n\n".join(dict.fromkeys(map(to_markdown, said)))
     return Extracted(text) if count_words(text) >= fewest else None
+
+
+def _sentences(value: Any) -> Iterator[str]:
+    """The texts in a value that have words, in their order."""
+    texts = (each for each in _walk(value) if len(text_in(each)) >= _SENTENCE)
+    return (each for each in texts if len(each.split()) * 12 > len(each))
 
 
 def _type_of(script: Any) -> str:

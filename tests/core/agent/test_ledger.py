@@ -107,6 +107,19 @@ async def test_secrets_are_masked_before_anything_is_compared_or_stored(tmp_path
         assert len(text) <= LONGEST_TEXT + 100
 
 
+async def test_the_end_of_a_call_is_recorded_whatever_its_result_is(tmp_path: Path) -> None:
+    deep: dict[str, Any] = {}
+    for _ in range(5_000):
+        deep = {"a": deep}
+    ledger = NoteLedger()
+    recorder = ActionRecorder(ledger, Redactor(), tmp_path)
+    results = [deep, {"structuredContent": deep}, {"structuredContent": {"a": "\ud800"}}]
+    for number, result in enumerate(results):
+        assert await recorder.begin("Bash", {"command": f"curl {number}"}, f"t{number}") is None
+        await recorder.finish(f"t{number}", ok=True, result=result)
+    assert ledger.finished == [(f"t{number}", True, "dict") for number in range(3)]
+
+
 class Hooked:
     """The hooks of a session with a ledger, in which some tools are allowed."""
 

@@ -165,6 +165,26 @@ async def test_a_server_that_prints_before_it_works(tmp_path: Path) -> None:
         os.kill(int(began.read_text()), 0)
 
 
+@pytest.mark.parametrize(("answer", "why"), [
+    ({"error": {"code": -32000, "message": "no licence"}}, "it does not answer: no licence"),
+    (
+        {"result": {"protocolVersion": "1900-01-01", "capabilities": {}, "serverInfo": {"name": "x", "version": "1"}}},
+        "it speaks MCP 1900-01-01, which the agent does not support",
+    ),
+    ({"result": {"hello": 1}}, "it does not answer: 3 validation errors"),
+])  # fmt: skip
+async def test_a_server_that_prints_and_then_refuses_is_reported_by_its_refusal(
+    tmp_path: Path, answer: dict[str, Any], why: str
+) -> None:
+    refuses = (
+        "import json, sys\nprint('welcome', flush=True)\nfor line in sys.stdin:\n"
+        "  if (asked := json.loads(line).get('id')) is not None:\n"
+        f"    print(json.dumps({{'jsonrpc': '2.0', 'id': asked, **{answer!r}}}), flush=True)"
+    )
+    found = await asked(tmp_path, command=sys.executable, args=["-c", refuses])
+    assert found.found.startswith(why)
+
+
 @pytest.mark.parametrize("transport", ["http", "sse"])
 async def test_a_web_page_is_no_server(tmp_path: Path, transport: str) -> None:
     page = Answer(200, "<!doctype html><p>Sign in</p>", "text/html; charset=utf-8")

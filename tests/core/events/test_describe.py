@@ -215,3 +215,15 @@ def test_an_allowed_call_says_for_how_long_a_rule_holds() -> None:
     for scope, end in ends.items():
         answered = ev.PermissionAnswered(request_id="r", tool_name="Bash", decision="allow", scope=scope)
         assert describe(answered).sentence == f"Bash was allowed{end}"
+
+
+@pytest.mark.parametrize(("kind", "field"), [
+    (ev.ErrorRaised, "where"), (ev.AuthFinished, "toolkit"), (ev.AuthRequired, "toolkit"),
+    (ev.ElicitationAnswered, "message"), (ev.TokensSpent, "model"), (ev.SubagentStarted, "description"),
+    (ev.ObserverFinished, "note"), (ev.ArtifactSaved, "copied_to"), (ev.PermissionAnswered, "reason"),
+])  # fmt: skip
+def test_a_blank_text_is_left_out_as_an_empty_one_is(kind: type[ev.Event], field: str) -> None:
+    for tool in ("Bash", ev.EXIT_PLAN) if kind is ev.PermissionAnswered else ("",):
+        event = sample(kind)
+        event = msgspec.structs.replace(event, **({"tool_name": tool} if tool else {}), **{field: ""})
+        assert describe(msgspec.structs.replace(event, **{field: " \n"})) == describe(event)

@@ -89,6 +89,20 @@ def test_the_text_that_a_page_shows_is_kept() -> None:
     assert text.startswith(f"{price}\n\n{SHORT} {BODY}")
 
 
+def test_the_sentences_of_every_state_are_read() -> None:
+    states = [
+        [
+            f"This is sentence {number} of a long list of sentences, all of which differ."
+            for number in range(1_200)
+        ]
+    ]
+    states.append(["What matters to the readers of this page is only said in its second script."])
+    text = read(page(body="".join(script(each, "application/json") for each in states))).article.text
+    assert "sentence 999 of" in text
+    assert "sentence 1000 of" not in text
+    assert "its second script" in text
+
+
 def test_data_that_is_none_is_skipped() -> None:
     small = ("", "{", "null", '"text"', '{"articleBody": 3}', "NaN")
     for source in (*small, "[" * 100_000, '{"a":' * 5_000 + "1"):
