@@ -780,7 +780,7 @@ class VirtualList(ScrollView, Generic[EntryT], can_focus=True):
         if last < top or first > bottom.position:
             self._select(top)
             self.place_at(*self._top)
-        elif (below := self._lines_below(last)) > 0:
+        elif (below := self._lines_below(last, LINES_A_STEP)) > 0:
             self._move(min(LINES_A_STEP, below))
         elif last == len(self.entries) - 1:
             self.action_cursor_end()
@@ -788,15 +788,23 @@ class VirtualList(ScrollView, Generic[EntryT], can_focus=True):
             self._select(last + 1)
             # All of it comes into view, or its beginning to the top.
             row = next((y for y, line in enumerate(self.lines) if line.position > last), len(self.lines))
-            self._move(min(row, self._lines_below(self.span(last + 1)[1])))
+            self._move(min(row, self._lines_below(self.span(last + 1)[1], row)))
 
-    def _lines_below(self, last: int) -> int:
-        """Count the lines below the screen down to the end of an entry, as far as they fill a screen."""
-        bottom, room = self.lines[-1], self._seen_size.height
+    def _lines_below(self, last: int, enough: int) -> int:
+        """Count the lines below the screen down to the end of an entry, until there are enough."""
+        bottom = self.lines[-1]
         if last < bottom.position:
             return 0
-        hidden = range(bottom.position + 1, min(last, bottom.position + room) + 1)
-        return self.heights[bottom.position] - 1 - bottom.line + sum(map(self._measure, hidden))
+        lines = self.heights[bottom.position] - 1 - bottom.line
+        return self._count_lines(range(bottom.position + 1, last + 1), lines, enough)
+
+    def _count_lines(self, entries: Iterable[int], lines: int, enough: int) -> int:
+        """Add the lines of entries, until there are enough: measuring one may take long."""
+        for index in entries:
+            if lines >= enough:
+                break
+            lines += self._measure(index)
+        return lines
 
     def action_cursor_up(self) -> None:
         """Move to the previous entry, or read back in one that is taller than the screen."""
@@ -812,8 +820,8 @@ class VirtualList(ScrollView, Generic[EntryT], can_focus=True):
         elif first > 0:
             self._select(first - 1)
             begin, room = self.span(first - 1)[0], self._seen_size.height
-            hidden = range(max(begin, top.position - room - 1), top.position)
-            above = sum(map(self._measure, hidden), top.line if begin <= top.position else 0)
+            begun = top.line if begin <= top.position else 0
+            above = self._count_lines(range(top.position - 1, begin - 1, -1), begun, room + 1)
             self._move(-(above if above <= room else LINES_A_STEP))
 
     def action_cursor_page(self, direction: int) -> None:

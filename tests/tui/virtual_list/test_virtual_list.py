@@ -281,6 +281,24 @@ async def test_the_scroll_bar_is_painted_when_it_moves_and_only_then() -> None:
         assert bar._repaint_regions
 
 
+async def test_a_key_in_a_group_of_many_entries_renders_no_more_than_it_shows() -> None:
+    class OneGroup(Items):
+        def group(self, entry: Item) -> Hashable:
+            return 0 if entry.key < 60 else entry.key
+
+    async with hosted(OneGroup(), 30, 9) as (view, _pilot):
+        view.add(*(tall(key, 5) for key in range(61)))
+        for press in (
+            view.action_cursor_up,
+            view.action_cursor_up,
+            view.action_cursor_home,
+            view.action_cursor_down,
+        ):
+            view.renders.clear()
+            press()
+            assert len(view.renders) <= 4, press
+
+
 async def test_the_cursor_goes_by_entry_and_reads_through_tall_ones() -> None:
     async with hosted(Items(), 30, 9) as (view, pilot):
         height = view.size.height
