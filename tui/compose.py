@@ -327,6 +327,9 @@ async def _open_workspace(
     if resume is None:
         now = datetime.now().astimezone()
         workspace = await asyncio.to_thread(Workspace.create, settings.workspace_base, now, redactor)
+    elif resume.workspace is not None and resume.workspace.locked:
+        workspace = resume.workspace
+        workspace.redactor = redactor
     else:
         base = settings.workspace_base
         workspace = await asyncio.to_thread(Workspace.resume, resume.folder, redactor, base)

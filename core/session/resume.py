@@ -169,13 +169,14 @@ class Resume(msgspec.Struct, frozen=True):
     """Which session to resume; with `fresh` it begins a new conversation, which knows nothing of the earlier one.
 
     `named` are the settings given for this run; they have precedence over those chosen in the session. A fork is
-    `compared_with` another session when its first query has ended.
+    `compared_with` another session when its first query has ended. `workspace` is its folder if that is locked already.
     """
 
     folder: Path
     fresh: bool = False
     named: frozenset[str] = frozenset()
     compared_with: Path | None = None
+    workspace: Workspace | None = None
 
 
 class PreviousState(msgspec.Struct):
@@ -288,11 +289,17 @@ def read_previous_state(workspace: Workspace) -> PreviousState:
 
 
 def prepare_resume(
-    settings: Settings, folder: Path, *, fresh: bool = False, named: Collection[str] = ()
+    settings: Settings,
+    folder: Path,
+    *,
+    fresh: bool = False,
+    named: Collection[str] = (),
+    workspace: Workspace | None = None,
 ) -> tuple[Settings, Resume]:
     """Check that a session can be resumed, and return the settings for it: a demo session stays one.
 
-    The settings `named` have precedence over those chosen in the session.
+    The settings `named` have precedence over those chosen in the session. `workspace` is its folder if the caller has
+    locked it.
 
     Raises:
         SettingsError: its journal lacks its start, it is not a demo session, another program runs it, or somebody
@@ -308,11 +315,11 @@ def prepare_resume(
         ) from error
     if settings.demo and not demo:
         raise SettingsError(f"{folder.name} is not a session of the demo: omit --demo")
-    if runs_elsewhere(folder):
+    if not (workspace is not None and workspace.locked) and runs_elsewhere(folder):
         raise SettingsError(
             f"{folder.name} is running in another program, which must end first; until then `ua-tui open` shows it"
         )
-    return replace(settings, demo=demo), Resume(folder, fresh, frozenset(named))
+    return replace(settings, demo=demo), Resume(folder, fresh, frozenset(named), workspace=workspace)
 
 
 def conversation_to_resume(previous: PreviousState, workspace: Workspace, agent_home: Path) -> str | None:

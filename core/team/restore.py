@@ -68,9 +68,17 @@ ORDER BY start LIMIT 4
 
 
 async def restore_session(address: Address, session_id: str, base: Path) -> Path:
+    """Make the folder of a session below `base`, as `restored_workspace` does, and leave it to whoever opens it."""
+    workspace = await restored_workspace(address, session_id, base)
+    await asyncio.to_thread(workspace.close)
+    return workspace.path
+
+
+async def restored_workspace(address: Address, session_id: str, base: Path) -> Workspace:
     """Make the folder of a session below `base` from what the database has, so that it can be resumed.
 
-    It gets the name that it had, or one with a number if that is taken here.
+    It gets the name that it had, or one with a number if that is taken here. It is still locked: to a program that
+    starts it looks like that of a session that was killed, whose files it would write again.
 
     Raises:
         TeamError: the database cannot be used, or has no such session.
@@ -97,8 +105,7 @@ async def restore_session(address: Address, session_id: str, base: Path) -> Path
             # A part of a session would be taken for all of it.
             await asyncio.to_thread(workspace.discard)
             raise
-        await asyncio.to_thread(workspace.close)
-    return workspace.path
+    return workspace
 
 
 class SessionMirror:

@@ -30,7 +30,7 @@ from ua_tui.core.knowledge.records import Batch, Cursor, IndexedCall, KnowledgeD
 from ua_tui.core.observation import FileWriteObservation, ToolCall
 from ua_tui.core.records.journal_reader import PastJournal, event_in
 from ua_tui.core.redaction.redactor import Redactor
-from ua_tui.core.storage.compression import SUFFIX
+from ua_tui.core.storage.compression import LIMIT, SUFFIX, inner_name
 from ua_tui.core.storage.files import Root
 from ua_tui.core.storage.ownership import is_own_session
 from ua_tui.core.storage.workspace import JOURNAL, is_record
@@ -152,10 +152,11 @@ def _seq_before(journal: PastJournal, place: int) -> int:
 
 
 def _size(folder: Path, path: str) -> int:
-    """The bytes of a file as it is on the disk; 0 if it is not there."""
+    """The bytes of a file as it is on the disk, those of a compressed one at least; 0 if it is not there."""
     for each in (path, path + SUFFIX):
         with suppress(OSError, ValueError):
-            return os.lstat(folder / each).st_size
+            size = os.lstat(folder / each).st_size
+            return size if inner_name(each) == each else max(size, LIMIT)
     return 0
 
 

@@ -25,6 +25,7 @@ from ua_tui.core.errors import (
     SettingsError,
     TeamError,
     UniversalAgentError,
+    WorkspaceError,
 )
 from ua_tui.core.events.continuation import is_own, resumption
 from ua_tui.core.events.types import Event
@@ -39,6 +40,7 @@ from ua_tui.core.session.session import Session
 from ua_tui.core.settings.loading import load_settings
 from ua_tui.core.settings.model import SPECS, Settings, secrets
 from ua_tui.core.storage.ownership import check_session
+from ua_tui.core.storage.workspace import Workspace
 from ua_tui.core.tasks import pause, until
 from ua_tui.core.team.actions import FolderActions, SessionActions
 from ua_tui.core.team.jobs.batch_file import checked_settings
@@ -47,7 +49,7 @@ from ua_tui.core.team.local_mailbox import LocalMailbox
 from ua_tui.core.team.mailbox import Mailbox
 from ua_tui.core.team.progress import JobProgress, read_progress
 from ua_tui.core.team.records import JobClaim, Outcome
-from ua_tui.core.team.restore import restore_session
+from ua_tui.core.team.restore import restored_workspace
 from ua_tui.core.text import clean_line
 from ua_tui.tui.team.question_relay import QuestionRelay
 
@@ -158,6 +160,7 @@ class _JobRun:
     _unknown: tuple[str, ...] = ()
     _noted: tuple[str, float | None, str] | None = None
     _folder: str = ""
+    _held: Workspace | None = None
 
     def __post_init__(self) -> None:
         session = self._claim.session
@@ -177,6 +180,8 @@ class _JobRun:
         except Exception as error:
             log.exception("the job %s failed", self._claim.job.id)
             return self._failed(f"{type(error).__name__}: {error}")
+        finally:
+            self._release()
 
     async def leave(self) -> None:
         """Let nothing more begin, and wait for the actions that run; what people answer now is for the next attempt."""
@@ -239,9 +244,11 @@ class _JobRun:
             return self.outcome("done")
         text, resume = self._claim.job.query, None
         if folder is not None:
-            await self._wait_for_lock(folder)
+            await self._hold(folder, settings.workspace_base)
             named = {*job.settings, "max_cost_usd"}
-            settings, resume = await asyncio.to_thread(prepare_resume, settings, folder, named=named)
+            settings, resume = await asyncio.to_thread(
+                prepare_resume, settings, folder, named=named, workspace=self._held
+            )
             if self._progress.view.setup.spoken:
                 text = resumption([each.tool for each in await self._earlier_actions("running")])
         interactive = asks and (self._mailbox is not None or self._address is None)
@@ -252,9 +259,11 @@ class _JobRun:
                 raise
             log.warning("%s: a new conversation begins", gone)
             text = await self._query_with_note()
-            session = await self._compose(
-                settings, interactive, Resume(resume.folder, fresh=True, named=resume.named)
-            )
+            await self._hold(resume.folder, settings.workspace_base)
+            fresh = Resume(resume.folder, fresh=True, named=resume.named, workspace=self._held)
+            session = await self._compose(settings, interactive, fresh)
+        # The session unlocks it.
+        self._held = None
         self._folder = str(session.workspace.path)
         if isinstance(self.ledger, FolderActions):
             await self.ledger.open(session.workspace.path)
@@ -293,8 +302,9 @@ class _JobRun:
             progress = await asyncio.to_thread(read_progress, folder)
         except JournalError as error:
             log.info("the job begins again: %s", error)
-            return None
+            progress = JobProgress()
         if progress.view.started is None:
+            self._release()
             return None
         self._progress, self._folder = progress, str(folder)
         return folder
@@ -305,7 +315,8 @@ class _JobRun:
             return folder if folder is not None and await asyncio.to_thread(folder.is_dir) else None
         while True:
             try:
-                return await restore_session(self._address, self._claim.session.id, base)
+                self._held = await restored_workspace(self._address, self._claim.session.id, base)
+                return self._held.path
             except TeamError as error:
                 if error.__cause__ is None:
                     # Its worker was lost before there was anything to copy.
@@ -317,11 +328,21 @@ class _JobRun:
             # Without the database for long, the job is lost.
             await pause(1.0)
 
-    async def _wait_for_lock(self, folder: Path) -> None:
-        """Wait for the end of the worker that had the session, if it runs on this machine."""
+    async def _hold(self, folder: Path, base: Path) -> None:
+        """Lock the folder until the session does; first wait for the worker that had it, if it runs on this machine."""
         until_ = time.monotonic() + 10.0
-        while await asyncio.to_thread(runs_elsewhere, folder) and time.monotonic() < until_:
+        while (self._held is None or not self._held.locked) and time.monotonic() < until_:
+            if not await asyncio.to_thread(runs_elsewhere, folder):
+                with suppress(WorkspaceError):
+                    # Not in a thread, which would go on when this is cancelled.
+                    self._held = Workspace.resume(folder, base=base)
+                    return
             await pause(0.2)
+
+    def _release(self) -> None:
+        if self._held is not None:
+            self._held.close()
+            self._held = None
 
     async def _earlier_actions(self, *states: str) -> list[Any]:
         try:

@@ -131,6 +131,10 @@ class KnowledgeEmptied(KnowledgeError):
     """The file was damaged, or of an earlier version: what opens it again has an empty one, which is to be filled."""
 
 
+class _KnowledgeMissing(KnowledgeError):
+    """There is no file, or one without tables: it has never been filled, or another program replaces it just now."""
+
+
 class KnowledgeForeign(KnowledgeError):
     """The file is not the user's own: it can be searched, but not written."""
 
@@ -223,17 +227,31 @@ def emptied(path: Path) -> None:
 def open_reader(path: Path) -> sqlite3.Connection:
     """Open the file for reading only; also one of a later version, whose tables may differ.
 
+    A program that replaces it is waited for.
+
     Raises:
         KnowledgeError: it is missing, of an earlier version, or cannot be opened.
     """
     _check_sqlite()
+    try:
+        return _open_reader(path)
+    except _KnowledgeMissing:
+        if not path.parent.is_dir():
+            raise
+        with reporting(path, "opened"), opening(path):
+            return _open_reader(path)
+
+
+def _open_reader(path: Path) -> sqlite3.Connection:
     if identity(path) is None:
-        raise KnowledgeError(f"there is no knowledge base {_shown(path)}: it is created when a session runs")
+        raise _KnowledgeMissing(
+            f"there is no knowledge base {_shown(path)}: it is created when a session runs"
+        )
 
     def check(connection: sqlite3.Connection) -> None:
         version = _checked_version(connection, path)
         if not version:
-            raise KnowledgeError(
+            raise _KnowledgeMissing(
                 f"the knowledge base {_shown(path)} is empty: it is filled when a session runs"
             )
         if version < VERSION:

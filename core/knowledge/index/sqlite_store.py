@@ -5,7 +5,7 @@ from __future__ import annotations
 import heapq
 import sqlite3
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +29,7 @@ from ua_tui.core.knowledge.search.candidates import MOST_CANDIDATES, Ask, Deadli
 from ua_tui.core.knowledge.search.tokens import indexed
 from ua_tui.core.storage import sqlite
 from ua_tui.core.storage.ownership import not_own
-from ua_tui.core.storage.sqlite import DAMAGED, identity, primary_code, transaction
+from ua_tui.core.storage.sqlite import DAMAGED, identity, opening, primary_code, transaction
 
 _CACHE_KIB = 32 << 10
 _GRACE_SECONDS = 0.02
@@ -178,6 +178,10 @@ class SqliteStore(KnowledgeStore):
 
     def _connection(self) -> sqlite3.Connection | None:
         found = identity(self.path)
+        if found is None:
+            # Another program may be replacing it.
+            with suppress(OSError), opening(self.path):
+                found = identity(self.path)
         if self._opened is not None and found != self._identity:
             self.close()
         if self._opened is None and found is not None:

@@ -28,8 +28,8 @@ from ua_tui.core.knowledge.search.candidates import MOST_CANDIDATES, Ask, Deadli
 from ua_tui.core.net.urls import canonical_url
 from ua_tui.core.storage.sqlite import PAUSE_SECONDS
 
-_DOCUMENTS = 200
-"""Documents that are removed in one transaction."""
+_DOCUMENTS = 40
+"""Documents that are removed in one transaction, for which other programs wait."""
 _LARGEST = (1 << 63) - 1
 """The largest number of a document, and the largest of all in SQLite."""
 _MOST_SPACE = 10_000

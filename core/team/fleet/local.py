@@ -17,7 +17,7 @@ from ua_tui.core.history.headline import Summary
 from ua_tui.core.history.index import SessionIndex
 from ua_tui.core.records.journal_reader import PastJournal
 from ua_tui.core.redaction.redactor import Redactor
-from ua_tui.core.storage.regular_file import open_regular
+from ua_tui.core.storage.regular_file import hold_lock, open_regular
 from ua_tui.core.storage.workspace import JOURNAL, LETTERS
 from ua_tui.core.team.fleet.rows import FleetBatch, FleetRow, FleetState
 from ua_tui.core.team.records import Counts
@@ -29,6 +29,7 @@ BATCHES = "batches"
 """The folder with the results of batches, beside the sessions."""
 _SUFFIX = ".batch"
 _LARGEST = 16 << 20
+_PATIENCE_SECONDS = 0.25
 _KEPT = 7 * 24 * 3_600.0
 """Seconds since its beginning for which a batch is shown that runs no longer."""
 _TAIL = 256 << 10
@@ -186,11 +187,15 @@ class RunningBatch:
                 / f".{hashlib.sha256(os.fsencode(self._results)).hexdigest()[:16]}{_SUFFIX}"
             )
             path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            # Empty until it is locked: one without a lock is taken for that of a program that was killed.
-            self._file = os.open(
-                path, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600
-            )
-            fcntl.flock(self._file, fcntl.LOCK_EX)
+            file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+            try:
+                # Whoever reads it has its lock for a moment. A batch whose results were moved away may still run.
+                hold_lock(file, _PATIENCE_SECONDS)
+            except OSError:
+                os.close(file)
+                raise
+            self._file = file
+            os.ftruncate(file, 0)
 
     def show(self, counts: Counts, sessions: Collection[str]) -> None:
         """Show how many jobs are in each state, and the names of the sessions of the batch."""

@@ -7,6 +7,9 @@ import sqlite3
 import stat
 import subprocess
 import sys
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 
@@ -15,6 +18,7 @@ import pytest
 from tests.core.knowledge.stored import add, content, document, found
 from tests.core.limits import file_size_limit
 from tests.faults.test_machine import OBEYING_PERMISSIONS
+from tests.waiting import PATIENCE
 from ua_tui.core.errors import KnowledgeError
 from ua_tui.core.knowledge.access import open_store
 from ua_tui.core.knowledge.index import database
@@ -23,6 +27,7 @@ from ua_tui.core.knowledge.index.database import (
     KnowledgeEmptied,
     KnowledgeForeign,
     connect,
+    emptied,
     open_reader,
     open_writer,
 )
@@ -303,6 +308,40 @@ def test_nothing_to_read(tmp_path: Path) -> None:
         (tmp_path / FILE).touch()
     with open_store(tmp_path / FILE) as store:
         assert add(store, "s", document("text"))
+
+
+@pytest.mark.parametrize("step", ["make_private", "_make_tables"])
+def test_who_reads_waits_for_a_program_that_replaces_the_file(
+    path: Path, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    where = sqlite if step == "make_private" else database
+    real, begun, reached = getattr(where, step), threading.Event(), threading.Event()
+
+    def slow(*given: object) -> None:
+        if begun.is_set():
+            reached.set()
+            time.sleep(0.3)
+        begun.set()
+        real(*given)
+
+    def read(folder: Path) -> int:
+        with closing(open_reader(folder)) as db:
+            return int(db.execute("SELECT count(*) FROM document").fetchone()[0])
+
+    def search(folder: Path) -> int:
+        with open_store(folder, read_only=True) as store, store.reading() as notices:
+            assert notices is not None
+            return int(store.rows("total")[0][0])
+
+    if step == "_make_tables":
+        begun.set()
+    monkeypatch.setattr(where, step, slow)
+    with ThreadPoolExecutor() as pool:
+        replacing = pool.submit(emptied, path)
+        assert reached.wait(PATIENCE)
+        readers = [pool.submit(read, path), pool.submit(search, path)]
+        assert [each.result() for each in readers] == [0, 0]
+        replacing.result()
 
 
 def test_sqlite_that_is_too_old(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,6 +15,7 @@ from ua_tui.core.errors import KnowledgeError
 from ua_tui.core.knowledge.access import open_store
 from ua_tui.core.knowledge.index import store as store_module
 from ua_tui.core.knowledge.index.database import connect
+from ua_tui.core.knowledge.index.sqlite_store import SqliteStore
 from ua_tui.core.knowledge.place import FILE
 from ua_tui.core.knowledge.records import Batch, Cursor, KnowledgeDocument
 from ua_tui.core.storage import sqlite
@@ -100,6 +101,17 @@ def test_documents_are_read_outside_of_transactions(path: Path) -> None:
     with open_store(path) as store:
         assert store.apply("s", Cursor(), Batch(after=Cursor(1, 10), documents=documents()))
     assert len(content(path)[1]) == 3
+
+
+def test_a_large_session_is_removed_in_several_transactions(path: Path) -> None:
+    with open_store(path) as store:
+        assert add(store, "s", *[document("quokka", path=f"{number}.md") for number in range(200)])
+        begun: list[int] = []
+        assert isinstance(store, SqliteStore)
+        store._db.set_trace_callback(lambda text: begun.append(1) if text.startswith("BEGIN") else None)
+        store.remove_session("s")
+        assert len(begun) >= 5
+    assert found(path, "quokka") == []
 
 
 def test_a_failed_batch_leaves_what_was_there(path: Path) -> None:

@@ -92,6 +92,18 @@ def test_running_batches_are_found_beside_what_killed_programs_and_others_left(t
     assert {path.name for path in folder.iterdir()} == {".pipe.batch", ".link.batch"}
 
 
+def test_a_batch_whose_results_were_moved_away_does_not_stop_the_next_one(tmp_path: Path) -> None:
+    first = RunningBatch(tmp_path, "first", tmp_path / "results", Redactor())
+    first.show(Counts(waiting=2), ["s"])
+    second = RunningBatch(tmp_path, "second", tmp_path / "results", Redactor())
+    second.show(Counts(waiting=3), [])
+    second.close()
+    assert [(batch.name, batch.waiting, names) for batch, names in batches_of(tmp_path)] == [
+        ("first", 2, ["s"])
+    ]
+    first.close()
+
+
 def test_the_file_of_a_batch_has_no_secret(tmp_path: Path) -> None:
     batch = RunningBatch(
         tmp_path, "of planted-value", tmp_path / "planted-value", Redactor(["planted-value"])

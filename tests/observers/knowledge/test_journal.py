@@ -16,6 +16,7 @@ from ua_tui.core.history.headline import TITLE
 from ua_tui.core.knowledge.records import Batch, Cursor, IndexedCall, KnowledgeDocument
 from ua_tui.core.observation import FileWriteObservation
 from ua_tui.core.redaction.redactor import Redactor
+from ua_tui.core.storage.compression import pack
 from ua_tui.core.storage.files import Root
 from ua_tui.core.storage.ownership import seal_session
 from ua_tui.core.storage.workspace import JOURNAL, OWNER
@@ -162,6 +163,13 @@ def test_a_batch_has_a_bounded_size_or_one_file(session: Recorded) -> None:
     for number in range(4):
         session.write_report(f"s{number}", "word " * (LARGEST_BATCH // 15))
     assert [len(batch.replaced) for batch in batches(session)][4:] == [3, 1]
+    for number in range(4):
+        session.write_report(f"t{number}", "")
+        (path,) = session.folder.rglob(f"*t{number}.md")
+        path.unlink()
+        # Only what is large is compressed.
+        path.with_name(f"{path.name}.zst").write_bytes(pack(b"word " * (LARGEST_BATCH // 6)))
+    assert [len(batch.replaced) for batch in batches(session)][4:] == [3, 2, 2, 1]
 
 
 @pytest.mark.parametrize("steps", [(1, 1, 1), (MOST_FILES, 1), (5, MOST_FILES + 3, 2)])
