@@ -148,7 +148,10 @@ class FolderTree:
         for name, entry in before.items():
             now = folder.by_name.get(name)
             if entry.is_folder and (now is None or not now.is_folder):
-                self._forget(os.path.join(folder.path, name))
+                gone = os.path.join(folder.path, name)
+                for path in [each for each in self.folders if f"{each}{os.sep}".startswith(gone + os.sep)]:
+                    del self.folders[path]
+                    self.dirty.discard(path)
         was_folder = {name: entry.is_folder for name, entry in before.items()}
         came = [entry for entry in listing.entries if was_folder.get(entry.name) is not entry.is_folder]
         for entry in came:
@@ -194,12 +197,6 @@ class FolderTree:
         if self._match is not None and self.eager:
             return len(self.folders) <= 300
         return self.eager and folder.depth < 1 and len(self.folders) <= 32
-
-    def _forget(self, gone: str) -> None:
-        prefix = gone + os.sep
-        for path in [path for path in self.folders if path == gone or path.startswith(prefix)]:
-            del self.folders[path]
-            self.dirty.discard(path)
 
     # -- the filter -------------------------------------------------------------------------------
 

@@ -24,7 +24,7 @@ from ua_tui.tui.keys.bindings import bindings
 from ua_tui.tui.panes.workspace.folder_tree import FOLDER_CAP, Folder, FolderTree, Row, is_ignored
 from ua_tui.tui.panes.workspace.locations import NEW, Place
 from ua_tui.tui.panes.workspace.scan import FileEntry, Order, list_folders
-from ua_tui.tui.panes.workspace.watch import FolderWatch, Hints, Unseen
+from ua_tui.tui.panes.workspace.watch import FolderWatch, Unseen
 from ua_tui.tui.render.format import artifact_name, middle_cut, name_cut, tail_cut
 from ua_tui.tui.render.layout import PLAIN, Line, wrap
 from ua_tui.tui.virtual_list.source import Rendered
@@ -285,13 +285,10 @@ class WorkspaceTree(VirtualList[Row]):
     async def _follow(self, watch: FolderWatch) -> None:
         async for hints in watch.hints():
             if watch is self._watch:
-                self._on_hints(hints)
-
-    def _on_hints(self, hints: Hints) -> None:
-        if self._marks(self.model) and self._mark_below(hints.added):
-            self._redraw_marks()
-        self.request_scan(self.model.folders if hints.everywhere else hints.folders)
-        self._sweep_again()
+                if self._marks(self.model) and self._mark_below(hints.added):
+                    self._redraw_marks()
+                self.request_scan(self.model.folders if hints.everywhere else hints.folders)
+                self._sweep_again()
 
     def _on_polling(self, advice: str) -> None:
         self.polling = True

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -32,15 +31,12 @@ def _parse(source: str, definitions: str) -> list[Token]:
     tokens = _parser().parse(clean(source), {"references": dict(_references(definitions))})
     for item, _, inline in zip(tokens, tokens[1:], tokens[2:], strict=False):
         if item.type == "list_item_open" and item.markup in "-+*" and inline.type == "inline":
-            _note_box(item, inline.children or ())
+            # The box of a task is noted at its item, and what is shown after it at the text that begins with it.
+            text = (inline.children or [inline])[0]
+            if text.type == "text" and (found := _TASK.match(text.content + " ")):
+                item.meta["box"] = "☐" if found[1] == " " else "☑"
+                text.meta["shown"] = text.content[found.end() :].rstrip()
     return tokens
-
-
-def _note_box(item: Token, children: Sequence[Token]) -> None:
-    """Note the box of a task at its item, and what is shown after it at the text that begins with it."""
-    if children and children[0].type == "text" and (found := _TASK.match(children[0].content + " ")):
-        item.meta["box"] = "☐" if found[1] == " " else "☑"
-        children[0].meta["shown"] = children[0].content[found.end() :].rstrip()
 
 
 _parse_once = lru_cache(maxsize=32)(_parse)

@@ -242,7 +242,10 @@ class ReportScreen(DocumentScreen[None]):
         self.choose_claim(self._next(self.doubtful or every, 1, "claim") if found is None else found)
 
     async def _show_source(self, session: Path, source: Source, passage: SourcePassage) -> None:
-        folder = _session_of(source, session)
+        name, folder = source.session, session
+        is_plain = name not in {"", ".", ".."} and "\0" not in name and PurePath(name).name == name
+        if is_plain and session.parent.name == WORKSPACES:
+            folder = session.parent / name
         path = await asyncio.to_thread(article_path, folder, source.path)
         if path is None:
             self.warn(f"The source no longer exists: {clean_line(source.path, 200)}")
@@ -353,10 +356,3 @@ class ReportScreen(DocumentScreen[None]):
             if self.panel.display:
                 self._show_panel()
             self.update_chrome()
-
-
-def _session_of(source: Source, session: Path) -> Path:
-    """The folder of the session that a source is of."""
-    name = source.session
-    is_plain = name not in {"", ".", ".."} and "\0" not in name and PurePath(name).name == name
-    return session.parent / name if is_plain and session.parent.name == WORKSPACES else session

@@ -39,7 +39,12 @@ def pieces_of(hit: Hit) -> list[tuple[str, bool]]:
         start, end = max(first, at), min(last, len(passage))
         pieces += [(clean(passage[at:start]), False), (clean(passage[start:end]), True)]
         at = max(at, end)
-    left = _length_of_title("".join(text for text, _ in pieces), title_of(hit))
+    # A title with which the passage begins is left out, unless it is a part of a sentence.
+    whole, title = "".join(text for text, _ in pieces), title_of(hit)
+    place = whole.find(title)
+    left = place + len(title)
+    if not 0 <= place <= _HEADING or whole[left:].lstrip(_BETWEEN)[:1].islower():
+        left = 0
     shown: list[tuple[str, bool]] = []
     for text, is_match in pieces:
         rest = text[left:]
@@ -101,11 +106,3 @@ def citation(hit: Hit) -> str:
         session,
     )
     return ". ".join(part.rstrip(".") for part in parts if part) + "."
-
-
-def _length_of_title(passage: str, title: str) -> int:
-    """The characters to the end of the title with which a passage begins; 0 if it is a part of a sentence, too."""
-    place = passage.find(title)
-    end = place + len(title)
-    follows = passage[end:].lstrip(_BETWEEN)[:1]
-    return end if 0 <= place <= _HEADING and not follows.islower() else 0

@@ -75,10 +75,14 @@ def read_stored_result(observation: Observation, folder: Path | None) -> StoredR
     name = clean_line(observation.stored_at, 200)
     if folder is None:
         return _only(part, f"the full result is in {name}")
+    from ua_tui.core.storage.workspace import Workspace
+
+    workspace = Workspace(folder, folder)
     try:
-        data = _read_stored(folder, observation.stored_at)
-        if data is None:
+        path = workspace.artifact_path(observation.stored_at)
+        if not workspace.exists(path):
             return _only(part, f"{name} no longer exists")
+        data = workspace.read_artifact(path, _MAX_STORED + 1)
         if len(data) > _MAX_STORED:
             return _only(part, f"{name} is larger than {size(_MAX_STORED)}")
         content = tuple(_stored_block(raw) for raw in msgspec.json.decode(data, type=list[msgspec.Raw]))
@@ -88,14 +92,6 @@ def read_stored_result(observation: Observation, folder: Path | None) -> StoredR
         return _only(part, f"{name} is damaged")
     full = msgspec.structs.replace(observation, content=content)
     return StoredResult(full, full.size)
-
-
-def _read_stored(folder: Path, relative: str) -> bytes | None:
-    from ua_tui.core.storage.workspace import Workspace
-
-    workspace = Workspace(folder, folder)
-    path = workspace.artifact_path(relative)
-    return workspace.read_artifact(path, _MAX_STORED + 1) if workspace.exists(path) else None
 
 
 class _Block(msgspec.Struct):
