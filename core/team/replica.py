@@ -169,7 +169,8 @@ class SessionReplica:
         self._left_s = _CLOSE_S
         self._stopping: asyncio.Task[None] | None = None
         self._view = SessionView()
-        self._begins_after = 0
+        self._begins_after = self._seen = 0
+        self._attached: dict[str, str] = {}
         self._folder = FolderCopy(workspace)
         self._row: dict[str, Any] = {}
         self._wake, self._hurry, self._idle = asyncio.Event(), asyncio.Event(), asyncio.Event()
@@ -448,12 +449,16 @@ class SessionReplica:
 
     def _waiting_files(self) -> list[tuple[str, str]]:
         """The files to copy, the one that was saved last at the end, each with what tells versions apart, if known."""
-        # A person may have changed one since it was attached before.
-        attached = {path: str(note.at) for note in self._view.notes("attached") for path in note.files}
+        if self._seen != len(self._view.entries):
+            # A person may have changed one since it was attached before.
+            self._attached = {
+                path: str(note.at) for note in self._view.notes("attached") for path in note.files
+            }
+            self._seen = len(self._view.entries)
         saved = {each.path: each.sha256 for each in self._view.artifacts.values()}
         return [
             (path, sha256)
-            for path, sha256 in (attached | saved).items()
+            for path, sha256 in (self._attached | saved).items()
             if not is_record(path) and self._copied.get(path) != sha256
         ]
 

@@ -29,6 +29,8 @@ from ua_tui.core.postgres.connection import fetch
 from ua_tui.core.postgres.schema import grant, sharing
 from ua_tui.core.team.records import SessionId
 from ua_tui.core.team.replica import SessionReplica
+from ua_tui.core.view.records import Note
+from ua_tui.core.view.session import SessionView
 
 pytestmark = pytest.mark.slow
 CONVERSATION = ".conversation/conversation-1.jsonl"
@@ -421,6 +423,23 @@ async def test_a_file_that_is_attached_again_is_copied_again(tmp_path: Path, tea
             session.publish(ev.FilesAttached(query_id="q1", files=[file]))
             assert await session.replica.flush(PATIENCE)
             assert team_database.execute("SELECT size FROM artifact") == [(len(content),)]
+
+
+async def test_the_entries_of_a_long_session_are_not_looked_through_again(
+    tmp_path: Path, team_database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with copied_session(tmp_path, team_database) as session:
+        assert await session.replica.flush(PATIENCE)
+        looks: list[str] = []
+
+        def note(_view: SessionView, kind: str) -> list[Note]:
+            looks.append(kind)
+            return []
+
+        monkeypatch.setattr(SessionView, "notes", note)
+        for _ in range(3):
+            assert session.replica._waiting_files() == []
+        assert looks == []
 
 
 async def test_a_file_that_is_saved_again_while_another_is_read_is_copied(
