@@ -122,8 +122,10 @@ def _of_file(path: Path, what: str) -> Iterator[Version]:
         status = path.lstat()
         if os.path.isfile(path) and not path.is_symlink():
             at = datetime.fromtimestamp(status.st_mtime, UTC)
-            digest = hash_of(path) if status.st_size <= _LARGEST_HASHED else ""
-            yield Version(at, what, path.name, status.st_size, path, sha256=digest)
+            is_hashed = status.st_size <= _LARGEST_HASHED
+            digest = hash_of(path) if is_hashed else ""
+            if digest or not is_hashed:
+                yield Version(at, what, path.name, status.st_size, path, sha256=digest)
 
 
 def _saved(identity: TextOrigin) -> Iterator[Version]:

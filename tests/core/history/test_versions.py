@@ -8,6 +8,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from ua_tui.core.events.codec import encode_event
 from ua_tui.core.events.types import Event, PermissionAnswered, ToolCallFinished, ToolCallStarted
 from ua_tui.core.history.versions import find_versions, other_texts
@@ -131,6 +133,21 @@ def test_links_and_missing_files_are_no_versions(tmp_path: Path) -> None:
     path.unlink()
     assert _texts(path) == ["now"], "the journal still has it"
     assert find_versions(tmp_path / "nothing.md") == []
+
+
+def test_a_file_that_cannot_be_read_is_no_version(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("a.md", "b.md", "c.md"):
+        (tmp_path / name).write_text(name)
+    opens = Path.open
+
+    def refuse(path: Path, *given: Any, **named: Any) -> Any:
+        if path.name == "b.md":
+            raise PermissionError(13, "Permission denied")
+        return opens(path, *given, **named)
+
+    monkeypatch.setattr(Path, "open", refuse)
+    assert [each.name for each in other_texts(tmp_path / "a.md")] == ["c.md"]
+    assert find_versions(tmp_path / "b.md") == []
 
 
 def test_what_a_shell_command_made_of_a_file_is_a_version(tmp_path: Path) -> None:
