@@ -294,7 +294,7 @@ class ClaimsScreen(DocumentScreen[None]):
             start_job(self, self._ask_model, "opinion")
 
     async def _ask_model(self) -> None:
-        self._show_activity("reading the price…")
+        self._show_activity("estimating the price…")
         try:
             await self._signing.ask_model(self._agrees)
         except UniversalAgentError as error:
