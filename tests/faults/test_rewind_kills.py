@@ -141,7 +141,7 @@ def test_a_kill_while_a_session_goes_back(sessions: Sessions, report: Report, st
         screen.press_until("\x1bz", lambda text: "Rewind to before" in text)
         screen.wait_for("Undoes 1 query")
         screen.type("\r")
-        screen.wait_for(f"Conversation, {3 * FILES} files")
+        screen.wait_for(f"Conversation and {3 * FILES} files")
         assert texts_of(folder) == now()
         answer_until(screen, lambda: sessions.has_come(step))
         # Real time, for a real race.

@@ -190,7 +190,7 @@ def _plan(event: PermissionAsked) -> Question:
     return Question(
         ["The plan:", *(f"  {line}".rstrip() for line in plan.splitlines()), "Do you approve it?"],
         [
-            ("Continue planning", DENIED),
+            ("Keep planning", DENIED),
             ("Approve it; other calls still ask", Answer(allow=True)),
             ("Approve it, and allow file edits", Answer(allow=True, mode="acceptEdits")),
         ],

@@ -160,10 +160,7 @@ class TimeLine(Widget, can_focus=True):
         if missing := player.missing_files:
             # A wait is short, and the end of the line may be cut off.
             at = len(parts) if self._hovered is None and wait else 2
-            parts.insert(
-                at,
-                f"{missing} {'file' if missing == 1 else 'files'} as {'it is' if missing == 1 else 'they are'} now",
-            )
+            parts.insert(at, f"{missing} {'file' if missing == 1 else 'files'} as of now")
         text = Content.styled(tail_cut(" · ".join(filter(None, parts)), room), "$foreground-muted")
         return Content.assemble(text, " " * (width - text.cell_length - hints.cell_length), hints)
 

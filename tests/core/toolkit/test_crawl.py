@@ -103,7 +103,7 @@ async def test_each_failure_is_named_and_loses_no_sibling(context: ToolContext, 
     assert found == cleaned
     assert all(failure["error"] and len(failure["error"]) <= 300 for failure in answer["failed"])
     reasons = {failure["url"]: failure["error"] for failure in answer["failed"]}
-    assert reasons[f"{HOST}/gone"].startswith("the site answers 404 Not Found")
+    assert reasons[f"{HOST}/gone"].startswith("the site answers with 404 Not Found")
     assert "PDF" in reasons[f"{HOST}/paper.pdf"]
     assert "robots.txt" in reasons[f"{HOST}/private/memo"]
     assert site.hits["/private/memo"] == 0

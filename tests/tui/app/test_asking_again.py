@@ -38,7 +38,7 @@ async def test_the_query_of_a_report_is_asked_again_after_a_question(tmp_path: P
         await pilot.press("Q")
         await until(lambda: isinstance(app.screen, ConfirmScreen) and "Which animals" in screen_text(app))
         words = " ".join(screen_text(app).replace("│", " ").split())
-        assert "It took 2.0s and cost $0.02." in words
+        assert "The last run took 2.0s and cost $0.02." in words
         answer(app, False)
         await until(lambda: app.screen is viewer)
         await pilot.press("Q")

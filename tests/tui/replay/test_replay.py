@@ -472,7 +472,7 @@ async def test_files_are_there_as_they_were_and_nothing_of_the_session_changes(t
         player.seek(7)
         await reached(player, 7)
         assert player.missing_files == 1, "what was not kept is shown as it is now"
-        await until(lambda: "1 file shown as of now" in screen_text(app))
+        await until(lambda: "1 file as of now" in screen_text(app))
         player.seek(10)
         await reached(player, 10)
         assert "was not kept" in (root / "gone.txt").read_text()

@@ -37,7 +37,7 @@ class PlanScreen(WritingDialog[PlanAnswer | None]):
             yield DocumentView(id="plan")
             yield Words(_ADVICE, "advice")
             yield Foot(
-                Choice("Ctrl+N" if self.can_wait else "Esc", "Continue planning", "keep"),
+                Choice("Ctrl+N" if self.can_wait else "Esc", "Keep planning", "keep"),
                 Choice("r", "Comment", "remark", "write"),
                 Choice("a", "Approve", "approve"),
                 Choice("e", "Approve + edits", "edits", "answer('acceptEdits')"),
