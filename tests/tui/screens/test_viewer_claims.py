@@ -7,6 +7,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from textual.app import App
 from textual.pilot import Pilot
 
 from tests.trusted import TRUSTED
@@ -198,7 +199,9 @@ async def test_a_claim_is_seen_before_it_is_accepted_and_the_next_one_follows(tm
         await pilot.press("x")
         await finished(app.workers)
         assert decisions_in(session)[6][0] == "rejected"
-        # What was said does not cover the title of the claims.
+        # What was said does not cover the title of the claims; this host only notes what is said.
+        App.notify(app, "This was said.", timeout=60.0)
+        await until(lambda: len([*app._notifications]) == 1)
         await pilot.press("tab")
         await until(lambda: isinstance(app.screen, ClaimsScreen))
         await pilot.pause()

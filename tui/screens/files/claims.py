@@ -186,6 +186,8 @@ class ClaimsScreen(DocumentScreen[None]):
 
     def on_mount(self) -> None:
         """Show the claims, and what is decided from now on."""
+        # What was said on the way here would cover the title.
+        self.app.clear_notifications()
         self.title_line.show("Claims")
         self.view.show(self.table)
         self._signing.changed.append(self.show_changes)
