@@ -92,13 +92,16 @@ def _mark_of(path: Path) -> pytest.MarkDecorator | None:
 
 @pytest.fixture(scope="session", autouse=True)
 def current_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """An empty current folder, an empty home, and no keys, for all tests of a process."""
+    """An empty current folder, an empty home, no keys, and one kind of terminal, for all tests of a process."""
     folder = tmp_path_factory.mktemp("current")
     with pytest.MonkeyPatch.context() as patch:
         for name in list(os.environ):
             if name.startswith(PRIVATE):
                 patch.delenv(name)
         patch.setenv("HOME", str(tmp_path_factory.mktemp("home")))
+        # The pictures of screens have 24-bit colours, whatever the terminal of whoever runs the tests can show.
+        patch.setenv("COLORTERM", "truecolor")
+        patch.delenv("NO_COLOR", raising=False)
         # Nothing in the keyring of whoever runs the tests.
         patch.setenv("PYTHON_KEYRING_BACKEND", "keyring.backends.null.Keyring")
         patch.chdir(folder)
