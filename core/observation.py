@@ -5,10 +5,11 @@ from __future__ import annotations
 import copy
 from collections.abc import Sequence
 from datetime import datetime
-from enum import StrEnum
-from typing import Any, Literal, Self
+from typing import Literal, Self
 
 import msgspec
+
+from ua_tui.core.json_values import JsonObject
 
 
 class TextContent(msgspec.Struct, frozen=True, tag_field="type", tag="text"):
@@ -35,15 +36,6 @@ class ReturnedFile(msgspec.Struct, frozen=True):
 
     path: str
     is_new: bool = True
-
-
-class ObservationStatus(StrEnum):
-    """How a tool call ended, according to the tool."""
-
-    SUCCESS = "success"
-    ERROR = "error"
-    WAITING = "waiting"
-    BLOCKED = "blocked"
 
 
 class Observation(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="tool"):
@@ -105,13 +97,6 @@ class Observation(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", t
         return self.error is not None
 
     @property
-    def status(self) -> ObservationStatus:
-        """Why the call is held, or else success, or error when `error` is set."""
-        if self.held is not None:
-            return ObservationStatus(self.held)
-        return ObservationStatus.ERROR if self.has_error else ObservationStatus.SUCCESS
-
-    @property
     def size(self) -> int:
         """The size of the content in bytes: UTF-8 for text, base64 for pictures."""
         return sum(
@@ -124,7 +109,7 @@ class Observation(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", t
         """What a model should read: the error or why there is no answer, then all output before the failure."""
         if self.error is None:
             return self.content
-        first = f"Error: {self.error}" if self.status is ObservationStatus.ERROR else self.error
+        first = self.error if self.held else f"Error: {self.error}"
         partial = tuple(b for b in self.content if not (isinstance(b, TextContent) and b.text == self.error))
         return (TextContent(first), *partial)
 
@@ -203,7 +188,7 @@ class ToolCall(msgspec.Struct, frozen=True, kw_only=True):
 
     tool_use_id: str
     name: str
-    input: dict[str, Any] = {}
+    input: JsonObject = {}
     query_id: str = ""
     query: str = ""
     parent_tool_use_id: str | None = None

@@ -23,6 +23,7 @@ from typing import Any, ClassVar, NamedTuple, TypeVar
 
 from ua_tui.core.errors import PipelineError
 from ua_tui.core.events.types import PipelineFailed, Usage
+from ua_tui.core.json_values import JsonObject
 from ua_tui.core.observation import AnyObservation, FinishedCall, Observation
 from ua_tui.core.text import clean
 
@@ -89,7 +90,7 @@ class _OfQuery(Payload):
 class _OfCall(Payload):
     tool_use_id: str
     name: str
-    input: dict[str, Any]
+    input: JsonObject
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,7 +104,7 @@ class BeforeExecute(_OfQuery):
     _types: ClassVar[_Types] = {"agent": str, "input": str, "schema": _SCHEMA, "denied": _TEXT_OR_NONE}
     _fixed = ("agent",)
 
-    schema: dict[str, Any] | None = None
+    schema: JsonObject | None = None
     denied: str | None = None
 
 
@@ -132,7 +133,7 @@ class AgentErrored(_OfQuery):
 
     exception: BaseException
     system_prompt: str | None = None
-    schema: dict[str, Any] | None = None
+    schema: JsonObject | None = None
     recovery: str | None = None
 
 

@@ -16,7 +16,7 @@ import json
 import logging
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -27,6 +27,7 @@ import msgspec
 
 from ua_tui.core.errors import WorkspaceError, advise
 from ua_tui.core.events.units import quantity
+from ua_tui.core.json_values import JsonMapping, JsonObject, text_in
 from ua_tui.core.net.addresses import ascii_host
 from ua_tui.core.pipelines import AfterTool, BeforeTool, Pipelines, ToolErrored
 from ua_tui.core.redaction.redactor import Redactor
@@ -73,10 +74,9 @@ def is_web_reader(tool: str) -> bool:
     return {"web", "reader"} <= {word.lower() for word in re.findall(_WORDS, own)}
 
 
-def page_of(arguments: Mapping[str, Any]) -> str | None:
+def page_of(arguments: JsonMapping) -> str | None:
     """The address in a call of a web reader."""
-    url = arguments.get("url")
-    return url.strip() if isinstance(url, str) and url.strip() else None
+    return text_in(arguments, "url").strip() or None
 
 
 def reader_error(text: str, *, failed: bool) -> ReaderError | None:
@@ -105,7 +105,7 @@ def _without_quotes(text: str) -> str:
         value = json.loads(text)
     except ValueError:
         return text[1:-1].strip()
-    return value.strip() if isinstance(value, str) else ""
+    return text_in(value).strip()
 
 
 def _code_of(text: str) -> str | None:
@@ -124,7 +124,7 @@ def _code_of(text: str) -> str | None:
             return None
 
 
-def _without_repetition(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _without_repetition(pairs: list[tuple[str, Any]]) -> JsonObject:
     value = dict(pairs)
     if len(value) != len(pairs):
         raise ValueError("duplicate name")

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
 from ua_tui.core.errors import ObserverError
 from ua_tui.core.events.types import ReportChecked
+from ua_tui.core.json_values import JsonMapping, text_in
 from ua_tui.core.observation import ImageContent, TextContent, ToolCall, ToolResult
 from ua_tui.core.storage.workspace import Workspace
 from ua_tui.core.text import clean_line
@@ -188,6 +189,6 @@ def moment_of(result: ToolResult, context: ObserverContext) -> datetime:
     return ended.astimezone(now.tzinfo) if ended is not None and ended.tzinfo is not None else now
 
 
-def input_text(arguments: Mapping[str, Any], *keys: str) -> str | None:
+def input_text(arguments: JsonMapping, *keys: str) -> str | None:
     """The first of the named arguments that is a non-empty text."""
-    return next((value for key in keys if isinstance(value := arguments.get(key), str) and value), None)
+    return next(filter(None, (text_in(arguments, key) for key in keys)), None)

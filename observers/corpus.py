@@ -5,13 +5,13 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any
 from urllib.parse import urlsplit
 
 import msgspec
 
 from ua_tui.core.errors import WorkspaceError
 from ua_tui.core.events.units import quantity
+from ua_tui.core.json_values import JsonObject
 from ua_tui.core.observation import ToolCall, ToolResult
 from ua_tui.core.storage.workspace import Workspace
 from ua_tui.core.text import clean_line
@@ -27,7 +27,7 @@ from ua_tui.core.web_reader import (
 )
 from ua_tui.observers.base import Interest, ObserverContext, ObserverSpec, Outcome, Saved, moment_of, texts_of
 from ua_tui.observers.enrichment import MAX_ARTIFACT, Page, enrich_corpus, enrich_searches, has_large_files
-from ua_tui.observers.output.saving import save_once, unique_id
+from ua_tui.observers.output.saving import save_once
 from ua_tui.observers.pages.reading import CRAWLER, PageReading, interest_in, read_pages
 from ua_tui.observers.search.tool_names import short_name
 
@@ -135,7 +135,7 @@ def _left_out(readings: Sequence[PageReading]) -> list[str]:
 def _save(
     page: Page, tool: str, result: ToolResult, moment: datetime, context: ObserverContext
 ) -> tuple[Saved | None, str]:
-    artifact: dict[str, Any] = {
+    artifact: JsonObject = {
         "type": "article",
         "url": page.url,
         "title": page.title,
@@ -151,13 +151,14 @@ def _save(
         "links": [{"label": each.label, "url": each.url} for each in page.links],
     }
     return save_once(
+        result,
         context,
         artifact,
+        page.url,
+        page.content,
         folder=FOLDER,
         stem=context.workspace.redactor.redact(_place(page.url)),
-        unique=unique_id(context, result.call.tool_use_id, page.url, page.content),
         kind="article",
-        moment=moment,
     )
 
 

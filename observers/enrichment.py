@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 
 from ua_tui.core.errors import WorkspaceError
+from ua_tui.core.json_values import JsonObject, object_in, text_in
 from ua_tui.core.redaction.redactor import Redactor
 from ua_tui.core.storage.compression import SUFFIX
 from ua_tui.core.storage.files import Written
@@ -99,8 +100,8 @@ def enrich_corpus(pages: Sequence[Page], workspace: Workspace, ledger: Ledger) -
     with ledger.editing():
         for _ in range(_TRIES):
             before = _bytes_of_corpus(workspace)
-            corpus = _decoded(before) if before is not None else None
-            if corpus is None or not isinstance(corpus.get("articles"), list):
+            corpus = _decoded(before or b"")
+            if not isinstance(corpus.get("articles"), list):
                 return None, 0
             changed = _merge(corpus, pages, workspace.redactor)
             if not changed:
@@ -119,8 +120,8 @@ def _enrich_search(path: str, pages: Mapping[str, Page], workspace: Workspace, l
     except WorkspaceError:
         # Claimed, and not written yet.
         return 0
-    rows = artifact.get("results") if artifact is not None else None
-    if artifact is None or not isinstance(rows, list):
+    rows = artifact.get("results")
+    if not isinstance(rows, list):
         ledger.rows_of[path] = frozenset()
         return 0
     ledger.rows_of[path] = frozenset(normal_form(url) for url in _urls_of(rows))
@@ -132,9 +133,7 @@ def _enrich_search(path: str, pages: Mapping[str, Page], workspace: Workspace, l
 
 
 def _enrich_row(row: Any, pages: Mapping[str, Page], redactor: Redactor) -> bool:
-    if not isinstance(row, dict) or not isinstance(url := row.get("url"), str):
-        return False
-    page = pages.get(normal_form(url))
+    page = pages.get(normal_form(text_in(row, "url")))
     if page is None:
         return False
     # Masked before it is cut: half a secret would not be known for one.
@@ -146,12 +145,12 @@ def _enrich_row(row: Any, pages: Mapping[str, Page], redactor: Redactor) -> bool
     return True
 
 
-def _merge(corpus: dict[str, Any], pages: Sequence[Page], redactor: Redactor) -> int:
+def _merge(corpus: JsonObject, pages: Sequence[Page], redactor: Redactor) -> int:
     """Update the entries of a corpus in place; returns the number of changed and new ones."""
     entries: list[Any] = corpus["articles"]
-    by_url: dict[str, list[dict[str, Any]]] = {}
+    by_url: dict[str, list[JsonObject]] = {}
     for entry in entries:
-        if isinstance(entry, dict) and isinstance(url := entry.get("url"), str) and url:
+        if url := text_in(entry, "url"):
             by_url.setdefault(normal_form(url), []).append(entry)
     saved_at = moment_in(corpus.get("saved_at"))
     changed = 0
@@ -175,7 +174,7 @@ def _merge(corpus: dict[str, Any], pages: Sequence[Page], redactor: Redactor) ->
     return changed
 
 
-def _entry(page: Page) -> dict[str, Any]:
+def _entry(page: Page) -> JsonObject:
     return {
         "url": page.url,
         "title": page.title,
@@ -208,13 +207,13 @@ def _bytes_of_corpus(workspace: Workspace) -> bytes | None:
     return data
 
 
-def _decoded(data: bytes) -> dict[str, Any] | None:
+def _decoded(data: bytes) -> JsonObject:
+    """The object in a file; an empty one if there is something else."""
     try:
-        value = msgspec.json.decode(data)
+        return object_in(msgspec.json.decode(data))
     except (msgspec.DecodeError, ValueError, RecursionError):
-        return None
-    return value if isinstance(value, dict) else None
+        return {}
 
 
 def _urls_of(rows: Sequence[Any]) -> list[str]:
-    return [url for row in rows if isinstance(row, dict) and isinstance(url := row.get("url"), str)]
+    return [url for row in rows if (url := text_in(row, "url"))]

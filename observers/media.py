@@ -6,7 +6,7 @@ import hashlib
 import os
 import re
 import tempfile
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Iterator, Set
 from contextlib import ExitStack
 from io import BufferedReader
 from pathlib import Path, PurePosixPath
@@ -14,6 +14,7 @@ from typing import Any
 
 from ua_tui.core.errors import ObserverError, PathRefused, WorkspaceError
 from ua_tui.core.events.codec import from_json
+from ua_tui.core.json_values import JsonMapping
 from ua_tui.core.media_types import HEAD_SIZE, media_type
 from ua_tui.core.observation import ReturnedFile, ToolCall, ToolResult
 from ua_tui.core.storage.files import AlreadyThere, Root
@@ -120,7 +121,7 @@ def _claimed(result: ToolResult, context: ObserverContext) -> Iterator[str]:
     yield from (match[1] for match in _PATH_IN_TEXT.finditer(decoded.prose[:20_000]))
 
 
-def _objects_in(value: Any, depth: int = 0) -> Iterator[Mapping[str, Any]]:
+def _objects_in(value: Any, depth: int = 0) -> Iterator[JsonMapping]:
     """The objects in decoded data, the outer ones first, also those in a text that is JSON itself."""
     if isinstance(value, str) and value.lstrip()[:1] in ("{", "["):
         value = from_json(value)
@@ -131,7 +132,7 @@ def _objects_in(value: Any, depth: int = 0) -> Iterator[Mapping[str, Any]]:
             yield from _objects_in(inner, depth + 1)
 
 
-def _paths_in(value: Mapping[str, Any], vague: Set[str] = _VAGUE_KEYS) -> Iterator[str]:
+def _paths_in(value: JsonMapping, vague: Set[str] = _VAGUE_KEYS) -> Iterator[str]:
     for key, named in value.items():
         plain = key.replace("_", "").replace("-", "").lower() if isinstance(key, str) else ""
         for path in named if isinstance(named, list) else (named,):

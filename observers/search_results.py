@@ -7,10 +7,11 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from itertools import repeat
 from operator import contains
-from typing import Any, assert_never
+from typing import assert_never
 
 from msgspec.structs import replace
 
+from ua_tui.core.json_values import JsonObject
 from ua_tui.core.observation import ToolCall, ToolResult
 from ua_tui.core.storage.files import Written
 from ua_tui.core.text import without_surrogates
@@ -26,7 +27,7 @@ from ua_tui.observers.base import (
 )
 from ua_tui.observers.decoding.decode import Decoded, decode_texts
 from ua_tui.observers.decoding.urls import normal_form, public_addresses
-from ua_tui.observers.output.saving import save_once, unique_id, write_json
+from ua_tui.observers.output.saving import save_once, write_json
 from ua_tui.observers.search.lists import UNREAD, ResultPage, recognise
 from ua_tui.observers.search.privacy import is_public_search, rows_are_public
 from ua_tui.observers.search.rows import set_missing_sources
@@ -100,7 +101,7 @@ class SearchResults:
         if reason is not None:
             # The text may have megabytes, as the copy to save has.
             del decoded
-            outcomes.append(_keep_raw(result, texts, reason, moment, context))
+            outcomes.append(_keep_raw(result, texts, reason, context))
         return total_of(outcomes) if outcomes else Outcome(note="no search results")
 
 
@@ -153,9 +154,7 @@ def _may_be_saved(page: ResultPage, context: ObserverContext) -> bool:
     return may_search and rows_are_public(page.items, [row["url"] for row in page.rows])
 
 
-def _keep_raw(
-    result: ToolResult, texts: list[str], reason: str, moment: datetime, context: ObserverContext
-) -> Outcome:
+def _keep_raw(result: ToolResult, texts: list[str], reason: str, context: ObserverContext) -> Outcome:
     """Save the raw result of a search that cannot be parsed, with the reason."""
     call = result.call
     names = [slug for slug, _ in inner_tools(call)] if is_multi_execute(call.name) else [call.name]
@@ -170,7 +169,6 @@ def _keep_raw(
         length += len(piece)
     # Of a longer text the rest only counts: it is stored elsewhere, and may be too long to be copied.
     rest = (length,) if length > _MAX_UNPARSED else ()
-    unique = unique_id(context, call.tool_use_id, *(first if rest else ["".join(first)]), *rest)
     kept = "saved as it is"
     if rest:
         stored = result.observation.stored_at
@@ -179,15 +177,15 @@ def _keep_raw(
     heading = f"{reason}\ntool: {plain_text(call.name)[:200]}\ntool_use_id: {call.tool_use_id}\n"
     heading = context.workspace.redactor.redact(heading)
     content = b"".join(without_surrogates(part).encode() for part in (heading, "\n", *first))
-    first.clear()
     saved, path = save_once(
+        result,
         context,
         lambda path: context.workspace.write_artifact(path, content, redacted=True),
+        *(first if rest else ["".join(first)]),
+        *rest,
         folder=_UNPARSED,
         stem=short_name(call.name),
         suffix=".txt",
-        moment=moment,
-        unique=unique,
         kind="unparsed",
     )
     if saved is None:
@@ -219,8 +217,6 @@ def _save(
     for row in [*rows, *artifact.get("articles", ()), *panel]:
         for column in ("title", "source", "snippet"):
             row[column] = without_controls(row[column])
-    said = (scope.answer, scope.error, None if page.items else scope.query)
-    unique = unique_id(context, result.call.tool_use_id, page.kind, page.items, *said)
     known: list[bool] = []
 
     def write(path: str) -> Written:
@@ -237,13 +233,17 @@ def _save(
     with context.ledger.saving():
         try:
             saved, path = save_once(
+                result,
                 context,
                 write,
+                page.kind,
+                page.items,
+                scope.answer,
+                scope.error,
+                None if page.items else scope.query,
                 folder=FOLDER,
                 stem=stem,
-                moment=moment,
-                unique=unique,
-                kind="search_results",
+                kind=FOLDER,
             )
         except BaseException:
             context.ledger.forget([url for url, is_known in zip(urls, known, strict=False) if not is_known])
@@ -261,9 +261,9 @@ def _save(
     )
 
 
-def _artifact(page: ResultPage, decoded: Decoded, result: ToolResult, moment: datetime) -> dict[str, Any]:
+def _artifact(page: ResultPage, decoded: Decoded, result: ToolResult, moment: datetime) -> JsonObject:
     scope = page.scope
-    artifact: dict[str, Any] = {
+    artifact: JsonObject = {
         "type": page.kind,
         "tool": scope.tool,
         "query": _encodable(scope.query),
@@ -282,7 +282,7 @@ def _artifact(page: ResultPage, decoded: Decoded, result: ToolResult, moment: da
     return artifact
 
 
-def _in_short(row: dict[str, Any], redact: Callable[[str], str]) -> dict[str, Any]:
+def _in_short(row: JsonObject, redact: Callable[[str], str]) -> JsonObject:
     short = {key: row[key] for key in ("position", "title", "url", "source", "date", "snippet")}
     if row["snippet"] and len(row["snippet"]) > _SHORT_SNIPPET:
         # Masked before it is cut: half a secret would not be known for one.

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import PurePosixPath
 from typing import Any
 from urllib.parse import urlsplit
 
 from ua_tui.core.errors import WorkspaceError
+from ua_tui.core.json_values import JsonMapping, JsonObject
 from ua_tui.core.observation import ToolCall, ToolResult
 from ua_tui.core.text import clean_line, words_of
 from ua_tui.observers.base import (
@@ -23,7 +24,7 @@ from ua_tui.observers.base import (
     total_of,
 )
 from ua_tui.observers.decoding.decode import decode_texts
-from ua_tui.observers.output.saving import save_once, unique_id
+from ua_tui.observers.output.saving import save_once
 from ua_tui.observers.search.keys import listed
 from ua_tui.observers.search.tool_names import answer_of, is_multi_execute, is_sandbox, runs_of
 
@@ -69,7 +70,7 @@ class Uploads:
         return total_of(outcomes)
 
 
-def _hands_over(name: str, arguments: Mapping[str, Any]) -> bool:
+def _hands_over(name: str, arguments: JsonMapping) -> bool:
     if is_sandbox(name):
         return _UPLOAD_CALL.search(input_text(arguments, *_CODE) or "") is not None
     if next(_stored_files(arguments), None) is not None:
@@ -83,8 +84,8 @@ def _record(
     context: ObserverContext,
     name: str,
     index: int,
-    arguments: Mapping[str, Any],
-    answer: Mapping[str, Any],
+    arguments: JsonMapping,
+    answer: JsonMapping,
 ) -> Outcome:
     files = list(_files(name, arguments, answer, context))[:_MOST_FILES]
     # What a run has printed a key of was uploaded, whatever failed after it.
@@ -93,25 +94,24 @@ def _record(
         return Outcome(note="the tool reports a failure, and nothing is known to have been uploaded")
     if not files:
         return Outcome(note="no uploaded file is named")
-    moment = moment_of(result, context)
     server = result.call.name.split("__")[1] if result.call.name.startswith("mcp__") else None
-    record: dict[str, Any] = {
+    record: JsonObject = {
         "type": "upload",
         "tool": name,
         "server": server,
-        "timestamp": moment.isoformat(timespec="microseconds"),
+        "timestamp": moment_of(result, context).isoformat(timespec="microseconds"),
         "tool_use_id": result.call.tool_use_id,
         "files": files,
     }
     saved, path = save_once(
+        result,
         context,
         record,
+        files,
         folder=FOLDER,
         stem=context.workspace.redactor.redact(files[0]["name"]) or "upload",
-        unique=unique_id(context, f"{result.call.tool_use_id} {index}", files),
         kind="upload",
-        moment=moment,
-        by_content=False,
+        run=index,
     )
     if saved is None:
         return already_saved(path)
@@ -119,8 +119,8 @@ def _record(
 
 
 def _files(
-    name: str, arguments: Mapping[str, Any], answer: Mapping[str, Any], context: ObserverContext
-) -> Iterator[dict[str, Any]]:
+    name: str, arguments: JsonMapping, answer: JsonMapping, context: ObserverContext
+) -> Iterator[JsonObject]:
     if name == _TOOLKIT:
         match answer:
             case {"status": "uploaded", "path": str(path), "remote_path": str(target), "size": int(size)}:
@@ -148,7 +148,7 @@ def _files(
         yield _local(_path_in(arguments) or "", _target(arguments) or name, context)
 
 
-def _local(path: str, target: str, context: ObserverContext) -> dict[str, Any]:
+def _local(path: str, target: str, context: ObserverContext) -> JsonObject:
     """A file that a call names by its path: its size and digest, if it is in the workspace."""
     workspace = context.workspace
     relative = path.removeprefix(f"{workspace.path}/")
@@ -169,7 +169,7 @@ def _file(
     sha256: str | None = None,
     mimetype: str | None = None,
     key: str | None = None,
-) -> dict[str, Any]:
+) -> JsonObject:
     found = name or PurePosixPath(_plain(path or key or "")).name
     return {
         "name": clean_line(found, 200) or "file",
@@ -193,7 +193,7 @@ def _plain(text: str) -> str:
     return clean_line(text, _LONGEST)
 
 
-def _path_in(arguments: Mapping[str, Any]) -> str | None:
+def _path_in(arguments: JsonMapping) -> str | None:
     """The argument that is a path; a content is longer, or has several lines."""
     path = input_text(arguments, *_PATHS)
     if path is None:
@@ -202,11 +202,11 @@ def _path_in(arguments: Mapping[str, Any]) -> str | None:
     return path if path is not None and len(path) <= _LONGEST and "\n" not in path else None
 
 
-def _target(arguments: Mapping[str, Any]) -> str | None:
+def _target(arguments: JsonMapping) -> str | None:
     return input_text(arguments, *_TARGETS)
 
 
-def _stored_files(arguments: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+def _stored_files(arguments: JsonMapping) -> Iterator[JsonMapping]:
     """The files among the arguments that were stored for the tool before, as Composio's tools take them."""
     waiting: list[Any] = [arguments]
     for _ in range(_MOST_NODES):

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
+from ua_tui.core.json_values import JsonMapping, JsonObject
 from ua_tui.core.observation import ToolCall, ToolResult
 from ua_tui.observers.base import (
     ObserverContext,
@@ -20,7 +21,7 @@ from ua_tui.observers.base import (
 )
 from ua_tui.observers.decoding.decode import decode_texts
 from ua_tui.observers.decoding.truncated_json import CUT_OFF
-from ua_tui.observers.output.saving import save_once, unique_id
+from ua_tui.observers.output.saving import save_once
 from ua_tui.observers.search.sanitise import plain_value
 from ua_tui.observers.search.tool_names import answer_of, is_multi_execute, is_sandbox, runs_of
 
@@ -73,7 +74,7 @@ class WorkbenchActivity:
         return total_of(outcomes)
 
 
-def _levels(answer: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+def _levels(answer: JsonMapping) -> list[JsonMapping]:
     """An answer and the objects in its `data`, which may be nested."""
     levels = [answer]
     while isinstance(inner := levels[-1].get("data"), dict) and len(levels) < _DEEPEST:
@@ -81,7 +82,7 @@ def _levels(answer: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     return levels
 
 
-def _fields(answer: Mapping[str, Any]) -> dict[str, Any]:
+def _fields(answer: JsonMapping) -> JsonObject:
     """The fields of a run's answer from all levels; inner ones take precedence."""
     return {
         key: value
@@ -97,22 +98,21 @@ def _save(
     *,
     name: str,
     index: int,
-    arguments: Mapping[str, Any],
-    answer: Mapping[str, Any] | None,
+    arguments: JsonMapping,
+    answer: JsonMapping | None,
     raw: str,
     is_cut: bool,
 ) -> Outcome:
-    moment = moment_of(result, context)
     # Masked before anything is cut: half a secret would not be known for one.
     masked = context.workspace.redactor.redact
     code = masked(input_text(arguments, "code_to_execute", "code", "command", "commands", "script") or "")
     output = _output(answer or {}, masked(raw), result.observation.error, masked)
     if is_cut:
         output["truncated"] = True
-    artifact: dict[str, Any] = {
+    artifact: JsonObject = {
         "type": "workbench",
         "tool": name,
-        "timestamp": moment.isoformat(timespec="microseconds"),
+        "timestamp": moment_of(result, context).isoformat(timespec="microseconds"),
         "tool_use_id": result.call.tool_use_id,
         "input": {
             "code": code[:_CODE_SHOWN],
@@ -123,16 +123,16 @@ def _save(
         },
         "output": output,
     }
-    unique = unique_id(context, f"{result.call.tool_use_id} {index}", code, output)
     saved, path = save_once(
+        result,
         context,
         plain_value(artifact),
+        code,
+        output,
         folder=FOLDER,
         stem="workbench",
-        unique=unique,
-        kind="workbench_activity",
-        moment=moment,
-        by_content=False,
+        kind=FOLDER,
+        run=index,
     )
     if saved is None:
         return already_saved(path)
@@ -142,9 +142,7 @@ def _save(
     return Outcome((saved,), items=1, note=note)
 
 
-def _output(
-    answer: Mapping[str, Any], raw: str, error: str | None, masked: Callable[[str], str]
-) -> dict[str, Any]:
+def _output(answer: JsonMapping, raw: str, error: str | None, masked: Callable[[str], str]) -> JsonObject:
     """The output of a run; `successful` is None if the service does not report it."""
     fields, levels = _fields(answer), _levels(answer)
     stdout, stderr = (masked(_text(fields.get(stream))) for stream in ("stdout", "stderr"))
@@ -158,7 +156,7 @@ def _output(
     extra = {
         key: _bounded(value, masked) for key, value in fields.items() if key not in _KNOWN and key != CUT_OFF
     }
-    output: dict[str, Any] = {
+    output: JsonObject = {
         "stdout": _cut(stdout),
         "stderr": _cut(stderr),
         "results": _bounded(results, masked),

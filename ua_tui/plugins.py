@@ -20,11 +20,12 @@ from ua_tui.observers.base import (
     ObserverContext,
     Outcome,
     Saved,
+    already_saved,
     input_text,
     moment_of,
     texts_of,
 )
-from ua_tui.observers.output.saving import save_once, unique_id, write_json
+from ua_tui.observers.output.saving import save_once
 
 __all__ = [
     "AfterTool",
@@ -70,23 +71,14 @@ def keep_json(
             f"'{clean_line(kind, 60)}' is not a valid kind: use lower-case letters, digits and _, "
             f"and none of {', '.join(sorted(_TAKEN))}"
         )
-    moment = moment_of(result, context)
     call = result.call
     artifact = {
         "tool": call.name,
         "tool_use_id": call.tool_use_id,
-        "timestamp": moment.isoformat(),
+        "timestamp": moment_of(result, context).isoformat(),
         **value,
     }
-    saved, path = save_once(
-        context,
-        lambda path: write_json(context.workspace, path, artifact),
-        folder=kind,
-        stem=kind,
-        unique=unique_id(context, call.tool_use_id, value),
-        kind=kind,
-        moment=moment,
-    )
+    saved, path = save_once(result, context, artifact, value, folder=kind, stem=kind, kind=kind)
     if saved is None:
-        return Outcome(duplicates=1, note=f"already saved as {path}")
+        return already_saved(path)
     return Outcome((saved,), items=items, note=note)

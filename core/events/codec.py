@@ -11,6 +11,7 @@ import msgspec
 
 from ua_tui.core.events import types
 from ua_tui.core.events.types import Event, UnknownEvent
+from ua_tui.core.json_values import JsonObject, object_in
 from ua_tui.core.observation import Observation
 
 EVENT_TYPES: tuple[type[Event], ...] = tuple(
@@ -85,9 +86,9 @@ def decode_event(line: bytes | str) -> Event:
         return event
     except (msgspec.DecodeError, RecursionError) as error:
         raw = from_json(line)
-        if isinstance(raw, dict) and isinstance(raw.get("observation"), dict):
+        if found := object_in(raw, "observation"):
             try:
-                given = {**raw, "observation": {**raw["observation"], "kind": "mcp"}}
+                given = {**raw, "observation": {**found, "kind": "mcp"}}
                 older: Event = _DECODER.decode(msgspec.json.encode(given))
                 return older
             except (msgspec.DecodeError, RecursionError):
@@ -105,7 +106,7 @@ _DESCRIPTION = (
 )
 
 
-def journal_schema() -> dict[str, Any]:
+def journal_schema() -> JsonObject:
     """Make the schema (draft 2020-12) that every line of a journal follows."""
     (line,), definitions = msgspec.json.schema_components((ANY_EVENT,), ref_template="#/$defs/{name}")
     for kind in EVENT_TYPES:

@@ -5,10 +5,11 @@ each event, or of each case of one, by their kind: how serious it is, its senten
 which case an event is, and what its words need besides its fields. The texts are not shortened, so that a reader of
 them can remove secrets first.
 
-A name in braces stands for a fact or a field. A text is cleaned, and put on one line of at most 200 characters; with
-`:line` on one of any length. With `:text` it keeps its line breaks, and `:own` is for what is clean already. After
-`:or ` follows what stands in place of an empty text, `:duration` writes milliseconds, and `:if` nothing at all. Any
-other format is one of Python's. A part in square brackets is left out if a value in it is empty.
+A name in braces stands for a fact or a field, or with a dot for a field of that. A text is cleaned, and put on one line
+of at most 200 characters; with `:line` on one of any length. With `:text` it keeps its line breaks, and `:own` is for
+what is clean already. After `:or ` follows what stands in place of an empty text. `:duration` writes milliseconds,
+`:cost` what something cost, `:host` the host of an address, `:tool` the short name of a tool, and `:if` nothing at all.
+Any other format is one of Python's. A part in square brackets is left out if a value in it is empty.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from enum import Enum
 from functools import cache, cached_property
+from operator import attrgetter
 from pathlib import Path
 from string import Formatter
 from typing import Any, NamedTuple
@@ -38,6 +40,7 @@ from ua_tui.core.events.model_problems import (
 from ua_tui.core.events.tool_names import tool_name
 from ua_tui.core.events.types import SessionStarted
 from ua_tui.core.events.units import money, progress, quantity, signed_of, size, spent_of, spoken_duration
+from ua_tui.core.json_values import JsonMapping, objects_in
 from ua_tui.core.observation import CrawlObservation
 from ua_tui.core.text import as_sentence, clean, clean_line
 
@@ -159,7 +162,7 @@ class _Template:
             for before, name, form in pieces:
                 found.append(before)
                 if name is not None:
-                    value = facts[name] if name in facts else getattr(event, name)
+                    value = facts[name] if name in facts else attrgetter(name)(event)
                     shown = form(value) if value or not is_optional else ""
                     if is_optional and not (shown or (value and form is _no_text)):
                         del found[length:]
@@ -294,7 +297,7 @@ def _of_session(event: ev.Event) -> _Case | None:
             return _Case("red" if event.red else "clear")
         case ev.OpinionGiven():
             counts = (f"{count:,} {clean_line(verdict)}" for verdict, count in event.counts.items())
-            return _Case("", {"verdicts": ", ".join(counts) or "none", "cost": _cost(event.cost_usd)})
+            return _Case("", {"verdicts": ", ".join(counts) or "none"})
         case ev.ClaimsDecided():
             return _Case("", {"signed": signed_of(event.accepted, event.rejected, event.open)})
         case ev.McpStatus():
@@ -313,8 +316,6 @@ def _of_model(event: ev.Event, hints: Hints) -> _Case | None:
             return _Case("", {"attached": ", ".join(map(_attached, event.files))})
         case ev.QueryClassified():
             return _Case("", {"path": PATHS[event.decision], "by": _DECIDED_BY[event.source]})
-        case ev.PathFellBack():
-            return _Case("", {"tool": tool_name(event.tool_name).short})
         case ev.QueryFinished():
             reason = clean(event.error).strip() if event.error else ""
             broke = event.status == "error" and reason.startswith(CONNECTION_BROKE)
@@ -334,8 +335,6 @@ def _of_model(event: ev.Event, hints: Hints) -> _Case | None:
             return _Case("near" if event.is_near else "far", {"used": describe_plan(event)})
         case ev.ModelChosen():
             return _Case("", {"choice": _model_choice(event)})
-        case ev.TokensSpent():
-            return _Case("", {"total": event.usage.total, "cost": _cost(event.cost_usd)})
         case ev.PermissionModeChanged():
             case = event.mode if event.mode == "bypassPermissions" else "careful"
             return _Case(case, {"is_planned": event.by == "plan", "rule": MODE_RULES.get(event.mode)})
@@ -413,13 +412,10 @@ def _of_question(event: ev.Event) -> _Case | None:
             page = _host(event.url) if event.mode == "url" else ""
             return _Case("", {"page": page, "asked": _line(event.message) or "(no message)"})
         case ev.ElicitationAnswered():
-            facts = {"host": _host(event.url)}
             if event.action != "accept":
-                return _Case(event.action if event.by == "person" else event.by, facts)
+                return _Case(event.action if event.by == "person" else event.by)
             values = (f"{_line(name)}: {_line(_shown(value))}" for name, value in event.values.items())
-            return _Case("accept_page" if event.url else "accept", facts, tuple(values))
-        case ev.AuthRequired():
-            return _Case("", {}, (clean(event.url).strip(),))
+            return _Case("accept_page" if event.url else "accept", {}, tuple(values))
         case ev.AuthFinished():
             return _Case(event.outcome)
         case ev.ServerTrustAnswered():
@@ -441,9 +437,9 @@ def _answer(event: ev.PermissionAnswered) -> _Case:
     return _Case(event.decision, facts)
 
 
-def questions_of(arguments: Mapping[str, Any]) -> list[str]:
+def questions_of(arguments: JsonMapping) -> list[str]:
     """Return the questions that the agent asks, from the arguments of its call."""
-    return [str(each.get("question")) for each in arguments.get("questions") or [] if isinstance(each, dict)]
+    return [str(each.get("question")) for each in objects_in(arguments, "questions")]
 
 
 # Parts of sentences
@@ -515,12 +511,21 @@ def _host(url: str) -> str:
         return "a page"
 
 
+def _cost(cost_usd: float | None, unpriced: Sequence[str] = ()) -> str:
+    if unpriced:
+        return f", cost unknown (no price is set for {clean_line(', '.join(unpriced))})"
+    return f", ${cost_usd:.4f}" if cost_usd is not None else ""
+
+
 _FORMATS: Mapping[str, Callable[[Any], str]] = {
     "": clean_line,
     "line": _line,
     "text": clean,
     "own": str,
     "duration": spoken_duration,
+    "cost": _cost,
+    "host": _host,
+    "tool": lambda name: tool_name(name).short,
     "if": _no_text,
 }
 """What a value in a template passes, by what follows the colon."""
@@ -529,12 +534,6 @@ _FORMATS: Mapping[str, Callable[[Any], str]] = {
 def _time(milliseconds: float, hints: Hints) -> str:
     waited = f", {spoken_duration(hints.waited_ms)} waiting for you" if hints.waited_ms else ""
     return spoken_duration(milliseconds) + waited
-
-
-def _cost(cost_usd: float | None, unpriced: Sequence[str] = ()) -> str:
-    if unpriced:
-        return f", cost unknown (no price is set for {clean_line(', '.join(unpriced))})"
-    return f", ${cost_usd:.4f}" if cost_usd is not None else ""
 
 
 def _model_choice(event: ev.ModelChosen | ev.SessionStarted) -> str:

@@ -6,7 +6,7 @@ The plan of the agent is such an argument: the list of steps that it keeps with 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 
 from ua_tui.core.events.types import LIST_RESOURCES, READ_RESOURCE
+from ua_tui.core.json_values import JsonMapping, list_in, object_in, text_in
 from ua_tui.core.text import clean_line
 
 PLAN = "TodoWrite"
@@ -45,16 +46,13 @@ class Step(msgspec.Struct, frozen=True):
         return self.state == "in_progress"
 
 
-def steps_of(arguments: Mapping[str, Any]) -> tuple[Step, ...]:
+def steps_of(arguments: JsonMapping) -> tuple[Step, ...]:
     """Read the steps of a call of `TodoWrite`, at most 100; what is no step is left out."""
-    given = arguments.get("todos")
     found: list[Step] = []
-    for each in given[:_MOST] if isinstance(given, list) else ():
-        text = each.get("content") if isinstance(each, dict) else None
-        if isinstance(text, str) and (clean := clean_line(text, _LONGEST)):
-            doing = each.get("activeForm")
-            doing = clean_line(doing, _LONGEST) if isinstance(doing, str) else ""
-            found.append(Step(clean, doing or clean, str(each.get("status"))))
+    for each in list_in(arguments, "todos")[:_MOST]:
+        if text := clean_line(text_in(each, "content"), _LONGEST):
+            doing = clean_line(text_in(each, "activeForm"), _LONGEST)
+            found.append(Step(text, doing or text, str(each.get("status"))))
     return tuple(found)
 
 
@@ -98,26 +96,22 @@ def _without_vendor(name: str) -> str:
     return short.removesuffix("_TOOL") or name
 
 
-def inner_tools(arguments: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+def inner_tools(arguments: JsonMapping) -> Iterator[tuple[str, JsonMapping]]:
     """The tools that a MULTI_EXECUTE requests, each with its slug, which may be empty, and its arguments."""
-    inner = arguments.get("tools")
-    for item in inner if isinstance(inner, list) else ():
-        tool = item if isinstance(item, dict) else {}
-        slug, values = tool.get("tool_slug") or tool.get("slug"), tool.get("arguments")
-        yield slug if isinstance(slug, str) else "", values if isinstance(values, dict) else {}
+    for tool in list_in(arguments, "tools"):
+        yield text_in(tool, "tool_slug") or text_in(tool, "slug"), object_in(tool, "arguments")
 
 
-def inner_calls(arguments: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
+def inner_calls(arguments: JsonMapping) -> list[tuple[str, JsonMapping]]:
     """Return the short name and the arguments of each call inside a MULTI_EXECUTE; none for any other shape."""
     return [(_without_vendor(clean_line(slug)), values) for slug, values in inner_tools(arguments) if slug]
 
 
-def tool_label(raw: str, arguments: Mapping[str, Any]) -> str:
+def tool_label(raw: str, arguments: JsonMapping) -> str:
     """Name a call: the sub-agent for Agent, the inner slugs for MULTI_EXECUTE, else the short name."""
     name = tool_name(raw).short
     if name in {"Agent", "Task"}:
-        kind = arguments.get("subagent_type")
-        return clean_line(kind) if isinstance(kind, str) and kind else name
+        return clean_line(text_in(arguments, "subagent_type")) or name
     if name == "MULTI_EXECUTE":
         slugs = list(dict.fromkeys(slug for slug, _ in inner_calls(arguments)))
         if len(slugs) > 2:
@@ -126,7 +120,7 @@ def tool_label(raw: str, arguments: Mapping[str, Any]) -> str:
     return name
 
 
-def main_argument(raw: str, arguments: Mapping[str, Any]) -> str:
+def main_argument(raw: str, arguments: JsonMapping) -> str:
     """Return the most informative argument of a call, on one line; empty if there is none."""
     if not arguments:
         return ""

@@ -16,6 +16,7 @@ from typing import Any, ClassVar, Literal, Self
 
 import msgspec
 
+from ua_tui.core.json_values import JsonObject
 from ua_tui.core.observation import AnyObservation
 
 UNSTAMPED = datetime(1970, 1, 1, tzinfo=UTC)
@@ -266,7 +267,7 @@ class ToolCallStarted(PlacedEvent, frozen=True, kw_only=True):
     query_id: str
     tool_use_id: str
     name: str
-    input: dict[str, Any] = {}
+    input: JsonObject = {}
     iteration: int = 1
     parent_tool_use_id: str | None = None
 
@@ -458,7 +459,7 @@ class PermissionAsked(Event, frozen=True, kw_only=True):
 
     request_id: str
     tool_name: str
-    input: dict[str, Any] = {}
+    input: JsonObject = {}
     tool_use_id: str | None = None
     subjects: list[str] = []
     reason: str = ""
@@ -492,7 +493,7 @@ class PermissionAnswered(PlacedEvent, frozen=True, kw_only=True):
     scope: str = "once"
     reason: str = ""
     patterns: list[str] = []
-    input: dict[str, Any] | None = None
+    input: JsonObject | None = None
     changes: list[str] = []
     tool_use_id: str | None = None
 
@@ -553,7 +554,7 @@ class ElicitationAnswered(Event, frozen=True, kw_only=True):
     by: Literal["person", "headless", "program", "interrupted", "withdrawn"] = "person"
     message: str = ""
     url: str = ""
-    values: dict[str, Any] = {}
+    values: JsonObject = {}
     reason: str = ""
     tool_use_id: str | None = None
 
@@ -792,4 +793,4 @@ class UnknownEvent(Event, frozen=True, kw_only=True, tag="_unknown"):
     """An event of a later version, unchanged."""
 
     original_name: str
-    fields: dict[str, Any] = {}
+    fields: JsonObject = {}

@@ -5,7 +5,6 @@ The events then name the folder in which the session is now.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Literal
@@ -24,31 +23,18 @@ from ua_tui.core.events.types import (
     SubagentFinished,
     TextDelta,
     ThinkingDelta,
-    ToolCallStarted,
 )
 from ua_tui.core.view.costs import Costs
 from ua_tui.core.view.setup import Setup
 
 
 class EventReplay:
-    """Leaves out streamed text that a finished message repeats, and sets the session's present folder.
-
-    If an earlier query has the same id, as in a session that was resumed after its end, a query gets a new one.
-    """
+    """Leaves out streamed text that a finished message repeats, and sets the session's present folder."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = str(folder)
         self._streaming: dict[str | None, tuple[TextDelta, list[str]]] = {}
         self._thinking: set[str] = set()
-        self._queries: set[str] = set()
-        self._again: Counter[str] = Counter()
-        self._renamed: dict[str | None, str] = {}
-
-    def copy(self) -> EventReplay:
-        """Return one that continues from here independently; streamed text that is held back is not copied."""
-        other = EventReplay(Path(self._folder))
-        other._queries, other._again, other._renamed = {*self._queries}, self._again.copy(), {**self._renamed}
-        return other
 
     def add(self, events: Iterable[Event]) -> Iterator[Event]:
         """Add events; gives those to show, in order."""
@@ -71,24 +57,12 @@ class EventReplay:
             yield event
 
     def live(self, events: Iterable[Event]) -> Iterator[Event]:
-        """Give live events, with streamed text, after those that were added."""
+        """Give live events, with streamed text."""
         return map(self._prepared, events)
 
     def _prepared(self, event: Event) -> Event:
         if isinstance(event, SessionStarted):
             return msgspec.structs.replace(event, workspace=self._folder)
-        if isinstance(event, QueryReceived):
-            name = query = event.query_id
-            while name in self._queries:
-                self._again[query] += 1
-                name = f"{query} ({self._again[query]})"
-            self._queries.add(name)
-            if name != query:
-                self._renamed[query] = name
-        elif isinstance(event, ToolCallStarted):
-            self._queries.add(event.query_id)
-        if self._renamed and (named := self._renamed.get(getattr(event, "query_id", None))) is not None:
-            return msgspec.structs.replace(event, query_id=named)
         return event
 
     def rest(self) -> Iterator[Event]:

@@ -5,11 +5,10 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Literal, get_args
 
 from ua_tui.core.events import types as ev
-from ua_tui.core.history.event_replay import EventReplay, SessionStats
+from ua_tui.core.history.event_replay import SessionStats
 from ua_tui.core.history.past_files import PastFiles
 from ua_tui.core.records.journal_reader import PastJournal
 from ua_tui.core.view.session import SessionView
@@ -30,7 +29,6 @@ class Recording:
 
     Args:
         journal: of the session.
-        shown_as: the folder that its events are to name.
         longest_wait: the seconds to which longer waits are shortened; 0 shortens none.
 
     Attributes:
@@ -41,7 +39,7 @@ class Recording:
         disordered: how many events come before an earlier one.
     """
 
-    def __init__(self, journal: PastJournal, shown_as: Path, *, longest_wait: float = 0.0) -> None:
+    def __init__(self, journal: PastJournal, *, longest_wait: float = 0.0) -> None:
         self.journal = journal
         self.stats = SessionStats(left_out=journal.left_out)
         self.files = PastFiles(journal.path.parent)
@@ -52,7 +50,7 @@ class Recording:
         self._ends, self._seqs = array("Q"), array("q")
         self._times, self._offsets = array("d"), array("d")
         self._marks: dict[MarkKind, array[int]] = {kind: array("Q") for kind in MARK_KINDS}
-        self._known = [(0, SessionView(), EventReplay(shown_as))]
+        self._known = [(0, SessionView())]
         self._every = _EVERY
 
     def __len__(self) -> int:
@@ -66,18 +64,17 @@ class Recording:
         """
         journal, stats = self.journal, self.stats
         self._start = journal.tail_place(journal.size - journal.left_out)
-        view, replay = self.moment(0)
+        view = self.moment(0)
         for at, placed in journal.placed(self._start):
             for event, end in placed:
                 self._add(event, end)
-                for shown in replay.live((event,)):
-                    view.add(shown)
-                    self._mark(shown, view)
+                view.add(event)
+                self._mark(event, view)
                 if len(self) % self._every == 0:
-                    self._keep(view, replay)
+                    self._keep(view)
             yield at / max(1, journal.size)
         stats.skipped, stats.unknown, stats.torn = journal.skipped, journal.unknown, journal.torn
-        self._keep(view, replay)
+        self._keep(view)
 
     def _add(self, event: ev.Event, end: int) -> None:
         at = event.at.timestamp()
@@ -121,8 +118,8 @@ class Recording:
         if kind is not None:
             self._marks[kind].append(index)
 
-    def _keep(self, view: SessionView, replay: EventReplay) -> None:
-        self._known.append((len(self), view.then(()), replay.copy()))
+    def _keep(self, view: SessionView) -> None:
+        self._known.append((len(self), view.then(())))
         if len(self._known) > _MOST:
             del self._known[1::2]
             self._every *= 2
@@ -137,18 +134,15 @@ class Recording:
             return []
         return self.journal.between(self._ends[start - 1] if start else self._start, self._ends[stop - 1])
 
-    def moment(self, position: int) -> tuple[SessionView, EventReplay]:
-        """Return what was known at a position, and what prepares the events from there on.
+    def moment(self, position: int) -> SessionView:
+        """Return what was known at a position.
 
         Raises:
             JournalError: the journal can no longer be read.
         """
         at = bisect_right(self._known, position, key=lambda known: known[0]) - 1
-        start, view, replay = self._known[at]
-        view, replay = view.then(()), replay.copy()
-        for event in replay.live(self.events(start, position)):
-            view.add(event)
-        return view, replay
+        start, view = self._known[at]
+        return view.then(self.events(start, position))
 
     def start_of_query(self, position: int) -> int:
         """The position before the last query that had begun; 0 if there is none."""

@@ -96,7 +96,7 @@ class PastSession:
         stats, start = self._fresh_stats(), self.journal.tail_place(self.journal.size - self.journal.left_out)
         if start:
             yield self._begun(stats)
-        replay = self._replay = EventReplay(self.workspace.path)
+        replay = EventReplay(self.workspace.path)
         batches = self.journal.batches(start)
         while not self.closed:
             batch = await asyncio.to_thread(next, batches, None)
@@ -192,14 +192,13 @@ class PastSession:
 
 
 def queries_of(folder: Path) -> list[QueryReceived]:
-    """The queries of a session, with the ids by which its events are shown.
+    """The queries of a session.
 
     Raises:
         JournalError: the journal cannot be read.
     """
     with PastJournal(folder) as journal:
-        events = EventReplay(folder).live(journal.find(QueryReceived))
-        return [event for event in events if isinstance(event, QueryReceived)]
+        return [event for event in journal.find(QueryReceived) if isinstance(event, QueryReceived)]
 
 
 def runs_elsewhere(folder: Path) -> bool:

@@ -10,12 +10,12 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path, PurePath
-from typing import Any
 
 import msgspec
 
 from ua_tui.core.errors import JournalError, PathRefused, WorkspaceError
 from ua_tui.core.events.types import Event, ToolCallStarted
+from ua_tui.core.json_values import JsonObject, text_in
 from ua_tui.core.records.journal_reader import read_events
 from ua_tui.core.storage.compression import inner_name
 from ua_tui.core.storage.files import Root
@@ -147,7 +147,7 @@ def _saved(identity: TextOrigin) -> Iterator[Version]:
             )
 
 
-def _index(reports: Path) -> Iterator[dict[str, Any]]:
+def _index(reports: Path) -> Iterator[JsonObject]:
     """The lines of the index whose names are plain names; the file may have been written by anyone."""
     with suppress(OSError), (reports / REPORT_INDEX).open("rb") as index:
         while line := index.readline(_LONGEST_LINE):
@@ -193,8 +193,8 @@ class WrittenTexts:
         if (ended := self._calls.ended_by(event)) is None:
             return None
         call, end = ended
-        path = call.input.get("path") or call.input.get("file_path")
-        if end.status != "success" or not isinstance(path, str):
+        path = text_in(call.input, "path") or text_in(call.input, "file_path")
+        if end.status != "success" or not path:
             return None
         path = inner_name(posixpath.normpath(path.removeprefix(self._folder)))
         text = _result(call, self._texts.get(path))

@@ -9,7 +9,6 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
-from typing import Any
 from urllib.parse import quote
 
 import msgspec
@@ -19,6 +18,7 @@ from ua_tui.core.errors import WorkspaceError
 from ua_tui.core.events.continuation import occasion_of
 from ua_tui.core.events.describe import describe_folder
 from ua_tui.core.events.types import Event, QueryFinished, SessionFinished, Usage
+from ua_tui.core.json_values import JsonObject
 from ua_tui.core.storage.workspace import Workspace
 from ua_tui.core.text import clean_line
 from ua_tui.core.view.records import Call, Message, Note, ObserverRuns, Query
@@ -37,7 +37,7 @@ class TraceInfo(msgspec.Struct, frozen=True, kw_only=True):
     trace_id: str | None = None
 
 
-def build_trace(view: SessionView, info: TraceInfo) -> dict[str, Any]:
+def build_trace(view: SessionView, info: TraceInfo) -> JsonObject:
     """Make the trace of a session.
 
     The lists are iterators, as a long session has many entries: `Workspace.write_json_members` writes them. Every time
@@ -89,7 +89,7 @@ def build_trace(view: SessionView, info: TraceInfo) -> dict[str, Any]:
     }
 
 
-def _iteration(query: Query, last_offset: float) -> dict[str, Any]:
+def _iteration(query: Query, last_offset: float) -> JsonObject:
     # A query without an end was cut off by a crash: it lasted until the last event.
     duration = last_offset - query.offset if query.end is None else query.end.duration_ms / 1000
     return {

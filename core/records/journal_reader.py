@@ -135,13 +135,8 @@ class PastJournal:
         Raises:
             JournalError: the file can no longer be read.
         """
-        events: list[Event] = []
-        for line in self._read(start, end - start).split(b"\n"):
-            event = event_in(line)
-            if event is not None and not isinstance(event, UnknownEvent):
-                events.append(_placed(event, start))
-            start += len(line) + 1
-        return events
+        lines = self._read(start, end - start).split(b"\n")
+        return [event for event, _ in self._placed_events(start, lines)]
 
     def more(self, start: int) -> tuple[int, list[Event]]:
         """Read the events of complete lines that were appended from `start` on, some hundred at a time.

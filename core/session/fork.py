@@ -39,7 +39,6 @@ from ua_tui.core.events.types import (
     ToolCallFinished,
     ToolCallStarted,
 )
-from ua_tui.core.history.event_replay import EventReplay
 from ua_tui.core.history.headline import TITLE, beginning_of
 from ua_tui.core.history.session import runs_elsewhere
 from ua_tui.core.records.journal import journal_line
@@ -166,13 +165,12 @@ class Cut:
         if lines and not lines[-1][0].endswith(b"\n") and lines[-1][1] is None:
             # It was cut off, or is being written.
             lines.pop()
-        replay, open_query, at = EventReplay(source.path), -1, len(lines)
+        open_query, at = -1, len(lines)
         for number, (_, event) in enumerate(lines):
             match event:
                 case QueryReceived():
                     open_query = number
-                    (named,) = replay.live([event])
-                    if getattr(named, "query_id", None) == before:
+                    if event.query_id == before:
                         self.query, at = event, number
                         break
                 case QueryFinished():

@@ -31,6 +31,7 @@ from opentelemetry.sdk.trace.sampling import ALWAYS_ON
 from ua_tui.core.errors import missing_extra
 from ua_tui.core.events.codec import from_json
 from ua_tui.core.events.types import Event
+from ua_tui.core.json_values import object_in
 from ua_tui.core.redaction.redactor import Redactor, seal_json
 from ua_tui.core.storage.regular_file import AppendFile
 from ua_tui.core.telemetry.export_errors import ExportMonitor, LibraryLog
@@ -240,7 +241,7 @@ def _configured_logfire(
         answer = helper.response
         is_known = answer.request.method == "GET" and answer.status_code == 200
         project = from_json(answer.content) if is_known else None
-        if isinstance(project, dict) and {"project_name", "project_url"} <= project.keys():
+        if {"project_name", "project_url"} <= object_in(project).keys():
             return
         monitor.on_answer(answer)
         if is_known:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any, Literal
 
 import msgspec
@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from ua_tui.core.events import types as ev
 from ua_tui.core.events.tool_names import main_argument, tool_label, tool_name
+from ua_tui.core.json_values import JsonMapping
 from ua_tui.core.text import clean_line
 from ua_tui.core.view.costs import without
 
@@ -140,7 +141,7 @@ class Activity(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def describe_call(
-    name: str, arguments: Mapping[str, Any], redact: Callable[[Any], Any] = lambda value: value
+    name: str, arguments: JsonMapping, redact: Callable[[Any], Any] = lambda value: value
 ) -> str:
     """Describe a call in one line, by the name that a person knows and its most informative argument."""
     # Masked before it is cut, as half a secret is not recognised; an argument may have a megabyte.

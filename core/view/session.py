@@ -16,6 +16,7 @@ from ua_tui.core.events import types as ev
 from ua_tui.core.events.describe import describe
 from ua_tui.core.events.tool_names import PLAN, Step, main_argument, steps_of, tool_label
 from ua_tui.core.events.units import progress, quantity
+from ua_tui.core.json_values import JsonObject
 from ua_tui.core.observation import AnyObservation, CrawlObservation, KnowledgeObservation
 from ua_tui.core.text import clean, clean_line
 from ua_tui.core.view.activity import Activity
@@ -413,7 +414,7 @@ class SessionView:
             copies=copies,
         )
 
-    def _arguments(self, given: dict[str, Any]) -> dict[str, Any]:
+    def _arguments(self, given: JsonObject) -> dict[str, Any]:
         if self.redactor is None:
             return {}
         from ua_tui.core.events.codec import to_json
@@ -430,11 +431,10 @@ class SessionView:
 
     def _hear(self, tool_use_id: str | None, event: ev.Event) -> None:
         """Note, to the second, a sign of life of a sub-agent, and of those it works for."""
-        at, deeper = event.at.timestamp(), DEEPEST
-        while tool_use_id is not None and deeper and (call := self.call(tool_use_id)) is not None:
+        at = event.at.timestamp()
+        for call in self.lineage(tool_use_id):
             if not 0 <= at - call.heard < 1:
                 self._change(("t", call.id), heard=at)
-            tool_use_id, deeper = call.parent, deeper - 1
 
     def _note(self, event: ev.Event) -> None:
         """Add the note that an event makes, if it does."""

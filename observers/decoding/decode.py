@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -12,6 +12,7 @@ import msgspec
 from msgspec.structs import replace
 
 from ua_tui.core.events.codec import takes_too_much_memory
+from ua_tui.core.json_values import JsonMapping
 from ua_tui.observers.decoding.lenient import JSON, STRING, read_literal
 from ua_tui.observers.decoding.truncated_json import repair, without_half_escape
 
@@ -194,7 +195,7 @@ def _are_blocks(blocks: list[Any]) -> bool:
     ) and any(_text_of(block) for block in blocks)
 
 
-def _text_of(block: Mapping[str, Any]) -> str | None:
+def _text_of(block: JsonMapping) -> str | None:
     if isinstance(resource := block.get("resource"), dict):
         block = resource
     text = block.get("text")

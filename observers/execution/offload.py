@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from ua_tui.core.agent.definitions.rules import RequestPattern, SubagentRule
 from ua_tui.core.concurrency.worker import WorkerProcess, WorkerUnavailable, packed
+from ua_tui.core.json_values import JsonObject
 from ua_tui.core.knowledge.place import read_place, written_place
 from ua_tui.core.observation import ContentBlock, TextContent, ToolResult
 from ua_tui.observers.base import Observer, ObserverContext, Outcome, is_preview, texts_of
@@ -88,7 +89,7 @@ class ResultOffload:
         return run
 
 
-def observe_in_child(desk: TaskContext, argument: dict[str, Any]) -> dict[str, Any] | None:
+def observe_in_child(desk: TaskContext, argument: JsonObject) -> JsonObject | None:
     """Run one observer in the child process; a result is read once for all observers that want it.
 
     None when there is no such observer here, as a plug-in that could not be loaded again.

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import msgspec
 
 from ua_tui.core.errors import ObserverError
 from ua_tui.core.events.types import Event, QueryReceived
+from ua_tui.core.json_values import JsonMapping
 from ua_tui.core.observation import McpObservation, NativeObservation, TextContent, ToolCall, ToolResult
 from ua_tui.core.view.calls import OpenCalls
 from ua_tui.observers.base import Observer, ObserverContext
@@ -18,7 +19,7 @@ from ua_tui.observers.execution.run import Run, perform, planned_run
 
 
 def saved_result(
-    tool: str, arguments: Mapping[str, Any], data: bytes, *, tool_use_id: str = "observe"
+    tool: str, arguments: JsonMapping, data: bytes, *, tool_use_id: str = "observe"
 ) -> ToolResult:
     """Make a result from a file's bytes: a tool's text, or a JSON list of its content blocks."""
     if len(data) > 4 * MAX_TEXT:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import logging
 import os
 import re
@@ -14,6 +13,7 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 
 from ua_tui.core.errors import WorkspaceError
+from ua_tui.core.storage.regular_file import hold_lock
 from ua_tui.core.storage.workspace import Workspace
 from ua_tui.observers.decoding.urls import is_public_address, is_web_url, normal_form, with_masked_parts
 
@@ -184,7 +184,8 @@ _MARK_FLAGS = os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _PATIENCE_SECONDS = 10.0
 _LONGEST_SECONDS = 0.5
-_LONGEST_PAUSE = 0.01
+_PAUSE = 0.02
+"""Twice as long as another program waits before it asks for the lock again."""
 
 
 class WriteLock:
@@ -261,7 +262,7 @@ class WriteLock:
                 os.close(self._descriptor)
                 self._descriptor = None
                 if time.monotonic() - self._since > _LONGEST_SECONDS:
-                    time.sleep(2 * _LONGEST_PAUSE)
+                    time.sleep(_PAUSE)
             self._threads.notify_all()
 
     def _lock_folder(self) -> int | None:
@@ -270,26 +271,18 @@ class WriteLock:
         except OSError as error:
             self._warn(error.strerror or type(error).__name__)
             return None
-        until = time.monotonic() + self._patience
-        pause = 0.0005
-        while True:
-            try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                reason = "another program has locked it for too long"
-            except OSError as error:
-                # Some network file systems cannot lock a folder.
-                until, reason = 0.0, error.strerror or type(error).__name__
-            else:
-                self._patience = _PATIENCE_SECONDS
-                return descriptor
-            if time.monotonic() > until:
-                os.close(descriptor)
-                self._patience = 0.0
-                self._warn(reason)
-                return None
-            time.sleep(pause)
-            pause = min(pause * 1.5, _LONGEST_PAUSE)
+        try:
+            hold_lock(descriptor, self._patience)
+        except OSError as error:
+            # Some network file systems cannot lock a folder.
+            os.close(descriptor)
+            self._patience = 0.0
+            is_held = isinstance(error, BlockingIOError)
+            held = "another program has locked it for too long"
+            self._warn(held if is_held else error.strerror or type(error).__name__)
+            return None
+        self._patience = _PATIENCE_SECONDS
+        return descriptor
 
     def _is_last(self) -> bool:
         if self._descriptor is None:

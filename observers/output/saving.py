@@ -6,30 +6,29 @@ import base64
 import hashlib
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
-from datetime import datetime
+from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from ua_tui.core.json_values import JsonMapping
+from ua_tui.core.observation import ToolResult
 from ua_tui.core.storage.files import Written
 from ua_tui.core.storage.paths import artifact_name
 from ua_tui.core.storage.workspace import Workspace
 from ua_tui.core.text import escape_unsafe
-from ua_tui.observers.base import ObserverContext, Saved
+from ua_tui.observers.base import ObserverContext, Saved, moment_of
 
 _ENCODER = msgspec.json.Encoder()
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*+"')
 
 
 @cache
-def artifact_schemas() -> Mapping[str, Any]:
+def artifact_schemas() -> JsonMapping:
     """The JSON Schema (draft 2020-12) of each kind of artifact with a documented format."""
-    found: Mapping[str, Any] = json.loads(
-        Path(__file__).with_name("formats.json").read_text(encoding="utf-8")
-    )
+    found: JsonMapping = json.loads(Path(__file__).with_name("formats.json").read_text(encoding="utf-8"))
     return found
 
 
@@ -53,24 +52,26 @@ def _digest(data: bytes) -> str:
 
 
 def save_once(
+    result: ToolResult,
     context: ObserverContext,
-    content: Mapping[str, Any] | Callable[[str], Written],
-    *,
+    content: JsonMapping | Callable[[str], Written],
+    *said: Any,
     folder: str,
     stem: str,
     suffix: str = ".json",
-    unique: str,
     kind: str,
-    moment: datetime,
-    by_content: bool = True,
+    run: int | None = None,
 ) -> tuple[Saved | None, str]:
     """Write an artifact to a unique path, unless the session has it already: what is its JSON, or writes it.
 
-    Returns what was saved, or None, and the path of the artifact in either case.
+    It is the same as one that `said` the same, whichever call that is from; with the number of a `run` in the call only
+    as one of this run. Returns what was saved, or None, and the path of the artifact in either case.
     """
-    name = artifact_name(stem, suffix, moment, unique)
+    call = result.call.tool_use_id
+    unique = unique_id(context, call if run is None else f"{call} {run}", *said)
+    name = artifact_name(stem, suffix, moment_of(result, context), unique)
     with context.ledger.saving():
-        existing = context.ledger.claim(folder, unique, name, by_content=by_content)
+        existing = context.ledger.claim(folder, unique, name, by_content=run is None)
         if existing is not None:
             return None, existing
         try:
@@ -83,9 +84,7 @@ def save_once(
     return Saved(written.path, kind, written.size, written.sha256), written.path
 
 
-def write_json(
-    workspace: Workspace, path: str, value: Mapping[str, Any], exact: Sequence[str] = ()
-) -> Written:
+def write_json(workspace: Workspace, path: str, value: JsonMapping, exact: Sequence[str] = ()) -> Written:
     """Write JSON with a line per field and per item of a list, redacted; the texts of `exact` are not masked."""
     data = _laid_out(value)
     if data is None:
@@ -105,7 +104,7 @@ def write_json(
     return workspace.write_artifact(path, escape_unsafe(text).encode(), redacted=True)
 
 
-def _laid_out(value: Mapping[str, Any]) -> bytes | None:
+def _laid_out(value: JsonMapping) -> bytes | None:
     """A value as JSON with one line per field and per item of a list; None if it cannot be encoded so.
 
     So it can be read and searched line by line, and is made as quickly as JSON without any lines.

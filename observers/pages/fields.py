@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from datetime import datetime
 from operator import itemgetter
 from typing import Any
 
+from ua_tui.core.json_values import JsonMapping
 from ua_tui.core.text import clean_line
 from ua_tui.core.toolkit.articles import count_words
 from ua_tui.observers.decoding.urls import is_web_url
@@ -33,14 +34,12 @@ def field_of(name: object) -> str | None:
     return PAGE_FIELDS.get(folded(name), (None, 0))[0]
 
 
-def address_in(values: Mapping[str, Any]) -> str | None:
+def address_in(values: JsonMapping) -> str | None:
     """The web address among the fields of a page, the best one if there are several."""
     return next((text for text in _values(values, "address") if is_web_url(text)), None)
 
 
-def page_of(
-    values: Mapping[str, Any], metadata: Mapping[str, Any], url: str, content: str, now: datetime
-) -> Page:
+def page_of(values: JsonMapping, metadata: JsonMapping, url: str, content: str, now: datetime) -> Page:
     """Make a page of its text, its address, and what its fields and its own metadata say of it."""
 
     def first(field: str, read: Callable[[Any], str | None]) -> str | None:
@@ -55,7 +54,7 @@ def page_of(
     return Page(url, title or "", content, author, first("site", _fact), date, count_words(content))
 
 
-def _values(values: Mapping[str, Any], field: str) -> list[Any]:
+def _values(values: JsonMapping, field: str) -> list[Any]:
     """The values of the fields of one kind, in the order of their names."""
     ranked = [(*PAGE_FIELDS.get(folded(name), ("", 0)), value) for name, value in values.items() if value]
     return [value for _, _, value in sorted((each for each in ranked if each[0] == field), key=itemgetter(1))]

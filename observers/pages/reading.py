@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import datetime
 from itertools import islice
 from typing import Any
@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from ua_tui.core.errors import WorkspaceError
+from ua_tui.core.json_values import JsonMapping, JsonObject, list_in, text_in
 from ua_tui.core.observation import ToolCall
 from ua_tui.core.storage.workspace import Workspace
 from ua_tui.core.text import words_of
@@ -91,9 +92,7 @@ def pages_in_text(text: str, now: datetime, asked: Collection[str], *, bare: boo
     return found
 
 
-def _add(
-    found: PageReading, fields: Mapping[str, Any], content: str, now: datetime, only: str | None
-) -> None:
+def _add(found: PageReading, fields: JsonMapping, content: str, now: datetime, only: str | None) -> None:
     url = address_in(fields) or only
     content = content.partition(_CUT_NOTICE)[0].strip()
     if content.startswith("<error>"):
@@ -142,7 +141,7 @@ def _head(text: str) -> tuple[dict[str, str], str]:
     return (fields, text[position:]) if address_in(fields) is not None else ({}, text)
 
 
-def _yaml(text: str) -> dict[str, Any] | None:
+def _yaml(text: str) -> JsonObject | None:
     """The fields of a page that a reader wrote as YAML; None if the text is something else."""
     if len(text) > (1 << 20) or not text.startswith(("url: ", "title: ")) or "\ncontent: " not in text:
         return None
@@ -211,7 +210,7 @@ def _is_reader(slug: str) -> bool:
 
 
 def _of_reader(
-    tool: str, arguments: Mapping[str, Any], texts: Sequence[str], now: datetime, *, is_known: bool = True
+    tool: str, arguments: JsonMapping, texts: Sequence[str], now: datetime, *, is_known: bool = True
 ) -> PageReading:
     """The pages in the text of one reader: JSON as a whole, or a text for each page.
 
@@ -234,7 +233,7 @@ def _of_reader(
 
 
 def _of_values(
-    tool: str, arguments: Mapping[str, Any], values: Sequence[Any], now: datetime, *, is_known: bool = True
+    tool: str, arguments: JsonMapping, values: Sequence[Any], now: datetime, *, is_known: bool = True
 ) -> PageReading:
     asked = _asked(arguments)
     if not _EXTRACTS.isdisjoint(words_of(tool)) and any(arguments.get(name) for name in _QUESTIONS):
@@ -274,9 +273,8 @@ def _are_of_one_site(host: str, other: str) -> bool:
 def _of_crawler(tool: str, value: Any, workspace: Workspace | None) -> PageReading:
     """The articles of the toolkit's crawler, from the Markdown files it wrote."""
     match value:
-        case {"articles": list() as articles, **rest}:
-            failures = rest.get("failed")
-            failed = len(failures) if isinstance(failures, list) else 0
+        case {"articles": list() as articles}:
+            failed = len(list_in(value, "failed"))
             read = [_crawled(article, workspace) for article in articles]
             pages = [page for page in read if page is not None]
             return PageReading(tool, pages, failed, missing=len(read) - len(pages))
@@ -285,8 +283,8 @@ def _of_crawler(tool: str, value: Any, workspace: Workspace | None) -> PageReadi
 
 
 def _crawled(article: Any, workspace: Workspace | None) -> Page | None:
-    path, url = (article.get("path"), article.get("url")) if isinstance(article, dict) else (None, None)
-    if workspace is None or not isinstance(path, str) or not is_web_url(url):
+    path, url = text_in(article, "path"), text_in(article, "url")
+    if workspace is None or not path or not is_web_url(url):
         return None
     try:
         found = decode_article(workspace.read_artifact(path, MAX_ARTIFACT).decode("utf-8", "replace"))
@@ -294,10 +292,9 @@ def _crawled(article: Any, workspace: Workspace | None) -> Page | None:
         return None
     if found is None or not found.text:
         return None
-    title = found.title or str(article.get("title") or "")
     return Page(
-        str(url),
-        title,
+        url,
+        found.title or text_in(article, "title"),
         found.text,
         found.author,
         found.site,
@@ -314,8 +311,7 @@ def _of_several(call: ToolCall, value: Any, now: datetime) -> Iterator[PageReadi
     inner = list(inner_tools(call))
     for place, item in answers_in(value):
         slug, arguments = inner[place] if place < len(inner) else ("", {})
-        named = item.get("tool_slug")
-        if isinstance(named, str) and named:
+        if named := text_in(item, "tool_slug"):
             arguments = arguments if named == slug else {}
             slug = named
         if not _is_reader(slug):
@@ -329,7 +325,7 @@ def _of_several(call: ToolCall, value: Any, now: datetime) -> Iterator[PageReadi
             yield _of_values(slug, arguments, [response if response is not None else item], now)
 
 
-def _asked(arguments: Mapping[str, Any]) -> list[str]:
+def _asked(arguments: JsonMapping) -> list[str]:
     """The addresses of the pages that a call asks for."""
     found: list[str] = []
     for name in _ADDRESSES:
@@ -390,7 +386,7 @@ def pages_in(document: Any, now: datetime, address: str | None = None) -> PageRe
     return found
 
 
-def _page(value: Mapping[str, Any], now: datetime, address: str | None) -> Page | None:
+def _page(value: JsonMapping, now: datetime, address: str | None) -> Page | None:
     content = _content_of(value)
     if content is None:
         return None
@@ -399,7 +395,7 @@ def _page(value: Mapping[str, Any], now: datetime, address: str | None) -> Page 
     return page_of(value, metadata, url, content, now) if url is not None else None
 
 
-def _content_of(value: Mapping[str, Any]) -> str | None:
+def _content_of(value: JsonMapping) -> str | None:
     """The text of a page among its fields, the longest if it has several of the kind."""
     texts: list[str] = []
     for name, item in value.items():
@@ -428,11 +424,11 @@ def _texts_in(name: str, item: Any) -> Iterable[Any]:
             return [item]
 
 
-def _metadata_of(value: Mapping[str, Any]) -> Mapping[str, Any]:
+def _metadata_of(value: JsonMapping) -> JsonMapping:
     return next((item for name in _METADATA if isinstance(item := value.get(name), dict)), {})
 
 
-def _has_failed(value: Mapping[str, Any]) -> bool:
+def _has_failed(value: JsonMapping) -> bool:
     """Whether an object says of one page that it could not be read."""
     metadata = _metadata_of(value)
     if address_in(value) is None and address_in(metadata) is None:
@@ -443,5 +439,5 @@ def _has_failed(value: Mapping[str, Any]) -> bool:
     return _content_of(value) is None and _reports_an_error(value)
 
 
-def _reports_an_error(value: Mapping[str, Any]) -> bool:
+def _reports_an_error(value: JsonMapping) -> bool:
     return bool(value.get("error")) or any(value.get(name) is False for name in ("success", "successful"))

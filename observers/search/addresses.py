@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
+from ua_tui.core.json_values import JsonMapping, JsonObject
 from ua_tui.core.text import is_encodable, words_of
 from ua_tui.observers.decoding.truncated_json import CUT_OFF
 from ua_tui.observers.decoding.urls import is_web_url, repaired_url
@@ -71,7 +72,7 @@ def with_addresses(items: list[Any], scope: Scope) -> list[Any]:
     return [_addressed(item, words, scope) if isinstance(item, dict) else item for item in items]
 
 
-def _addressed(item: dict[str, Any], words: frozenset[str], scope: Scope) -> dict[str, Any]:
+def _addressed(item: JsonObject, words: frozenset[str], scope: Scope) -> JsonObject:
     if not item or CUT_OFF in item or url_of(item) is not None:
         return item
     if (found := _repaired(item)) is not None or lift(item) is not None:
@@ -89,7 +90,7 @@ def _addressed(item: dict[str, Any], words: frozenset[str], scope: Scope) -> dic
     return item
 
 
-def _repaired(item: Mapping[str, Any], depth: int = 0) -> dict[str, Any] | None:
+def _repaired(item: JsonMapping, depth: int = 0) -> JsonObject | None:
     """A copy of an item whose address was in another form: without a scheme, with spaces, or in a list; or None."""
     for key in plan_of(item).url:
         if (url := _url_in(item[key])) is not None:
@@ -114,7 +115,7 @@ def _url_in(value: Any) -> str | None:
             return repaired_url(value)
 
 
-def _derived(item: Mapping[str, Any], words: frozenset[str], scope: Scope) -> str | None:
+def _derived(item: JsonMapping, words: frozenset[str], scope: Scope) -> str | None:
     """The address that the provider of an item documents for its identifier, or None."""
     found: dict[str, str] = {}
     for name, value in _identifiers(item):
@@ -132,7 +133,7 @@ def _derived(item: Mapping[str, Any], words: frozenset[str], scope: Scope) -> st
     return _of_wikipedia(found, words, scope)
 
 
-def _identifiers(item: Mapping[str, Any], depth: int = 0) -> Iterator[tuple[str, str]]:
+def _identifiers(item: JsonMapping, depth: int = 0) -> Iterator[tuple[str, str]]:
     """The folded names and the values of the fields that may be identifiers, also of those in groups."""
     for key, value in item.items() if depth < _DEEPEST else ():
         name = fold(key)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+from ua_tui.core.json_values import JsonMapping, JsonObject, object_in
 from ua_tui.core.text import words_of
 from ua_tui.observers.decoding.truncated_json import CUT_OFF
 from ua_tui.observers.decoding.urls import is_web_url
@@ -79,12 +79,12 @@ def _plan_of_keys(keys: tuple[str, ...]) -> Plan:
     return Plan._make((*map(of, _COLUMNS), tuple(extra), citation))
 
 
-def plan_of(item: Mapping[str, Any]) -> Plan:
+def plan_of(item: JsonMapping) -> Plan:
     """Which of an item's keys belong to which column."""
     return _plan_of_keys(tuple(item))
 
 
-def url_of(item: Mapping[str, Any]) -> str | None:
+def url_of(item: JsonMapping) -> str | None:
     """The URL of a result, or None if it has no valid one."""
     cut = item.get(CUT_OFF)
     found = [item[key] for key in plan_of(item).url if key != cut and is_web_url(item[key])]
@@ -106,7 +106,7 @@ def is_resource_name(value: object) -> bool:
     return isinstance(value, str) and _RESOURCE.fullmatch(value) is not None
 
 
-def columns_of(item: Mapping[str, Any]) -> set[str]:
+def columns_of(item: JsonMapping) -> set[str]:
     """The columns that an item has a value for."""
     plan = plan_of(item)
     by_column: dict[str, tuple[str, ...]] = {column: getattr(plan, column) for column in _COLUMNS}
@@ -122,7 +122,7 @@ def columns_of(item: Mapping[str, Any]) -> set[str]:
     }
 
 
-def _says_something(item: Mapping[str, Any]) -> bool:
+def _says_something(item: JsonMapping) -> bool:
     """Whether an item has a title or a text."""
     return not columns_of(item).isdisjoint(_TEXT_COLUMNS)
 
@@ -151,7 +151,7 @@ def opened(
     return rows, others
 
 
-def lift(item: Mapping[str, Any], *, images: bool = False, depth: int = 0) -> dict[str, Any] | None:
+def lift(item: JsonMapping, *, images: bool = False, depth: int = 0) -> JsonObject | None:
     """A copy of an item with the URL found inside it, or None if there is none.
 
     Looked at are fields named like an address, and an object that wraps the result or only links to it. What an object
@@ -162,7 +162,7 @@ def lift(item: Mapping[str, Any], *, images: bool = False, depth: int = 0) -> di
     return _named(item) or _wrapped(item, depth, images=images)
 
 
-def with_inner_text(item: Mapping[str, Any], depth: int = 0) -> dict[str, Any] | None:
+def with_inner_text(item: JsonMapping, depth: int = 0) -> JsonObject | None:
     """A copy of an item without text that has the text of an object inside it, or None."""
     if depth >= _DEEPEST or CUT_OFF in item or _says_something(item):
         return None
@@ -179,13 +179,13 @@ def with_inner_text(item: Mapping[str, Any], depth: int = 0) -> dict[str, Any] |
     return None
 
 
-def with_address(item: Mapping[str, Any], url: str) -> dict[str, Any]:
+def with_address(item: JsonMapping, url: str) -> JsonObject:
     """A copy of an item that has an address under a name for it."""
     name = next((name for name in _ADDRESS_NAMES if item.get(name) is None), _ADDRESS_NAMES[0])
     return {name: url} | {key: value for key, value in item.items() if key != name}
 
 
-def _named(item: Mapping[str, Any]) -> dict[str, Any] | None:
+def _named(item: JsonMapping) -> JsonObject | None:
     """A copy of an item with the address in a field named like one; first one that begins as its title does."""
     subject = next((words_of(key)[:1] for key in plan_of(item).title), ())
     for key, value in sorted(item.items(), key=lambda field: words_of(field[0])[:1] != subject):
@@ -199,7 +199,7 @@ def _named(item: Mapping[str, Any]) -> dict[str, Any] | None:
     return None
 
 
-def _page_of(links: Mapping[str, Any]) -> str | None:
+def _page_of(links: JsonMapping) -> str | None:
     """The page among the links of a result, which may be grouped by the kind of device."""
     for name in _PAGES_OF_LINKS:
         found = links.get(name)
@@ -209,11 +209,11 @@ def _page_of(links: Mapping[str, Any]) -> str | None:
     return None
 
 
-def _wrapped(item: Mapping[str, Any], depth: int, *, images: bool) -> dict[str, Any] | None:
+def _wrapped(item: JsonMapping, depth: int, *, images: bool) -> JsonObject | None:
     columns = columns_of(item)
     titled, has_text = "title" in columns, not _TEXT_COLUMNS.isdisjoint(columns)
-    source = item.get("source")
-    if has_text and isinstance(source, dict) and "title" in source and (page := url_of(source)):
+    source = object_in(item, "source")
+    if has_text and "title" in source and (page := url_of(source)):
         return with_address(item, page)
     links = (value for key, value in item.items() if fold(key) in _LINKS and isinstance(value, dict))
     if has_text and (page := next(filter(None, map(_page_of, links)), None)) is not None:
@@ -234,7 +234,7 @@ def _wrapped(item: Mapping[str, Any], depth: int, *, images: bool) -> dict[str, 
     return None
 
 
-def _addressed(value: dict[str, Any], depth: int) -> dict[str, Any] | None:
+def _addressed(value: JsonObject, depth: int) -> JsonObject | None:
     """An object inside an item with its address, perhaps one found in it; None without one."""
     inner = value if url_of(value) else lift(value, depth=depth + 1)
     if inner is None and value.get("title") and is_web_url(value.get("source")):
@@ -242,7 +242,7 @@ def _addressed(value: dict[str, Any], depth: int) -> dict[str, Any] | None:
     return inner if inner is not None and url_of(inner) is not None else None
 
 
-def group_in(item: Mapping[str, Any]) -> tuple[str, list[Any]] | None:
+def group_in(item: JsonMapping) -> tuple[str, list[Any]] | None:
     """The results that an item only groups, with the folded name of their list, or None."""
     for key, value in item.items():
         if isinstance(value, list) and ((name := fold(key)) in GROUPS or name.endswith("results")):
@@ -276,7 +276,7 @@ def is_described(item: Any) -> bool:
     return is_titled(item) and columns_of(with_inner_text(item) or item) >= _TEXT_COLUMNS
 
 
-def is_full_row(item: Mapping[str, Any]) -> bool:
+def is_full_row(item: JsonMapping) -> bool:
     """Whether an item must be a search result: it has a URL, a title and a text."""
     row = item if url_of(item) is not None else lift(item)
     if row is None or any(fold(key) in FOREIGN for key in row):

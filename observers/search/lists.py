@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 
+from ua_tui.core.json_values import JsonObject, object_in
 from ua_tui.core.observation import ToolCall
 from ua_tui.observers.decoding.decode import Decoded
 from ua_tui.observers.decoding.urls import normal_form
@@ -50,9 +51,9 @@ class ResultPage(msgspec.Struct, eq=False):
     scope: Scope
     kind: str
     items: list[Any] = []
-    rows: list[dict[str, Any]] = []
+    rows: list[JsonObject] = []
     rejected: int = 0
-    beside: dict[str, Any] = {}
+    beside: JsonObject = {}
 
 
 class Recognised(msgspec.Struct):
@@ -132,7 +133,7 @@ def _with_passages(pages: list[ResultPage]) -> list[ResultPage]:
 
     Such texts are added to those results.
     """
-    titled: dict[tuple[int, str | None], tuple[ResultPage, dict[str, Any]]] = {}
+    titled: dict[tuple[int, str | None], tuple[ResultPage, JsonObject]] = {}
     for page in pages:
         for row in page.rows if page.kind not in WORDLESS else ():
             if row["title"] and row["url"]:
@@ -153,12 +154,11 @@ def _with_passages(pages: list[ResultPage]) -> list[ResultPage]:
     return kept
 
 
-def _beside(scope: Scope, now: datetime) -> dict[str, Any]:
+def _beside(scope: Scope, now: datetime) -> JsonObject:
     """The panel about the subject of a search, in the columns of a row, and the further searches it suggests."""
-    beside: dict[str, Any] = {}
+    beside: JsonObject = {}
     if (panel := scope.panel) is not None:
-        source = panel.get("source")
-        if url_of(panel) is None and isinstance(source, dict) and (url := url_of(source)) is not None:
+        if url_of(panel) is None and (url := url_of(object_in(panel, "source"))) is not None:
             panel = {"url": url, **panel}
         rows, _ = normalise([dict(panel)], "web", now, named=True)
         if rows and rows[0]["title"] is not None:

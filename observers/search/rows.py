@@ -8,6 +8,7 @@ from datetime import datetime
 from functools import partial
 from typing import Any
 
+from ua_tui.core.json_values import JsonObject, list_in, object_in, text_in
 from ua_tui.observers.decoding.truncated_json import CUT_OFF
 from ua_tui.observers.decoding.urls import is_web_url
 from ua_tui.observers.search.dates import inferred_date, iso_date
@@ -26,7 +27,7 @@ class DerivedUrl(str):
     __slots__ = ()
 
 
-Row = dict[str, Any]
+Row = JsonObject
 
 
 def normalise(items: list[Any], kind: str, now: datetime, *, named: bool = False) -> tuple[list[Row], int]:
@@ -65,24 +66,24 @@ def _rows_of(item: Any, number: int, kind: str, now: datetime, named: bool) -> I
         if row["title"] and (row["snippet"] or is_more):
             yield row
     if is_cluster:
-        highlight, stories = item.get("highlight"), item.get("stories")
+        highlight = object_in(item, "highlight")
         place = _position(item.get("position"))
         cluster = number if place is None else place
-        if url is None and isinstance(highlight, dict) and (address := url_of(highlight)):
+        if url is None and (address := url_of(highlight)):
             yield _row(highlight, plan_of(highlight), address, number, now) | {"position": cluster}
-        for nth, story in enumerate(stories if isinstance(stories, list) else (), start=1):
+        for nth, story in enumerate(list_in(item, "stories"), start=1):
             if isinstance(story, dict) and (address := url_of(story)):
                 row = _row(story, plan_of(story), address, nth, now)
                 row["extra"]["cluster"] = cluster
                 yield row | {"kind": "story"}
 
 
-def _row(item: dict[str, Any], plan: Plan, url: str | None, number: int, now: datetime) -> Row:
+def _row(item: JsonObject, plan: Plan, url: str | None, number: int, now: datetime) -> Row:
     cut = item.get(CUT_OFF)
     if cut is not None and cut not in plan.snippet:
         # A field that was cut in two says something else than the whole; half a text is only shorter.
         item = {key: None if key == cut else value for key, value in item.items()}
-    extra: dict[str, Any] = {}
+    extra: JsonObject = {}
     for key in plan.extra:
         _keep(extra, key, item[key])
     place = _pick(item, plan.position, extra, _position)
@@ -135,7 +136,7 @@ def set_missing_sources(rows: list[Row], forms: list[str]) -> None:
 
 
 def _pick(
-    item: dict[str, Any], keys: tuple[str, ...], extra: dict[str, Any], read: Any, is_date: bool = False
+    item: JsonObject, keys: tuple[str, ...], extra: JsonObject, read: Any, is_date: bool = False
 ) -> Any:
     """Read a column from the best field that can be read; other fields, and dates in another form, go to `extra`."""
     chosen = None
@@ -150,7 +151,7 @@ def _pick(
     return chosen
 
 
-def _keep(extra: dict[str, Any], key: str, value: Any) -> None:
+def _keep(extra: JsonObject, key: str, value: Any) -> None:
     if (plain := plain_value(value)) is not None:
         extra[key] = plain
 
@@ -168,7 +169,7 @@ def _snippet(value: Any) -> str | None:
         case str():
             return plain_text(value) or None
         case {"fragments": [*parts]}:
-            return _snippet("".join(str(part.get("text", "")) for part in parts if isinstance(part, dict)))
+            return _snippet("".join(text_in(part, "text") for part in parts))
         case dict():
             return next((text for key in _TEXTS if (text := _snippet(value.get(key))) is not None), None)
         case list():
@@ -182,14 +183,7 @@ def _name(value: Any) -> str | None:
         case str():
             return one_line(value)
         case dict():
-            return next(
-                (
-                    name
-                    for key in NAME_KEYS
-                    if isinstance(value.get(key), str) and (name := _name(value[key]))
-                ),
-                None,
-            )
+            return next(filter(None, (one_line(text_in(value, key)) for key in NAME_KEYS)), None)
         case list():
             names = [name for part in value[:8] if isinstance(part, str | dict) and (name := _name(part))]
             return ", ".join(names) or None

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Any
 
 import msgspec
 
+from ua_tui.core.json_values import JsonMapping, list_in, text_in
 from ua_tui.core.observation import ToolCall
 from ua_tui.observers.base import input_text
 from ua_tui.observers.search.keys import EMPTY_MARKS, PAGE_MARKS, PANELS, RELATED, WRAPPERS, fold, listed
@@ -50,7 +51,7 @@ class Scope(msgspec.Struct):
     policy: Policy
     query: str | None = None
     name: str = ""
-    arguments: Mapping[str, Any] = {}
+    arguments: JsonMapping = {}
     server_kind: str = "web"
     engine: str = ""
     answer: str | None = None
@@ -60,7 +61,7 @@ class Scope(msgspec.Struct):
     other_lists: bool = False
     preview: bool = False
     texts: list[str] = []
-    panel: Mapping[str, Any] | None = None
+    panel: JsonMapping | None = None
     related: list[str] = []
 
 
@@ -82,7 +83,7 @@ def inner_calls(call: ToolCall) -> list[Scope]:
 
 
 def executed_in(
-    value: Mapping[str, Any], scope: Scope, inner: Sequence[Scope], scopes: list[Scope]
+    value: JsonMapping, scope: Scope, inner: Sequence[Scope], scopes: list[Scope]
 ) -> Scope | None:
     """The scope of one executed tool in a result of several, or None if `value` is something else."""
     slug, index, response = value.get("tool_slug"), value.get("index"), value.get("response")
@@ -102,7 +103,7 @@ def executed_in(
     return executed
 
 
-def responses_of(value: Mapping[str, Any]) -> list[Any]:
+def responses_of(value: JsonMapping) -> list[Any]:
     """The results of an executed tool."""
     if "response" in value:
         return [value["response"]]
@@ -111,7 +112,7 @@ def responses_of(value: Mapping[str, Any]) -> list[Any]:
     ]
 
 
-def learn(value: Mapping[str, Any], scope: Scope) -> None:
+def learn(value: JsonMapping, scope: Scope) -> None:
     """Store what an object says about the whole search: its query, answer, error, panel and further searches."""
     for name, item in value.items():
         folded = fold(name)
@@ -135,7 +136,7 @@ def learn(value: Mapping[str, Any], scope: Scope) -> None:
     scope.error = scope.error or error_of(value)
 
 
-def query_in(arguments: Mapping[str, Any]) -> str | None:
+def query_in(arguments: JsonMapping) -> str | None:
     """The query in a tool's arguments, under its usual names."""
     return input_text(arguments, *listed("queries"))
 
@@ -152,7 +153,7 @@ def only_asks(value: Any) -> bool:
     return has_own_query(value) and not any(isinstance(item, dict | list) for item in value.values())
 
 
-def _answer_of(value: Mapping[str, Any]) -> str | None:
+def _answer_of(value: JsonMapping) -> str | None:
     """The text answer of a search, besides its results."""
     for name in ("answer", "answer_box", "answerBox", "answers"):
         answer = value.get(name)
@@ -197,7 +198,7 @@ def _announces(line: str) -> bool:
     )
 
 
-def error_of(value: Mapping[str, Any]) -> str | None:
+def error_of(value: JsonMapping) -> str | None:
     """Why the search failed, if an object says so."""
     names = listed("errors")
     if _is_failure(value):
@@ -205,7 +206,7 @@ def error_of(value: Mapping[str, Any]) -> str | None:
     return next((error for name in names if (error := _worded(value.get(name))) is not None), None)
 
 
-def _is_failure(value: Mapping[str, Any]) -> bool:
+def _is_failure(value: JsonMapping) -> bool:
     if value.get("success") is False:
         return True
     codes = [value.get(name) for name in ("status", "statusCode", "status_code", "code")]
@@ -221,7 +222,7 @@ def _worded(error: Any) -> str | None:
         error = error[0]
     if isinstance(error, dict):
         names = ("error", *listed("reasons"), "code")
-        error = next((error[name] for name in names if isinstance(error.get(name), str)), None)
+        error = next(filter(None, (text_in(error, name) for name in names)), None)
     return error if isinstance(error, str) and error.strip() else None
 
 
@@ -235,7 +236,7 @@ def error_in(prose: str) -> str | None:
     return prose.strip() if len(prose) < _LONGEST_NOTICE and _FAILED.match(prose) else None
 
 
-def _panel_in(key: str, value: Any) -> Mapping[str, Any] | None:
+def _panel_in(key: str, value: Any) -> JsonMapping | None:
     """The panel about the subject of a search that a provider gives under a folded key, or None."""
     match value:
         case {"value": [dict() as panel, *_]} | {"results": [dict() as panel, *_]}:
@@ -252,7 +253,7 @@ def _words_in(value: Any) -> Iterator[str]:
     if isinstance(value, dict):
         lists = (value.get(key) for key in ("value", "items", "results", "list"))
         value = next((found for found in lists if isinstance(found, list)), None)
-    for item in value if isinstance(value, list) else ():
+    for item in list_in(value):
         words = item
         if isinstance(item, dict) and "question" not in item:
             words = next((item[key] for key in listed("suggested") if isinstance(item.get(key), str)), None)

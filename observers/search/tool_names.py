@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from ua_tui.core.events import tool_names
+from ua_tui.core.json_values import JsonMapping
 from ua_tui.core.observation import ToolCall
 from ua_tui.core.text import words_of
 from ua_tui.observers.search.privacy import is_engine, is_private_name, is_public_search
@@ -39,12 +40,12 @@ def is_multi_execute(name: str) -> bool:
     return "MULTI_EXECUTE" in name.upper()
 
 
-def inner_tools(call: ToolCall) -> Iterator[tuple[str, Mapping[str, Any]]]:
+def inner_tools(call: ToolCall) -> Iterator[tuple[str, JsonMapping]]:
     """The tools that a call of several tools requests, each with its name, which may be empty, and its arguments."""
     return tool_names.inner_tools(call.input if is_multi_execute(call.name) else {})
 
 
-def answers_in(whole: Any) -> Iterator[tuple[int, Mapping[str, Any]]]:
+def answers_in(whole: Any) -> Iterator[tuple[int, JsonMapping]]:
     """The answers in a result, each with the place of its tool in the call: its number, else its position."""
     match whole:
         case {"data": {"results": [*items]}} | {"results": [*items]}:
@@ -56,14 +57,14 @@ def answers_in(whole: Any) -> Iterator[tuple[int, Mapping[str, Any]]]:
             pass
 
 
-def answer_of(whole: Any, place: int) -> Mapping[str, Any] | None:
+def answer_of(whole: Any, place: int) -> JsonMapping | None:
     """The answer of the tool at this place of the call; None if there is none."""
     item = next((item for at, item in answers_in(whole) if at == place), None)
     response = item.get("response") if item else None
     return response if isinstance(response, dict) else item
 
 
-def runs_of(call: ToolCall) -> list[tuple[str, Mapping[str, Any]]]:
+def runs_of(call: ToolCall) -> list[tuple[str, JsonMapping]]:
     """The tools that a call runs, itself or those that it requests, each with its arguments."""
     if is_multi_execute(call.name):
         return list(inner_tools(call))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from ua_tui.core.json_values import text_in, value_in
 from ua_tui.observers.decoding.urls import is_web_url
 from ua_tui.observers.search.items import is_described, is_full_row, is_row, is_titled
 from ua_tui.observers.search.keys import KINDS, PANELS, SURE, fold, listed
@@ -114,10 +115,8 @@ def refined_kind(kind: str | None, key: str, value: list[Any], scope: Scope) -> 
     names = [set(map(fold, item)) for item in value[:4] if isinstance(item, dict)]
     if any(not found.isdisjoint(listed("scholarly")) for found in names):
         return "scholar"
-    first = value[0].get("type") if isinstance(value[0], dict) else None
-    if isinstance(first, str) and all(
-        isinstance(item, dict) and item.get("type") == first for item in value[:8]
-    ):
+    first = text_in(value[0], "type")
+    if first and all(value_in(item, "type") == first for item in value[:8]):
         return kind_of_name(first[:64])
     return "web"
 

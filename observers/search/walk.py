@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 
+from ua_tui.core.json_values import JsonMapping, JsonObject, object_in, text_in, value_in
 from ua_tui.observers.decoding.decode import MAX_DEPTH, decode_text
 from ua_tui.observers.decoding.truncated_json import CUT_OFF
 from ua_tui.observers.decoding.urls import is_web_url
@@ -119,15 +120,14 @@ class Walk:
         if is_read and prose:
             scope.texts.append(prose)
 
-    def _visit_object(self, value: dict[str, Any], key: str, path: tuple[str, ...], scope: Scope) -> None:
+    def _visit_object(self, value: JsonObject, key: str, path: tuple[str, ...], scope: Scope) -> None:
         searches = scope.policy == "search"
         executed = executed_in(value, scope, self._inner, self.scopes)
         if executed is not None:
             for item in responses_of(value):
                 self.visit(item, "response", path, executed)
             return
-        feed = value.get("feed")
-        if not searches and isinstance(feed, dict) and "title" in feed:
+        if not searches and "title" in object_in(value, "feed"):
             return
         learn(value, scope)
         if searches and (rows := _rows_of(value, key, scope)) is not None:
@@ -184,17 +184,13 @@ def _is_shown_beside(item: Any, scope: Scope) -> bool:
     """Whether an item is the panel or the answer of its search, and no result."""
     if item is scope.panel:
         return item is not None
-    return (
-        isinstance(item, dict)
-        and isinstance(item.get("answer"), str)
-        and item["answer"] == scope.answer
-        and "title" not in columns_of(item)
-    )
+    answer = text_in(item, "answer")
+    return bool(answer) and answer == scope.answer and "title" not in columns_of(item)
 
 
 def _is_cut_in_its_address(item: Any) -> bool:
     """Whether what is left of an item ends within its address, which then is that of another page or of none."""
-    cut = item.get(CUT_OFF) if isinstance(item, dict) else None
+    cut = value_in(item, CUT_OFF)
     return isinstance(cut, str) and (url := url_of(item)) is not None and item.get(cut) == url
 
 
@@ -208,7 +204,7 @@ def _of_columns(value: list[Any]) -> list[Any]:
             return value
 
 
-def _rows_of(value: Mapping[str, Any], key: str, scope: Scope) -> list[Any] | None:
+def _rows_of(value: JsonMapping, key: str, scope: Scope) -> list[Any] | None:
     """The rows of an object that has them under their own names, addresses or numbers."""
     named = {name: item for name, item in value.items() if item and name != "uids"}
     if len(named) < 2 or not all(isinstance(item, dict) for item in named.values()):

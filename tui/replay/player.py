@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from ua_tui.core.errors import UniversalAgentError
 from ua_tui.core.events.types import Event
+from ua_tui.core.history.event_replay import EventReplay
 from ua_tui.core.history.past_files import PastFolder
 from ua_tui.core.history.recording import MarkKind, Recording
 from ua_tui.core.view.session import SessionView
@@ -76,7 +77,6 @@ class Player:
         self._going: int | None = None
         self._requested = asyncio.Event()
         self._is_idle = False
-        self._replay = recording.moment(0)[1]
         self._event_time: float | None = None
         self._shown_changes, self._has_all_files = 0, True
         self._panes = panes = SessionPanes.of(host.frame, folder.path, None, read_only=True)
@@ -229,7 +229,8 @@ class Player:
     async def _advance(self, target: int, *, coalesce: bool = False) -> None:
         """Let the events up to a position happen."""
         raw = await self._read(self.position, target)
-        events = [*self._replay.add(raw), *self._replay.rest()] if coalesce else [*self._replay.live(raw)]
+        replay = EventReplay(self._folder.path)
+        events = [*replay.add(raw), *replay.rest()] if coalesce else [*replay.live(raw)]
         turn = _FASTEST_TURN_SECONDS if coalesce else TURN_SECONDS
         await in_turns(self._feed.add, events, turn, _SLICE)
         self._reach(target, raw)
@@ -263,7 +264,7 @@ class Player:
     async def _rebuild(self, start: int, target: int) -> None:
         """Show what happened between two positions; given up if something else is requested meanwhile."""
         shown, raw = self._panes, list[Event]()
-        view, replay = await asyncio.to_thread(self.recording.moment, start)
+        view, replay = await asyncio.to_thread(self.recording.moment, start), EventReplay(self._folder.path)
         with shown.gathering(self._report_failure) as (twins, feed):
             feed.view, view.changed = view, {}
             for at in range(start, target, _BATCH):
@@ -278,7 +279,7 @@ class Player:
         twins.gather_for(shown)
         for handler in feed.view_handlers:
             feed.show(handler)
-        self.is_complete, self._replay = start == 0, replay
+        self.is_complete = start == 0
         self._feed.view = self._host.feed.view = view
         self._reach(target, raw)
         await shown.adopt(twins)

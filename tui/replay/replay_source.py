@@ -92,7 +92,7 @@ class ReplaySource(SessionSource):
         journal = self._session.journal
         try:
             self._folder = PastFolder(self._session.workspace.path)
-            recording = Recording(journal, self._folder.path, longest_wait=self._longest_wait)
+            recording = Recording(journal, longest_wait=self._longest_wait)
             shares = recording.read()
             while (share := await asyncio.to_thread(next, shares, None)) is not None:
                 self._time_line.show_reading(share)

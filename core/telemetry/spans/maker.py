@@ -22,6 +22,7 @@ from opentelemetry.trace import (
 
 from ua_tui.core.events.codec import from_json, to_json
 from ua_tui.core.events.types import MessageFinished, TokensSpent, ToolCallStarted, Usage
+from ua_tui.core.json_values import JsonMapping
 from ua_tui.core.redaction.redactor import Redactor, preview
 from ua_tui.core.telemetry.spans.conventions import (
     SHOWN,
@@ -38,7 +39,7 @@ _MOST_PARTS = 20
 _REDACTED_WHOLE = 4 * _LONG
 _TEXT, _JSON = "text/plain", "application/json"
 
-Part = Mapping[str, Any]
+Part = JsonMapping
 """A part of a message, in the form of the GenAI conventions."""
 Side = Literal["input", "output"]
 
@@ -70,7 +71,7 @@ class SpanContent(msgspec.Struct, eq=False):
         is_json = shown[:1] in ("{", "[") and isinstance(from_json(shown), dict | list)
         return named(**{side: shown, f"{side}_type": _JSON if is_json else _TEXT})
 
-    def arguments(self, given: Mapping[str, Any]) -> dict[str, Value]:
+    def arguments(self, given: JsonMapping) -> dict[str, Value]:
         """The attributes of the arguments of a call."""
         if not self.included:
             return {}
@@ -86,7 +87,7 @@ class SpanContent(msgspec.Struct, eq=False):
         """The part of a message that is text, if there is any."""
         return [{"type": "text", "content": self.long(text)}] if text and self.included else []
 
-    def call_part(self, tool_use_id: str, name: str, given: Mapping[str, Any]) -> Part:
+    def call_part(self, tool_use_id: str, name: str, given: JsonMapping) -> Part:
         """A part of a message that is a call; too many arguments become a text."""
         encoded = self._encoded(given)
         arguments = from_json(encoded) if len(encoded) <= _SHORT else self.short(encoded)
@@ -119,7 +120,7 @@ class SpanContent(msgspec.Struct, eq=False):
         message = {"role": "assistant", "parts": kept, "finish_reason": self.short(stop_reason or "unknown")}
         return _messages("output", kept, to_json([message]))
 
-    def _encoded(self, given: Mapping[str, Any]) -> str:
+    def _encoded(self, given: JsonMapping) -> str:
         """Arguments as JSON; of a large one only the pieces that remain are redacted, by whoever cuts it."""
         encoded = to_json(given)
         if len(encoded) > _REDACTED_WHOLE:

@@ -10,6 +10,7 @@ from opentelemetry.trace import NonRecordingSpan, Span, SpanContext, SpanKind, T
 
 from ua_tui.core.events import types as ev
 from ua_tui.core.events.codec import to_json
+from ua_tui.core.json_values import JsonObject, text_in
 from ua_tui.core.telemetry.http import ServiceRequest
 from ua_tui.core.telemetry.spans.conventions import SUBAGENT_CALL, Labels, facts_of_span, named
 from ua_tui.core.telemetry.spans.maker import ERROR, INFO, LOG_LINES, Agent, SpanContent, SpanMaker
@@ -320,17 +321,16 @@ class SpanTree:
             if event.input is not None:
                 self._set_arguments(call.span, event.input)
 
-    def _set_arguments(self, span: Span, given: dict[str, Any]) -> None:
+    def _set_arguments(self, span: Span, given: JsonObject) -> None:
         """Set the arguments of a call: those of the model, or as a person changed them before it ran."""
         self._spans.set(span, input_preview=to_json(given))
         span.set_attributes(self._content.arguments(given))
 
     def _begin_subagent(self, event: ev.SubagentStarted, now: int) -> None:
         call = self._calls.get(event.tool_use_id)
-        prompt = call.record.started.input.get("prompt") if call is not None else None
+        prompt = text_in(call.record.started.input, "prompt") if call is not None else ""
         agent = self._subagents[event.tool_use_id] = Agent(event.name, ready_at=now)
-        if isinstance(prompt, str):
-            agent.unread += self._content.text_parts(prompt)
+        agent.unread += self._content.text_parts(prompt)
         if call is not None:
             call.span.set_attributes(
                 facts_of_span(SUBAGENT_CALL) | named(agent=self._content.short(event.name))

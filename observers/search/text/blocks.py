@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterator
 from contextlib import suppress
 from html import unescape
-from typing import Any
 
 import msgspec
 
+from ua_tui.core.json_values import JsonObject
 from ua_tui.observers.decoding.lenient import JSON
 from ua_tui.observers.decoding.urls import is_web_url
 from ua_tui.observers.search.text.lines import (
@@ -39,7 +39,7 @@ class Section(msgspec.Struct):
     """The results under one heading: its kind, if it has one, and the offset of the first result in the text."""
 
     kind: str | None = None
-    items: list[dict[str, Any]] = []
+    items: list[JsonObject] = []
     start: int = 0
     bare: bool = True
 
@@ -61,7 +61,7 @@ class _Reader:
 
     def __init__(self) -> None:
         self._sections = [Section()]
-        self._described: list[dict[str, Any]] = []
+        self._described: list[JsonObject] = []
         self._begin = self._at = 0
         self._gap = False
         # The title above the fields of a result, when a blank line is between them.
@@ -69,7 +69,7 @@ class _Reader:
         self._clear()
 
     def _clear(self) -> None:
-        self._item: dict[str, Any] = {}
+        self._item: JsonObject = {}
         self._texts: dict[str, list[str]] = {}
         self._said: list[str] = []
         self._paragraph: list[str] = []
@@ -116,7 +116,7 @@ class _Reader:
         else:
             self._add_text(line)
 
-    def _begin_item(self, item: dict[str, Any]) -> None:
+    def _begin_item(self, item: JsonObject) -> None:
         self._finish()
         self._item, self._begin = item, self._at
 
@@ -235,7 +235,7 @@ def sections_in_text(text: str) -> list[Section]:
     return [Section(None, found, 0, bare=False)] if found else read_blocks(text)
 
 
-def _elements_in(text: str) -> Iterator[dict[str, Any]]:
+def _elements_in(text: str) -> Iterator[JsonObject]:
     """The results of a text that are elements with an address: what is before each closing tag."""
     for whole in _CLOSING.split(text)[:-1] if "</" in text else ():
         openings = list(_OPENING.finditer(whole))
@@ -243,8 +243,8 @@ def _elements_in(text: str) -> Iterator[dict[str, Any]]:
             yield item
 
 
-def _element(text: str) -> dict[str, Any]:
-    item: dict[str, Any] = {}
+def _element(text: str) -> JsonObject:
+    item: JsonObject = {}
     # The name of an author would else be taken for that of the result.
     for number, (name, attributes, text_after) in enumerate(_PART.findall(_AUTHOR.sub(r"<author>\1", text))):
         own = {
@@ -265,7 +265,7 @@ def _element(text: str) -> dict[str, Any]:
     return item
 
 
-def _rows_in(text: str) -> Iterator[dict[str, Any]]:
+def _rows_in(text: str) -> Iterator[JsonObject]:
     """The rows of the tables of Markdown in a text that have a column of addresses or links."""
     names: list[str] = []
     for line in text.splitlines() if "://" in text else ():
@@ -279,7 +279,7 @@ def _rows_in(text: str) -> Iterator[dict[str, Any]]:
         if not names:
             names = [column_of(cell) or cell.strip("* ").lower() for cell in cells]
             continue
-        item: dict[str, Any] = {}
+        item: JsonObject = {}
         for column, cell in zip(names, cells, strict=False):
             if link := link_in(cell):
                 item = link | item

@@ -176,15 +176,6 @@ async def test_damage_is_passed_over_and_counted(folder: Path, monkeypatch: pyte
             assert (again.seq, again.tool_use_id) == (event.seq, event.tool_use_id)
 
 
-async def test_queries_of_one_id_are_distinguished(folder: Path) -> None:
-    again = [ev.QueryReceived(query_id="q1", text="again"), message("No."), ended()]
-    write(folder, [begun(), *calls(1), *again, begun(), *again, ev.QueryReceived(query_id="q2", text="else")])
-    _, events = await opened(folder)
-    named = [getattr(event, "query_id", None) for event in events]
-    first, second = ["q1 (1)"] * 3, ["q1 (2)"] * 3
-    assert named == [None, "q1", None, *first, None, *second, "q2"]
-
-
 async def test_a_long_or_cut_journal_is_read_in_part(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(folder, [begun(), *calls(1_000), ended()])
     session, _ = await opened(folder, tail=4_000)

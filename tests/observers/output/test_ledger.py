@@ -23,7 +23,7 @@ from ua_tui.core.storage.workspace import Workspace
 from ua_tui.observers.base import ObserverContext
 from ua_tui.observers.output import ledger as turns
 from ua_tui.observers.output.ledger import URL_LIST, Ledger
-from ua_tui.observers.output.saving import save_once, unique_id, write_json
+from ua_tui.observers.output.saving import save_once
 from ua_tui.observers.search_results import FOLDER, SearchResults
 
 Make = Callable[..., ToolResult]
@@ -270,16 +270,7 @@ def test_a_program_that_never_ends_its_turn_is_not_waited_for_twice(
 
 def test_a_name_is_free_again_when_the_artifact_could_not_be_written(context: ObserverContext) -> None:
     def save(value: dict[str, Any]) -> Any:
-        unique = unique_id(context, "toolu_1", "content")
-        return save_once(
-            context,
-            lambda path: write_json(context.workspace, path, value),
-            folder="links",
-            stem="a",
-            unique=unique,
-            kind="k",
-            moment=NOON,
-        )
+        return save_once(page(1), context, value, "content", folder="links", stem="a", kind="k")
 
     deep: dict[str, Any] = {}
     for _ in range(20_000):

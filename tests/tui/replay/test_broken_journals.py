@@ -14,6 +14,7 @@ import pytest
 from tests.tui.replay.test_past_session import many, stamped
 from ua_tui.core.events import types as ev
 from ua_tui.core.events.codec import encode_event
+from ua_tui.core.history.event_replay import EventReplay
 from ua_tui.core.history.recording import MARK_KINDS, Recording
 from ua_tui.core.records.journal_reader import PastJournal
 from ua_tui.tui.panes.conversation.pane import ConversationPane
@@ -181,7 +182,7 @@ def test_a_journal_is_played_as_far_as_it_can_be_read_and_what_is_missing_is_sai
     path = tmp_path / "journal.jsonl"
     path.write_bytes(make())
     before = path.read_bytes()
-    recording = Recording(PastJournal(path.parent), tmp_path, longest_wait=3.0)
+    recording = Recording(PastJournal(path.parent), longest_wait=3.0)
     assert all(0 <= share <= 1 for share in recording.read())
     assert len(recording) == events
     text = missing_text(recording)
@@ -192,10 +193,10 @@ def test_a_journal_is_played_as_far_as_it_can_be_read_and_what_is_missing_is_sai
     failed: list[object] = []
     panes = (ConversationPane(), TracePane(), ObserversPane(), Origins())
     feed = EventFeed(failed.append, panes)
-    _, replay = recording.moment(0)
+    replay = EventReplay(tmp_path)
     feed.handle([*replay.add(recording.events(0, events)), *replay.rest()])
     assert not failed
-    view, _ = recording.moment(events)
+    view = recording.moment(events)
     assert view.events == events
     assert (view.query_count, view.call_count) == (feed.view.query_count, feed.view.call_count)
     for kind in MARK_KINDS:
